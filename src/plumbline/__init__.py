@@ -1,0 +1,1 @@
+"""plumbline: data goes in, a model that can be trusted comes out."""

@@ -1,0 +1,157 @@
+"""All that stages and tasks share: a task is a record of plain functions; one Predictor serves every use."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from plumbline.params import Params
+
+SPLITS = ("train", "validation", "test")
+MANIFEST_COLUMNS = ("id", "split", "label", "length", "digest")  # every manifest has these; a task adds its own
+
+Columns = Mapping[str, Sequence[Any]]
+
+
+class Predictor(Protocol):
+    """What a bundle answers with: evaluation, PyFunc, HTTP and batch scoring all call this one method."""
+
+    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
+        """Answer every row of `columns` (named as in the task's signature), in order; ValueError names a bad row."""
+        ...
+
+
+@dataclass(frozen=True)
+class Field:
+    """One column of a signature; `type` is an MLflow type name, or a nested form as MLflow writes it in JSON."""
+
+    name: str
+    type: str | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Param:
+    """One inference parameter with its default; None stands for 'not set'."""
+
+    name: str
+    type: str
+    default: Any
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a predictor takes and gives."""
+
+    inputs: tuple[Field, ...]
+    outputs: tuple[Field, ...]
+    params: tuple[Param, ...] = ()
+
+
+@dataclass(frozen=True)
+class Check:
+    """One Great Expectations expectation, with what it means to a person and whether it blocks."""
+
+    name: str
+    expectation: Any
+    severity: Literal["blocking", "warning"]
+    title: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A candidate ready to be trained: in closed form by `solve`, or by gradient through `module` and `data`."""
+
+    save: Callable[[Path], None]  # writes what the predictor needs, best weights in place
+    solve: Callable[[], None] | None = None
+    module: Any = None  # a LightningModule that logs `monitor`
+    data: Any = None  # a LightningDataModule whose batches depend on (seed, epoch) alone
+    max_epochs: int = 0
+    patience: int = 0  # epochs without a better `monitor` before training stops
+    monitor: str = "validation/loss"
+    gradient_clip: float = 1.0
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How well one predictor answered one split."""
+
+    per_example: dict[str, "np.ndarray"]  # aligned with the split's ids; holds the task's metric under its name
+    metrics: dict[str, float]
+    tables: dict[str, "pd.DataFrame"] = field(default_factory=dict)  # confusion, reliability ...
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The score by which candidates are compared, example by example."""
+
+    name: str
+    higher_is_better: bool
+    kind: Literal["binary", "continuous"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The best score that is possible on a split, and why; None where nothing is known."""
+
+    limit: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """The outcome of one behavioural test: how many of its cases a predictor got right, with the first failures."""
+
+    name: str
+    kind: Literal["invariance", "direction", "minimum"]
+    num_passed: int
+    num_cases: int
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture for the report, as self-contained SVG."""
+
+    name: str
+    title: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """All that evaluation knows of one candidate when figures are drawn."""
+
+    name: str
+    validation: Scores
+    test: Scores
+    history: "pd.DataFrame | None"  # one row an epoch; None where nothing was iterated
+    latency_ms: dict[str, float]  # p50 and p95 for one row and for a batch
+    num_bytes: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """One problem, as plain functions; `examples` is the folder that ingest wrote, `split` one of SPLITS."""
+
+    name: str
+    metric: Metric
+    signature: Signature
+    example: Columns  # a valid input, shown to whoever calls the model
+    predictor: Path  # a file with load(folder) -> Predictor that imports nothing of plumbline
+    requirements: tuple[str, ...]  # distributions that predictor imports
+    ingest: Callable[["Params", Path, Path], dict[str, Any]]  # (params, examples, manifest) -> facts about the source
+    table: Callable[["Params", Path, "pd.DataFrame"], "pd.DataFrame"]  # manifest + what expectations need to see
+    expectations: Callable[["Params", "pd.DataFrame"], list[Check]]
+    learner: Callable[["Params", str, Path], Learner]  # (params, candidate, examples)
+    inputs: Callable[[Path, str], dict[str, list[Any]]]  # (examples, split) -> predictor's columns, in order
+    score: Callable[[Path, str, Predictor], Scores]
+    baselines: Callable[["Params", Path], dict[str, Predictor]]
+    bounds: Callable[["Params", Path, str], Bound]
+    behaviour: Callable[["Params", Path, Predictor], list[Case]]
+    figures: Callable[["Params", list[Candidate]], list[Figure]]

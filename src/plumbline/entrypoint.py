@@ -1,0 +1,107 @@
+"""From a door in pipelines/ to one call of one stage: parameters checked first, errors told in a line."""
+
+import argparse
+import fcntl
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from plumbline import layout
+from plumbline.contract import Task
+from plumbline.errors import ParamsError, PlumblineError
+from plumbline.params import Params, nearest, read
+
+LOCK = Path(".plumbline/lock")
+INTERRUPTED, TERMINATED = 130, 143
+
+
+class _Terminated(BaseException):
+    """SIGTERM, raised like Ctrl-C so that temporary files are removed on the way out."""
+
+
+def main(stage: str) -> int:
+    """Run `stage` as params.yaml says and return the exit code; a candidate's name follows `train`."""
+    parser = argparse.ArgumentParser(prog=f"pipelines/{stage}.py", description=f"The {stage} stage.")
+    if stage == "train":
+        parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        params = load_params(layout.PARAMS)
+        task = load_task(params.task)
+        extra = [_candidate(params, arguments.candidate)] if stage == "train" else []
+        run = getattr(importlib.import_module(f"plumbline.stages.{stage}"), stage)
+        with _alone(stage):
+            run(params, task, *extra)
+    except PlumblineError as error:
+        print(f"{stage}: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print(f"{stage}: interrupted; run the same command again to go on", file=sys.stderr)
+        return INTERRUPTED
+    except _Terminated:
+        print(f"{stage}: terminated; run the same command again to go on", file=sys.stderr)
+        return TERMINATED
+    return 0
+
+
+def load_params(path: Path) -> Params:
+    """Read and check `path` for the task that it names."""
+    return read(path, _shape_of)
+
+
+def load_task(name: str) -> Task:
+    """The task of that name: `TASK` in its folder under tasks/."""
+    task: Task = importlib.import_module(f"plumbline.tasks.{name}.task").TASK
+    return task
+
+
+def task_names() -> list[str]:
+    """The tasks that have a folder under tasks/."""
+    folder = Path(__file__).parent / "tasks"
+    return sorted(path.parent.name for path in folder.glob("*/task.py"))
+
+
+def _shape_of(name: str) -> type[Params]:
+    if name not in task_names():
+        hint = nearest(name, task_names()) or f"; known: {', '.join(task_names())}"
+        raise ParamsError(f"{layout.PARAMS}: task: there is no task {name!r}{hint}")
+    shape: type[Params] = importlib.import_module(f"plumbline.tasks.{name}.params").SHAPE
+    return shape
+
+
+def _candidate(params: Params, name: str) -> str:
+    if name not in params.candidates:
+        known = sorted(params.candidates)
+        raise ParamsError(
+            f"candidates.{name}: not in params.yaml{nearest(name, known) or '; known: ' + ', '.join(known)}"
+        )
+    return name
+
+
+@contextmanager
+def _alone(stage: str) -> Iterator[None]:
+    """Hold a kernel lock, which goes with the process however it ends: no second stage writes to this checkout."""
+    LOCK.parent.mkdir(parents=True, exist_ok=True)
+    with LOCK.open("a+", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise PlumblineError(
+                f"another stage is at work here ({file.read().strip()}); wait for it or stop it"
+            ) from None
+        file.truncate(0)
+        file.write(f"{stage}, pid {os.getpid()}")
+        file.flush()
+        yield
+
+
+def _terminate(signum: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise _Terminated

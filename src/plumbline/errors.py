@@ -1,0 +1,49 @@
+"""Every error a user can meet, in one tree, so that each says what was found and what to do.
+
+PlumblineError            exit 1   something went wrong that the message explains
+├── ParamsError           exit 2   params.yaml (or an argument) is wrong; nothing was started
+├── DataError             exit 1   a source or an example cannot be used as it is
+│   └── RejectedError     exit 1   a blocking expectation failed
+├── TrainingError         exit 1   a candidate did not train
+├── BundleError           exit 1   a trained model on disk is not what it says it is
+├── RegistryError         exit 1   the tracking server or registry cannot be used
+└── RefusedError          exit 20  the verdict is refuse: a gate did its work
+"""
+
+
+class PlumblineError(Exception):
+    """A fault the user can act on; its text is shown without a traceback."""
+
+    exit_code = 1
+
+
+class ParamsError(PlumblineError):
+    """Wrong configuration, found before any work was done."""
+
+    exit_code = 2
+
+
+class DataError(PlumblineError):
+    """A source or an example cannot be used as it is."""
+
+
+class RejectedError(DataError):
+    """A blocking expectation failed."""
+
+
+class TrainingError(PlumblineError):
+    """A candidate did not train."""
+
+
+class BundleError(PlumblineError):
+    """A trained model on disk is not what it says it is."""
+
+
+class RegistryError(PlumblineError):
+    """The tracking server or the registry cannot be used."""
+
+
+class RefusedError(PlumblineError):
+    """The verdict is refuse: a blocking gate failed."""
+
+    exit_code = 20

@@ -1,0 +1,31 @@
+"""What a result came from: the commit, and the digests of data, parameters and locks."""
+
+import subprocess
+from pathlib import Path
+
+from plumbline import layout
+
+INPUTS = {
+    "data": layout.MANIFEST,
+    "params": layout.PARAMS,
+    "dvc_lock": Path("dvc.lock"),
+    "requirements": Path("requirements.lock"),
+}
+
+
+def lineage() -> dict[str, str]:
+    """The git commit, whether the tree differs from it, and a SHA-256 for each input that exists."""
+    facts = {name: layout.digest(path) for name, path in INPUTS.items() if path.exists()}
+    commit = _git("rev-parse", "HEAD")
+    if commit:
+        facts |= {"git_commit": commit, "git_dirty": str(bool(_git("status", "--porcelain"))).lower()}
+    return facts
+
+
+def _git(*arguments: str) -> str:
+    """Git's answer, or nothing outside a repository."""
+    try:
+        found = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return found.stdout.strip() if found.returncode == 0 else ""

@@ -1,0 +1,124 @@
+"""From a bundle to an MLflow PyFunc and back: the package, the proof that it answers alike, the verified load."""
+
+import json
+import logging
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plumbline import bundle, layout, registry, tracking
+from plumbline.contract import Predictor, Signature, Task
+from plumbline.errors import BundleError, RegistryError
+
+if TYPE_CHECKING:
+    from mlflow.models import ModelSignature
+
+TOLERANCE = 1e-5  # the same model in another process: summation order may differ, an answer may not
+REPLAY_TIMEOUT_S = 300
+REPLAY = """
+import json, sys
+for name in ("plumbline", "torch", "transformers"):
+    sys.modules[name] = None  # whoever loads the model may have none of these
+import mlflow, pandas
+uri, store, golden, answers = sys.argv[1:]
+mlflow.set_tracking_uri(store)
+model = mlflow.pyfunc.load_model(uri)
+rows = json.load(open(golden, encoding="utf-8"))
+table = model.predict(pandas.DataFrame(rows["inputs"]), params=rows["params"])
+json.dump(json.loads(table.to_json(orient="list", double_precision=15)), open(answers, "w", encoding="utf-8"))
+"""
+
+
+def log_model(folder: Path, golden: Path, task: Task, run_id: str) -> Any:
+    """Log the bundle in `folder`, with its golden rows, as a PyFunc of `run_id` and return MLflow's ModelInfo."""
+    import mlflow
+    import pandas as pd
+
+    logging.getLogger("mlflow.models.model").setLevel(logging.ERROR)
+    with mlflow.start_run(run_id=run_id), tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        requirements = Path(private) / "requirements.txt"
+        requirements.write_text("\n".join(_requirements(task)) + "\n", encoding="utf-8")
+        named = shutil.copytree(folder, Path(private) / "bundle")  # MLflow keeps the folder's name
+        return mlflow.pyfunc.log_model(
+            name=str(bundle.verify(folder)["candidate"]),
+            python_model=str(Path(__file__).with_name("pyfunc.py")),
+            artifacts={"bundle": str(named), "golden": str(golden)},
+            signature=_signature(task.signature),
+            input_example=pd.DataFrame(dict(task.example)),
+            pip_requirements=str(requirements),
+            metadata={registry.BUNDLE_TAG: bundle.digest(folder), "task": task.name},
+        )
+
+
+def replay(model_uri: str, golden: Path) -> None:
+    """Load the package in a clean process, without plumbline or torch, and compare its answers with those in `golden`.
+
+    Raises BundleError that names the first row whose answer differs.
+    """
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        answers = Path(private) / "answers.json"
+        command = [sys.executable, "-I", "-c", REPLAY, model_uri, tracking.uri(), str(golden), str(answers)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=REPLAY_TIMEOUT_S, check=False)
+        if done.returncode != 0:
+            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            raise BundleError(f"the packaged model does not answer in a clean process: {last}")
+        found, expected = json.loads(answers.read_text(encoding="utf-8")), layout.read_json(golden)["outputs"]
+    for column, values in expected.items():
+        for row, value in enumerate(values):
+            if not _alike(found.get(column, [])[row : row + 1], [value]):
+                raise BundleError(f"the packaged model answers golden row {row} ({column}) otherwise than evaluate did")
+
+
+def load(uri: str) -> tuple[Predictor, Any]:
+    """The verified load: predictor and model version of `models:/NAME@ALIAS` or `models:/NAME/VERSION`.
+
+    The files must be those that were registered: the seal is checked against the registry before any code of the model
+    runs. Raises RegistryError where there is no such version, BundleError where its files are not what they were.
+    """
+    from mlflow.artifacts import download_artifacts
+    from mlflow.exceptions import MlflowException
+
+    found = registry.resolve(uri)
+    try:
+        folder = Path(download_artifacts(f"models:/{found.name}/{found.version}")) / "artifacts/bundle"
+    except (MlflowException, OSError) as error:
+        raise RegistryError(f"{uri}: its files cannot be fetched ({tracking.first_line(error)})") from None
+    if bundle.digest(folder) != found.tags.get(registry.BUNDLE_TAG):
+        raise BundleError(f"{uri}: version {found.version} is not the bundle that was registered; do not use it")
+    return bundle.load(folder), found
+
+
+def _signature(signature: Signature) -> "ModelSignature":
+    from mlflow.models import ModelSignature
+    from mlflow.types import ParamSchema, Schema
+
+    def column(name: str, form: Any) -> dict[str, Any]:
+        return {"name": name, "required": True, **(dict(form) if not isinstance(form, str) else {"type": form})}
+
+    def schema(fields: Any) -> Schema:
+        return Schema.from_json(json.dumps([column(field.name, field.type) for field in fields]))
+
+    params = [{"name": p.name, "type": p.type, "default": p.default, "shape": None} for p in signature.params]
+    inputs, outputs = schema(signature.inputs), schema(signature.outputs)
+    return ModelSignature(inputs, outputs, ParamSchema.from_json(json.dumps(params)))
+
+
+def _requirements(task: Task) -> list[str]:
+    """What the predictor imports, in the versions it was measured with (local labels such as +cpu are no versions)."""
+    names = sorted({"mlflow", "pandas", *task.requirements})
+    return [f"{name}=={version(name).partition('+')[0]}" for name in names]
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Equal, numbers within TOLERANCE."""
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_alike(one[key], other[key]) for key in one)
+    if isinstance(one, float) or isinstance(other, float):
+        return one is not None and other is not None and abs(one - other) <= TOLERANCE
+    return bool(one == other)

@@ -1,0 +1,39 @@
+"""One look for every page plumbline writes: HTML that needs no network, on a phone, in the dark and on paper."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+
+def render(template: str, values: Mapping[str, Any]) -> str:
+    """Fill `template`, a file of this package that extends page.html; text is escaped, an unknown name is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    pages = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters |= {"percent": percent, "size": size, "digits": digits}
+    return pages.get_template(template).render(values)
+
+
+def percent(share: float, places: int = 1) -> str:
+    """0.9374 as '93.7 %'."""
+    return f"{100 * share:.{places}f} %"
+
+
+def digits(value: float, places: int = 3) -> str:
+    """1234567 as '1,234,567'; 0.51237 as '0.512'."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{places}f}"
+
+
+def size(num_bytes: float) -> str:
+    """23456789 as '23.5 MB'."""
+    for unit in ("B", "kB", "MB"):
+        if num_bytes < 1000:
+            return f"{num_bytes:.0f} B" if unit == "B" else f"{num_bytes:.1f} {unit}"
+        num_bytes /= 1000
+    return f"{num_bytes:.1f} GB"

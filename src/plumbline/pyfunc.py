@@ -1,0 +1,28 @@
+"""The model as MLflow logs it: code, not a pickle. It runs without plumbline, from the files in the bundle alone."""
+
+import types
+from pathlib import Path
+from typing import Any
+
+import mlflow
+import pandas as pd
+
+
+class BundleModel(mlflow.pyfunc.PythonModel):  # type: ignore[misc]  # mlflow's base class is untyped
+    """Answers a DataFrame with the predictor that the bundle brings along."""
+
+    def load_context(self, context: Any) -> None:
+        """Build the predictor from its own predictor.py."""
+        folder = Path(context.artifacts["bundle"])
+        code = folder / "predictor.py"
+        module = types.ModuleType("bundle_predictor")
+        exec(compile(code.read_bytes(), str(code), "exec"), module.__dict__)  # noqa: S102  the model's own code
+        self.predictor = module.load(folder)
+
+    def predict(self, context: Any, model_input: Any, params: dict[str, Any] | None = None) -> pd.DataFrame:
+        """One row of answers for each row of `model_input`, in its order."""
+        columns = {name: model_input[name].tolist() for name in model_input.columns}
+        return pd.DataFrame(self.predictor.predict(columns, **(params or {})))
+
+
+mlflow.models.set_model(BundleModel())

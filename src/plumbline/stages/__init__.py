@@ -1,0 +1,1 @@
+"""The flow: how anything becomes a served model, one function a stage."""

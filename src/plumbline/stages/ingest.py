@@ -1,0 +1,26 @@
+"""ingest: the source named in params becomes examples and one manifest row for each."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from plumbline import layout
+from plumbline.contract import Task
+from plumbline.params import Params
+
+
+def ingest(params: Params, task: Task) -> None:
+    """Write data/examples/, data/manifest.parquet and data/source.json, or leave what was there."""
+    folder = layout.EXAMPLES.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=".ingest.", dir=folder))
+    try:
+        examples = aside / "examples"
+        examples.mkdir()
+        facts = task.ingest(params, examples, aside / "manifest.parquet")
+        facts["digest"] = layout.digest(examples)
+        layout.publish(examples, layout.EXAMPLES)
+        layout.publish(aside / "manifest.parquet", layout.MANIFEST)
+        layout.write_json(layout.SOURCE, facts)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""The problems: one folder a task, none of which knows a stage or a sibling."""

@@ -1,0 +1,1 @@
+"""Route a short text to one of K classes."""
