@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run test test-all check format bench-train bench-ingest ui lock clean
+.PHONY: help setup run test test-slow check format bench-train bench-ingest ui lock clean
 
 help:  ## show these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -40,8 +40,8 @@ run: setup  ## data in, a registered model out: the whole pipeline as params.yam
 test: setup  ## the fast tests
 	@pytest -n 2 -m "not slow and not gpu"
 
-test-all: setup  ## every test that this machine can run
-	@pytest -n 2
+test-slow: setup  ## the tests that take minutes
+	@pytest -n 2 -m "slow and not gpu"
 
 check: setup  ## style, types, the direction of imports, the pipeline's graph
 	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports && pytest -q tests/test_dag.py

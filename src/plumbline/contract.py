@@ -68,8 +68,8 @@ class Learner:
 
     save: Callable[[Path], None]  # writes what the predictor needs, best weights in place
     solve: Callable[[], None] | None = None
-    module: Any = None  # a LightningModule that logs `monitor`
-    data: Any = None  # a LightningDataModule whose batches depend on (seed, epoch) alone
+    module: Any = None  # a LightningModule that logs `monitor`; its batches are mappings of tensors [examples, ...]
+    data: Any = None  # a LightningDataModule; a batch_sampler that shuffles does so from (seed, set_epoch(epoch)) alone
     max_epochs: int = 0
     patience: int = 0  # epochs without a better `monitor` before training stops
     monitor: str = "validation/loss"
@@ -146,7 +146,9 @@ class Task:
     predictor: Path  # a file with load(folder) -> Predictor that imports nothing of plumbline
     requirements: tuple[str, ...]  # distributions that predictor imports
     ingest: Callable[["Params", Path, Path], dict[str, Any]]  # (params, examples, manifest) -> facts about the source
-    table: Callable[["Params", Path, "pd.DataFrame"], "pd.DataFrame"]  # manifest + what expectations need to see
+    table: Callable[  # (params, examples, manifest, facts that ingest returned) -> what expectations need to see
+        ["Params", Path, "pd.DataFrame", Mapping[str, Any]], "pd.DataFrame"
+    ]
     expectations: Callable[["Params", "pd.DataFrame"], list[Check]]
     learner: Callable[["Params", str, Path], Learner]  # (params, candidate, examples)
     inputs: Callable[[Path, str], dict[str, list[Any]]]  # (examples, split) -> predictor's columns, in order

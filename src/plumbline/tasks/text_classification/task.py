@@ -1,5 +1,6 @@
 """The door of the task: one record of plain functions, heavy modules imported only when their stage calls them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,10 +32,12 @@ def _ingest(params: Params, examples: Path, manifest: Path) -> dict[str, Any]:
     return ingest(cast(TextParams, params), examples, manifest)
 
 
-def _table(params: Params, examples: Path, manifest: "pd.DataFrame") -> "pd.DataFrame":
+def _table(
+    params: Params, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
+) -> "pd.DataFrame":
     from plumbline.tasks.text_classification.expectations import table
 
-    return table(cast(TextParams, params), examples, manifest)
+    return table(cast(TextParams, params), examples, manifest, facts)
 
 
 def _expectations(params: Params, table: "pd.DataFrame") -> list[Check]:
@@ -50,37 +53,37 @@ def _learner(params: Params, candidate: str, examples: Path) -> Learner:
 
 
 def _inputs(examples: Path, split: str) -> dict[str, list[Any]]:
-    from plumbline.tasks.text_classification.scoring import inputs
+    from plumbline.tasks.text_classification.scoring.scores import inputs
 
     return inputs(examples, split)
 
 
 def _score(examples: Path, split: str, predictor: Predictor) -> Scores:
-    from plumbline.tasks.text_classification.scoring import score
+    from plumbline.tasks.text_classification.scoring.scores import score
 
     return score(examples, split, predictor)
 
 
 def _baselines(params: Params, examples: Path) -> dict[str, Predictor]:
-    from plumbline.tasks.text_classification.scoring import baselines
+    from plumbline.tasks.text_classification.scoring.baselines import baselines
 
     return baselines(cast(TextParams, params), examples)
 
 
 def _bounds(params: Params, examples: Path, split: str) -> Bound:
-    from plumbline.tasks.text_classification.scoring import bounds
+    from plumbline.tasks.text_classification.scoring.baselines import bounds
 
     return bounds(cast(TextParams, params), examples, split)
 
 
 def _behaviour(params: Params, examples: Path, predictor: Predictor) -> list[Case]:
-    from plumbline.tasks.text_classification.scoring import behaviour
+    from plumbline.tasks.text_classification.scoring.behaviour import behaviour
 
     return behaviour(cast(TextParams, params), examples, predictor)
 
 
 def _figures(params: Params, candidates: list[Candidate]) -> list[Figure]:
-    from plumbline.tasks.text_classification.figures import figures
+    from plumbline.tasks.text_classification.scoring.figures import figures
 
     return figures(cast(TextParams, params), candidates)
 

@@ -1,0 +1,92 @@
+"""Behavioural cases find what they are for: a model that reads words passes, one that is brittle or blind does not."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plumbline.params import load_yaml
+from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.scoring.behaviour import behaviour, spaced, typo
+
+ROOT = Path(__file__).parents[3]
+WORDS = {
+    "refund": "money back please refund order",
+    "login": "cannot sign account password forgotten",
+    "delivery": "parcel where late courier arrive",
+}
+
+
+class Words:
+    """Counts the words of each class; `blind` never looks, `brittle` knows lower case alone."""
+
+    def __init__(self, *, blind: bool = False, brittle: bool = False) -> None:
+        self.blind, self.brittle = blind, brittle
+
+    def predict(self, columns, top_k=3, threshold=0.0):
+        rows = [self._row(text if self.brittle else text.lower()) for text in columns["text"]]
+        return {
+            "label": [row[0]["label"] for row in rows],
+            "score": [row[0]["score"] for row in rows],
+            "scores": rows,
+            "abstained": [False] * len(rows),
+        }
+
+    def _row(self, text: str) -> list[dict]:
+        counts = [
+            0.0 if self.blind else sum(word.strip("?!.") in text.split() for word in WORDS[n].split()) for n in WORDS
+        ]
+        shares = np.exp(counts) / np.exp(counts).sum()
+        return sorted(
+            ({"label": n, "score": float(s)} for n, s in zip(WORDS, shares, strict=True)), key=lambda e: -e["score"]
+        )
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    for split, size in (("train", 60), ("validation", 15), ("test", 45)):
+        labels = [list(WORDS)[i % 3] for i in range(size)]
+        texts = [" ".join([*rng.permutation(WORDS[label].split())[:4], "today"]) + "." for label in labels]
+        ids = [f"{split}{i}" for i in range(size)]
+        pd.DataFrame({"id": ids, "text": texts, "label": labels}).to_parquet(tmp_path / f"{split}.parquet")
+    return tmp_path
+
+
+def passed(examples: Path, predictor: Words) -> dict[str, tuple[int, int]]:
+    params = TextParams.model_validate(load_yaml(ROOT / "params.yaml"))
+    cases = behaviour(params, examples, predictor)
+    assert [case.kind for case in cases] == ["invariance", "invariance", "invariance", "minimum", "direction"]
+    for case in cases:
+        assert bool(case.failures) == (case.num_passed < case.num_cases)
+    return {case.name.split(":")[0]: (case.num_passed, case.num_cases) for case in cases}
+
+
+def test_a_model_that_reads_passes_everything(examples: Path) -> None:
+    found = passed(examples, Words())
+    assert {(p, n) for p, n in found.values()} == {(45, 45), (3, 3), (9, 9)}
+
+
+def test_a_model_that_knows_lower_case_alone_is_found_out(examples: Path) -> None:
+    right, total = passed(examples, Words(brittle=True))["case"]
+    assert right < total
+
+
+def test_a_model_that_never_reads_is_found_out(examples: Path) -> None:
+    found = passed(examples, Words(blind=True))
+    assert found["the most typical text of each class is known"] == (1, 3)
+    assert found["a phrase peculiar to a class makes it more probable"][0] == 0
+    assert found["case"] == (45, 45)  # blindness is invariant: one kind of case alone would not do
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [("my parcel is late", "my pacrel is late"), ("so it is", "so it is"), ("", ""), ("привет мир", "првиет мир")],
+)
+def test_typo(text: str, changed: str) -> None:
+    assert typo(text) == changed
+
+
+def test_spaced() -> None:
+    assert spaced("Where is it?  ") == "Where  is  it"

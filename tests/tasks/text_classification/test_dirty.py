@@ -1,0 +1,147 @@
+"""Every faulty file of the shared folder, through ingest and validate: where it is stopped, and what is said."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.tasks.text_classification.doors import SHARED, checks, walk
+
+DIRTY = SHARED / "dirty"
+pytestmark = [
+    pytest.mark.shared,
+    pytest.mark.skipif(not DIRTY.is_dir(), reason="the development data is not beside this checkout"),
+]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One file and what must become of it: the checks that fail (blocking or not) and words that must be said."""
+
+    file: str
+    outcome: str
+    says: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    test: str = "base_test.csv"
+
+
+FAULTS = [
+    Fault("base_train.csv", "accepted"),
+    Fault("01a_missing_label_column.csv", "refused", ("no column 'label'", "'text'")),
+    Fault("01b_missing_text_column.csv", "refused", ("no column 'text'", "'label'")),
+    Fault("03_renamed_label.csv", "refused", ("no column 'label'", "data.columns.label: category")),
+    Fault(
+        "04_unseen_label__test.csv",
+        "rejected",
+        ("62 of", "'crypto_wallet': 22 held out", "'mortgage_rate': 21", "'fraud_report': 19"),
+        ("unseen_labels",),
+    ),
+    Fault("05a_nulls_5pct.csv", "accepted", ("57 rows dropped", "58 rows dropped", "text", "label")),
+    Fault("05b_null_tokens_5pct.csv", "accepted", ("57 rows dropped", "58 rows dropped", "'N/A'", "'null'")),
+    Fault("06a_duplicates_30pct.csv", "rejected", ("990 of",), ("duplicates",)),
+    Fault("07a_leakage_exact__test.csv", "rejected", ("231 of 770 rows (30.0 %)",), ("leakage_test",)),
+    Fault("07b_leakage_near__test.csv", "rejected", ("of 770 rows (30.", "base_train.csv:"), ("near_duplicates_test",)),
+    Fault("08_label_flip_40pct.csv", "accepted", ("reads like",), ("label_noise",)),
+    Fault("09a_non_utf8_bytes.csv", "accepted", ("31 lines", "not UTF-8", "Windows-1252")),
+    Fault("09b_all_latin1.csv", "rejected", ("not UTF-8, looks like Latin-1", "iconv"), ("encoding",)),
+    Fault("10_embedded_nuls.csv", "accepted", ("40 rows", "NUL")),
+    Fault("11_unbalanced_quotes.csv", "refused", ("11_unbalanced_quotes.csv:", "double quote")),
+    Fault("12_empty_file.csv", "refused", ("12_empty_file.csv", "empty (0 bytes)")),
+    Fault("13_header_only.csv", "refused", ("13_header_only.csv",)),
+    Fault(
+        "14_one_class.csv",
+        "rejected",
+        ("at least two classes",),
+        ("classes", "classes_validation", "unseen_labels", "near_duplicates_validation", "unknown_words_test"),
+    ),
+    Fault("15_cell_2mb.csv", "accepted", ("cut to data.policies.max_chars", "15_cell_2mb.csv:")),
+    Fault("16b_crlf.csv", "accepted"),
+    Fault("17_bom.csv", "accepted"),
+    Fault("18_unicode_rtl_emoji.csv", "accepted"),
+    Fault(
+        "19_all_identical_text.csv",
+        "rejected",
+        ("all texts are the same", "missing: validation"),
+        ("splits", "distinct_texts", "duplicates", "conflicting_duplicates", "unknown_words_test", "label_noise"),
+    ),
+    Fault("20a_label_int.csv", "accepted", ("names of classes",), test="20a_label_int__test.csv"),
+    Fault(
+        "20c_label_float_continuous.csv",
+        "rejected",
+        ("regression target",),
+        ("classes", "rare_labels", "unseen_labels", "continuous_labels"),
+    ),
+    Fault("21a_drifted_test_other_domain.csv", "rejected", ("unknown to train",), ("unknown_words_test",)),
+    Fault("21b_drifted_test_half_tweets.csv", "rejected", ("unknown to train",), ("unknown_words_test",)),
+    Fault("x01_semicolon.csv", "accepted", ("semicolons",)),
+    Fault("x02_tab_in_csv_name.csv", "accepted", ("tabs",)),
+    Fault(
+        "x05_label_whitespace_case.csv",
+        "rejected",
+        ("spelled 6 ways",),
+        ("rare_labels", "unseen_labels", "near_identical_labels", "label_noise"),
+    ),
+    Fault("x08_spreadsheet_formula_text.csv", "accepted"),
+    Fault("x10_lfs_pointer.csv", "refused", ("Git LFS pointer", "git lfs pull")),
+    Fault("x13_no_header.csv", "refused", ("Is there a way to lookup where funds came from?", "header")),
+    Fault("x15_fake_pii.csv", "accepted", ("card number", "e-mail address", "IBAN"), ("personal_data",)),
+    Fault(
+        "x16_blank_and_short_text.csv",
+        "rejected",
+        ("386 rows dropped",),
+        ("nulls", "blanks", "conflicting_duplicates", "label_noise"),
+    ),
+]
+
+
+def test_every_file_is_walked() -> None:
+    inputs = {path.name for path in DIRTY.glob("*.csv") if not path.stem.endswith("__truth")}
+    walked = {fault.file for fault in FAULTS} | {fault.test for fault in FAULTS}
+    assert walked == inputs
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
+def test_a_faulty_file(
+    fault: Fault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "raw").symlink_to(DIRTY)
+    as_test = "__test" in fault.file or "_test_" in fault.file
+    train, test = ("base_train.csv", fault.file) if as_test else (fault.file, fault.test)
+
+    outcome, error = walk({"train": f"raw/{train}", "validation": None, "test": f"raw/{test}"})
+
+    said = error + capsys.readouterr().out
+    assert outcome == fault.outcome, said
+    for words in fault.says:
+        assert words in said
+    if outcome != "refused":
+        assert {name for name, check in checks().items() if not check["passed"]} == set(fault.failed)
+
+
+def test_one_text_under_every_label_is_rejected_where_splits_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "raw").symlink_to(DIRTY)
+
+    sources = {"train": "19_all_identical_text.csv", "validation": "base_train.csv", "test": "base_test.csv"}
+    outcome, error = walk({split: f"raw/{file}" for split, file in sources.items()})
+
+    assert outcome == "rejected"
+    assert "all texts are the same" in error
+    assert not checks()["distinct_texts"]["passed"]
+
+
+@pytest.mark.parametrize(("name", "near"), [("banking77", 53), ("clinc150", 58)])
+def test_real_data_is_accepted_and_its_known_repeats_are_counted(
+    name: str, near: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "raw").symlink_to(SHARED / name)
+    validation = "raw/validation.csv" if (SHARED / name / "validation.csv").exists() else None
+
+    outcome, error = walk({"train": "raw/train.csv", "validation": validation, "test": "raw/test.csv"})
+
+    assert outcome == "accepted", error
+    assert checks()["near_duplicates_test"]["num_failing"] == near
+    assert all(check["passed"] for check in checks().values())

@@ -1,0 +1,137 @@
+"""Scores are those of sklearn and of hand calculation, baselines read nothing, and the ceiling is the data's own."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import f1_score, log_loss
+
+from plumbline.params import load_yaml
+from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.scoring import scores
+from plumbline.tasks.text_classification.scoring.baselines import baselines, bounds
+
+ROOT = Path(__file__).parents[3]
+NAMES = ["a", "b", "c"]
+
+
+class Told:
+    """Answers with the probabilities it was given for each text, as a bundle's predictor would."""
+
+    def __init__(self, table: dict[str, list[float]], temperature: float | None = None) -> None:
+        self.table = table
+        if temperature is not None:
+            self.temperature = temperature
+
+    def predict(self, columns, top_k=3, threshold=0.0):
+        rows = [sorted(zip(self.table[t], NAMES, strict=True), key=lambda pair: -pair[0]) for t in columns["text"]]
+        return {
+            "label": [row[0][1] for row in rows],
+            "score": [row[0][0] for row in rows],
+            "scores": [[{"label": n, "score": p} for p, n in row[:top_k]] for row in rows],
+            "abstained": [row[0][0] < threshold for row in rows],
+        }
+
+
+@pytest.fixture
+def params() -> TextParams:
+    return TextParams.model_validate(load_yaml(ROOT / "params.yaml"))
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(3)
+    for split, size in (("train", 300), ("validation", 100), ("test", 400)):
+        labels = rng.choice(NAMES, size, p=[0.5, 0.3, 0.2])
+        ids = [f"{split}{i}" for i in range(size)]
+        table = pd.DataFrame({"id": ids, "text": ids, "label": labels})
+        table.to_parquet(tmp_path / f"{split}.parquet", index=False)
+    return tmp_path
+
+
+@pytest.fixture
+def told(examples: Path) -> dict[str, list[float]]:
+    texts = pd.read_parquet(examples / "test.parquet")["text"]
+    return dict(zip(texts, np.random.default_rng(4).dirichlet([0.6] * 3, len(texts)).tolist(), strict=True))
+
+
+def test_metrics_agree_with_sklearn(examples: Path, told: dict[str, list[float]]) -> None:
+    found = scores.score(examples, "test", Told(told))
+    actual = pd.read_parquet(examples / "test.parquet")["label"].to_numpy()
+    probabilities = np.array(list(told.values()))
+    predicted = np.array(NAMES)[probabilities.argmax(axis=1)]
+    assert found.metrics["accuracy"] == pytest.approx(np.mean(actual == predicted))
+    assert found.metrics["macro_f1"] == pytest.approx(f1_score(actual, predicted, average="macro"))
+    assert found.metrics["nll"] == pytest.approx(log_loss(actual, probabilities, labels=NAMES))
+    onehot = (actual[:, None] == np.array(NAMES)).astype(float)
+    assert found.metrics["brier"] == pytest.approx(((probabilities - onehot) ** 2).sum(axis=1).mean())
+    assert list(found.per_example["id"]) == [f"test{i}" for i in range(400)]
+    assert {len(values) for values in found.per_example.values()} == {400}
+
+
+def test_honest_confidence_has_a_small_calibration_error_and_a_boast_a_large_one() -> None:
+    rng = np.random.default_rng(0)
+    confidence = rng.uniform(0.3, 1.0, 20_000)
+    hits = (rng.random(20_000) < confidence).astype(float)
+    assert scores.expected_calibration_error(confidence, hits) < 0.02
+    assert scores.expected_calibration_error(np.full(20_000, 0.99), hits) == pytest.approx(0.99 - hits.mean())
+
+
+def test_the_temperature_is_undone_exactly(examples: Path, told: dict[str, list[float]]) -> None:
+    raw = np.array(list(told.values()))
+    scaled = raw ** (1 / 2.5)
+    scaled /= scaled.sum(axis=1, keepdims=True)
+    served = Told(dict(zip(told, scaled.tolist(), strict=True)), temperature=2.5)
+    before, after = scores.score(examples, "test", Told(told)), scores.score(examples, "test", served)
+    assert after.metrics["ece_before_temperature"] == pytest.approx(before.metrics["ece"])
+    assert after.metrics["nll_before_temperature"] == pytest.approx(before.metrics["nll"])
+    assert "ece_before_temperature" not in before.metrics
+
+
+def test_the_least_confident_are_handed_over_first() -> None:
+    curve = scores.risk_coverage(np.array([0.9, 0.8, 0.7, 0.6]), np.array([1.0, 1.0, 0.0, 0.0]))
+    assert dict(zip(curve["coverage"], curve["accuracy"], strict=True)) == pytest.approx(
+        {1.0: 0.5, 0.75: 2 / 3, 0.5: 1.0, 0.25: 1.0}
+    )
+
+
+def test_a_class_the_predictor_never_saw_is_wrong_but_not_infinitely(examples: Path, tmp_path: Path) -> None:
+    table = pd.DataFrame({"id": ["1", "2"], "text": ["x", "y"], "label": ["a", "new"]})
+    table.to_parquet(tmp_path / "test.parquet", index=False)
+    found = scores.score(examples, "test", Told({"x": [1.0, 0, 0], "y": [1.0, 0, 0]}))
+    assert found.per_example["accuracy"].tolist() == [1.0, 0.0]
+    assert np.isfinite(found.per_example["nll"]).all()
+
+
+@pytest.mark.parametrize("bad", [[0.5, 0.2, 0.1], [float("nan"), 0.5, 0.5]])
+def test_an_answer_that_is_no_distribution_is_refused(examples: Path, told: dict, bad: list[float]) -> None:
+    with pytest.raises(ValueError, match="do not sum to 1 over 3 classes"):
+        scores.score(examples, "test", Told(told | {"test7": bad}))
+
+
+def test_baselines_know_the_frequencies_and_nothing_else(params: TextParams, examples: Path) -> None:
+    known = baselines(params, examples)
+    found = {name: scores.score(examples, "test", predictor) for name, predictor in known.items()}
+    assert set(found["majority"].per_example["predicted"]) == {"a"}
+    drawn = pd.Series(found["stratified"].per_example["predicted"]).value_counts(normalize=True)
+    assert drawn["a"] == pytest.approx(0.5, abs=0.08)
+    assert drawn["c"] == pytest.approx(0.2, abs=0.08)
+    again = scores.score(examples, "test", baselines(params, examples)["stratified"])
+    assert (again.per_example["predicted"] == found["stratified"].per_example["predicted"]).all()
+    assert found["majority"].metrics["ece"] < 0.1
+
+
+def test_the_ceiling_of_generated_data_counts_the_flipped_labels(params: TextParams, tmp_path: Path) -> None:
+    rows = pd.DataFrame({"split": ["test"] * 50 + ["train"] * 50, "noisy": [True] * 3 + [False] * 47 + [True] * 50})
+    rows.to_parquet(tmp_path / "manifest.parquet", index=False)
+    found = bounds(params, tmp_path / "examples", "test")
+    assert found.limit == pytest.approx(0.94)
+    assert "3 of 50" in found.reason
+
+
+def test_nobody_knows_the_ceiling_of_other_data(params: TextParams, tmp_path: Path) -> None:
+    data = params.data.model_copy(update={"source": "data/raw/tickets.csv"})
+    found = bounds(params.model_copy(update={"data": data}), tmp_path / "examples", "test")
+    assert found.limit is None
+    assert "not known" in found.reason
