@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+ACRONYMS = {"ece", "f1", "nll"}
+
 
 def render(template: str, values: Mapping[str, Any]) -> str:
     """Fill `template`, a file of this package that extends page.html; text is escaped, an unknown name is an error."""
@@ -16,7 +18,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters |= {"percent": percent, "size": size, "digits": digits}
+    pages.filters |= {"percent": percent, "size": size, "digits": digits, "words": words}
     return pages.get_template(template).render(values)
 
 
@@ -28,6 +30,11 @@ def percent(share: float, places: int = 1) -> str:
 def digits(value: float, places: int = 3) -> str:
     """1234567 as '1,234,567'; 0.51237 as '0.512'."""
     return f"{value:,}" if isinstance(value, int) else f"{value:,.{places}f}"
+
+
+def words(name: str) -> str:
+    """'macro_f1' as 'macro F1'."""
+    return " ".join(part.upper() if part in ACRONYMS else part for part in name.split("_"))
 
 
 def size(num_bytes: float) -> str:

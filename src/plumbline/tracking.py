@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 QUEUE_SIZE = 10_000
 FLUSH_TIMEOUT_S = 60.0
+MAX_SOURCE = 60_000
 ENVIRONMENT = {  # MLflow's own defaults would wait for minutes on a server that is away
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
@@ -61,14 +62,14 @@ class Log:
         """Upload a file."""
         self._put(lambda client, run: client.log_artifact(run, str(path), folder))
 
-    def dataset(self, name: str, digest: str, source: str, profile: str) -> None:
-        """Record which data the run has read."""
+    def dataset(self, name: str, digest: str, facts: str) -> None:
+        """Record which data the run learns from; `facts` is data/source.json."""
 
         def job(client: "MlflowClient", run: str) -> None:
             from mlflow.entities import Dataset, DatasetInput, InputTag
 
             tags = [InputTag("mlflow.data.context", "training")]
-            entity = Dataset(name, digest[:36], source_type="local", source=source, profile=profile)
+            entity = Dataset(name, digest[:36], "plumbline", facts[:MAX_SOURCE])  # within what a store holds
             client.log_inputs(run, [DatasetInput(entity, tags)])
 
         self._put(job)

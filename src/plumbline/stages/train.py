@@ -4,35 +4,47 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from plumbline import bundle, layout
-from plumbline.contract import Task
+from plumbline import bundle, layout, tracking
+from plumbline.contract import Learner, Task
 from plumbline.errors import RejectedError
 from plumbline.params import Params
 
 
 def train(params: Params, task: Task, candidate: str) -> None:
     """Write models/<candidate>/ and reports/training/<candidate>.csv; killed and run again, it goes on where it was."""
-    from plumbline import tracking, training
-
     _accepted()
     with tracking.run(params, f"train {candidate}") as log:
+        log.params({"candidate": candidate} | params.candidates[candidate].model_dump(mode="json"))
+        log.dataset(task.name, layout.digest(layout.MANIFEST), layout.SOURCE.read_text(encoding="utf-8"))
         learner = task.learner(params, candidate, layout.EXAMPLES)
         if learner.solve:
             learner.solve()
+            with layout.written(layout.TRAINING / f"{candidate}.csv") as aside:
+                aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
+            log.tag("bundle", _publish(learner, task, candidate))
         else:
+            from plumbline import training  # seconds of import that a closed form need not wait for
+
             training.fit(learner, params, candidate, log)
-        layout.MODELS.mkdir(exist_ok=True)
-        aside = Path(tempfile.mkdtemp(prefix=f".{candidate}.", dir=layout.MODELS))
-        try:
-            learner.save(aside)
-            log.tag("bundle", bundle.seal(aside, task, candidate))
-            layout.publish(aside, layout.bundle(candidate))
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+            log.tag("bundle", _publish(learner, task, candidate))
+            training.clean(candidate)
+
+
+def _publish(learner: Learner, task: Task, candidate: str) -> str:
+    """Put the sealed bundle in its place, whole, and return its digest."""
+    layout.MODELS.mkdir(exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{candidate}.", dir=layout.MODELS))
+    try:
+        learner.save(aside)
+        digest = bundle.seal(aside, task, candidate)
+        layout.publish(aside, layout.bundle(candidate))
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return digest
 
 
 def _accepted() -> None:
     """Refuse data that was not validated, or that changed since."""
-    verdict = layout.read_json(layout.VALIDATION)
+    verdict = layout.read_json(layout.VALIDATION) if layout.VALIDATION.exists() else {"accepted": False}
     if not verdict["accepted"] or verdict["manifest"] != layout.digest(layout.MANIFEST):
-        raise RejectedError("data/manifest.parquet is not what was validated; run `dvc repro validate`")
+        raise RejectedError(f"{layout.MANIFEST} is not what was validated; run `dvc repro validate`")

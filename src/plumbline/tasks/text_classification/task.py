@@ -32,9 +32,7 @@ def _ingest(params: Params, examples: Path, manifest: Path) -> dict[str, Any]:
     return ingest(cast(TextParams, params), examples, manifest)
 
 
-def _table(
-    params: Params, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
-) -> "pd.DataFrame":
+def _table(params: Params, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]) -> "pd.DataFrame":
     from plumbline.tasks.text_classification.expectations import table
 
     return table(cast(TextParams, params), examples, manifest, facts)

@@ -1,0 +1,43 @@
+"""Checkouts shared by the tests of a module."""
+
+import importlib
+import shutil
+from pathlib import Path
+
+import pytest
+
+from plumbline.contract import Task
+from plumbline.entrypoint import load_task
+from plumbline.params import Params, read
+from tests.checkouts import LINE, Checkout, make_checkout
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """The repository as it is."""
+    made = make_checkout(tmp_path_factory.mktemp("checkout"))
+    made.run("git", "add", "-A")
+    made.run("git", "commit", "-qm", "start")
+    return made
+
+
+@pytest.fixture(scope="module")
+def line(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """The repository with one more folder under tasks/, and its params.yaml: all that a new task needs."""
+    made = make_checkout(tmp_path_factory.mktemp("line"))
+    shutil.copytree(LINE, made.path / "src/plumbline/tasks/line", ignore=shutil.ignore_patterns("params.yaml", "__pycache__"))
+    shutil.copy2(LINE / "params.yaml", made.path / "params.yaml")
+    made.run("git", "add", "-A")
+    made.run("git", "commit", "-qm", "a line")
+    return made
+
+
+@pytest.fixture
+def line_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, Task]:
+    """The line's parameters and record, in an empty folder."""
+    import plumbline.tasks
+
+    monkeypatch.setattr(plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(LINE.parent)])
+    monkeypatch.chdir(tmp_path)
+    shape = importlib.import_module("plumbline.tasks.line.params").SHAPE
+    return read(LINE / "params.yaml", lambda _: shape), load_task("line")

@@ -1,0 +1,26 @@
+"""Points on a line, with noise."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from plumbline.contract import SPLITS
+
+
+def ingest(params, examples: Path, manifest: Path) -> dict:
+    rng = np.random.default_rng(params.seed)
+    x = rng.uniform(-1, 1, params.data.num_rows)
+    y = 2 * x + 1 + rng.normal(0, params.data.noise, len(x))
+    split = np.array(SPLITS)[np.arange(len(x)) % 3]
+    table = pd.DataFrame({"id": [f"p{i}" for i in range(len(x))], "split": split, "x": x, "y": y})
+    for name, part in table.groupby("split"):
+        part.to_parquet(examples / f"{name}.parquet", index=False)
+    side = np.where(x > 0, "right", "left")
+    facts = {"label": side, "length": 1, "digest": table["id"], "side": side}
+    table.assign(**facts).drop(columns="y").to_parquet(manifest, index=False)
+    return {"rows_read": len(x)}
+
+
+def read(examples: Path, split: str) -> pd.DataFrame:
+    return pd.read_parquet(examples / f"{split}.parquet")

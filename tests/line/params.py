@@ -1,0 +1,47 @@
+"""The shape of params.yaml for the line."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from plumbline.params import Name, Params, Shape
+
+
+class Data(Shape):
+    watch: str
+    num_rows: int
+    noise: float
+
+
+class Validation(Shape):
+    max_abs_x: float
+
+
+class Fixed(Shape):
+    kind: Literal["mean", "least_squares"]
+
+
+class Gradient(Shape):
+    kind: Literal["gradient"]
+    learning_rate: float
+    max_epochs: int
+
+
+class Evaluation(Shape):
+    confidence: float
+    min_gain_over_baseline: float
+    floor: float
+    slices: list[str]
+    min_slice_rows: int
+
+
+class LineParams(Params):
+    task: Literal["line"]
+    data: Data
+    validation: Validation
+    candidates: Mapping[Name, Annotated[Fixed | Gradient, Field(discriminator="kind")]]
+    evaluation: Evaluation
+
+
+SHAPE = LineParams

@@ -1,0 +1,25 @@
+"""The door of the task."""
+
+from pathlib import Path
+
+from plumbline.contract import Field, Metric, Signature, Task
+from plumbline.tasks.line import data, expectations, models, scoring
+
+TASK = Task(
+    name="line",
+    metric=Metric("squared_error", higher_is_better=False, kind="continuous"),
+    signature=Signature(inputs=(Field("x", "double"),), outputs=(Field("y", "double"),)),
+    example={"x": [0.5]},
+    predictor=Path(__file__).with_name("predictor.py"),
+    requirements=(),
+    ingest=data.ingest,
+    table=expectations.table,
+    expectations=expectations.expectations,
+    learner=models.learner,
+    inputs=scoring.inputs,
+    score=scoring.score,
+    baselines=scoring.baselines,
+    bounds=scoring.bounds,
+    behaviour=scoring.behaviour,
+    figures=scoring.figures,
+)

@@ -1,0 +1,1 @@
+"""The winner is registered once, proven to answer alike, and a refusal registers nothing."""

@@ -1,0 +1,170 @@
+"""validate: what is left on disk and said, for data that is accepted, warned about and rejected."""
+
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from tests.tasks.text_classification.doors import ROOT, values, walk
+
+from plumbline import layout
+from plumbline.errors import DataError, RejectedError
+from plumbline.stages.train import _accepted
+from plumbline.stages.validate import validate
+from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.task import TASK
+
+TOPICS = {"colour": ["red", "blue", "green", "black", "white"], "number": ["one", "two", "three", "four", "five"]}
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clean source of 500 rows and two classes in a fresh folder, which is the cwd."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        f"the {adjective} {noun} looks {word} {ending},{label}"
+        for label, words in TOPICS.items()
+        for word in words
+        for adjective in ("old", "new", "big", "fine", "odd", "tall", "wide", "calm", "warm", "cold")
+        for noun in ("house", "boat", "lamp", "road", "tree")
+        for ending in ["today"]
+    ]
+    path = tmp_path / "raw.csv"
+    path.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def add(source: Path, *rows: str) -> None:
+    with source.open("a", encoding="utf-8") as file:
+        file.writelines(f"{row}\n" for row in rows)
+
+
+def report() -> dict[str, object]:
+    return json.loads(layout.VALIDATION.read_text(encoding="utf-8"), parse_constant=pytest.fail)
+
+
+LOOSE = {"max_near_duplicate_share": 1.0}  # sentences from a small grammar are alike
+
+
+def test_accepted_data_can_be_trained_on(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert walk("raw.csv", **LOOSE) == ("accepted", "")
+
+    found = report()
+    assert found["accepted"] is True
+    assert found["manifest"] == layout.digest(layout.MANIFEST)
+    assert sum(found["splits"].values()) == 500
+    assert {entry["label"]: sum(entry["rows"].values()) for entry in found["classes"]} == {"colour": 250, "number": 250}
+    assert sum(bar["rows"] for bar in found["lengths"]["bins"]) == 500
+    assert "accepted by 25 of 25 checks" in capsys.readouterr().out
+    _accepted()
+
+
+def test_rejected_data_cannot_be_trained_on_and_both_reports_say_why(source: Path) -> None:
+    add(source, *["the old house looks red today,colour"] * 200)
+
+    outcome, error = walk("raw.csv", **LOOSE)
+
+    assert outcome == "rejected"
+    assert error.splitlines()[0] == "rejected by 1 check of 25; see reports/validation.html"
+    assert "duplicates: Rows that repeat an earlier one: 200 of 700 rows (28.6 %), allowed at most 20 %" in error
+    assert "raw.csv:502 repeats raw.csv:2" in error
+    assert "remove the copies" in error
+    assert report()["accepted"] is False
+    assert "Rejected: 1 blocking check failed" in layout.VALIDATION_PAGE.read_text(encoding="utf-8")
+    with pytest.raises(RejectedError):
+        _accepted()
+
+
+def test_a_warning_is_said_and_does_not_block(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    add(source, "write to jane.doe@example.com about the red house,colour")
+
+    assert walk("raw.csv", **LOOSE)[0] == "accepted"
+
+    said = capsys.readouterr().out
+    assert "note: personal_data" in said
+    assert "raw.csv:502 e-mail address" in said
+    assert "accepted by 24 of 25 checks" in said
+    for path in (layout.VALIDATION, layout.VALIDATION_PAGE):
+        assert "jane.doe" not in path.read_text(encoding="utf-8")
+
+
+def test_validation_that_breaks_off_leaves_nothing_accepted(source: Path) -> None:
+    walk("raw.csv", **LOOSE)
+    layout.SOURCE.unlink()
+
+    with pytest.raises(DataError, match="dvc repro ingest"):
+        validate(TextParams.model_validate(values("raw.csv")), TASK)
+
+    assert report()["accepted"] is False
+
+
+def test_examples_that_are_not_those_of_the_manifest_are_refused(source: Path) -> None:
+    walk("raw.csv", **LOOSE)
+    (layout.EXAMPLES / "test.parquet").write_bytes((layout.EXAMPLES / "train.parquet").read_bytes())
+
+    with pytest.raises(DataError, match="not what ingest wrote"):
+        validate(TextParams.model_validate(values("raw.csv")), TASK)
+
+
+def test_the_page_stands_alone_and_no_text_in_it_is_markup(source: Path) -> None:
+    add(
+        source,
+        *['"<script>alert(1)</script> =HYPERLINK(""http://x"") of jane@example.com",<img src=x onerror=alert(1)>'] * 3,
+    )
+    walk("raw.csv", **LOOSE)
+
+    page = layout.VALIDATION_PAGE.read_text(encoding="utf-8")
+
+    tags = Tags()
+    tags.feed(page)
+    assert not tags.names & {"script", "img", "link", "iframe", "object"}
+    assert not [value for value in tags.links if not value.startswith("#")]
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; =HYPERLINK" in page
+    assert "url(" not in page
+
+
+def test_control_characters_of_a_label_do_not_reach_the_terminal(source: Path) -> None:
+    add(source, "the old house looks grey,\x1b[31mred")
+
+    outcome, error = walk("raw.csv", **LOOSE)
+
+    assert outcome == "rejected"
+    assert "\x1b" not in error
+
+
+def test_the_door_exits_with_1_and_shows_no_traceback(source: Path, tmp_path: Path) -> None:
+    add(source, *["the old house looks red today,colour"] * 200)
+    with (tmp_path / "params.yaml").open("w", encoding="utf-8") as file:
+        YAML(typ="safe").dump(values("raw.csv"), file)
+
+    ingested, validated = [
+        subprocess.run(
+            [sys.executable, "-P", ROOT / f"pipelines/{stage}.py"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for stage in ("ingest", "validate")
+    ]
+
+    assert ingested.returncode == 0, ingested.stderr
+    assert validated.returncode == 1
+    assert validated.stderr.startswith("validate: rejected by")
+    assert "Traceback" not in validated.stderr
+    assert "Calculating" not in validated.stderr
+    assert report()["accepted"] is False
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.links += [value or "" for name, value in attrs if name in ("href", "src")]

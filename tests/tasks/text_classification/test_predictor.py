@@ -1,0 +1,133 @@
+"""The predictor: the same answers alone and in company, bad rows named, nothing of plumbline needed."""
+
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from tests.small_texts import CANDIDATES, Silent, small_params, write_examples
+
+from plumbline import training
+from plumbline.tasks.text_classification import predictor
+from plumbline.tasks.text_classification.models import learner
+
+TOLERANCE = 1e-6  # of a probability
+
+
+@pytest.fixture(scope="module", params=CANDIDATES)
+def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp(request.param)
+    write_examples(folder / "examples")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        params = small_params()
+        made = learner(params, request.param, folder / "examples")
+        training.fit(made, params, request.param, Silent())
+        (folder / "bundle").mkdir()
+        made.save(folder / "bundle")
+    return folder / "bundle"
+
+
+@pytest.fixture(scope="module")
+def answerer(bundle: Path) -> predictor.Predictor:
+    return predictor.load(bundle)
+
+
+@pytest.fixture(scope="module")
+def texts(bundle: Path) -> list[str]:
+    found = pq.read_table(bundle.parent / "examples/test.parquet")["text"].to_pylist()
+    return [*found, "ünïcødé 🎉 مرحبا", "refund " * 500, "?"]
+
+
+def _scores(answers: dict[str, list[Any]], classes: list[str]) -> np.ndarray:
+    rows = [{score["label"]: score["score"] for score in row} for row in answers["scores"]]
+    return np.array([[row[name] for name in classes] for row in rows])
+
+
+def test_a_row_gets_the_same_answer_alone_and_in_company(answerer: predictor.Predictor, texts: list[str]) -> None:
+    together = _scores(answerer.predict({"text": texts}, top_k=3), answerer.classes)
+    alone = [_scores(answerer.predict({"text": [text]}, top_k=3), answerer.classes)[0] for text in texts]
+    np.testing.assert_allclose(together, alone, rtol=0, atol=TOLERANCE)
+    backwards = _scores(answerer.predict({"text": texts[::-1]}, top_k=3), answerer.classes)[::-1]
+    np.testing.assert_allclose(together, backwards, rtol=0, atol=TOLERANCE)
+    np.testing.assert_allclose(together.sum(axis=1), 1, atol=1e-9)
+    assert together.std(axis=0).min() > 0.001  # rows do differ
+
+
+def test_scores_are_sorted_cut_at_top_k_and_weighed_against_the_threshold(answerer: predictor.Predictor) -> None:
+    text = {"text": ["charged twice please refund"]}
+    all_ = answerer.predict(text, top_k=99)
+    assert [len(row) for row in all_["scores"]] == [3]
+    assert all_["scores"][0] == sorted(all_["scores"][0], key=lambda score: -score["score"])
+    assert all_["label"][0] == all_["scores"][0][0]["label"]
+    best = all_["score"][0]
+    assert answerer.predict(text, top_k=1)["scores"][0] == all_["scores"][0][:1]
+    assert answerer.predict(text, threshold=best - 1e-3)["abstained"] == [False]
+    assert answerer.predict(text, threshold=min(1.0, best + 1e-3))["abstained"] == [True]
+
+
+def test_no_rows_give_no_answers(answerer: predictor.Predictor) -> None:
+    assert answerer.predict({"text": []}) == {"label": [], "score": [], "scores": [], "abstained": []}
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (None, "expected text, found NoneType"),
+        (7, "expected text, found int"),
+        (float("nan"), "expected text, found float"),
+        (b"bytes", "expected text, found bytes"),
+        ("", "empty"),
+        (" \t\n", "empty"),
+        ("x" * (predictor.MAX_CHARS + 1), "100,001 characters"),
+        ("half \ud83d", "lone surrogate"),
+    ],
+)
+def test_a_bad_row_is_named(answerer: predictor.Predictor, bad: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=f"row 1: text: .*{message}"):
+        answerer.predict({"text": ["fine", bad, "fine"]})
+
+
+@pytest.mark.parametrize("wrong", [{"top_k": 0}, {"top_k": 1.5}, {"top_k": True}, {"threshold": 2}, {"threshold": "a"}])
+def test_a_bad_parameter_is_named(answerer: predictor.Predictor, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        answerer.predict({"text": ["fine"]}, **wrong)
+
+
+def test_a_missing_column_is_named(answerer: predictor.Predictor) -> None:
+    with pytest.raises(ValueError, match="no column 'text'; found 'txt'"):
+        answerer.predict({"txt": ["fine"]})
+
+
+def test_threads_may_share_it(answerer: predictor.Predictor, texts: list[str]) -> None:
+    expected = _scores(answerer.predict({"text": texts}), answerer.classes)
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: answerer.predict({"text": texts}), range(32)):
+            np.testing.assert_allclose(_scores(found, answerer.classes), expected, rtol=0, atol=TOLERANCE)
+
+
+def test_it_runs_where_plumbline_and_torch_are_not(bundle: Path, tmp_path: Path) -> None:
+    shutil.copy(predictor.__file__, tmp_path / "predictor.py")
+    script = (
+        "import sys\n"
+        "for name in ('plumbline', 'torch', 'transformers', 'lightning', 'pandas', 'sklearn', 'scipy'):\n"
+        "    sys.modules[name] = None\n"
+        "import predictor\n"
+        f"print(predictor.load({str(bundle)!r}).predict({{'text': ['refund the invoice']}})['label'][0])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() in ("billing", "delivery", "login")
+
+
+def test_batches_are_bounded_and_hold_like_lengths() -> None:
+    lengths = [3, 500, 4, 4000, 3, *[5] * 100, 9000]
+    batches = predictor._batches(lengths)
+    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) <= predictor.MAX_ROWS
+        assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= predictor.MAX_CELLS
