@@ -1,0 +1,1 @@
+"""What is allowed to be promoted, and why."""

@@ -1,0 +1,118 @@
+"""What is measured of every candidate on the same held-out examples: its scores and what it costs to run."""
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plumbline import bundle, layout
+from plumbline.contract import Candidate, Columns, Metric, Predictor, Scores, Task
+from plumbline.errors import PlumblineError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BATCH_ROWS = 32
+WARM_UP = 5
+MAX_CALLS = 200
+MAX_SECONDS = 2.0
+
+
+class Guarded:
+    """A candidate's predictor whose errors name the candidate: a bundle's code and libraries may raise anything."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        try:
+            self._predictor = bundle.load(layout.bundle(name))
+        except PlumblineError:
+            raise
+        except Exception as error:
+            raise unscorable(name, error) from error
+
+    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
+        """As the predictor answers; PlumblineError where it fails."""
+        try:
+            return self._predictor.predict(columns, **params)
+        except Exception as error:
+            raise unscorable(self._name, error) from error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._predictor, name)
+
+
+def candidate(name: str, task: Task) -> Candidate:
+    """Everything measured of one candidate.
+
+    Raises PlumblineError naming the candidate if it cannot be scored; a bad score is no error.
+    """
+    predictor = Guarded(name)
+    try:
+        validation, test = (scores(task, split, predictor) for split in ("validation", "test"))
+    except (LookupError, TypeError, ValueError) as error:  # answers that are not what the task's signature promises
+        raise unscorable(name, error) from error
+    latency = latency_ms(predictor, task.inputs(layout.EXAMPLES, "test"))
+    return Candidate(name, validation, test, _history(name), latency, bundle.num_bytes(layout.bundle(name)))
+
+
+def unscorable(name: str, error: Exception) -> PlumblineError:
+    """The one message for a candidate that cannot be scored."""
+    return PlumblineError(
+        f"candidate {name} cannot be scored ({type(error).__name__}: {error}); "
+        f"train it again (dvc repro -f train@{name}) or take it out of params.yaml"
+    )
+
+
+def scores(task: Task, split: str, predictor: Predictor) -> Scores:
+    """The task's scores on one split; ValueError where a metric is missing or not a number."""
+    found = task.score(layout.EXAMPLES, split, predictor)
+    values = found.per_example[task.metric.name]
+    if not np.isfinite(values).all() or not np.isfinite(list(found.metrics.values())).all():
+        raise ValueError(f"a score on the {split} split is not a finite number")
+    return found
+
+
+def rank(candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
+    """Best first, by the validation split alone; of equals the smaller bundle."""
+    sign = -1 if metric.higher_is_better else 1
+    return sorted(candidates, key=lambda c: (sign * c.validation.metrics[metric.name], c.num_bytes, c.name))
+
+
+def latency_ms(predictor: Predictor, columns: Columns) -> dict[str, float]:
+    """Milliseconds a call takes, p50 and p95, for one row and for a batch of 32; and rows a second in batches."""
+    times = {"one": _timed(predictor, columns, 1), "batch": _timed(predictor, columns, BATCH_ROWS)}
+    found = {f"{name}_p{q}": float(np.percentile(times[name], q)) for name in times for q in (50, 95)}
+    return found | {"rows_per_s": 1000 * BATCH_ROWS / found["batch_p50"]}
+
+
+def _timed(predictor: Predictor, columns: Columns, num_rows: int) -> list[float]:
+    """Milliseconds of each of several calls on different held-out rows."""
+    calls = _batches(columns, num_rows)
+    for _ in range(WARM_UP):
+        predictor.predict(next(calls))
+    times: list[float] = []
+    started = time.perf_counter()
+    while len(times) < MAX_CALLS and (len(times) < WARM_UP or time.perf_counter() - started < MAX_SECONDS):
+        batch = next(calls)
+        before = time.perf_counter()
+        predictor.predict(batch)
+        times.append(1000 * (time.perf_counter() - before))
+    return times
+
+
+def _batches(columns: Columns, num_rows: int) -> Iterator[dict[str, list[Any]]]:
+    """Rows of `columns`, `num_rows` at a time, from the start again when they are used up."""
+    total = len(next(iter(columns.values())))
+    for start in itertools.count(0, num_rows):
+        picked = [(start + i) % total for i in range(num_rows)]
+        yield {name: [values[i] for i in picked] for name, values in columns.items()}
+
+
+def _history(name: str) -> "pd.DataFrame | None":
+    import pandas as pd
+
+    path = layout.TRAINING / f"{name}.csv"
+    history = pd.read_csv(path) if path.exists() else pd.DataFrame()
+    return None if history.empty else history

@@ -1,0 +1,97 @@
+"""What is measured of candidates: ranked on validation alone, cost counted, foreign code kept in its place."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plumbline import bundle, layout
+from plumbline.contract import Candidate, Metric, Scores, Task
+from plumbline.entrypoint import load_task
+from plumbline.errors import PlumblineError
+from plumbline.evidence import compare, measure
+from plumbline.params import Evaluation
+
+ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
+ERROR = Metric("accuracy", higher_is_better=False, kind="continuous")
+LIMITS = Evaluation(confidence=0.95, floor=0.8, min_gain_over_baseline=0.1, slices=["channel"], min_slice_rows=10)
+
+
+def candidate(name: str, validation: float, test: float, num_bytes: int = 100) -> Candidate:
+    def scores(value: float) -> Scores:
+        return Scores({"accuracy": (np.arange(100) < 100 * value).astype(float)}, {"accuracy": value})
+
+    return Candidate(name, scores(validation), scores(test), None, {"one_p50": 1.0}, num_bytes)
+
+
+def test_the_test_split_has_no_say_in_the_choice() -> None:
+    ranked = measure.rank([candidate("a", 0.8, 0.99), candidate("b", 0.9, 0.1)], ACCURACY)
+    assert [c.name for c in ranked] == ["b", "a"]
+    assert measure.rank(ranked, ERROR)[0].name == "a"
+
+
+def test_of_equals_the_smaller_wins() -> None:
+    ranked = measure.rank([candidate("big", 0.9, 0.9, 2000), candidate("small", 0.9, 0.8, 1000)], ACCURACY)
+    assert ranked[0].name == "small"
+
+
+def test_latency_is_taken_on_batches_of_real_rows() -> None:
+    sizes: list[int] = []
+
+    class Counting:
+        def predict(self, columns, **params):
+            sizes.append(len(columns["text"]))
+            return {"label": ["x"] * sizes[-1]}
+
+    found = measure.latency_ms(Counting(), {"text": [str(i) for i in range(7)]})
+    assert set(sizes) == {1, measure.BATCH_ROWS}
+    assert set(found) == {"one_p50", "one_p95", "batch_p50", "batch_p95", "rows_per_s"}
+    assert 0 < found["one_p50"] <= found["one_p95"]
+
+
+def test_small_groups_are_left_out() -> None:
+    rows = pd.DataFrame({"channel": ["mail"] * 60 + ["chat"] * 31 + ["fax"] * 9})
+    found = compare.slices(rows, (np.arange(100) < 60).astype(float), ACCURACY, LIMITS)
+    assert [(s["value"], s["num_rows"], s["score"]) for s in found] == [("mail", 60, 1.0), ("chat", 31, 0.0)]
+    assert found[0]["low"] < 1.0
+
+
+def test_every_pair_is_compared_on_the_same_rows() -> None:
+    (found,) = compare.comparisons([candidate("a", 0.9, 0.9), candidate("b", 0.8, 0.7)], ACCURACY, 0.95)
+    assert (found["only_one"], found["only_other"]) == (20, 0)
+    assert found["difference"] == pytest.approx(0.2)
+    assert found["low"] < 0.2 < found["high"]
+    assert found["p_value"] < 1e-4
+
+
+PREDICTOR = "def load(folder): return P()\nclass P:\n def predict(self, columns, **params): "
+CANNOT = {
+    "raises while loading": "raise ImportError('no engine')",
+    "raises while answering": PREDICTOR + "raise KeyError('x')",
+    "answers too few": PREDICTOR + "return {'label': [], 'scores': []}",
+    "answers no distribution": PREDICTOR + "return {'label': ['a'], 'scores': [[{'label': 'a', 'score': 0.4}]]}",
+    "answers not a number": PREDICTOR + "return {'label': ['a'], 'scores': [[{'label': 'a', 'score': float('nan')}]]}",
+}
+
+
+@pytest.mark.parametrize("fault", CANNOT)
+def test_a_candidate_that_cannot_be_scored_is_named(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    layout.EXAMPLES.mkdir(parents=True)
+    for split in ("train", "validation", "test"):
+        pd.DataFrame({"id": ["1"], "text": ["hi"], "label": ["a"]}).to_parquet(layout.EXAMPLES / f"{split}.parquet")
+    (tmp_path / "predictor.py").write_text(CANNOT[fault])
+    task = _with_predictor(load_task("text_classification"), tmp_path / "predictor.py")
+    layout.bundle("odd").mkdir(parents=True)
+    bundle.seal(layout.bundle("odd"), task, "odd")
+    with pytest.raises(PlumblineError, match=r"candidate odd cannot be scored .*dvc repro -f train@odd"):
+        measure.candidate("odd", task)
+
+
+def _with_predictor(task: Task, path: Path) -> Task:
+    from dataclasses import replace
+
+    return replace(task, predictor=path)
