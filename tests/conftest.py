@@ -5,11 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.checkouts import LINE, Checkout, make_checkout
 
 from plumbline.contract import Task
 from plumbline.entrypoint import load_task
 from plumbline.params import Params, read
-from tests.checkouts import LINE, Checkout, make_checkout
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,9 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 def line(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """The repository with one more folder under tasks/, and its params.yaml: all that a new task needs."""
     made = make_checkout(tmp_path_factory.mktemp("line"))
-    shutil.copytree(LINE, made.path / "src/plumbline/tasks/line", ignore=shutil.ignore_patterns("params.yaml", "__pycache__"))
+    shutil.copytree(
+        LINE, made.path / "src/plumbline/tasks/line", ignore=shutil.ignore_patterns("params.yaml", "__pycache__")
+    )
     shutil.copy2(LINE / "params.yaml", made.path / "params.yaml")
     made.run("git", "add", "-A")
     made.run("git", "commit", "-qm", "a line")

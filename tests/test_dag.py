@@ -1,4 +1,4 @@
-"""The graph says what is true: one verb one name, and every line of code that a stage runs is among its dependencies."""
+"""The graph says what is true: one verb one name, and all code that a stage runs is among its dependencies."""
 
 from pathlib import Path
 
@@ -42,7 +42,9 @@ def test_the_code_of_a_stage_is_among_its_dependencies(name: str, task: str, gra
     code = {dep for dep in listed if dep.startswith(("src/", "pipelines/"))}
     assert not [dep for dep in code if not (ROOT / dep).exists()]
     door = f"plumbline.tasks.{task}.task"  # names every part of the task; a stage calls only those it depends on
-    parts = {module for module in graph.modules if module.startswith(f"plumbline.tasks.{task}.") and _listed(module, code)}
+    parts = {
+        module for module in graph.modules if module.startswith(f"plumbline.tasks.{task}.") and _listed(module, code)
+    }
     reached, waiting = set(), {f"plumbline.stages.{name}", "plumbline.entrypoint", door, *parts}
     while waiting:
         module = waiting.pop()
@@ -66,9 +68,9 @@ def _path(module: str) -> str:
 
 def _has_code(module: str) -> bool:
     """Whether a module is more than a docstring."""
-    return len((ROOT / _path(module)).read_text(encoding="utf-8").strip().split('"""')) > 3 or not _path(module).endswith(
-        "__init__.py"
-    )
+    return len((ROOT / _path(module)).read_text(encoding="utf-8").strip().split('"""')) > 3 or not _path(
+        module
+    ).endswith("__init__.py")
 
 
 def _listed(module: str, code: set[str]) -> bool:

@@ -10,9 +10,14 @@ from plumbline import layout
 def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     layout.write_json(path, {"one": 1})
-    with pytest.raises(KeyboardInterrupt), layout.written(path) as aside:
-        aside.write_text("half")
-        raise KeyboardInterrupt
+
+    def interrupted() -> None:
+        with layout.written(path) as aside:
+            aside.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert layout.read_json(path) == {"one": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 

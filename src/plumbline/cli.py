@@ -2,10 +2,12 @@
 
 import json
 import logging
+import shlex
 import sys
 import warnings
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,6 +17,9 @@ from plumbline import layout
 from plumbline.entrypoint import load_params, load_task
 from plumbline.errors import ParamsError, PlumblineError
 from plumbline.params import nearest
+
+if TYPE_CHECKING:
+    from plumbline.journal import Entry
 
 RECIPES = Path("recipes")
 
@@ -91,6 +96,69 @@ def report() -> None:
     from plumbline import report
 
     report.show(out)
+    done = layout.read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
+    if done.get("version") and done["evidence"] == layout.digest(layout.EVIDENCE):
+        task = load_task(load_params(layout.PARAMS).task)
+        asked = next(iter(task.example.values()))[0]
+        out.print(f"registered:      {done['model']} version {done['version']}; runs and registry: make ui")
+        question = shlex.quote(asked if isinstance(asked, str) else json.dumps(asked))
+        out.print(f"ask it:          {Path(sys.argv[0]).parent}/plumbline predict {question}", markup=False)
+
+
+@app.command()
+def promote(
+    name: str,
+    version: str,
+    expect: Annotated[str, typer.Option(help="The champion you looked at: a version, or none.")],
+    reason: Annotated[str, typer.Option(help="Why; it stands in the journal.")] = "",
+) -> None:
+    """Make VERSION the champion of NAME, if the champion still is the expected one."""
+    from plumbline import promotion
+
+    _decided(promotion.promote(name, version, expect, reason))
+
+
+@app.command()
+def rollback(
+    name: str,
+    to: Annotated[str | None, typer.Option(help="A version that was champion; the one before if left out.")] = None,
+    reason: Annotated[str, typer.Option(help="Why; it stands in the journal.")] = "",
+) -> None:
+    """Bring back the champion before this one."""
+    from plumbline import promotion
+
+    _decided(promotion.rollback(name, to, reason))
+
+
+@app.command("journal")
+def show_journal(name: str, as_json: Annotated[bool, typer.Option("--json", help="One entry a line.")] = False) -> None:
+    """Every decision on NAME, oldest first, once the chain was checked."""
+    from plumbline import promotion
+
+    entries = promotion.history(name)
+    if as_json:
+        for entry in entries:
+            print(json.dumps(asdict(entry)))
+        return
+    table = Table("#", "at (UTC)", "who", "decision", "bundle", "evidence", "reason")
+    for entry in entries:
+        change = f"{entry.action} {entry.previous} -> {entry.version}" if entry.version else entry.action
+        at = entry.at.removesuffix("+00:00").replace("T", " ")
+        table.add_row(str(entry.number), at, entry.actor, change, entry.bundle[:12], entry.evidence[:12], entry.reason)
+    out.print(table, markup=False)
+
+
+@app.command("champion")
+def show_champion(
+    name: str, as_of: Annotated[str | None, typer.Option(help="A day or moment, ISO 8601, UTC.")] = None
+) -> None:
+    """Who is champion of NAME, or was, and by which decision."""
+    from plumbline import promotion
+
+    entry = promotion.champion(name, as_of)
+    if entry is None:
+        raise PlumblineError(f"{name}: no champion{' by ' + as_of if as_of else ''}")
+    out.print(f"{name} version {entry.version}, by {entry.actor} at {entry.at} ({entry.action}; entry {entry.number})")
 
 
 @recipe.command("list")
@@ -117,6 +185,12 @@ def use_recipe(name: str, force: Annotated[bool, typer.Option(help="Replace unco
     with layout.written(layout.PARAMS) as aside:
         aside.write_bytes(path.read_bytes())
     out.print(f"{layout.PARAMS} is now {path}. Next: dvc repro")
+
+
+def _decided(entry: "Entry") -> None:
+    out.print(
+        f"{entry.model}: the champion is version {entry.version}, it was {entry.previous}; journal entry {entry.number}"
+    )
 
 
 def _recipes() -> list[Path]:

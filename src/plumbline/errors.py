@@ -6,7 +6,8 @@ PlumblineError            exit 1   something went wrong that the message explain
 │   └── RejectedError     exit 1   a blocking expectation failed
 ├── TrainingError         exit 1   a candidate did not train
 ├── BundleError           exit 1   a trained model on disk is not what it says it is
-├── RegistryError         exit 1   the tracking server or registry cannot be used
+├── RegistryError         exit 1   the tracking server or registry cannot be used, or says no
+│   └── JournalError      exit 1   the journal of decisions cannot be used, or was changed
 └── RefusedError          exit 20  the verdict is refuse: a gate did its work
 """
 
@@ -41,6 +42,10 @@ class BundleError(PlumblineError):
 
 class RegistryError(PlumblineError):
     """The tracking server or the registry cannot be used."""
+
+
+class JournalError(RegistryError):
+    """The journal of decisions cannot be used, or is not what was written."""
 
 
 class RefusedError(PlumblineError):

@@ -29,7 +29,7 @@ mlflow.set_tracking_uri(store)
 model = mlflow.pyfunc.load_model(uri)
 rows = json.load(open(golden, encoding="utf-8"))
 table = model.predict(pandas.DataFrame(rows["inputs"]), params=rows["params"])
-json.dump(json.loads(table.to_json(orient="list", double_precision=15)), open(answers, "w", encoding="utf-8"))
+json.dump(table.to_dict("list"), open(answers, "w", encoding="utf-8"), default=lambda value: value.tolist())
 """
 
 
@@ -39,6 +39,7 @@ def log_model(folder: Path, golden: Path, task: Task, run_id: str) -> Any:
     import pandas as pd
 
     logging.getLogger("mlflow.models.model").setLevel(logging.ERROR)
+    sys.dont_write_bytecode = True  # MLflow runs the model's code once, in the folder that it logs
     with mlflow.start_run(run_id=run_id), tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         requirements = Path(private) / "requirements.txt"
         requirements.write_text("\n".join(_requirements(task)) + "\n", encoding="utf-8")
@@ -61,7 +62,7 @@ def replay(model_uri: str, golden: Path) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         answers = Path(private) / "answers.json"
-        command = [sys.executable, "-I", "-c", REPLAY, model_uri, tracking.uri(), str(golden), str(answers)]
+        command = [sys.executable, "-I", "-B", "-c", REPLAY, model_uri, tracking.uri(), str(golden), str(answers)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=REPLAY_TIMEOUT_S, check=False)
         if done.returncode != 0:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]

@@ -26,6 +26,7 @@ ENVIRONMENT = {  # MLflow's own defaults would wait for minutes on a server that
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_UV_AUTO_DETECT": "false",
     "MLFLOW_ENABLE_ASYNC_LOGGING": "false",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "GIT_PYTHON_REFRESH": "quiet",
 }
 log = logging.getLogger(__name__)

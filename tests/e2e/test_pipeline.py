@@ -1,4 +1,4 @@
-"""A task that nobody knew runs through the real DVC and MLflow: one folder and a params.yaml, and no change elsewhere."""
+"""A task that nobody knew runs through the real DVC and MLflow: one folder, one params.yaml, no change elsewhere."""
 
 import json
 import os
@@ -9,7 +9,6 @@ import sys
 import time
 
 import pytest
-
 from tests.checkouts import Checkout
 
 STAGES = ["ingest", "validate", "train@nothing", "train@closed", "train@gradient", "evaluate", "register"]
@@ -64,9 +63,9 @@ def test_nothing_to_do(line: Checkout, first: str) -> None:
 
 
 def test_one_changed_candidate_trains_alone_and_the_way_back_is_cached(line: Checkout, first: str) -> None:
-    line.replace("params.yaml", "max_epochs: 12", "max_epochs: 13")
+    line.replace("params.yaml", "max_epochs: 4", "max_epochs: 5")
     assert ran(line.run("dvc", "repro").stdout)[:2] == ["train@gradient", "evaluate"]
-    line.replace("params.yaml", "max_epochs: 13", "max_epochs: 12")
+    line.replace("params.yaml", "max_epochs: 5", "max_epochs: 4")
     back = line.run("dvc", "repro").stdout
     assert "train@gradient" not in ran(back)
     assert registration(line)["version"] == "1"  # the same bundle is the same version
@@ -160,6 +159,6 @@ def test_ctrl_c_leaves_no_half_written_file(line: Checkout, first: str) -> None:
     os.kill(started.pid, signal.SIGTERM)
     assert "terminated; run the same command again" in started.communicate(timeout=60)[1]
     assert started.returncode == 143
-    assert not list((line.path / "models").glob(".*"))
+    assert [path.name for path in (line.path / "models").glob(".*")] == [".gitignore"]
     line.run("dvc", "repro")
     assert ran(line.run("dvc", "repro").stdout) == []

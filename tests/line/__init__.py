@@ -1,1 +1,1 @@
-"""A task in one folder: find the line behind noisy points. It is copied into a scratch checkout, and nothing else is."""
+"""A task in one folder: find the line behind noisy points. Tests copy it into a scratch checkout."""

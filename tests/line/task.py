@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from plumbline.contract import Field, Metric, Signature, Task
 from plumbline.tasks.line import data, expectations, models, scoring
+
+from plumbline.contract import Field, Metric, Signature, Task
 
 TASK = Task(
     name="line",

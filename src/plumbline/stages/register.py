@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from plumbline import bundle, layout, packaging, registry, tracking
+from plumbline import bundle, layout, packaging, promotion, registry, tracking
 from plumbline.contract import Task
 from plumbline.errors import BundleError, RefusedError, RegistryError
 from plumbline.lineage import lineage
@@ -23,10 +23,11 @@ def register(params: Params, task: Task) -> None:
     client = registry.client()
     name = params.registry.model
     version = registry.find(client, name, bundle.digest(folder)) or _add(client, params, task, evidence)
-    client.set_registered_model_alias(name, registry.CHALLENGER, version.version)
-    if params.registry.first_champion and registry.holder(client, name, registry.CHAMPION) is None:
-        client.set_registered_model_alias(name, registry.CHAMPION, version.version)
-    _record(params, evidence, version.version)
+    number = str(version.version)
+    client.set_registered_model_alias(name, registry.CHALLENGER, number)
+    if params.registry.first_champion:
+        promotion.first(name, number)
+    _record(params, evidence, number)
 
 
 def _add(client: Any, params: Params, task: Task, evidence: dict[str, Any]) -> Any:

@@ -12,4 +12,6 @@ def expectations(params, table):
 
     limit = params.validation.max_abs_x
     between = ExpectColumnValuesToBeBetween(column="x", min_value=-limit, max_value=limit)
-    return [Check("range", between, "blocking", "x lies in its range", "mend the source, or widen validation.max_abs_x")]
+    return [
+        Check("range", between, "blocking", "x lies in its range", "mend the source, or widen validation.max_abs_x")
+    ]
