@@ -80,7 +80,7 @@ class Learner:
 class Scores:
     """How well one predictor answered one split."""
 
-    per_example: dict[str, "np.ndarray"]  # aligned with the split's ids; holds the task's metric under its name
+    per_example: dict[str, "np.ndarray"]  # the task's metric by its name; rows as in `id`, else as in the manifest
     metrics: dict[str, float]
     tables: dict[str, "pd.DataFrame"] = field(default_factory=dict)  # confusion, reliability ...
 
@@ -156,4 +156,4 @@ class Task:
     baselines: Callable[["Params", Path], dict[str, Predictor]]
     bounds: Callable[["Params", Path, str], Bound]
     behaviour: Callable[["Params", Path, Predictor], list[Case]]
-    figures: Callable[["Params", list[Candidate]], list[Figure]]
+    figures: Callable[["Params", list[Candidate]], list[Figure]]  # (params, candidates, the winner first)

@@ -1,0 +1,168 @@
+"""Answers with a trained text classifier; copied into every bundle, so it stands alone: no plumbline, no torch."""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+MAX_CHARS = 100_000  # what a text longer than this holds is not a short text to route
+MAX_THREADS = 8  # short texts keep no more at work
+MAX_ROWS, MAX_CELLS = 32, 8192  # of one batch; cells are rows times tokens
+
+Inputs = tuple[np.ndarray, np.ndarray]  # ids and, for each, its weight (or 1): one row
+
+
+def load(folder: Path | str) -> "Predictor":
+    """The predictor of the bundle in `folder`."""
+    folder = Path(folder)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if config["kind"] == "linear":
+        return Predictor(folder, config, Grams(config["vocabulary"], load_file(folder / "model.safetensors")["idf"]))
+    return Predictor(folder, config, Tokens(Tokenizer.from_file(str(folder / "tokenizer.json"))))
+
+
+class Predictor:
+    """Calibrated answers for texts; safe to share between threads."""
+
+    def __init__(self, folder: Path, config: Mapping[str, Any], features: "Grams | Tokens") -> None:
+        self.classes: list[str] = config["classes"]
+        self.temperature: float = config["temperature"]
+        self._features = features
+        self._session = onnxruntime.InferenceSession(folder / config["forms"]["fp32"], _options())
+        self._names = [argument.name for argument in self._session.get_inputs()]
+
+    def predict(
+        self, columns: Mapping[str, Sequence[Any]], top_k: int = 3, threshold: float = 0.0
+    ) -> dict[str, list[Any]]:
+        """Answer every row of `columns["text"]`, in order; a best score below `threshold` counts as abstained.
+
+        A row gets the same scores alone and in company, within 1e-6. Raises ValueError that names a bad row.
+        """
+        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+            raise ValueError(f"top_k: expected a whole number from 1, found {top_k!r}")
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+            raise ValueError(f"threshold: expected a number from 0 to 1, found {threshold!r}")
+        if "text" not in columns:
+            raise ValueError(f"no column 'text'; found {', '.join(map(repr, columns)) or 'no columns'}")
+        probabilities = self.probabilities([_checked(row, text) for row, text in enumerate(columns["text"])])
+        best = np.argsort(-probabilities, axis=1, kind="stable")[:, :top_k]
+        scores = [
+            [{"label": self.classes[place], "score": float(row[place])} for place in places]
+            for row, places in zip(probabilities, best, strict=True)
+        ]
+        return {
+            "label": [row[0]["label"] for row in scores],
+            "score": [row[0]["score"] for row in scores],
+            "scores": scores,
+            "abstained": [bool(row[0]["score"] < threshold) for row in scores],
+        }
+
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        """The probability of each class, shape (texts, classes), float64."""
+        scaled = self.logits(texts) / self.temperature
+        powers: np.ndarray = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
+        powers /= powers.sum(axis=1, keepdims=True)
+        return powers
+
+    def logits(self, texts: Sequence[str]) -> np.ndarray:
+        """What the model says before scaling, shape (texts, classes), float64; texts of like length go together."""
+        rows = self._features.rows(texts)
+        answers = np.empty((len(rows), len(self.classes)))
+        for batch in _batches([len(ids) for ids, _ in rows]):
+            feed = dict(zip(self._names, _padded([rows[row] for row in batch]), strict=True))
+            answers[batch] = self._session.run(None, feed)[0]
+        return answers
+
+
+class Tokens:
+    """Token ids of subwords; the tokenizer file holds the limit at which texts are cut."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def rows(self, texts: Sequence[str]) -> list[Inputs]:
+        """Ids and ones for each text."""
+        encodings = self._tokenizer.encode_batch_fast(list(texts))
+        return [(np.array(found.ids, np.int64), np.ones(len(found.ids), np.int64)) for found in encodings]
+
+
+class Grams:
+    """TF-IDF weights of known word 1- and 2-grams: logarithmic counts, rows of length 1; id 0 is padding."""
+
+    def __init__(self, vocabulary: Sequence[str], idf: np.ndarray) -> None:
+        self._place = {gram: place for place, gram in enumerate(vocabulary)}
+        self._idf = idf
+
+    def rows(self, texts: Sequence[str]) -> list[Inputs]:
+        """Ids and weights for each text."""
+        return [self(text) for text in texts]
+
+    def __call__(self, text: str) -> Inputs:
+        """Ids in ascending order and their weights; a text without a known gram is one padding cell."""
+        counts = Counter(self._place[gram] for gram in grams(text) if gram in self._place)
+        if not counts:
+            return np.zeros(1, np.int64), np.zeros(1, np.float32)
+        places = np.array(sorted(counts))
+        weights = (1 + np.log([counts[place] for place in places])) * self._idf[places]
+        return places + 1, (weights / np.linalg.norm(weights)).astype(np.float32)
+
+
+def grams(text: str) -> list[str]:
+    """The words of a text, lower case, and each two that stand side by side."""
+    words = re.findall(r"\w+", text.lower())
+    return words + [f"{first} {second}" for first, second in pairwise(words)]
+
+
+def _checked(row: int, text: Any) -> str:
+    if not isinstance(text, str):
+        raise ValueError(f"row {row}: text: expected text, found {type(text).__name__}")  # noqa: TRY004 (one error type)
+    if not text.strip():
+        raise ValueError(f"row {row}: text: empty")
+    if len(text) > MAX_CHARS:
+        raise ValueError(f"row {row}: text: {len(text):,} characters; at most {MAX_CHARS:,} are accepted")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"row {row}: text: half of a character (a lone surrogate) at {error.start}") from None
+    return text
+
+
+def _batches(lengths: list[int]) -> list[list[int]]:
+    """Rows by length, cut so that no batch holds more than MAX_ROWS rows or, padded, MAX_CELLS cells."""
+    batches: list[list[int]] = []
+    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
+        full = not batches or len(batches[-1]) == MAX_ROWS or (len(batches[-1]) + 1) * lengths[row] > MAX_CELLS
+        if full:
+            batches.append([])
+        batches[-1].append(row)
+    return batches
+
+
+def _padded(rows: list[Inputs]) -> Inputs:
+    """One array of ids and one of weights, shape (rows, longest), filled with 0."""
+    shape = (len(rows), max(len(ids) for ids, _ in rows))
+    all_ids, all_weights = np.zeros(shape, np.int64), np.zeros(shape, rows[0][1].dtype)
+    for place, (ids, weights) in enumerate(rows):
+        all_ids[place, : len(ids)], all_weights[place, : len(ids)] = ids, weights
+    return all_ids, all_weights
+
+
+def _options() -> onnxruntime.SessionOptions:
+    """Threads for the cores this process may use, asleep between calls: idle spinning takes them from tokenisation."""
+    options = onnxruntime.SessionOptions()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    options.intra_op_num_threads = min(cores, MAX_THREADS)
+    options.inter_op_num_threads = 1
+    options.enable_mem_pattern = False  # every batch has another shape
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options

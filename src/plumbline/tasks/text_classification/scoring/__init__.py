@@ -1,0 +1,1 @@
+"""How good a text classifier is: scores, baselines, bounds, behaviour and figures."""
