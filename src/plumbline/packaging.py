@@ -80,17 +80,23 @@ def load(uri: str) -> tuple[Predictor, Any]:
     The files must be those that were registered: the seal is checked against the registry before any code of the model
     runs. Raises RegistryError where there is no such version, BundleError where its files are not what they were.
     """
+    found = registry.resolve(uri)
+    files = folder(uri)
+    if bundle.digest(files) != found.tags.get(registry.BUNDLE_TAG):
+        raise BundleError(f"{uri}: version {found.version} is not the bundle that was registered; do not use it")
+    return bundle.load(files), found
+
+
+def folder(uri: str) -> Path:
+    """The bundle of a registered version as files, not verified yet: the store's own, or a copy of them."""
     from mlflow.artifacts import download_artifacts
     from mlflow.exceptions import MlflowException
 
     found = registry.resolve(uri)
     try:
-        folder = Path(download_artifacts(f"models:/{found.name}/{found.version}")) / "artifacts/bundle"
+        return Path(download_artifacts(f"models:/{found.name}/{found.version}")) / "artifacts/bundle"
     except (MlflowException, OSError) as error:
         raise RegistryError(f"{uri}: its files cannot be fetched ({tracking.first_line(error)})") from None
-    if bundle.digest(folder) != found.tags.get(registry.BUNDLE_TAG):
-        raise BundleError(f"{uri}: version {found.version} is not the bundle that was registered; do not use it")
-    return bundle.load(folder), found
 
 
 def _signature(signature: Signature) -> "ModelSignature":
