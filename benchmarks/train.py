@@ -168,7 +168,7 @@ def _hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
     import transformers
     from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
 
-    from plumbline.tasks.text_classification import weights
+    from plumbline.tasks.text_classification.models import weights
 
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()

@@ -31,6 +31,7 @@ def main(stage: str) -> int:
         parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, _terminate)
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin while they wait halt on a shared machine
     try:
         params = load_params(layout.PARAMS)
         task = load_task(params.task)

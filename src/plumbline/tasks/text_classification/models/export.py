@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 
 from plumbline import layout
 from plumbline.errors import TrainingError
-from plumbline.tasks.text_classification.batches import Rows
+from plumbline.tasks.text_classification.models.batches import Rows
 
 WEIGHTS, GRAPH, CONFIG = "model.safetensors", "model.onnx", "config.json"
 OPSET = 20

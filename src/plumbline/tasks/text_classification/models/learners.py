@@ -4,8 +4,8 @@ from pathlib import Path
 
 from plumbline.contract import Learner
 from plumbline.errors import TrainingError
-from plumbline.tasks.text_classification.batches import Texts
 from plumbline.tasks.text_classification.data import read
+from plumbline.tasks.text_classification.models.batches import Texts
 from plumbline.tasks.text_classification.params import Linear, TextParams, Transformer
 
 
@@ -17,10 +17,10 @@ def learner(params: TextParams, candidate: str, examples: Path) -> Learner:
     if len(classes) < 2:
         raise TrainingError(f"candidates.{candidate}: one class in the train split ({classes}); nothing can be learned")
     if isinstance(shape, Linear):
-        from plumbline.tasks.text_classification.linear import linear
+        from plumbline.tasks.text_classification.models.linear import linear
 
         return linear(shape, params.seed, classes, train, validation)
-    from plumbline.tasks.text_classification import encoder
+    from plumbline.tasks.text_classification.models import encoder
 
     if isinstance(shape, Transformer):
         return encoder.transformer(shape, params.seed, classes, train, validation)

@@ -11,11 +11,11 @@ from tokenizers import Tokenizer
 
 from plumbline.contract import Learner
 from plumbline.errors import ParamsError
-from plumbline.tasks.text_classification import subwords, weights
-from plumbline.tasks.text_classification.batches import Batches, Rows, Texts, targets
-from plumbline.tasks.text_classification.classifier import Classifier
-from plumbline.tasks.text_classification.export import save
-from plumbline.tasks.text_classification.layers import UsedEmbedding, thrifty, use_full_embedding
+from plumbline.tasks.text_classification.models import subwords, weights
+from plumbline.tasks.text_classification.models.batches import Batches, Rows, Texts, targets
+from plumbline.tasks.text_classification.models.classifier import Classifier
+from plumbline.tasks.text_classification.models.export import save
+from plumbline.tasks.text_classification.models.layers import UsedEmbedding, thrifty, use_full_embedding
 from plumbline.tasks.text_classification.params import Encoder, Lora, Pretrained, Transformer
 
 NAMES = ("input_ids", "attention_mask")
