@@ -68,4 +68,4 @@ lock: setup  ## choose versions anew and write them down with their hashes
 	  $(addprefix --no-emit-package ,$(SHARED_WITH_TORCH)) --output-file requirements-cuda.lock
 
 clean:  ## remove what the pipeline made, keep the environment and the registry
-	@rm -rf data/examples data/manifest.parquet data/source.json models reports .plumbline
+	@git clean -qfdX data models reports .plumbline

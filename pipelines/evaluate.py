@@ -3,10 +3,8 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(
-    0, str(Path(__file__).resolve().parents[1] / "src")
-)  # the code beside this file, which DVC hashes, is what runs
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))  # what DVC hashes is what runs
 
-from plumbline.entrypoint import main  # noqa: E402
+from plumbline.entrypoint import main
 
 sys.exit(main("evaluate"))

@@ -1,5 +1,6 @@
 """Writes what the predictor needs: safetensors, an ONNX graph that answers as the model does, and config.json."""
 
+import logging
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,6 +46,7 @@ def _export(path: Path, model: torch.nn.Module, rows: Rows) -> None:
     batch = rows.__getitems__([int(at) for at in np.argsort(rows.lengths)[-2:]])
     inputs = {name: batch[name] for name in rows.names}
     size, length = torch.export.Dim("rows", min=1), torch.export.Dim("tokens", min=1)
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it misses torchvision, which no text needs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter's own deprecations
         program = torch.onnx.export(
