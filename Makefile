@@ -30,7 +30,7 @@ $(VENV)/ready: $(LOCKS) pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@echo "installing the locked packages into $(VENV) (torch: $(TORCH))"
-	@$(BIN)/uv pip sync --quiet --require-hashes $(WHEELS) $(LOCKS)
+	@$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes $(WHEELS) $(LOCKS)
 	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -1,7 +1,7 @@
 """Training speed beside the Hugging Face Trainer: same data, model, batch size and machine; each starts in its turn.
 
 python benchmarks/train.py [--train T.csv --test T.csv] [--threads N]      samples/s and their ratios
-python benchmarks/train.py --accuracy [--seeds 3] [--epochs 5] ...          whole trainings, test accuracy as well
+python benchmarks/train.py --accuracy [--seeds 11 12 13] [--epochs 5] ...  whole trainings, test accuracy as well
 """
 
 import argparse
@@ -14,6 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+
+from plumbline import entrypoint
 
 ROOT = Path(__file__).resolve().parents[1]
 CANDIDATE = "minilm"
@@ -44,7 +46,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--train", type=Path, help="CSV with text,label; default: the generated data")
     parser.add_argument("--test", type=Path, help="CSV with text,label")
     parser.add_argument("--accuracy", action="store_true", help="whole trainings, for --seeds seeds")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[11, 12, 13])
+    parser.add_argument("--only", choices=PEERS, help="measure one of them")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--threads", type=int, default=0, help="0: as many as torch takes")
     parser.add_argument("--rounds", type=int, default=1, help="how often each is measured; the best counts")
@@ -69,8 +72,8 @@ def _compare_speed(arguments: argparse.Namespace, examples: Path) -> None:
 
 
 def _compare_accuracy(arguments: argparse.Namespace, examples: Path) -> None:
-    for seed in range(arguments.seeds):
-        for peer in ("hf-dynamic", "plumbline"):
+    for seed in arguments.seeds:
+        for peer in [arguments.only] if arguments.only else ["hf-dynamic", "plumbline"]:
             done = _start(peer, arguments, examples, seed)
             print(
                 f"seed {seed}  {PEERS[peer]:<30}accuracy {done['accuracy']:.4f}  {done['seconds']:.0f} s  "
@@ -83,7 +86,8 @@ def _start(peer: str, arguments: argparse.Namespace, examples: Path, seed: int) 
     command = [sys.executable, __file__, "--peer", peer, "--examples", str(examples), "--seed", str(seed)]
     command += ["--epochs", str(arguments.epochs), "--threads", str(arguments.threads)]
     command += ["--accuracy"] if arguments.accuracy else []
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    environment = os.environ | entrypoint.THREADS  # the same for all
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 

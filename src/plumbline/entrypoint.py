@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 
@@ -18,6 +18,9 @@ from plumbline.params import Params, nearest, read
 
 LOCK = Path(".plumbline/lock")
 INTERRUPTED, TERMINATED = 130, 143
+# How long an OpenMP thread spins before it sleeps. By default two trainings on two cores take 20 times as long as they
+# should (benchmarks/threads.py): threads that spin keep those from running that they wait for.
+THREADS = {"GOMP_SPINCOUNT": "3000"}
 
 
 class _Terminated(BaseException):
@@ -31,13 +34,14 @@ def main(stage: str) -> int:
         parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, _terminate)
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin while they wait halt on a shared machine
+    for name, value in THREADS.items():
+        os.environ.setdefault(name, value)
     try:
         params = load_params(layout.PARAMS)
         task = load_task(params.task)
         extra = [_candidate(params, arguments.candidate)] if stage == "train" else []
         run = getattr(importlib.import_module(f"plumbline.stages.{stage}"), stage)
-        with _alone(stage):
+        with nullcontext() if _is_helper() else _alone(stage):
             run(params, task, *extra)
     except PlumblineError as error:
         print(f"{stage}: {error}", file=sys.stderr)
@@ -83,6 +87,11 @@ def _candidate(params: Params, name: str) -> str:
             f"candidates.{name}: not in params.yaml{nearest(name, known) or '; known: ' + ', '.join(known)}"
         )
     return name
+
+
+def _is_helper() -> bool:
+    """Whether torchrun started this process beside the one that writes."""
+    return os.environ.get("RANK", "0") != "0"
 
 
 @contextmanager

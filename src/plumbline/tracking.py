@@ -128,8 +128,14 @@ def experiment(client: "MlflowClient", name: str) -> str:
 
 @contextmanager
 def run(params: Params, name: str) -> Iterator[Log]:
-    """An MLflow run around a block: FINISHED when it ends well, KILLED on Ctrl-C or SIGTERM, FAILED on an error."""
+    """An MLflow run around a block: FINISHED when it ends well, KILLED on Ctrl-C or SIGTERM, FAILED on an error.
+
+    Of the processes that torchrun starts the first one writes for all.
+    """
     handle, status = Log(), ["KILLED"]
+    if os.environ.get("RANK", "0") != "0":
+        yield handle
+        return
     handle.params(params.model_dump(mode="json", exclude={"candidates"}))
     for key, value in lineage().items():
         handle.tag(key, value)

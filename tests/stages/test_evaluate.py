@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
-from plumbline import bundle, layout
+from plumbline import bundle, layout, report
 from plumbline.contract import Task
 from plumbline.entrypoint import load_task
 from plumbline.errors import ParamsError, PlumblineError
@@ -176,6 +177,7 @@ def test_a_bad_result_is_a_refusal_on_record_and_no_error(
     evidence = layout.read_json(layout.EVIDENCE)
     assert evidence["verdict"] == "refuse"
     assert [gate["name"] for gate in evidence["gates"] if gate["status"] == "fail"] == ["floor"]
+    report.show(Console())
     said = capsys.readouterr().out
     assert "must not be promoted" in said
     assert "floor" in said
@@ -187,6 +189,7 @@ def test_the_leaderboard_shows_all_and_marks_the_winner(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
     evaluate(params, task)
+    report.show(Console())
     said = capsys.readouterr().out
     assert "* good" in said
     assert all(word in said for word in ("fair", "majority", "stratified", "macro F1", "NLL", "ECE", "0.9500"))

@@ -22,8 +22,6 @@ NUM_GOLDEN = 32
 
 def evaluate(params: Params, task: Task) -> None:
     """Write reports/: metrics.json, plots/, predictions.parquet, golden.json, report.html and, last, evidence.json."""
-    from rich.console import Console
-
     manifest = _manifest(params)
     ranked = measure.rank([measure.candidate(name, task) for name in params.candidates], task.metric)
     winner, predictor = ranked[0], measure.Guarded(ranked[0].name)
@@ -47,7 +45,7 @@ def evaluate(params: Params, task: Task) -> None:
     layout.write_json(layout.METRICS, document.metrics(evidence))
     report.write(evidence, winner, figures, task.inputs(layout.EXAMPLES, "test"))
     layout.write_json(layout.EVIDENCE, evidence)
-    report.show(Console())
+    print(f"evaluate: {evidence['verdict']}: {evidence['summary']} `plumbline report` shows more.")  # noqa: T201
 
 
 def _manifest(params: Params) -> "pd.DataFrame":

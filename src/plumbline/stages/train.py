@@ -26,8 +26,9 @@ def train(params: Params, task: Task, candidate: str) -> None:
             from plumbline import training  # seconds of import that a closed form need not wait for
 
             training.fit(learner, params, candidate, log)
-            log.tag("bundle", _publish(learner, task, candidate))
-            training.clean(candidate)
+            if training.ranks.is_main():
+                log.tag("bundle", _publish(learner, task, candidate))
+                training.clean(candidate)
 
 
 def _publish(learner: Learner, task: Task, candidate: str) -> str:
