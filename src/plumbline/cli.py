@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import shlex
 import sys
 import warnings
@@ -102,7 +103,7 @@ def report() -> None:
         asked = next(iter(task.example.values()))[0]
         out.print(f"registered:      {done['model']} version {done['version']}; runs and registry: make ui")
         question = shlex.quote(asked if isinstance(asked, str) else json.dumps(asked))
-        out.print(f"ask it:          {Path(sys.argv[0]).parent}/plumbline predict {question}", markup=False)
+        out.print(f"ask it:          {os.path.relpath(sys.argv[0])} predict {question}", markup=False)
 
 
 @app.command()
