@@ -35,7 +35,7 @@ $(VENV)/ready: $(LOCKS) pyproject.toml
 	@touch $@
 
 run: setup  ## data in, a registered model out: the whole pipeline as params.yaml says
-	@status=0; dvc repro --quiet || status=$$?; plumbline report; exit $$status
+	@dvc repro --quiet && plumbline report
 
 test: setup  ## the fast tests
 	@pytest -n 2 -m "not slow and not gpu"
