@@ -38,10 +38,10 @@ run: setup  ## data in, a registered model out: the whole pipeline as params.yam
 	@dvc repro --quiet && plumbline report
 
 test: setup  ## the fast tests
-	@pytest -n 2 -m "not slow and not gpu"
+	@pytest -n 2 --dist loadfile -m "not slow and not gpu"
 
 test-slow: setup  ## the tests that take minutes
-	@pytest -n 2 -m "slow and not gpu"
+	@pytest -n 2 --dist loadfile -m "slow and not gpu"
 
 check: setup  ## style, types, the direction of imports, the pipeline's graph
 	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports && pytest -q tests/test_dag.py

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import warnings
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,7 +39,6 @@ def log_model(folder: Path, golden: Path, task: Task, run_id: str) -> Any:
     import pandas as pd
 
     logging.getLogger("mlflow.models.model").setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", category=UserWarning, module="mlflow")  # it asks for type hints; see pyfunc.py
     sys.dont_write_bytecode = True  # MLflow runs the model's code once, in the folder that it logs
     with mlflow.start_run(run_id=run_id), tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         requirements = Path(private) / "requirements.txt"

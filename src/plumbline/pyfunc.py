@@ -19,7 +19,7 @@ class BundleModel(mlflow.pyfunc.PythonModel):  # type: ignore[misc]  # mlflow's 
         exec(compile(code.read_bytes(), str(code), "exec"), module.__dict__)  # noqa: S102  the model's own code
         self.predictor = module.load(folder)
 
-    def predict(self, context, model_input, params=None):  # type: ignore[no-untyped-def]  # MLflow reads type hints as a schema
+    def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
         """One row of answers for each row of `model_input`, in its order."""
         columns = {name: model_input[name].tolist() for name in model_input.columns}
         return pd.DataFrame(self.predictor.predict(columns, **(params or {})))
