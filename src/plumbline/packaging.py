@@ -81,7 +81,7 @@ def load(uri: str) -> tuple[Predictor, Any]:
     runs. Raises RegistryError where there is no such version, BundleError where its files are not what they were.
     """
     found = registry.resolve(uri)
-    files = folder(uri)
+    files = folder(f"models:/{found.name}/{found.version}")  # that version, wherever an alias moves meanwhile
     if bundle.digest(files) != found.tags.get(registry.BUNDLE_TAG):
         raise BundleError(f"{uri}: version {found.version} is not the bundle that was registered; do not use it")
     return bundle.load(files), found
@@ -92,9 +92,9 @@ def folder(uri: str) -> Path:
     from mlflow.artifacts import download_artifacts
     from mlflow.exceptions import MlflowException
 
-    found = registry.resolve(uri)
+    tracking.connect()
     try:
-        return Path(download_artifacts(f"models:/{found.name}/{found.version}")) / "artifacts/bundle"
+        return Path(download_artifacts(uri)) / "artifacts/bundle"
     except (MlflowException, OSError) as error:
         raise RegistryError(f"{uri}: its files cannot be fetched ({tracking.first_line(error)})") from None
 

@@ -52,13 +52,11 @@ def rollback(name: str, to: str | None, reason: str) -> Entry:
     with journal.opened() as book:
         client = registry.client()
         current = _settled(client, book, name)
-        held = [entry.version for entry in book.entries(name) if entry.version]
-        version = to or next(
-            (entry.previous for entry in reversed(book.entries(name)) if entry.version == current), NONE
-        )
+        entries = book.entries(name)
+        version = to or next((entry.previous for entry in reversed(entries) if entry.version == current), NONE)
         if version == NONE:
             raise RegistryError(f"{name}: there is no champion before {current} to go back to")
-        if version not in held:
+        if version not in [entry.version for entry in entries]:
             raise RegistryError(f"{name}: version {version} never was champion; it takes `plumbline promote`")
         packaging.load(f"models:/{name}/{version}")
         return _decide(client, book, name, version, current, "rollback", reason)
@@ -103,9 +101,7 @@ def _settled(client: "MlflowClient", book: Journal, name: str) -> str:
     stands = str(holder.version) if holder else NONE
     if not moves:
         if holder:
-            raise JournalError(
-                f"{name}: version {stands} is champion, but no decision made it so; see `plumbline fsck`"
-            )
+            raise JournalError(f"{name}: version {stands} is champion, but no decision made it so; see docs/operate.md")
         return NONE
     last = moves[-1]
     if stands == last.previous and stands != last.version:
@@ -113,7 +109,7 @@ def _settled(client: "MlflowClient", book: Journal, name: str) -> str:
     elif stands != last.version:
         raise JournalError(
             f"{name}: the journal says that version {last.version} is champion, the registry says {stands}: "
-            "the alias was moved by other hands. See `plumbline fsck`"
+            "the alias was moved by other hands. Set it back to the version of the journal"
         )
     return last.version
 

@@ -1,6 +1,5 @@
 """Batches of texts of like length, a pure function of (seed, epoch): next to no padding, and no generator state."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,13 +46,6 @@ class Rows(Dataset[Batch]):
         arrays = {self.names[0]: ids, self.names[1]: values, "labels": self.targets[rows]}
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
-    def digest(self) -> str:
-        """A digest of everything a model can learn from these rows."""
-        total = hashlib.sha256(self.targets.tobytes() + self.lengths.tobytes())
-        for array in (*self.ids, *self.values):
-            total.update(array.tobytes())
-        return total.hexdigest()
-
 
 class LengthBuckets(Sampler[list[int]]):
     """Batches of rows of like length, in random order; ties in length are broken anew each epoch."""
@@ -82,7 +74,6 @@ class Batches(L.LightningDataModule):  # type: ignore[misc]  # lightning is unty
         super().__init__()
         self.train, self.validation = train, validation
         self.sampler = LengthBuckets(train.lengths, batch_size, seed)
-        self.fingerprint = train.digest() + validation.digest()
 
     def train_dataloader(self) -> "DataLoader[Batch]":
         """The batches of the sampler's epoch."""
