@@ -20,7 +20,7 @@ def nothing(*_: object) -> None:
 
 TASK = Task(
     "line", Metric("squared_error", False, "continuous"), Signature((Field("x", "double"),), (Field("y", "double"),)),
-    {"x": [0.5]}, LINE / "predictor.py", (), *([nothing] * 10),  # type: ignore[arg-type]
+    {"x": [0.5]}, {"no number": {"x": [None]}}, LINE / "predictor.py", (), *([nothing] * 12),  # type: ignore[arg-type]
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[1]
-STAGES = ("ingest", "validate", "train", "evaluate", "register")
+STAGES = ("ingest", "validate", "train", "control", "evaluate", "register")
 TASKS = sorted(path.parent.name for path in ROOT.glob("src/plumbline/tasks/*/task.py"))
 PIPELINE = YAML(typ="safe").load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
 

@@ -1,57 +1,73 @@
 """One champion at a time: compare and set, a journal that shows tampering, and crashes that heal."""
 
+import json
 import sqlite3
-import subprocess
-import sys
-from itertools import pairwise
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from subprocess import PIPE
+from urllib.parse import unquote, urlparse
 
 import pytest
-from tests.test_bundle import TASK
+from tests.racing import NAME, add_version, race, stands
 
-from plumbline import bundle, journal, layout, packaging, promotion, registry, tracking
-from plumbline.errors import BundleError, JournalError, RegistryError
+from plumbline import journal, layout, packaging, pointer, promotion, registry
+from plumbline.errors import (
+    BundleError,
+    JournalError,
+    ParamsError,
+    PlumblineError,
+    RefusedError,
+    RegistryError,
+)
+from plumbline.pointer import Pointer
 
-NAME = "line"
+KEEP, REFUSE, OTHER_BUNDLE = "4", "5", "6"  # versions beside 1, 2 and 3, of which each may replace the one before
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
 
 
 @pytest.fixture(scope="module")
-def three_versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout's folder whose registry holds three versions and no champion."""
+def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkout's folder whose registry holds versions with evidence, and no champion."""
     root = tmp_path_factory.mktemp("registry")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        client = registry.client()
         for slope in (1, 2, 3):
-            folder = root / f"model{slope}"
-            folder.mkdir()
-            (folder / "weights.json").write_text(f'{{"slope": {slope}, "intercept": 0}}', encoding="utf-8")
-            bundle.seal(folder, TASK, "closed")
-            layout.write_json(root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [slope]}})
-            run = client.create_run(tracking.experiment(client, NAME))
-            info = packaging.log_model(folder, root / "golden.json", TASK, run.info.run_id)
-            registry.add(client, NAME, info, {registry.BUNDLE_TAG: bundle.digest(folder), "plumbline.evidence": "e"})
+            add_version(root, slope)
+        assert add_version(root, 4, verdict="keep", summary="it is not better.") == KEEP
+        assert add_version(root, 5, verdict="refuse", summary="floor failed.") == REFUSE
+        assert add_version(root, 6, champion=None, digests={"bundle": "0" * 64}) == OTHER_BUNDLE
     return root
 
 
 @pytest.fixture
-def here(three_versions: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(versions: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """That folder as the cwd, with no champion and an empty journal."""
-    monkeypatch.chdir(three_versions)
+    monkeypatch.chdir(versions)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     client = registry.client()
     client.delete_registered_model_alias(NAME, registry.CHAMPION)
     client.delete_registered_model_tag(NAME, promotion.HEAD_TAG)
-    (three_versions / "mlruns/journal.db").unlink(missing_ok=True)
-    return three_versions
+    for name in ("mlruns/journal.db", "champion.json"):
+        (versions / name).unlink(missing_ok=True)
+    return versions
 
 
-def stands() -> str | None:
-    holder = registry.holder(registry.client(), NAME, registry.CHAMPION)
-    return str(holder.version) if holder else None
+@contextmanager
+def changed(path: Path, old: bytes, new: bytes) -> Iterator[None]:
+    """A file in which `old` was replaced, for the length of a block."""
+    kept = path.read_bytes()
+    assert old in kept
+    path.write_bytes(kept.replace(old, new))
+    yield
+    path.write_bytes(kept)
+
+
+def evidence_file(version: str) -> Path:
+    """Where the evidence of a version stands, in its run."""
+    client = registry.client()
+    run = client.get_run(client.get_model_version(NAME, version).run_id)
+    return Path(unquote(urlparse(run.info.artifact_uri).path)) / "evidence.json"
 
 
 def test_first_promote_rollback(here: Path) -> None:
@@ -89,16 +105,160 @@ def test_a_promotion_on_old_knowledge_changes_nothing(here: Path) -> None:
     assert len(promotion.history(NAME)) == 2
 
 
+def test_going_back_twice_goes_back_two_steps(here: Path) -> None:
+    promotion.first(NAME, "1")
+    promotion.promote(NAME, "2", expect="1", reason="")
+    promotion.promote(NAME, "3", expect="2", reason="")
+    assert [promotion.rollback(NAME, None, "").version for _ in range(2)] == ["2", "1"]
+    with pytest.raises(RegistryError, match="no champion before 1"):
+        promotion.rollback(NAME, None, "")
+
+
 def test_a_changed_package_is_not_promoted(here: Path) -> None:
     promotion.first(NAME, "1")
-    folder = packaging.folder(f"models:/{NAME}/2")
-    weights = folder / "weights.json"
-    kept = weights.read_bytes()
-    weights.write_bytes(kept.replace(b"2", b"9"))
-    with pytest.raises(BundleError, match="changed since the bundle was sealed"):
+    weights = packaging.folder(f"models:/{NAME}/2") / "weights.json"
+    with changed(weights, b"2", b"9"), pytest.raises(BundleError, match="changed since the bundle was sealed"):
         promotion.promote(NAME, "2", expect="1", reason="")
-    weights.write_bytes(kept)
     assert stands() == "1"
+
+
+def test_the_verdict_decides(here: Path) -> None:
+    promotion.first(NAME, "1")
+    for version, said in ((KEEP, r"the verdict is keep: it is not better\."), (REFUSE, "the verdict is refuse: floor")):
+        with pytest.raises(RefusedError, match=said) as refused:
+            promotion.promote(NAME, version, expect="1", reason="I want it")
+        assert refused.value.exit_code == 20
+    assert stands() == "1"
+
+
+def test_a_comparison_with_another_champion_proves_nothing(here: Path) -> None:
+    promotion.first(NAME, "1")
+    with pytest.raises(RegistryError, match="version 3 was compared with champion 2, the champion is 1") as refused:
+        promotion.promote(NAME, "3", expect="1", reason="")
+    assert f"`plumbline champion {NAME} --pin`, then `dvc repro`" in str(refused.value)
+    assert stands() == "1"
+
+
+def test_who_was_compared_with_none_replaces_nobody(here: Path) -> None:
+    promotion.promote(NAME, "1", expect="none", reason="a first one")
+    assert stands() == "1"
+    promotion.promote(NAME, "2", expect="1", reason="")
+    with pytest.raises(RegistryError, match="version 1 was compared with champion none, the champion is 2"):
+        promotion.promote(NAME, "1", expect="2", reason="")
+
+
+def test_an_override_takes_a_reason_and_stands_in_the_journal(here: Path) -> None:
+    promotion.first(NAME, "1")
+    for reason in ("", " "):
+        with pytest.raises(ParamsError, match="--reason"):
+            promotion.promote(NAME, REFUSE, expect="1", reason=reason, override=True)
+    promotion.promote(NAME, REFUSE, expect="1", reason="the old one leaks names", override=True)
+    last = promotion.history(NAME)[-1]
+    assert (last.action, last.previous, last.version) == ("override", "1", REFUSE)
+    assert last.evidence == layout.digest(evidence_file(REFUSE))
+    assert stands() == REFUSE
+    assert promotion.rollback(NAME, None, "").version == "1"
+
+
+@pytest.mark.parametrize("override", [False, True])
+def test_changed_evidence_is_never_passed_over(here: Path, override: bool) -> None:
+    promotion.first(NAME, "1")
+    path = evidence_file("2")
+    with changed(path, b"it is better", b"it is best"), pytest.raises(BundleError, match="version 2: its evidence was"):
+        promotion.promote(NAME, "2", expect="1", reason="in a hurry", override=override)
+    path.rename(path.with_suffix(".aside"))
+    with pytest.raises(BundleError, match=r"evidence was changed since it was registered .* is missing"):
+        promotion.promote(NAME, "2", expect="1", reason="in a hurry", override=override)
+    path.with_suffix(".aside").rename(path)
+    with pytest.raises(BundleError, match="speaks of another bundle"):
+        promotion.promote(NAME, OTHER_BUNDLE, expect="1", reason="in a hurry", override=override)
+    assert stands() == "1"
+
+
+def test_the_first_champion_stands_on_its_evidence_too(here: Path) -> None:
+    with changed(evidence_file("1"), b"it is better", b"it is best"), pytest.raises(BundleError, match="evidence was"):
+        promotion.first(NAME, "1")
+    with pytest.raises(BundleError, match="speaks of another bundle"):
+        promotion.first(NAME, OTHER_BUNDLE)
+    assert stands() is None
+    assert promotion.history(NAME) == []
+
+
+def test_a_champion_is_loaded_only_as_it_was_promoted(here: Path) -> None:
+    champion = f"models:/{NAME}@champion"
+    with pytest.raises(RegistryError, match="dvc repro"):
+        promotion.load(champion)
+    promotion.first(NAME, "1")
+    entry = promotion.promote(NAME, "2", expect="1", reason="")
+    predictor, version = promotion.load(champion)
+    assert (predictor.predict({"x": [1.0]}), version.version) == ({"y": [2.0]}, 2)
+    assert promotion.load(f"models:/{NAME}/1")[0].predict({"x": [1.0]}) == {"y": [1.0]}
+    with changed(evidence_file("2"), b"it is better", b"it is best"), pytest.raises(BundleError, match="evidence was"):
+        promotion.load(champion)
+    client = registry.client()
+    for tag, value in ((registry.BUNDLE_TAG, entry.bundle), (registry.EVIDENCE_TAG, entry.evidence)):
+        client.set_model_version_tag(NAME, "2", tag, "0" * 64)
+        with pytest.raises(BundleError, match="not what journal entry 2 made champion"):
+            promotion.load(champion)
+        client.set_model_version_tag(NAME, "2", tag, value)
+    client.set_registered_model_alias(NAME, registry.CHAMPION, "3")
+    with pytest.raises(JournalError, match="moved by other hands"):
+        promotion.load(champion)
+
+
+def test_decisions_are_named_in_champion_json_of_a_checkout_alone(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    promotion.first(NAME, "1")
+    promotion.promote(NAME, "2", expect="1", reason="")
+    assert not (here / "champion.json").exists()  # this folder is no checkout
+    with pytest.raises(PlumblineError, match="no checkout"):
+        promotion.pin(NAME)
+    layout.write_json(here / "champion.json", {"other": None})
+    entry = promotion.promote(NAME, "3", expect="2", reason="")
+    assert pointer.read() == {"other": None, NAME: Pointer("3", entry.bundle)}
+    entry = promotion.rollback(NAME, None, "")
+    assert pointer.read()[NAME] == Pointer("2", entry.bundle)
+    layout.write_json(here / "champion.json", {"other": {"version": "1", "bundle": "b"}})
+    assert promotion.pin(NAME) == Pointer("2", entry.bundle)
+    assert promotion.pin("nobody") is None
+    assert json.loads((here / "champion.json").read_text()) == {
+        "other": {"version": "1", "bundle": "b"}, NAME: {"version": "2", "bundle": entry.bundle}, "nobody": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"line": {"version": 3, "bundle": "b"}}', '{"line": {"version": "3"}}'])
+def test_a_damaged_champion_json_stops_a_decision_before_it_is_made(here: Path, text: str) -> None:
+    promotion.first(NAME, "1")
+    (here / "champion.json").write_text(text)
+    with pytest.raises(PlumblineError, match=r"champion\.json: damaged .*git checkout champion\.json"):
+        promotion.promote(NAME, "2", expect="1", reason="")
+    assert stands() == "1"
+    assert len(promotion.history(NAME)) == 1
+
+
+def test_notes_move_nothing_and_are_written_once(here: Path) -> None:
+    refused = promotion.note("new", "refuse", "", "b", "e", "floor failed")  # a model that the registry does not know
+    promotion.first(NAME, "1")
+    promotion.promote(NAME, "2", expect="1", reason="")
+    kept = promotion.note(NAME, "keep", KEEP, "b", "e4", "not better")
+    assert promotion.note(NAME, "keep", KEEP, "b", "e4", "asked again") == kept
+    assert promotion.note(NAME, "keep", KEEP, "b", "e5", "").number == kept.number + 1
+    assert promotion.note("new", "refuse", "", "b", "e", "") == refused
+    assert promotion.current(NAME).version == "2"  # type: ignore[union-attr]
+    assert promotion.champion(NAME, None).action == "promote"  # type: ignore[union-attr]
+    with pytest.raises(RegistryError, match="never was champion"):
+        promotion.rollback(NAME, KEEP, "")
+    assert promotion.rollback(NAME, None, "").version == "1"
+
+
+def test_every_question_asked_of_a_test_split_counts_once(here: Path) -> None:
+    assert [promotion.look(NAME, q, "split") for q in ("a", "b", "a", "c", "b")] == [1, 2, 1, 3, 2]
+    assert promotion.look(NAME, "c", "another split") == 1
+    assert promotion.look("other", "c", "split") == 1
+    assert promotion.current(NAME) is None
+    with sqlite3.connect(here / "mlruns/journal.db") as database:
+        database.execute("DELETE FROM plumbline_journal WHERE number > 2")  # to be allowed to look again
+    with pytest.raises(JournalError, match="ends before entry 4"):
+        promotion.look(NAME, "d", "split")
 
 
 @pytest.mark.parametrize(
@@ -124,27 +284,44 @@ def test_tampering_shows_and_stops_everything(here: Path, tamper: str) -> None:
     assert stands() == "3"
 
 
-def test_an_alias_moved_by_other_hands_stops_everything(here: Path) -> None:
+@pytest.mark.parametrize("version", ["3", "1", None])
+def test_an_alias_moved_by_other_hands_stops_everything(here: Path, version: str | None) -> None:
     promotion.first(NAME, "1")
     promotion.promote(NAME, "2", expect="1", reason="")
-    registry.client().set_registered_model_alias(NAME, registry.CHAMPION, "3")
-    with pytest.raises(JournalError, match="moved by other hands"):
-        promotion.promote(NAME, "3", expect="2", reason="")
+    if version:
+        registry.client().set_registered_model_alias(NAME, registry.CHAMPION, version)
+    else:
+        registry.client().delete_registered_model_alias(NAME, registry.CHAMPION)
+    attempts = [
+        lambda: promotion.promote(NAME, "3", expect="2", reason=""),
+        lambda: promotion.rollback(NAME, None, ""),
+        lambda: promotion.look(NAME, "a", "split"),
+        lambda: promotion.note(NAME, "refuse", "", "b", "e", ""),
+    ]
+    for attempt in attempts:
+        with pytest.raises(JournalError, match="moved by other hands"):
+            attempt()
+    assert stands() == version
 
 
-def test_a_crash_between_journal_and_registry_heals(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("lost", ["set_registered_model_alias", "set_registered_model_tag"])
+def test_a_crash_between_journal_and_registry_heals(here: Path, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
     promotion.first(NAME, "1")
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(promotion, "_follow", killed)
+        patch.setattr(f"mlflow.MlflowClient.{lost}", killed)
         with pytest.raises(KeyboardInterrupt):
             promotion.promote(NAME, "2", expect="1", reason="")
-    assert stands() == "1"
-    assert promotion.history(NAME)[-1].version == "2"  # whoever looks next finishes the move
+    assert stands() == ("1" if "alias" in lost else "2")
+    assert promotion.look(NAME, "a", "split") == 1  # whoever looks next finishes the move
     assert stands() == "2"
+    assert promotion.history(NAME)[-1].action == "look"
+    registry.client().set_registered_model_alias(NAME, registry.CHAMPION, "1")
+    with pytest.raises(JournalError, match="moved by other hands"):  # what was finished is not undone in silence
+        promotion.history(NAME)
 
 
 def test_a_registry_that_is_away(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,44 +333,10 @@ def test_a_registry_that_is_away(here: Path, monkeypatch: pytest.MonkeyPatch) ->
         promotion.first(NAME, "2")
 
 
-RACE = """
-import sys
-from plumbline import promotion
-from plumbline.errors import RegistryError
-won = []
-sys.stdin.readline()
-for number in range(int(sys.argv[2])):
-    sys.stdin.readline()
-    try:
-        promotion.promote("line", sys.argv[1], expect=sys.stdin.readline().strip(), reason=f"round {number}")
-        print("won", flush=True)
-    except RegistryError as error:
-        print("lost", flush=True)
-"""
-
-
 @pytest.mark.slow
 def test_of_many_who_promote_at_once_one_wins(here: Path) -> None:
-    rounds = 25
-    racers = [
-        subprocess.Popen([sys.executable, "-c", RACE, version, str(rounds)], stdin=PIPE, stdout=PIPE, text=True)
-        for version in ("2", "3") * 4
-    ]
     promotion.first(NAME, "1")
-    for racer in racers:
-        print(file=racer.stdin, flush=True)
-    for _ in range(rounds):
-        current = stands()
-        for racer in racers:
-            print(f"\n{current}", file=racer.stdin, flush=True)
-        said = [racer.stdout.readline().strip() for racer in racers]  # type: ignore[union-attr]
-        assert said.count("won") == 1, said
-    for racer in racers:
-        racer.communicate(timeout=60)
-        assert racer.returncode == 0
-    entries = promotion.history(NAME)
-    assert len(entries) == rounds + 1
-    assert all(entry.previous == before.version for before, entry in pairwise(entries))
+    race(rounds=200)
 
 
 def test_the_journal_s_place(monkeypatch: pytest.MonkeyPatch) -> None:

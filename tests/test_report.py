@@ -139,6 +139,182 @@ def test_every_gate_states_question_figures_and_reason(text: str) -> None:
         assert words in text
 
 
+def new_shape(verdict: str, kind: str = "binary") -> dict:
+    """Evidence with a champion in it, and untrusted text wherever text can come from data."""
+    found = evidence(verdict, kind)
+    metrics = {"accuracy": 0.3125, "nll": 2.5}
+    flip = {"id": "r2", "input": f"where {EVIL}", "actual": EVIL, "ours_predicted": "b", "theirs_predicted": EVIL}
+    counts = dict.fromkeys(("before", "after", "added", "removed", "changed", "relabelled", "moved_in", "moved_out"), 0)
+    empty = dict.fromkeys(("measured", "threshold", "interval"))
+    beaten = "fail" if verdict == "keep" else "pass"
+    found["gates"] = [
+        empty | {"name": "accepted", "question": "Was it?", "status": "pass", "reason": "it was"},
+        empty | {"name": "champion", "question": "Better?", "status": beaten, "reason": "by so much"},
+        empty | {"name": "power", "question": "Enough?", "status": "pass", "reason": "yes"},
+    ]
+    found["gates"][-1] |= {"measured": 0.0173, "threshold": 0.02}
+    group = {
+        "column": "channel", "value": EVIL, "num_rows": 40, "score": 0.5, "low": 0.3, "high": 0.7,
+        "reference": "the champion", "reference_score": 0.55, "difference": -0.05, "difference_low": -0.21,
+        "difference_high": 0.11, "p_value": 0.02, "p_adjusted": 0.04,
+    }  # fmt: skip
+    return found | {
+        "summary": f"linear: {verdict}.",
+        "seal": "ef" * 32,
+        "champion": {"model": "router", "version": "7", "bundle": "ab12" * 16, "metrics": metrics},
+        "comparison": {
+            "difference": 0.0208, "low": 0.0012, "high": 0.0404, "level": 0.0016, "confidence": 0.9984,
+            "p_value": 0.0007 if kind == "binary" else None, "only_challenger": 51 if kind == "binary" else None,
+            "only_champion": 28 if kind == "binary" else None,
+        },
+        "looks": {"number": 3, "planned": 20, "level": 0.0016},
+        "slices": [group],
+        "flips": {
+            "num_won": 51, "num_lost": 0, "won": [flip | {"ours": 1.0, "theirs": 0.0}], "lost": [],
+        },
+        "changes": {
+            "params": [
+                {"key": "candidates.linear.rate", "old": None, "new": 0.25},
+                {"key": "data.source", "old": EVIL, "new": ["a", True]},
+            ],
+            "data": {
+                "same": False,
+                "splits": {split: counts | {"added": 1234} for split in ("train", "validation", "test")},
+                "classes": [{"label": EVIL, "before": 5, "after": 2}],
+            },
+            "code": {
+                "from": "12" * 20, "to": "34" * 20, "from_dirty": True, "to_dirty": False, "commits": 4,
+                "files": [{"path": f"src/{EVIL}", "added": 12, "removed": None}],
+            },
+        },
+    }  # fmt: skip
+
+
+def shown(text: str) -> str:
+    """The page's words, without tags, in order."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text[text.index("<body>") :]))
+
+
+@pytest.fixture
+def compared(winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    return written(new_shape("keep"), winner, tmp_path, monkeypatch)
+
+
+def test_a_champion_is_held_against_with_all_figures(compared: str) -> None:
+    page = shown(compared)
+    for words in (
+        "router version 7", "ab12ab12ab12", "accuracy 0.3333 0.3125", "NLL 2.4000 2.5000", "+2.08 points",
+        "+0.12 to +4.04", "99.84 % interval", "0.0007 exact McNemar p below the level 0.0016", "51 : 28",
+        "Won: 51 examples that only linear got right; the first 1", "Lost: 0 examples that only the champion got right",
+        "predicted by linear", "predicted by champion", "50.0 %", "55.0 %", "-5.00 points", "-21.00 to +11.00", "0.04",
+    ):  # fmt: skip
+        assert words in page, words
+
+
+def test_what_changed_is_told(compared: str) -> None:
+    page = shown(compared)
+    for words in (
+        "candidates.linear.rate not set 0.25", "[&#34;a&#34;, true]", "test 0 0 1,234", "5 2 -3",
+        "From commit 121212121212 to 343434343434 : 4 commits, 1 file that can change a result", "12 binary",
+        "The champion was made from a working tree with changes that are in no commit",
+    ):  # fmt: skip
+        assert words in page, words
+
+
+def test_the_use_of_the_test_split_is_told(compared: str) -> None:
+    page = shown(compared)
+    assert "This is use 3 of 20 planned for this test split. For this use a level of 0.0016 is left" in page
+    assert "can show at this level is 1.73 points ; asked for at most 2.00 points" in page
+
+
+def test_a_worn_out_test_split_is_told(winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = new_shape("keep") | {"looks": {"number": 21, "planned": 20, "level": 0.0}}
+    page = shown(written(found, winner, tmp_path, monkeypatch))
+    assert "No level is left" in page
+    assert "at this level" not in page
+
+
+def test_text_of_the_new_sections_is_never_run(compared: str) -> None:
+    assert "<script" not in compared
+    sections = compared[compared.index('id="champion"') : compared.index('id="looks"')]
+    assert sections.count("&lt;script&gt;") == 7  # flips 3, slices, params, classes, files
+    parser = Balanced()
+    parser.feed(compared)
+    assert parser.open == []
+
+
+def test_keep_looks_like_neither_promote_nor_refuse(
+    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {}
+    for verdict in ("promote", "keep", "refuse"):
+        text = written(new_shape(verdict), winner, tmp_path, monkeypatch)
+        said[verdict] = (
+            re.findall(r'class="verdict (\w+)"', text),
+            re.findall(r"exit code (\d+): ([^<]*)", shown(text)),
+        )
+    assert [found[0] for found in said.values()] == [["pass"], ["keep"], ["fail"]]
+    assert [found[1][0][0] for found in said.values()] == ["0", "10", "20"]
+
+
+def test_failed_gates_come_first(compared: str) -> None:
+    table = compared[compared.index('id="gates"') :]
+    assert table.index("Better?") < table.index("Was it?") < table.index("Enough?")
+    assert table.count('<tr class="kept"') == 1
+
+
+def test_evidence_of_an_older_format_says_what_is_not_on_record(text: str) -> None:
+    page = shown(text)
+    for what in ("a champion", "what changed", "how often the test split was used"):
+        assert f"a version of plumbline that did not look at {what}." in page
+
+
+def test_no_champion_is_another_thing_than_none_on_record(
+    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    none = dict.fromkeys(("champion", "comparison", "flips", "changes"))
+    page = shown(written(new_shape("promote") | none, winner, tmp_path, monkeypatch))
+    assert "There was no champion to compare with" in page
+    assert "did not look at" not in page
+
+
+def test_unknown_code_and_equal_data_are_told(
+    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = new_shape("promote")
+    unknown = "commit 1212 is not in this clone"
+    found["changes"] = {
+        "params": [],
+        "data": found["changes"]["data"] | {"same": True},
+        "code": {"from": "1212", "to": "3434", "from_dirty": False, "to_dirty": True, "unknown": unknown},
+    }
+    page = shown(written(found, winner, tmp_path, monkeypatch))
+    for words in (
+        "No parameter changed.",
+        "labels and splits are the same",
+        f"Not known: {unknown}.",
+        "in no commit yet",
+    ):
+        assert words in page, words
+
+
+def test_an_unknown_origin_of_the_champion_is_told(
+    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = shown(written(new_shape("promote") | {"changes": None}, winner, tmp_path, monkeypatch))
+    assert "the registry does not hold what the champion was made from" in page
+
+
+def test_continuous_scores_have_no_points_and_no_exact_test(
+    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = shown(written(new_shape("promote", "continuous"), winner, tmp_path, monkeypatch))
+    assert "+0.0208" in page
+    assert "points" not in page
+    assert "McNemar" not in page
+    assert "on which linear is better" in page
+
+
 def test_digests_and_caption_are_there(text: str) -> None:
     for words in ("ab" * 32, "cd" * 20, "A caption.", "majority", "1 of 2", "0.50 / 0.70 ms", "2.0 MB"):
         assert words in text
@@ -186,6 +362,9 @@ def test_an_unknown_name_in_a_template_is_an_error() -> None:
         (page.size(23_456_789), "23.5 MB"),
         (page.size(5e9), "5.0 GB"),
         (page.words("macro_f1"), "macro F1"),
+        (page.value(None), "not set"),
+        (page.value("true"), "true"),
+        (page.value([True, 0.5]), "[true, 0.5]"),
     ],
 )
 def test_numbers_and_names_are_readable(shown: str, expected: str) -> None:
@@ -213,3 +392,30 @@ def test_the_terminal_shows_markup_as_text(width: int, tmp_path: Path, monkeypat
     said = console.export_text()
     assert "label [red]a[/red] is missing" in said
     assert "0.3333" in said
+
+
+@pytest.mark.parametrize("verdict", ["promote", "keep", "refuse"])
+def test_the_terminal_says_verdict_and_comparison(
+    verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rich.console import Console
+
+    monkeypatch.chdir(tmp_path)
+    layout.write_json(layout.EVIDENCE, new_shape(verdict))
+    console = Console(width=160, record=True)
+    report.show(console)
+    said = console.export_text()
+    assert f"{verdict}: linear: {verdict}." in said
+    assert (
+        "champion version 7: accuracy 0.3125, linear 0.3333; gain +0.0208, +0.0012 to +0.0404 at 99.84%, p 0.0007"
+    ) in said
+
+
+def test_the_terminal_tells_an_evaluation_that_broke_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    monkeypatch.chdir(tmp_path)
+    layout.write_json(layout.EVIDENCE, {"verdict": "error", "summary": "no champion [here]", "gates": []})
+    console = Console(width=80, record=True)
+    report.show(console)
+    assert "error: no champion [here]" in console.export_text()

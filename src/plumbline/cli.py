@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
-from plumbline import layout
+from plumbline import layout, pointer
 from plumbline.entrypoint import load_params, load_task
 from plumbline.errors import ParamsError, PlumblineError
 from plumbline.params import nearest
 
 if TYPE_CHECKING:
+    from plumbline.finding import Finding
     from plumbline.journal import Entry
 
 RECIPES = Path("recipes")
+COMPARES = "commit it; the next `dvc repro` compares with it"
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help=(__doc__))
 recipe = typer.Typer(no_args_is_help=True, help="Ready-made params.yaml files.")
@@ -46,15 +49,15 @@ def doctor() -> None:
     """Look at what a run needs (packages, params, DVC, registry, disk, device) and say what to do about faults."""
     from plumbline import doctor
 
-    findings = doctor.examine()
-    for finding in findings:
-        mark = "[green]ok[/]  " if finding.ok else "[red]FAIL[/]"
-        out.print(f"{mark} {finding.what}: ", end="")
-        out.print(finding.found, markup=False)
-        if finding.remedy:
-            out.print(f"       -> {finding.remedy}", markup=False)
-    if not all(finding.ok for finding in findings):
-        raise typer.Exit(1)
+    _show(doctor.examine())
+
+
+@app.command()
+def fsck() -> None:
+    """Hold git, dvc.lock, the DVC cache, MLflow, the registry and the journal against each other; say how to mend."""
+    from plumbline import fsck
+
+    _show(fsck.examine())
 
 
 @app.command()
@@ -67,7 +70,7 @@ def predict(
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Ask a registered model. Its files are checked against the registry before any of its code runs."""
-    from plumbline import packaging
+    from plumbline import promotion
 
     params = load_params(layout.PARAMS)
     task = load_task(params.task)
@@ -75,7 +78,7 @@ def predict(
     column = task.signature.inputs[0]
     asked = rows if column.type == "string" else [json.loads(row) for row in rows]
     chosen = _inference_params(set_, {param.name: param.default for param in task.signature.params})
-    predictor, version = packaging.load(model or f"models:/{params.registry.model}@champion")
+    predictor, version = promotion.load(model or f"models:/{params.registry.model}@champion")
     try:
         answers = predictor.predict({column.name: asked}, **chosen)
     except ValueError as error:
@@ -107,16 +110,62 @@ def report() -> None:
 
 
 @app.command()
+def verdict(as_json: Annotated[bool, typer.Option("--json", help="The whole evidence.")] = False) -> None:
+    """Print the verdict of the last evaluation and exit with it: promote 0, keep 10, refuse 20, error 1."""
+    from plumbline.evidence import document
+    from plumbline.evidence.verdict import EXIT_CODES
+
+    evidence = document.read()
+    if as_json:
+        print(json.dumps(evidence, ensure_ascii=False, indent=2))
+    else:
+        out.print(f"{evidence['verdict']}: {evidence['summary']}", markup=False)
+        for gate in evidence["gates"]:
+            if gate["status"] == "fail":
+                out.print(f"  {gate['name']}: {gate['reason']}", markup=False)
+    raise typer.Exit(EXIT_CODES[evidence["verdict"]])
+
+
+@app.command("selftest")
+def run_selftest() -> None:
+    """Plant faults in models and data and see that each is refused by the gate that names it. Takes minutes."""
+    from plumbline import selftest
+
+    missed, told = 0, Table("planted", "verdict", "failed", "", title="selftest", title_justify="left")
+    with out.status("preparing sound data, a champion and a challenger") as status:
+        for number, found in enumerate(selftest.run(), 1):
+            status.update(f"{number} of {len(selftest.PLANTS) + 1} done")
+            if isinstance(found, selftest.Outcome):
+                missed += not found.caught
+                mark = "[green]caught[/]" if found.caught else f"[red]MISSED[/] (wanted: {found.gate})"
+                told.add_row(escape(found.name), found.verdict, escape(", ".join(found.failed)), mark)
+            else:
+                rates = found
+    out.print(told)
+    low, high = rates.alike_interval
+    out.print(
+        f"A/A: one recipe against itself, {rates.num_rounds} pairs that differ on {rates.differ:.1%} of the rows: "
+        f"promoted {rates.alike:.1%} of the times ({low:.1%} to {high:.1%}); {selftest.ALPHA:.0%} are allowed.\n"
+        f"A/B: against a recipe that saw an eighth of the rows: promoted {rates.better:.0%} of the times."
+    )
+    if missed:
+        raise PlumblineError(f"{missed} of {len(selftest.PLANTS)} plants got through")
+    if low > selftest.ALPHA:
+        raise PlumblineError("the champion gate promotes what is no better more often than it states")
+
+
+@app.command()
 def promote(
     name: str,
     version: str,
     expect: Annotated[str, typer.Option(help="The champion you looked at: a version, or none.")],
     reason: Annotated[str, typer.Option(help="Why; it stands in the journal.")] = "",
+    override: Annotated[bool, typer.Option(help="Whatever its evidence says; takes a --reason.")] = False,
 ) -> None:
-    """Make VERSION the champion of NAME, if the champion still is the expected one."""
+    """Make VERSION the champion of NAME, if its evidence says so and the champion still is the expected one."""
     from plumbline import promotion
 
-    _decided(promotion.promote(name, version, expect, reason))
+    _decided(promotion.promote(name, version, expect, reason, override))
 
 
 @app.command()
@@ -143,7 +192,11 @@ def show_journal(name: str, as_json: Annotated[bool, typer.Option("--json", help
         return
     table = Table("#", "at (UTC)", "who", "decision", "bundle", "evidence", "reason")
     for entry in entries:
-        change = f"{entry.action} {entry.previous} -> {entry.version}" if entry.version else entry.action
+        change = (
+            f"{entry.action} {entry.previous} -> {entry.version}"
+            if entry.moves
+            else f"{entry.action} {entry.version}".rstrip()
+        )
         at = entry.at.removesuffix("+00:00").replace("T", " ")
         table.add_row(str(entry.number), at, entry.actor, change, entry.bundle[:12], entry.evidence[:12], entry.reason)
     out.print(table, markup=False)
@@ -151,15 +204,47 @@ def show_journal(name: str, as_json: Annotated[bool, typer.Option("--json", help
 
 @app.command("champion")
 def show_champion(
-    name: str, as_of: Annotated[str | None, typer.Option(help="A day or moment, ISO 8601, UTC.")] = None
+    name: str,
+    as_of: Annotated[str | None, typer.Option(help="A day or moment, ISO 8601, UTC.")] = None,
+    pin: Annotated[
+        bool, typer.Option("--pin", help="Write it into champion.json: `dvc repro` compares with it.")
+    ] = False,
 ) -> None:
     """Who is champion of NAME, or was, and by which decision."""
     from plumbline import promotion
 
+    if pin:
+        if as_of:
+            raise ParamsError("--pin takes the champion of now; leave out --as-of")
+        found = promotion.pin(name)
+        out.print(f"{layout.CHAMPION}: {name} {f'version {found.version}' if found else 'has no champion'}; {COMPARES}")
+        return
     entry = promotion.champion(name, as_of)
     if entry is None:
         raise PlumblineError(f"{name}: no champion{' by ' + as_of if as_of else ''}")
     out.print(f"{name} version {entry.version}, by {entry.actor} at {entry.at} ({entry.action}; entry {entry.number})")
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(help="The registered model; that of params.yaml if left out.")] = "",
+    version: Annotated[str, typer.Argument(help="Its version; the champion if left out.")] = "",
+    anyway: Annotated[bool, typer.Option(help="Also where the version was made from uncommitted changes.")] = False,
+    keep: Annotated[Path | None, typer.Option(help="Leave the clone in this folder.")] = None,
+) -> None:
+    """Make a registered version again from its commit, in a clone, and compare: exit 0 if it is the same, else 1."""
+    from plumbline import reproduce
+
+    model = name or load_params(layout.PARAMS).registry.model
+    done = reproduce.reproduce(model, version or None, anyway=anyway, keep=keep, say=_plain)
+    table = Table("what", "registered", "reproduced", "same?")
+    for row in done.rows:
+        said = "yes" if row.same else f"no: {row.note}" if row.note else "no"
+        table.add_row(row.what, row.registered, row.reproduced, said)
+    out.print(table, markup=False)
+    if not done.same:
+        raise PlumblineError(done.summary)
+    _plain(done.summary)
 
 
 @recipe.command("list")
@@ -188,10 +273,28 @@ def use_recipe(name: str, force: Annotated[bool, typer.Option(help="Replace unco
     out.print(f"{layout.PARAMS} is now {path}. Next: dvc repro")
 
 
+def _plain(text: str) -> None:
+    out.print(text, markup=False)
+
+
 def _decided(entry: "Entry") -> None:
     out.print(
         f"{entry.model}: the champion is version {entry.version}, it was {entry.previous}; journal entry {entry.number}"
     )
+    if pointer.belongs_here():
+        out.print(f"{layout.CHAMPION} names it now: {COMPARES}")
+
+
+def _show(findings: list["Finding"]) -> None:
+    """Print what was found; exit 1 if something is wrong."""
+    for finding in findings:
+        mark = "[red]FAIL[/]" if not finding.ok else "[yellow]warn[/]" if finding.remedy else "[green]ok[/]  "
+        out.print(f"{mark} {finding.what}: ", end="")
+        out.print(finding.found, markup=False)
+        if finding.remedy:
+            out.print(f"       -> {finding.remedy}", markup=False)
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
 
 
 def _recipes() -> list[Path]:

@@ -80,7 +80,9 @@ class Learner:
 class Scores:
     """How well one predictor answered one split."""
 
-    per_example: dict[str, "np.ndarray"]  # the task's metric by its name; rows as in `id`, else as in the manifest
+    # The task's metric by its name; rows as in `id`, else as in the manifest. `confidence`: the probability that the
+    # predictor gave its answer, where it gives one; the calibration gate holds it against a metric of 0 and 1.
+    per_example: dict[str, "np.ndarray"]
     metrics: dict[str, float]
     tables: dict[str, "pd.DataFrame"] = field(default_factory=dict)  # confusion, reliability ...
 
@@ -100,6 +102,17 @@ class Bound:
 
     limit: float | None
     reason: str
+
+
+@dataclass(frozen=True)
+class Leak:
+    """How many examples of a held-out split also stand where a model learned or was chosen, and the first of them."""
+
+    kind: Literal["exact", "near", "group"]  # the same example, nearly the same, or another of the same group
+    split: str
+    num_leaked: int
+    num_rows: int
+    examples: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -143,17 +156,20 @@ class Task:
     metric: Metric
     signature: Signature
     example: Columns  # a valid input, shown to whoever calls the model
+    faulty: Mapping[str, Columns]  # inputs of one row that the predictor must refuse, by what is wrong with them
     predictor: Path  # a file with load(folder) -> Predictor that imports nothing of plumbline
     requirements: tuple[str, ...]  # distributions that predictor imports
     ingest: Callable[["Params", Path, Path], dict[str, Any]]  # (params, examples, manifest) -> facts about the source
     table: Callable[  # (params, examples, manifest, facts that ingest returned) -> what expectations need to see
         ["Params", Path, "pd.DataFrame", Mapping[str, Any]], "pd.DataFrame"
     ]
-    expectations: Callable[["Params", "pd.DataFrame"], list[Check]]
+    expectations: Callable[["Params", "pd.DataFrame"], list[Check]]  # the table says no more than which splits exist
     learner: Callable[["Params", str, Path], Learner]  # (params, candidate, examples)
+    permuted: Callable[[Path, Path, int, int], None]  # (examples, target, seed, max train rows): answers shuffled
     inputs: Callable[[Path, str], dict[str, list[Any]]]  # (examples, split) -> predictor's columns, in order
     score: Callable[[Path, str, Predictor], Scores]
     baselines: Callable[["Params", Path], dict[str, Predictor]]
     bounds: Callable[["Params", Path, str], Bound]
+    leaks: Callable[["Params", Path], list[Leak]]
     behaviour: Callable[["Params", Path, Predictor], list[Case]]
     figures: Callable[["Params", list[Candidate]], list[Figure]]  # (params, candidates, the winner first)

@@ -5,26 +5,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from plumbline import layout, registry, tracking
 from plumbline.entrypoint import load_params
 from plumbline.errors import PlumblineError
+from plumbline.finding import Finding
 
 LOCKS = (Path("requirements.lock"), Path("requirements-cpu.lock"))
 MIN_FREE_BYTES = 5_000_000_000
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked at: what it is, what was found, and what to do where it is not well."""
-
-    what: str
-    ok: bool
-    found: str
-    remedy: str = ""
 
 
 def examine() -> list[Finding]:

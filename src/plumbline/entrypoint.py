@@ -17,6 +17,7 @@ from plumbline.errors import ParamsError, PlumblineError
 from plumbline.params import Params, nearest, read
 
 LOCK = Path(".plumbline/lock")
+OF_A_CANDIDATE = ("train", "control")  # stages that run once for each
 INTERRUPTED, TERMINATED = 130, 143
 # How long an OpenMP thread spins before it sleeps. By default two trainings on two cores take 20 times as long as they
 # should (benchmarks/threads.py): threads that spin keep those from running that they wait for.
@@ -28,9 +29,9 @@ class _Terminated(BaseException):
 
 
 def main(stage: str) -> int:
-    """Run `stage` as params.yaml says and return the exit code; a candidate's name follows `train`."""
+    """Run `stage` as params.yaml says and return the exit code; the name of a candidate follows some."""
     parser = argparse.ArgumentParser(prog=f"pipelines/{stage}.py", description=f"The {stage} stage.")
-    if stage == "train":
+    if stage in OF_A_CANDIDATE:
         parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, _terminate)
@@ -39,7 +40,7 @@ def main(stage: str) -> int:
     try:
         params = load_params(layout.PARAMS)
         task = load_task(params.task)
-        extra = [_candidate(params, arguments.candidate)] if stage == "train" else []
+        extra = [_candidate(params, arguments.candidate)] if stage in OF_A_CANDIDATE else []
         run = getattr(importlib.import_module(f"plumbline.stages.{stage}"), stage)
         with nullcontext() if _is_helper() else _alone(stage):
             run(params, task, *extra)

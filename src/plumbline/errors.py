@@ -8,6 +8,7 @@ PlumblineError            exit 1   something went wrong that the message explain
 ├── BundleError           exit 1   a trained model on disk is not what it says it is
 ├── RegistryError         exit 1   the tracking server or registry cannot be used, or says no
 │   └── JournalError      exit 1   the journal of decisions cannot be used, or was changed
+├── EvidenceError         exit 1   reports/evidence.json is missing, edited, or about something else
 └── RefusedError          exit 20  the verdict is refuse: a gate did its work
 """
 
@@ -46,6 +47,10 @@ class RegistryError(PlumblineError):
 
 class JournalError(RegistryError):
     """The journal of decisions cannot be used, or is not what was written."""
+
+
+class EvidenceError(PlumblineError):
+    """The evidence is missing, edited, or not about what lies here."""
 
 
 class RefusedError(PlumblineError):

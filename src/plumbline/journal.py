@@ -21,23 +21,32 @@ from plumbline import tracking
 from plumbline.errors import JournalError
 
 if TYPE_CHECKING:
-    from sqlalchemy import Engine, Table
+    from sqlalchemy import Connection, Engine, Table
 
 START = "0" * 64
 ADVISORY_LOCK = 7_104_811_225  # any fixed number: it names plumbline's lock among those of a PostgreSQL database
+CONNECT_TIMEOUT_S = 10
+MOVING = ("first", "promote", "rollback", "override")  # the decisions that make a version champion
+
+Action = Literal["first", "promote", "rollback", "override", "keep", "refuse", "look"]
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What is decided on a model, and on what grounds."""
+    """What is decided on a model, and on what grounds; or one look at a test split."""
 
     model: str
-    action: Literal["first", "promote", "rollback", "refuse"]
-    version: str  # "" for a refusal
-    previous: str  # the champion before, "" for none
-    bundle: str
-    evidence: str
+    action: Action
+    version: str  # "" where there is none: a refusal, a look
+    previous: str  # the champion before, "none" for none; "" where the champion does not move
+    bundle: str  # of a look: the digest of what was asked
+    evidence: str  # of a look: the digest of the test split
     reason: str
+
+    @property
+    def moves(self) -> bool:
+        """Whether it makes `version` champion."""
+        return self.action in MOVING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,25 +61,26 @@ class Entry(Decision):
 
 
 class Journal:
-    """The open journal, its lock held."""
+    """The open journal. All goes through the connection that holds the lock: whoever loses one loses both."""
 
-    def __init__(self, engine: "Engine", table: "Table") -> None:
-        self._engine, self._table = engine, table
+    def __init__(self, connection: "Connection", table: "Table") -> None:
+        self._connection, self._table = connection, table
 
     def entries(self, model: str | None = None) -> list[Entry]:
         """All entries, or those of one model, oldest first; JournalError names a broken link of the chain."""
-        with self._engine.connect() as connection:
-            rows = connection.execute(self._table.select().order_by(self._table.c.number)).mappings()
-            found = [Entry(**row) for row in rows]
-        prior = START
-        for position, entry in enumerate(found, 1):
-            if entry.number != position or entry.prior != prior or entry.seal != _seal(entry):
-                raise JournalError(
-                    f"the journal was changed: entry {position} is not what was written. Restore it from a backup, "
-                    "and find out who could write to it"
-                )
-            prior = entry.seal
+        found = self.unchecked()
+        if position := broken(found):
+            raise JournalError(
+                f"the journal was changed: entry {position} is not what was written. Restore it from a backup, "
+                "and find out who could write to it"
+            )
         return [entry for entry in found if model in (None, entry.model)]
+
+    def unchecked(self) -> list[Entry]:
+        """All entries as they stand, for those who look for damage."""
+        with self._connection.begin():
+            rows = self._connection.execute(self._table.select().order_by(self._table.c.number)).mappings()
+            return [Entry(**row) for row in rows]
 
     def append(self, decision: Decision) -> Entry:
         """Add a decision; it is durable when this returns."""
@@ -79,30 +89,40 @@ class Journal:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         entry = Entry(**asdict(decision), number=number, at=at, actor=_actor(), prior=prior, seal="")
         entry = replace(entry, seal=_seal(entry))
-        with self._engine.begin() as connection:
-            connection.execute(self._table.insert().values(**asdict(entry)))
+        with self._connection.begin():
+            self._connection.execute(self._table.insert().values(**asdict(entry)))
         return entry
+
+
+def broken(entries: list[Entry]) -> int | None:
+    """The position of the first entry that is not what was written, or None."""
+    prior = START
+    for position, entry in enumerate(entries, 1):
+        if entry.number != position or entry.prior != prior or entry.seal != _seal(entry):
+            return position
+        prior = entry.seal
+    return None
 
 
 @contextmanager
 def opened() -> Iterator[Journal]:
     """The journal under a lock that one process holds at a time and that goes with the process, however it ends."""
-    from sqlalchemy import create_engine
     from sqlalchemy.exc import SQLAlchemyError
 
-    engine = None
+    engine = _engine()
     try:
-        engine = create_engine(uri())
-        with _exclusive(engine):
+        with _exclusive(engine) as connection:
             table = _table()
-            table.metadata.create_all(engine)
-            yield Journal(engine, table)
+            with connection.begin():
+                table.metadata.create_all(connection)
+            yield Journal(connection, table)
     except SQLAlchemyError as error:
         reason = str(getattr(error, "orig", error)).splitlines()[0]
-        raise JournalError(f"the journal cannot be used ({reason}); nothing was changed") from None
+        raise JournalError(
+            f"the journal cannot be used ({reason}); look at `plumbline journal` before you try again"
+        ) from None
     finally:
-        if engine is not None:
-            engine.dispose()
+        engine.dispose()
 
 
 def uri() -> str:
@@ -118,20 +138,34 @@ def uri() -> str:
     )
 
 
+def _engine() -> "Engine":
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        wait = {"connect_timeout": CONNECT_TIMEOUT_S} if uri().startswith("postgresql") else {}
+        return create_engine(uri(), connect_args=wait)
+    except ModuleNotFoundError as error:
+        raise JournalError(f"the journal's database needs the package {error.name}; run `make setup`") from None
+    except ArgumentError as error:
+        raise JournalError(f"PLUMBLINE_JOURNAL_URI is no database URL ({error})") from None
+
+
 @contextmanager
-def _exclusive(engine: "Engine") -> Iterator[None]:
+def _exclusive(engine: "Engine") -> Iterator["Connection"]:
     if engine.dialect.name == "sqlite":
         path = Path(f"{engine.url.database}.lock")
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as file:
+        with path.open("a") as file, engine.connect() as connection:
             fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+            yield connection
     else:
         from sqlalchemy import text
 
         with engine.connect() as connection:
-            connection.execute(text(f"SELECT pg_advisory_lock({ADVISORY_LOCK})"))
-            yield
+            with connection.begin():  # the lock is the session's: it outlives this transaction
+                connection.execute(text(f"SELECT pg_advisory_lock({ADVISORY_LOCK})"))
+            yield connection
 
 
 def _table() -> "Table":

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 PARAMS = Path("params.yaml")
+CHAMPION = Path("champion.json")
 EXAMPLES = Path("data/examples")
 MANIFEST = Path("data/manifest.parquet")
 SOURCE = Path("data/source.json")
@@ -32,6 +33,11 @@ DOWNLOADS = Path(".plumbline/downloads")
 def bundle(candidate: str) -> Path:
     """The folder that holds the trained model of one candidate."""
     return MODELS / candidate
+
+
+def control(candidate: str) -> str:
+    """The name under which a candidate is trained on shuffled answers; no candidate can be called so."""
+    return f"control.{candidate}"
 
 
 @contextmanager

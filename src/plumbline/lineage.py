@@ -11,14 +11,16 @@ INPUTS = {
     "dvc_lock": Path("dvc.lock"),
     "requirements": Path("requirements.lock"),
 }
+WRITTEN = ("dvc.lock", "reports")  # by the pipeline itself: what it made does not make its inputs dirty
 
 
 def lineage() -> dict[str, str]:
-    """The git commit, whether the tree differs from it, and a SHA-256 for each input that exists."""
+    """The git commit, whether an input differs from it, and a SHA-256 for each input that exists."""
     facts = {name: layout.digest(path) for name, path in INPUTS.items() if path.exists()}
     commit = _git("rev-parse", "HEAD")
     if commit:
-        facts |= {"git_commit": commit, "git_dirty": str(bool(_git("status", "--porcelain"))).lower()}
+        changed = _git("status", "--porcelain", "--", ".", *(f":!{path}" for path in WRITTEN))
+        facts |= {"git_commit": commit, "git_dirty": str(bool(changed)).lower()}
     return facts
 
 

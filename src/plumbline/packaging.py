@@ -6,6 +6,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,60 +21,82 @@ if TYPE_CHECKING:
     from mlflow.models import ModelSignature
 
 TOLERANCE = 1e-5  # the same model in another process: summation order may differ, an answer may not
-REPLAY_TIMEOUT_S = 300
-REPLAY = """
-import json, sys
+REHEARSAL_TIMEOUT_S = 300
+REHEARSAL = """
+import json, resource, sys
 for name in ("plumbline", "torch", "transformers"):
     sys.modules[name] = None  # whoever loads the model may have none of these
 import mlflow, pandas
-uri, store, golden, answers = sys.argv[1:]
+uri, store, asked, answered = sys.argv[1:]
 mlflow.set_tracking_uri(store)
 model = mlflow.pyfunc.load_model(uri)
-rows = json.load(open(golden, encoding="utf-8"))
-table = model.predict(pandas.DataFrame(rows["inputs"]), params=rows["params"])
-json.dump(table.to_dict("list"), open(answers, "w", encoding="utf-8"), default=lambda value: value.tolist())
+asked = json.load(open(asked, encoding="utf-8"))
+ask = lambda rows: model.predict(pandas.DataFrame(rows), params=asked["params"]).to_dict("list")
+answers, errors = ask(asked["inputs"]), {}
+for name, rows in asked["faulty"].items():
+    try:
+        errors[name] = ask(rows) and ""
+    except Exception as error:
+        errors[name] = str(error).strip() or type(error).__name__
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 if sys.platform == "darwin" else 1 / 1024)
+found = {"answers": answers, "errors": errors, "rss_mb": peak / 1e6}
+json.dump(found, open(answered, "w", encoding="utf-8"), default=lambda value: value.tolist())
 """
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a package did in a clean process: what was wrong with it, and the memory it took."""
+
+    problems: tuple[str, ...]
+    rss_mb: float
 
 
 def log_model(folder: Path, golden: Path, task: Task, run_id: str) -> Any:
     """Log the bundle in `folder`, with its golden rows, as a PyFunc of `run_id` and return MLflow's ModelInfo."""
     import mlflow
-    import pandas as pd
 
-    logging.getLogger("mlflow.models.model").setLevel(logging.ERROR)
-    sys.dont_write_bytecode = True  # MLflow runs the model's code once, in the folder that it logs
-    with mlflow.start_run(run_id=run_id), tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        requirements = Path(private) / "requirements.txt"
-        requirements.write_text("\n".join(_requirements(task)) + "\n", encoding="utf-8")
-        named = shutil.copytree(folder, Path(private) / "bundle")  # MLflow keeps the folder's name
-        return mlflow.pyfunc.log_model(
-            name=str(bundle.verify(folder)["candidate"]),
-            python_model=str(Path(__file__).with_name("pyfunc.py")),
-            artifacts={"bundle": str(named), "golden": str(golden)},
-            signature=_signature(task.signature),
-            input_example=pd.DataFrame(dict(task.example)),
-            pip_requirements=str(requirements),
-            metadata={registry.BUNDLE_TAG: bundle.digest(folder), "task": task.name},
-        )
+    with _package(folder, golden, task) as package, mlflow.start_run(run_id=run_id):
+        return mlflow.pyfunc.log_model(name=str(bundle.verify(folder)["candidate"]), **package)
 
 
-def replay(model_uri: str, golden: Path) -> None:
-    """Load the package in a clean process, without plumbline or torch, and compare its answers with those in `golden`.
-
-    Raises BundleError that names the first row whose answer differs.
-    """
+def rehearsed(folder: Path, golden: Path, task: Task) -> Rehearsal:
+    """Package the bundle in `folder` as it would be registered, and see how the package does in a clean process."""
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        answers = Path(private) / "answers.json"
-        command = [sys.executable, "-I", "-B", "-c", REPLAY, model_uri, tracking.uri(), str(golden), str(answers)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=REPLAY_TIMEOUT_S, check=False)
+        tracking.connect()
+        import mlflow
+
+        with _package(folder, golden, task) as package:
+            mlflow.pyfunc.save_model(path=str(Path(private) / "model"), **package)
+        return rehearse(str(Path(private) / "model"), golden, task)
+
+
+def rehearse(model_uri: str, golden: Path, task: Task) -> Rehearsal:
+    """Load the package in a clean process, without plumbline or torch, and ask it golden rows and faulty ones.
+
+    Golden rows must be answered as in `golden`, faulty ones with an error. Raises BundleError if it cannot be asked.
+    """
+    expected = layout.read_json(golden)
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        asked, answered = Path(private) / "asked.json", Path(private) / "answered.json"
+        faulty = {name: dict(columns) for name, columns in task.faulty.items()}
+        layout.write_json(asked, {"inputs": expected["inputs"], "params": expected["params"], "faulty": faulty})
+        command = [sys.executable, "-I", "-B", "-c", REHEARSAL, model_uri, tracking.uri(), str(asked), str(answered)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=REHEARSAL_TIMEOUT_S, check=False)
         if done.returncode != 0:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise BundleError(f"the packaged model does not answer in a clean process: {last}")
-        found, expected = json.loads(answers.read_text(encoding="utf-8")), layout.read_json(golden)["outputs"]
-    for column, values in expected.items():
-        for row, value in enumerate(values):
-            if not _alike(found.get(column, [])[row : row + 1], [value]):
-                raise BundleError(f"the packaged model answers golden row {row} ({column}) otherwise than evaluate did")
+        found = layout.read_json(answered)
+    wrong = [
+        f"the packaged model answers golden row {row} ({column}) otherwise than evaluate did"
+        for column, values in expected["outputs"].items()
+        for row, value in enumerate(values)
+        if not _alike(found["answers"].get(column, [])[row : row + 1], [value])
+    ]
+    silent = [
+        f"the packaged model answers {name} instead of refusing it" for name, e in found["errors"].items() if not e
+    ]
+    return Rehearsal((*wrong[:1], *silent), float(found["rss_mb"]))
 
 
 def load(uri: str) -> tuple[Predictor, Any]:
@@ -97,6 +122,40 @@ def folder(uri: str) -> Path:
         return Path(download_artifacts(uri)) / "artifacts/bundle"
     except (MlflowException, OSError) as error:
         raise RegistryError(f"{uri}: its files cannot be fetched ({tracking.first_line(error)})") from None
+
+
+def recorded(version: Any, name: str, folder: Path) -> Path:
+    """A file that stands beside a registered version in its run, fetched into `folder`; RegistryError if it cannot."""
+    from mlflow.exceptions import MlflowException
+
+    client = tracking.connect()
+    try:
+        return Path(client.download_artifacts(version.run_id, name, str(folder)))
+    except (MlflowException, OSError) as error:
+        raise RegistryError(
+            f"{version.name} version {version.version}: {name} cannot be fetched ({tracking.first_line(error)})"
+        ) from None
+
+
+@contextmanager
+def _package(folder: Path, golden: Path, task: Task) -> Iterator[dict[str, Any]]:
+    """What MLflow is told of a package, whether it is logged or saved."""
+    import pandas as pd
+
+    logging.getLogger("mlflow.models.model").setLevel(logging.ERROR)
+    sys.dont_write_bytecode = True  # MLflow runs the model's code once, in the folder that it logs
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        requirements = Path(private) / "requirements.txt"
+        requirements.write_text("\n".join(_requirements(task)) + "\n", encoding="utf-8")
+        named = shutil.copytree(folder, Path(private) / "bundle")  # MLflow keeps the folder's name
+        yield {
+            "python_model": str(Path(__file__).with_name("pyfunc.py")),
+            "artifacts": {"bundle": str(named), "golden": str(golden)},
+            "signature": _signature(task.signature),
+            "input_example": pd.DataFrame(dict(task.example)),
+            "pip_requirements": str(requirements),
+            "metadata": {registry.BUNDLE_TAG: bundle.digest(folder), "task": task.name},
+        }
 
 
 def _signature(signature: Signature) -> "ModelSignature":

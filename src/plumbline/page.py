@@ -1,5 +1,6 @@
 """One look for every page plumbline writes: HTML that needs no network, on a phone, in the dark and on paper."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ def render(template: str, values: Mapping[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters |= {"percent": percent, "size": size, "digits": digits, "words": words}
+    pages.filters |= {"percent": percent, "size": size, "digits": digits, "words": words, "value": value}
     return pages.get_template(template).render(values)
 
 
@@ -35,6 +36,11 @@ def digits(value: float, places: int = 3) -> str:
 def words(name: str) -> str:
     """'macro_f1' as 'macro F1'."""
     return " ".join(part.upper() if part in ACRONYMS else part for part in name.split("_"))
+
+
+def value(found: object) -> str:
+    """A value of params.yaml: text as it is, all else as YAML would have it on one line, None as not set."""
+    return "not set" if found is None else found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 
 
 def size(num_bytes: float) -> str:

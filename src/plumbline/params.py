@@ -10,7 +10,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from plumbline.errors import ParamsError
@@ -37,14 +37,62 @@ class Training(Shape):
     checkpoint_every_steps: Annotated[int, Field(ge=1)]
 
 
+class Control(Shape):
+    """Which candidates are also trained on shuffled answers, from which nothing can be learned."""
+
+    candidates: list[Name]
+    max_rows: Annotated[int, Field(ge=1)]  # of train
+
+
+class Champion(Shape):
+    """What it takes to follow the champion."""
+
+    policy: Literal["better", "not-worse"]
+    margin: Annotated[float, Field(ge=0)]  # better: surely by more than this; not-worse: surely by no more than this
+
+
+class Leakage(Shape):
+    """How much of a held-out split may also stand in a split before it."""
+
+    exact: Share
+    near: Share
+    group: Share
+
+
+class Behaviour(Shape):
+    """The share of cases of each kind that the winner must get right."""
+
+    invariance: Share
+    direction: Share
+    minimum: Share
+
+
+class Budget(Shape):
+    """What the winner may cost to run; null: as much as it likes."""
+
+    one_p95_ms: Annotated[float, Field(gt=0)] | None
+    batch_p95_ms: Annotated[float, Field(gt=0)] | None  # of 32 rows
+    rss_mb: Annotated[float, Field(gt=0)] | None  # of a process that answers with the package
+    bundle_mb: Annotated[float, Field(gt=0)] | None
+
+
 class Evaluation(Shape):
-    """What a winner has to reach, in the task's metric, and which groups are looked at."""
+    """What a winner has to show, in the task's metric, before it may be promoted."""
 
     confidence: Annotated[float, Field(gt=0.5, lt=1)]
     floor: float  # the worse end of the score's interval must reach this
     min_gain_over_baseline: Annotated[float, Field(ge=0)]  # the worse end of the gain's interval must reach this
+    simple_candidate: Name | None  # a winner other than this must surely be better than it
+    champion: Champion
+    planned_looks: Annotated[int, Field(ge=1)]  # how often this test split may be consulted
+    max_detectable_difference: Annotated[float, Field(gt=0)]  # the test split must be able to tell so much
     slices: list[str]  # columns of the manifest
-    min_slice_rows: Annotated[int, Field(ge=1)]
+    min_slice_rows: Annotated[int, Field(ge=2)]
+    max_slice_loss: Annotated[float, Field(ge=0)]  # no group may surely lose more than this
+    max_leakage: Leakage
+    max_calibration_error: Share | None
+    min_behaviour: Behaviour
+    budget: Budget
 
 
 class Registry(Shape):
@@ -55,7 +103,7 @@ class Registry(Shape):
 
 
 class Params(Shape):
-    """What every params.yaml holds; a task narrows `data`, `validation`, `candidates` and `evaluation`."""
+    """What every params.yaml holds; a task narrows `data`, `validation` and `candidates`."""
 
     version: Literal[1]
     task: str
@@ -64,8 +112,20 @@ class Params(Shape):
     validation: Shape
     candidates: Mapping[Name, Shape]
     training: Training
+    control: Control
     evaluation: Evaluation
     registry: Registry
+
+    @model_validator(mode="after")
+    def _named_candidates_exist(self) -> "Params":
+        named = [("control.candidates", name) for name in self.control.candidates]
+        if self.evaluation.simple_candidate is not None:
+            named.append(("evaluation.simple_candidate", self.evaluation.simple_candidate))
+        for key, name in named:
+            if name not in self.candidates:
+                hint = nearest(name, list(self.candidates)) or f"; candidates are {', '.join(self.candidates)}"
+                raise ValueError(f"{key} names {name!r}, which is no candidate{hint}")
+        return self
 
 
 P = TypeVar("P", bound=Params)

@@ -1,15 +1,19 @@
 """Which version is champion, and the only ways to change it: one decision at a time, under the journal's lock.
 
-A decision is written to the journal before the alias moves. If a crash comes between, the next command that takes the
-lock finishes the move; an alias that stands anywhere else was moved by other hands, and everything stops until a person
-has looked.
+A decision is written to the journal, then the alias moves, then the registry is told which entry that was. If a crash
+comes between, the next command that takes the lock finishes the move; an alias that stands anywhere else was moved by
+other hands, and everything stops until a person has looked.
 """
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from plumbline import journal, packaging, registry
-from plumbline.errors import JournalError, RegistryError
-from plumbline.journal import Decision, Entry, Journal
+from plumbline import journal, packaging, pointer, registry, tracking
+from plumbline.contract import Predictor
+from plumbline.errors import BundleError, JournalError, ParamsError, PlumblineError, RefusedError, RegistryError
+from plumbline.journal import Action, Decision, Entry, Journal
+from plumbline.pointer import Pointer
 from plumbline.registry import CHAMPION
 
 if TYPE_CHECKING:
@@ -21,108 +25,246 @@ HEAD_TAG = "plumbline.journal"
 
 def first(name: str, version: str) -> Entry | None:
     """Make `version` the champion of a model that has none and never had one; None where there is one already."""
-    with journal.opened() as book:
-        client = registry.client()
-        if _settled(client, book, name) != NONE:
+    with _opened() as (client, book):
+        if _settled(client, book, name) is not None:
             return None
-        return _decide(client, book, name, version, NONE, "first", "registry.first_champion in params.yaml")
+        found, _ = _proven(name, version)
+        return _decide(client, book, found, NONE, "first", "registry.first_champion in params.yaml")
 
 
-def promote(name: str, version: str, expect: str, reason: str) -> Entry:
-    """Make `version` champion, if the champion still is `expect` (a version, or "none").
+def promote(name: str, version: str, expect: str, reason: str, override: bool = False) -> Entry:
+    """Make `version` champion, if its evidence says so and the champion still is `expect` (a version, or "none").
 
-    Raises RegistryError where it is another, BundleError where the version's files are not what was registered.
+    `override` passes over the verdict and the comparison, never over changed files; it takes a reason.
+    Raises RegistryError where another is champion or was compared with, RefusedError where the verdict is not promote,
+    BundleError where the version's files or evidence are not what was registered.
     """
-    packaging.load(f"models:/{name}/{version}")
-    with journal.opened() as book:
-        client = registry.client()
+    if override and not reason.strip():
+        raise ParamsError("--override takes a --reason: it stands in the journal")
+    found, evidence = _proven(name, version)
+    if not override and evidence.get("verdict") != "promote":
+        raise RefusedError(
+            f"{name} version {version}: the verdict is {evidence.get('verdict')}: {evidence.get('summary')} "
+            "Nothing was changed"
+        )
+    with _opened() as (client, book):
         current = _settled(client, book, name)
-        if current != expect:
+        stands = current.version if current else NONE
+        if stands != expect:
             raise RegistryError(
-                f"{name}: the champion is {current}, not {expect}; nothing was changed. "
+                f"{name}: the champion is {stands}, not {expect}; nothing was changed. "
                 f"Look at `plumbline journal {name}`, then decide again"
             )
-        if current == version:
+        if stands == version:
             raise RegistryError(f"{name}: version {version} is the champion already")
-        return _decide(client, book, name, version, current, "promote", reason)
+        if not override:
+            _refuse_other_comparison(name, version, evidence, current)
+        return _decide(client, book, found, stands, "override" if override else "promote", reason)
 
 
 def rollback(name: str, to: str | None, reason: str) -> Entry:
     """Bring back the champion before this one, or version `to`, which must have been champion once."""
-    with journal.opened() as book:
-        client = registry.client()
+    with _opened() as (client, book):
         current = _settled(client, book, name)
-        entries = book.entries(name)
-        version = to or next((entry.previous for entry in reversed(entries) if entry.version == current), NONE)
+        stands = current.version if current else NONE
+        moves = [entry for entry in book.entries(name) if entry.moves]
+        version = to or _before(moves, stands)
         if version == NONE:
-            raise RegistryError(f"{name}: there is no champion before {current} to go back to")
-        if version not in [entry.version for entry in entries]:
+            raise RegistryError(f"{name}: there is no champion before {stands} to go back to")
+        if version == stands:
+            raise RegistryError(f"{name}: version {version} is the champion already")
+        if version not in [entry.version for entry in moves]:
             raise RegistryError(f"{name}: version {version} never was champion; it takes `plumbline promote`")
-        packaging.load(f"models:/{name}/{version}")
-        return _decide(client, book, name, version, current, "rollback", reason)
+        found = packaging.load(f"models:/{name}/{version}")[1]
+        return _decide(client, book, found, stands, "rollback", reason)
+
+
+def note(name: str, action: Action, version: str, bundle: str, evidence: str, reason: str) -> Entry:
+    """Put a verdict that moves nothing (refuse, keep) on record; once, however often it is asked for."""
+    with _opened() as (client, book):
+        _settled(client, book, name)
+        for entry in book.entries(name):
+            if (entry.action, entry.evidence) == (action, evidence):
+                return entry
+        return _append(client, book, Decision(name, action, version, "", bundle, evidence, reason))
+
+
+def look(name: str, question: str, split: str) -> int:
+    """Which use of a test split this is, from 1: each question that is asked of it counts once.
+
+    `split` is the digest of the split, `question` of what is compared on it.
+    """
+    with _opened() as (client, book):
+        _settled(client, book, name)
+        asked = [e.bundle for e in book.entries(name) if (e.action, e.evidence) == ("look", split)]
+        if question in asked:
+            return asked.index(question) + 1
+        _append(client, book, Decision(name, "look", "", "", question, split, ""))
+        return len(asked) + 1
 
 
 def history(name: str) -> list[Entry]:
     """All decisions on the model, oldest first, chain and head checked."""
-    with journal.opened() as book:
-        _settled(registry.client(), book, name)
+    with _opened() as (client, book):
+        _settled(client, book, name)
         return book.entries(name)
 
 
 def champion(name: str, as_of: str | None) -> Entry | None:
     """The decision that made the champion, now or at the end of the day or moment `as_of` (ISO 8601, UTC)."""
     until = as_of if as_of is None or "T" in as_of else f"{as_of}T23:59:59+00:00"
-    made = [entry for entry in history(name) if entry.version and (until is None or entry.at <= until)]
+    made = [entry for entry in history(name) if entry.moves and (until is None or entry.at <= until)]
     return made[-1] if made else None
 
 
-def _decide(
-    client: "MlflowClient",
-    book: Journal,
-    name: str,
-    version: str,
-    previous: str,
-    action: Literal["first", "promote", "rollback"],
-    reason: str,
-) -> Entry:
-    tags = registry.resolve(f"models:/{name}/{version}").tags
-    bundle, evidence = tags.get(registry.BUNDLE_TAG, ""), tags.get("plumbline.evidence", "")
-    entry = book.append(Decision(name, action, version, previous, bundle, evidence, reason))
-    _follow(client, name, entry)
+def current(name: str) -> Entry | None:
+    """The decision that made the champion of now, journal and registry in agreement; None where there is none."""
+    with _opened() as (client, book):
+        return _settled(client, book, name)
+
+
+def pin(name: str) -> Pointer | None:
+    """Write the champion of now, or that there is none, into champion.json: the next `dvc repro` compares with it."""
+    if not pointer.belongs_here():
+        raise PlumblineError("this is no checkout (no params.yaml); run it from the top of the repository")
+    entry = current(name)
+    found = Pointer(entry.version, entry.bundle) if entry else None
+    pointer.write(name, found)
+    return found
+
+
+def load(uri: str) -> tuple[Predictor, Any]:
+    """The verified load of `packaging`; of a champion, only if journal, evidence and registry tell one story."""
+    name, _, alias = uri.removeprefix("models:/").partition("@")
+    entry = current(name) if alias == CHAMPION else None
+    if entry is None:
+        return packaging.load(uri)
+    exact = f"models:/{name}/{entry.version}"
+    found = registry.resolve(exact)
+    if (found.tags.get(registry.BUNDLE_TAG), found.tags.get(registry.EVIDENCE_TAG)) != (entry.bundle, entry.evidence):
+        raise BundleError(
+            f"{name} version {entry.version}: not what journal entry {entry.number} made champion (other digests in "
+            f"its tags); do not use it. `plumbline rollback {name}` brings back the champion before it"
+        )
+    registry.evidence(found)
+    return packaging.load(exact)
+
+
+def half_done(move: Entry, stands: str, head: str | None) -> bool:
+    """Whether a crash came between journal and registry: the one has the last move, the other never heard of it.
+
+    `stands` is the version that is champion in the registry, `head` the entry that it was told of last.
+    """
+    told = int(head.partition(":")[0]) if head else 0
+    return told < move.number and stands in (move.previous, move.version)
+
+
+def cut(entries: list[Entry], head: str | None) -> str | None:
+    """The number of the entry that the registry was told of last and that is gone from the model's journal, or None.
+
+    A chain does not show that its end is missing.
+    """
+    known = head is None or head in [_head(entry) for entry in entries]
+    return None if known or head is None else head.partition(":")[0]
+
+
+@contextmanager
+def _opened() -> Iterator[tuple["MlflowClient", Journal]]:
+    """Registry and journal, under the lock."""
+    from mlflow.exceptions import MlflowException
+
+    with journal.opened() as book:
+        try:
+            yield registry.client(), book
+        except MlflowException as error:
+            raise RegistryError(
+                f"{registry.where()} failed ({tracking.first_line(error)}); run the command again: if the decision "
+                "stands in the journal, that finishes its move"
+            ) from None
+
+
+def _proven(name: str, version: str) -> tuple[Any, dict[str, Any]]:
+    """The version and what its evidence says, once files and evidence are those that were registered."""
+    _, found = packaging.load(f"models:/{name}/{version}")
+    evidence = registry.evidence(found)
+    if evidence.get("digests", {}).get("bundle") != found.tags[registry.BUNDLE_TAG]:
+        raise BundleError(f"{name} version {version}: its evidence speaks of another bundle; do not use it")
+    return found, evidence
+
+
+def _refuse_other_comparison(name: str, version: str, evidence: dict[str, Any], champion: Entry | None) -> None:
+    """Evidence that a version is better holds against the very champion that it was compared with."""
+    compared = evidence.get("champion")
+    theirs = (str(compared["version"]), compared.get("bundle")) if compared else (NONE, None)
+    ours = (champion.version, champion.bundle) if champion else (NONE, None)
+    if theirs != ours:
+        other = " (another bundle of that number)" if theirs[0] == ours[0] else ""
+        raise RegistryError(
+            f"{name}: version {version} was compared with champion {theirs[0]}, the champion is {ours[0]}{other}; "
+            f"run `plumbline champion {name} --pin`, then `dvc repro`"
+        )
+
+
+def _before(moves: list[Entry], version: str) -> str:
+    """The champion that `version` replaced when it was chosen: going back twice goes back two steps."""
+    return next((e.previous for e in reversed(moves) if e.version == version and e.action != "rollback"), NONE)
+
+
+def _decide(client: "MlflowClient", book: Journal, version: Any, previous: str, action: Action, reason: str) -> Entry:
+    bundle, evidence = (version.tags.get(tag, "") for tag in (registry.BUNDLE_TAG, registry.EVIDENCE_TAG))
+    decision = Decision(version.name, action, str(version.version), previous, bundle, evidence, reason)
+    pinned = action != "first" and pointer.belongs_here()
+    if pinned:
+        pointer.read()  # a damaged one is told before anything is decided
+    entry = book.append(decision)
+    _follow(client, entry, entry)
+    if pinned:
+        pointer.write(entry.model, Pointer(entry.version, entry.bundle))
     return entry
 
 
-def _settled(client: "MlflowClient", book: Journal, name: str) -> str:
-    """The champion's version, or "none", once journal and registry agree and a crash's half move was finished."""
-    entries = book.entries(name)
-    _refuse_cut_journal(client, name, entries)
-    moves = [entry for entry in entries if entry.version]
+def _settled(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
+    """The entry that made the champion, once journal and registry agree and a crash's half move was finished."""
+    entries, head = book.entries(name), _told(client, name)
+    if number := cut(entries, head):
+        raise JournalError(f"{name}: the journal ends before entry {number}; restore it from a backup")
+    moves = [entry for entry in entries if entry.moves]
     holder = registry.holder(client, name, CHAMPION)
     stands = str(holder.version) if holder else NONE
     if not moves:
         if holder:
             raise JournalError(f"{name}: version {stands} is champion, but no decision made it so; see docs/operate.md")
-        return NONE
+        return None
     last = moves[-1]
-    if stands == last.previous and stands != last.version:
-        _follow(client, name, last)
+    if half_done(last, stands, head):
+        _follow(client, last, entries[-1])
     elif stands != last.version:
         raise JournalError(
             f"{name}: the journal says that version {last.version} is champion, the registry says {stands}: "
             "the alias was moved by other hands. Set it back to the version of the journal"
         )
-    return last.version
+    return last
 
 
-def _follow(client: "MlflowClient", name: str, entry: Entry) -> None:
-    """Bring the registry to where the journal stands."""
-    client.set_registered_model_tag(name, HEAD_TAG, f"{entry.number}:{entry.seal}")
-    client.set_registered_model_alias(name, CHAMPION, entry.version)
-
-
-def _refuse_cut_journal(client: "MlflowClient", name: str, entries: list[Entry]) -> None:
-    """Compare with the last entry that the registry was told of: a chain does not show that its end is missing."""
+def _told(client: "MlflowClient", name: str) -> str | None:
+    """Number and seal of the entry that the registry was told of last."""
     models = client.search_registered_models(f"name = '{name}'")
-    head = models[0].tags.get(HEAD_TAG) if models else None
-    if head and head not in [f"{entry.number}:{entry.seal}" for entry in entries]:
-        raise JournalError(f"{name}: the journal ends before entry {head.partition(':')[0]}; restore it from a backup")
+    return models[0].tags.get(HEAD_TAG) if models else None
+
+
+def _append(client: "MlflowClient", book: Journal, decision: Decision) -> Entry:
+    """Add an entry that moves nothing, and tell the registry of it where it knows the model."""
+    entry = book.append(decision)
+    if client.search_registered_models(f"name = '{decision.model}'"):
+        client.set_registered_model_tag(decision.model, HEAD_TAG, _head(entry))
+    return entry
+
+
+def _follow(client: "MlflowClient", move: Entry, last: Entry) -> None:
+    """Bring the registry to where the journal stands: its last move, its last entry."""
+    client.set_registered_model_alias(move.model, CHAMPION, move.version)
+    client.set_registered_model_tag(last.model, HEAD_TAG, _head(last))
+
+
+def _head(entry: Entry) -> str:
+    return f"{entry.number}:{entry.seal}"

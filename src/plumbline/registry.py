@@ -1,29 +1,36 @@
 """Model versions and aliases in the MLflow registry: one version for one bundle, however often it is asked for."""
 
+import json
+import re
+import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline import tracking
-from plumbline.errors import RegistryError
+from plumbline import layout, tracking
+from plumbline.errors import BundleError, RegistryError
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-BUNDLE_TAG = "plumbline.bundle"
+BUNDLE_TAG, EVIDENCE_TAG = "plumbline.bundle", "plumbline.evidence"
 CHAMPION, CHALLENGER = "champion", "challenger"
+CONNECT_TIMEOUT_S = 10
 
 
 def client() -> "MlflowClient":
     """A client whose store was reached. RegistryError says what to do where it was not."""
     from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
 
     try:
+        _reach_database()
         found = tracking.connect()
         found.search_registered_models(max_results=1)
-    except (MlflowException, OSError) as error:
+    except (MlflowException, SQLAlchemyError, ModuleNotFoundError, OSError) as error:
         reason = tracking.first_line(error)
         raise RegistryError(
-            f"{tracking.uri()} cannot be used ({reason}); nothing was changed. Try `plumbline doctor`"
+            f"{where()} cannot be used ({reason}); nothing was changed. Try `plumbline doctor`"
         ) from None
     return found
 
@@ -70,3 +77,42 @@ def resolve(uri: str) -> Any:
         return found.get_model_version_by_alias(name, alias) if at else found.get_model_version(name, version)
     except MlflowException as error:
         raise RegistryError(f"{uri}: {tracking.first_line(error)}; train and register one with `dvc repro`") from None
+
+
+def evidence(version: Any) -> dict[str, Any]:
+    """What evidence.json of the version's run says. BundleError where it is not the file that was registered."""
+    from mlflow.exceptions import MlflowException
+
+    client, name = tracking.connect(), layout.EVIDENCE.name
+    changed = (
+        f"{version.name} version {version.version}: its evidence was changed since it was registered "
+        f"({name} of run {version.run_id} {{}}); restore it from a backup, do not use the version"
+    )
+    try:
+        with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+            if name not in [file.path for file in client.list_artifacts(version.run_id)]:
+                raise BundleError(changed.format("is missing"))
+            path = Path(client.download_artifacts(version.run_id, name, private))
+            if layout.digest(path) != version.tags.get(EVIDENCE_TAG):
+                raise BundleError(changed.format("has another digest"))
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (MlflowException, OSError) as error:
+        raise RegistryError(
+            f"{version.name} version {version.version}: its evidence cannot be fetched ({tracking.first_line(error)})"
+        ) from None
+    return found
+
+
+def where() -> str:
+    """The registry's address, fit to be shown: without its password."""
+    return re.sub(r"(://[^/:@]*):[^/]*@", r"\1:***@", tracking.uri())
+
+
+def _reach_database() -> None:
+    """Connect once: MLflow would try for minutes where a database is away."""
+    if tracking.uri().startswith("postgresql"):
+        from sqlalchemy import create_engine
+
+        engine = create_engine(tracking.uri(), connect_args={"connect_timeout": CONNECT_TIMEOUT_S})
+        engine.connect().close()
+        engine.dispose()

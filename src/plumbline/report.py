@@ -8,6 +8,7 @@ import numpy as np
 from plumbline import layout, page
 from plumbline.contract import SPLITS, Candidate, Columns, Figure
 from plumbline.errors import PlumblineError
+from plumbline.evidence.verdict import EXIT_CODES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 NUM_MISTAKES = 20
 NUM_METRICS = 3  # beside the metric that decides, on a terminal that is wide enough
 WIDE = 104  # characters
+# What evidence of an older format lacks; null in evidence.json says that there was none, which is something else.
+SINCE_FORMAT_2 = ("champion", "comparison", "looks", "flips", "changes", "seal")
+COLOURS = {"promote": "green", "keep": "blue"}  # all other verdicts are red
 
 
 def write(evidence: Mapping[str, Any], winner: Candidate, figures: Sequence[Figure], inputs: Columns) -> None:
@@ -25,7 +29,11 @@ def write(evidence: Mapping[str, Any], winner: Candidate, figures: Sequence[Figu
         name: _cells(t) for name, t in winner.test.tables.items() if len(t) < num_examples
     }  # others are for plots
     values = {
-        "evidence": evidence,
+        "evidence": dict.fromkeys(SINCE_FORMAT_2) | dict(evidence),
+        "recorded": {key: key in evidence for key in SINCE_FORMAT_2},
+        "exit_code": EXIT_CODES.get(evidence["verdict"]),
+        "gates": sorted(evidence["gates"], key=lambda gate: gate["status"] != "fail"),
+        "flips": _flips(evidence),
         "leaderboard": leaderboard(evidence),
         "others": evidence["other_metrics"],
         "figures": figures,
@@ -82,13 +90,59 @@ def show(console: "Console") -> None:
     if not layout.EVIDENCE.exists():
         raise PlumblineError(f"{layout.EVIDENCE}: nothing was evaluated yet; run `dvc repro`")
     evidence = layout.read_json(layout.EVIDENCE)
-    console.print(_table(evidence, NUM_METRICS if console.width >= WIDE else 0))
-    colour = "green" if evidence["verdict"] == "promote" else "red"
-    console.print(f"[bold {colour}]{evidence['verdict']}[/]: {escape(evidence['summary'])}", highlight=False)
+    if evidence.get("ranking"):  # there is none where evaluation broke off
+        console.print(_table(evidence, NUM_METRICS if console.width >= WIDE else 0))
+    verdict = evidence["verdict"]
+    console.print(f"[bold {COLOURS.get(verdict, 'red')}]{verdict}[/]: {escape(evidence['summary'])}", highlight=False)
+    if compared := against(evidence):
+        console.print(f"  {escape(compared)}", highlight=False)
     for gate in evidence["gates"]:
         if gate["status"] == "fail":
             console.print(f"  [red]{gate['name']}[/]: {escape(gate['reason'])}", highlight=False)
     console.print(f"the whole story: {layout.REPORT}", highlight=False)
+
+
+def against(evidence: Mapping[str, Any]) -> str:
+    """The comparison with the champion in a line, or nothing where there was none."""
+    champion, found = evidence.get("champion"), evidence.get("comparison")
+    if not champion or not found:
+        return ""
+    metric = evidence["metric"]["name"]
+    ours, theirs = evidence["candidates"][evidence["winner"]]["test"][metric], champion["metrics"][metric]
+    said = (
+        f"champion version {champion['version']}: {page.words(metric)} {theirs:.4f}, {evidence['winner']} {ours:.4f}; "
+        f"gain {found['difference']:+.4f}, {found['low']:+.4f} to {found['high']:+.4f} at {found['confidence']:.2%}"
+    )
+    return said if found["p_value"] is None else f"{said}, p {found['p_value']:.2g}"
+
+
+def _flips(evidence: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Won and lost examples as tables: how many there are, and those that are listed."""
+    found = evidence.get("flips")
+    if not found:
+        return None
+    names = {"ours": evidence["winner"], "theirs": "champion"}
+    hidden = {"id", "input", *(names if evidence["metric"]["kind"] == "binary" else ())}  # ours, theirs: always 1 and 0
+    tables = {}
+    for name in ("won", "lost"):
+        rows = found[name]
+        columns = [column for column in (rows[0] if rows else {}) if column not in hidden]
+        tables[name] = {
+            "count": found[f"num_{name}"],
+            "columns": [_head(column, names) for column in columns],
+            "rows": [
+                {"id": row["id"], "input": row["input"], "cells": [_cell(row.get(column, "")) for column in columns]}
+                for row in rows
+            ],
+        }
+    return tables
+
+
+def _head(column: str, names: Mapping[str, str]) -> str:
+    """'ours_predicted' as 'predicted by minilm'."""
+    whose, _, what = column.partition("_")
+    name = names.get(whose)
+    return f"{page.words(what)} by {name}" if name and what else name or page.words(column)
 
 
 def _table(evidence: Mapping[str, Any], num_metrics: int) -> Any:

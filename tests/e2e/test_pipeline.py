@@ -11,7 +11,16 @@ import time
 import pytest
 from tests.checkouts import Checkout
 
-STAGES = ["ingest", "validate", "train@nothing", "train@closed", "train@gradient", "evaluate", "register"]
+STAGES = [
+    "ingest",
+    "validate",
+    "train@nothing",
+    "train@closed",
+    "train@gradient",
+    "control@closed",
+    "evaluate",
+    "register",
+]
 
 
 def ran(text: str) -> list[str]:

@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tests.small_texts import LIMITS
 
-from plumbline.contract import Bound, Metric
-from plumbline.evidence import gates
+from plumbline.contract import Bound, Case, Leak, Metric
+from plumbline.evidence import compare, gates
+from plumbline.evidence.intervals import Interval
 from plumbline.evidence.verdict import summary, verdict
-from plumbline.params import Evaluation
-
-LIMITS = Evaluation(confidence=0.95, floor=0.8, min_gain_over_baseline=0.1, slices=[], min_slice_rows=10)
 
 
 def hits(share: float, rows: int = 1000) -> np.ndarray:
@@ -23,17 +22,42 @@ def manifest(**classes: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["split", "label"])
 
 
+def wrong(share: float, rows: int = 1000) -> np.ndarray:
+    """As hits, the misses at the start."""
+    return hits(share, rows)[::-1].copy()
+
+
+def groups(**scores: tuple[float, float]) -> list[compare.Slice]:
+    """Slices of 300 rows each by name: the winner's and the reference's share of hits."""
+    rows = pd.DataFrame({"side": np.repeat(list(scores), 300)})
+    ours, theirs = (np.concatenate([hits(pair[i], 300) for pair in scores.values()]) for i in (0, 1))
+    limits = LIMITS.model_copy(update={"slices": ["side"]})
+    return compare.slices(rows, ours, "the champion", theirs, Metric("accuracy", True, "binary"), limits)
+
+
 @pytest.fixture
 def sound() -> gates.Facts:
     return gates.Facts(
         metric=Metric("accuracy", higher_is_better=True, kind="binary"),
-        limits=LIMITS,
-        validation={"accepted": True, "manifest": "abc"},
+        limits=LIMITS.model_copy(update={"slices": ["side"]}),
+        validation={"accepted": True, "manifest": "abc", "suite": "all"},
         manifest_digest="abc",
+        suite="all",
         manifest=manifest(train="abc", validation="abc", test="abc"),
+        leaks=[Leak("exact", "test", 0, 1000, ()), Leak("near", "test", 20, 1000, ("t1 (much the same)",))],
         winner=hits(0.9),
         baselines={"majority": hits(0.4), "stratified": hits(0.3)},
+        simple=hits(0.8),
+        controls={"linear": hits(0.41)},
         bound=Bound(0.95, "5 % of the labels are noise"),
+        champion=hits(0.85),
+        level=0.01,
+        look=3,
+        slices=groups(left=(0.9, 0.85), right=(0.9, 0.9)),
+        calibration=(0.02, Interval(0.01, 0.03)),
+        behaviour=[Case("typo", "invariance", 190, 200, ()), Case("obvious", "minimum", 12, 12, ())],
+        cost={"one_p95": 5.0, "batch_p95": 60.0, "num_bytes": 2e7, "rss_mb": 400.0},
+        replay=[],
     )
 
 
@@ -46,14 +70,15 @@ def test_sound_facts_pass_every_gate(sound: gates.Facts) -> None:
     assert [gate.name for gate in judged] == [name for name, _, _ in gates.GATES]
     assert {gate.status for gate in judged} == {"pass"}
     assert verdict(judged) == "promote"
-    assert summary("linear", judged) == "linear may be promoted: 5 gates passed."
+    assert summary("linear", judged) == "linear may be promoted: 14 gates passed."
 
 
 PLANTS = {
     "accepted": [
-        {"validation": {"accepted": True, "manifest": "another"}},
-        {"validation": {"accepted": False, "manifest": "abc"}},
-        {"validation": {"accepted": "yes", "manifest": "abc"}},
+        {"manifest_digest": "another"},
+        {"suite": "one more"},
+        {"validation": {"accepted": False, "manifest": "abc", "suite": "all"}},
+        {"validation": {"accepted": "yes", "manifest": "abc", "suite": "all"}},
         {"validation": {}},
     ],
     "coverage": [
@@ -62,14 +87,45 @@ PLANTS = {
         {"manifest": manifest(train="a", validation="a", test="a")},
         {"manifest": manifest(train="abc", validation="abc")},
     ],
+    "leakage": [
+        {"leaks": [Leak("exact", "test", 10, 1000, ("t1",))]},
+        {"leaks": [Leak("near", "validation", 40, 1000, ("v1",))]},
+        {"leaks": [Leak("group", "test", 1, 1000, ("t1",))]},
+        {"leaks": []},
+        {"leaks": [Leak("exact", "test", 0, 0, ())]},
+    ],
     "baselines": [
         {"winner": hits(0.4)},
         {"baselines": {"majority": hits(0.1), "good": hits(0.79)}},  # the gain is 0.11, but not surely 0.10
+        {"simple": hits(0.899)},
         {"baselines": {}},
         {"baselines": {"other rows": hits(0.4, 900)}},
     ],
     "bounds": [{"winner": hits(1.0)}, {"winner": hits(0.97)}],
+    "control": [{"controls": {"linear": hits(0.7)}}, {"controls": {"sound": hits(0.3), "leaks": hits(0.9)}}],
     "floor": [{"winner": hits(0.7)}, {"winner": hits(0.81)}, {"winner": np.array([])}, {"winner": np.array([np.nan])}],
+    "slices": [
+        {"slices": groups(left=(0.95, 0.8), right=(0.7, 0.85))},
+        {"slices": []},  # a column is named, and no group of it is large enough
+    ],
+    "calibration": [{"calibration": (0.08, Interval(0.04, 0.1))}, {"calibration": None}],
+    "behaviour": [
+        {"behaviour": [Case("typo", "invariance", 140, 200, ())]},
+        {"behaviour": [Case("typo", "invariance", 200, 200, ()), Case("obvious", "minimum", 10, 12, ())]},
+        {"behaviour": [Case("typo", "invariance", 0, 0, ())]},
+    ],
+    "budget": [
+        {"cost": {"one_p95": 250.0, "batch_p95": 60.0, "num_bytes": 2e7, "rss_mb": 400.0}},
+        {"cost": {"one_p95": 5.0, "batch_p95": 60.0, "num_bytes": 6e8, "rss_mb": 400.0}},
+        {"cost": {"one_p95": 5.0, "batch_p95": float("nan"), "num_bytes": 2e7, "rss_mb": float("nan")}},
+        {"cost": {}},
+    ],
+    "replay": [{"replay": ["golden row 3 differs"]}],
+    "power": [
+        {"level": 0.0, "look": 21},
+        {"winner": hits(0.9, 30), "champion": wrong(0.9, 30)},
+        {"winner": hits(0.9, 4), "champion": None},
+    ],
 }
 
 
@@ -89,6 +145,49 @@ def test_a_bound_that_nobody_knows_does_not_apply_and_says_why(sound: gates.Fact
 
 def test_a_score_above_its_bound_by_chance_alone_is_possible(sound: gates.Facts) -> None:
     assert asked(replace(sound, winner=hits(0.955)), "bounds").status == "pass"
+
+
+def test_only_a_champion_that_was_not_beaten_stays_without_a_fault(sound: gates.Facts) -> None:
+    planted = replace(sound, champion=wrong(0.9))
+    assert asked(planted, "champion").status == "fail"
+    judged = gates.judge(planted)
+    assert verdict(judged) == "keep"
+    assert "the champion stays" in summary("linear", judged)
+    assert verdict(gates.judge(replace(planted, winner=hits(0.7)))) == "refuse"
+
+
+def test_mcnemar_and_the_level_decide_with_the_interval(sound: gates.Facts) -> None:
+    six_more = hits(0.9)
+    six_more[-6:] = 1  # six rows that only the winner has right: p = 2 * 0.5 ** 6 = 0.031
+    facts = replace(sound, winner=six_more, champion=hits(0.9), level=0.05)
+    assert asked(facts, "champion").status == "pass"
+    assert "p = 0.031" in asked(facts, "champion").reason
+    assert asked(replace(facts, level=0.03), "champion").status == "fail"
+
+
+def test_policy_not_worse_takes_what_is_surely_no_worse_than_the_margin(sound: gates.Facts) -> None:
+    def asked_for(margin: float) -> str:
+        rule = sound.limits.champion.model_copy(update={"policy": "not-worse", "margin": margin})
+        limits = sound.limits.model_copy(update={"champion": rule})
+        return asked(replace(sound, winner=hits(0.9), champion=hits(0.905), limits=limits), "champion").status
+
+    assert (asked_for(0.02), asked_for(0.005)) == ("pass", "fail")
+
+
+def test_what_params_say_does_not_apply(sound: gates.Facts) -> None:
+    nothing = dict.fromkeys(type(LIMITS.budget).model_fields)
+    changes = {"slices": [], "max_calibration_error": None, "budget": LIMITS.budget.model_copy(update=nothing)}
+    facts = replace(sound, limits=LIMITS.model_copy(update=changes), controls={}, champion=None)
+    told = {gate.name: gate.status for gate in gates.judge(facts)}
+    assert {name for name, status in told.items() if status == "not-applicable"} == {
+        "control", "champion", "slices", "calibration", "budget",
+    }  # fmt: skip
+
+
+def test_a_test_split_that_cannot_tell_may_still_decide(sound: gates.Facts) -> None:
+    few = replace(sound, winner=hits(0.95, 40), champion=wrong(0.05, 40), level=0.05)
+    assert "the difference found is larger" in asked(few, "power").reason
+    assert asked(few, "power").status == "pass"
 
 
 def test_no_gates_promote_nothing() -> None:

@@ -5,17 +5,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.small_texts import LIMITS
 
 from plumbline import bundle, layout
 from plumbline.contract import Candidate, Metric, Scores, Task
 from plumbline.entrypoint import load_task
 from plumbline.errors import PlumblineError
 from plumbline.evidence import compare, measure
-from plumbline.params import Evaluation
 
 ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
 ERROR = Metric("accuracy", higher_is_better=False, kind="continuous")
-LIMITS = Evaluation(confidence=0.95, floor=0.8, min_gain_over_baseline=0.1, slices=["channel"], min_slice_rows=10)
 
 
 def candidate(name: str, validation: float, test: float, num_bytes: int = 100) -> Candidate:
@@ -50,11 +49,18 @@ def test_latency_is_taken_on_batches_of_real_rows() -> None:
     assert 0 < found["one_p50"] <= found["one_p95"]
 
 
-def test_small_groups_are_left_out() -> None:
+def test_groups_are_held_against_a_reference_and_small_ones_left_out() -> None:
     rows = pd.DataFrame({"channel": ["mail"] * 60 + ["chat"] * 31 + ["fax"] * 9})
-    found = compare.slices(rows, (np.arange(100) < 60).astype(float), ACCURACY, LIMITS)
-    assert [(s["value"], s["num_rows"], s["score"]) for s in found] == [("mail", 60, 1.0), ("chat", 31, 0.0)]
-    assert found[0]["low"] < 1.0
+    limits = LIMITS.model_copy(update={"slices": ["channel"], "min_slice_rows": 10})
+    ours, theirs = (np.arange(100) < 60).astype(float), (np.arange(100) >= 60).astype(float)
+    mail, chat = compare.slices(rows, ours, "the champion", theirs, ACCURACY, limits)
+    assert [(s.value, s.num_rows, s.score, s.reference_score) for s in (mail, chat)] == [
+        ("mail", 60, 1.0, 0.0),
+        ("chat", 31, 0.0, 1.0),
+    ]
+    assert mail.difference_low > 0 > chat.difference_high
+    assert chat.p_adjusted < 0.001 < 0.999 < mail.p_adjusted
+    assert mail.low < 1.0
 
 
 def test_every_pair_is_compared_on_the_same_rows() -> None:

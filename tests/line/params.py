@@ -28,20 +28,11 @@ class Gradient(Shape):
     max_epochs: int
 
 
-class Evaluation(Shape):
-    confidence: float
-    min_gain_over_baseline: float
-    floor: float
-    slices: list[str]
-    min_slice_rows: int
-
-
 class LineParams(Params):
     task: Literal["line"]
     data: Data
     validation: Validation
     candidates: Mapping[Name, Annotated[Fixed | Gradient, Field(discriminator="kind")]]
-    evaluation: Evaluation
 
 
 SHAPE = LineParams

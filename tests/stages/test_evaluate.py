@@ -1,7 +1,10 @@
 """Evaluate scores every candidate of params on the same examples, tells a verdict and never fails for a bad result."""
 
+import contextlib
 import dataclasses
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +12,18 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from plumbline import bundle, layout, report
+from plumbline import bundle, layout, pointer, quality, report
 from plumbline.contract import Task
 from plumbline.entrypoint import load_task
-from plumbline.errors import ParamsError, PlumblineError
+from plumbline.errors import BundleError, EvidenceError, ParamsError, PlumblineError, RegistryError
+from plumbline.evidence import document, gates
 from plumbline.params import load_yaml
 from plumbline.stages.evaluate import evaluate
+from plumbline.stages.register import register
 from plumbline.tasks.text_classification.params import TextParams
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
 INTENTS = {
     "refund": "money back please",
     "login": "cannot sign in",
@@ -52,42 +58,85 @@ def load(folder):
 '''
 
 
-@pytest.fixture
-def task(tmp_path: Path) -> Task:
-    code = tmp_path / "predictor.py"
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    code = tmp_path_factory.mktemp("code") / "predictor.py"
     code.write_text(PREDICTOR)
-    return dataclasses.replace(load_task("text_classification"), predictor=code)
+    refused = {"another column": {"body": ["where is my parcel"]}}
+    return dataclasses.replace(load_task("text_classification"), predictor=code, requirements=(), faulty=refused)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def params() -> TextParams:
     values = load_yaml(ROOT / "params.yaml")
     linear = values["candidates"]["linear"]
     values["candidates"] = {"good": linear, "fair": linear}
+    values["control"]["candidates"] = ["fair"]
     values["data"]["source"] = "data/raw/tickets.csv"
-    values["evaluation"] |= {"floor": 0.8, "min_gain_over_baseline": 0.1, "slices": ["channel"], "min_slice_rows": 20}
+    values["evaluation"] |= {"slices": ["channel"], "min_slice_rows": 20, "simple_candidate": None}
+    values["evaluation"] |= {
+        "max_calibration_error": 0.2,
+        "floor": 0.6,
+        "max_detectable_difference": 0.2,
+        "max_leakage": {"exact": 0.0, "near": 1.0, "group": 0.0},
+    }
+    values["evaluation"]["min_behaviour"] = dict.fromkeys(
+        ("invariance", "direction", "minimum"), 0.0
+    )  # it knows one word
     return TextParams.model_validate(values)
 
 
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: Task) -> Path:
+    """A folder as train and control leave it: examples, manifest, accepted, and bundles, one of a removed candidate."""
+    root = tmp_path_factory.mktemp("ground")
+    with contextlib.chdir(root):
+        layout.EXAMPLES.mkdir(parents=True)
+        layout.PARAMS.write_bytes((ROOT / "params.yaml").read_bytes())
+        rows = []
+        for number, split in enumerate(np.repeat(["train", "validation", "test"], [120, 80, 200])):
+            label = list(INTENTS)[number % 4]
+            text = f"{INTENTS[label]}, order {number}"
+            rows.append((f"r{number}", split, text, label, ["mail", "chat", "fax"][number % 3 if number % 50 else 2]))
+        table = pd.DataFrame(rows, columns=["id", "split", "text", "label", "channel"])
+        for split, part in table.groupby("split"):
+            part.drop(columns="split").to_parquet(layout.EXAMPLES / f"{split}.parquet", index=False)
+        table.assign(length=10, digest=table["id"]).drop(columns="text").to_parquet(layout.MANIFEST, index=False)
+        suite = quality.digest(task.expectations(params, table))
+        accepted = {"accepted": True, "manifest": layout.digest(layout.MANIFEST), "suite": suite}
+        layout.write_json(layout.VALIDATION, accepted)
+        for name, wrong_every in {"good": 20, "fair": 5, "removed": 10_000}.items():
+            add_bundle(task, name, wrong_every)
+        add_bundle(task, layout.control("fair"), 1)
+    return root
+
+
+@pytest.fixture(scope="module")
+def evaluated(ground: Path, tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: Task) -> Path:
+    """The ground once evaluate went over it; tests read here and change nothing."""
+    folder = tmp_path_factory.mktemp("evaluated") / "here"
+    shutil.copytree(ground, folder)
+    with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        layout.PLOTS.mkdir(parents=True)
+        (layout.PLOTS / "stale.csv").write_text("old")
+        evaluate(params, task)
+    return folder
+
+
 @pytest.fixture
-def checkout(tmp_path: Path, task: Task, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder as train leaves it: examples, manifest, accepted, two bundles and that of a removed candidate."""
-    monkeypatch.chdir(tmp_path)
-    layout.EXAMPLES.mkdir(parents=True)
-    layout.PARAMS.write_bytes((ROOT / "params.yaml").read_bytes())
-    rows = []
-    for number, split in enumerate(np.repeat(["train", "validation", "test"], [120, 80, 200])):
-        label = list(INTENTS)[number % 4]
-        text = f"{INTENTS[label]}, order {number}"
-        rows.append((f"r{number}", split, text, label, ["mail", "chat", "fax"][number % 3 if number % 50 else 2]))
-    table = pd.DataFrame(rows, columns=["id", "split", "text", "label", "channel"])
-    for split, part in table.groupby("split"):
-        part.drop(columns="split").to_parquet(layout.EXAMPLES / f"{split}.parquet", index=False)
-    table.assign(length=10, digest=table["id"]).drop(columns="text").to_parquet(layout.MANIFEST, index=False)
-    layout.write_json(layout.VALIDATION, {"accepted": True, "manifest": layout.digest(layout.MANIFEST)})
-    for name, wrong_every in {"good": 20, "fair": 5, "removed": 10_000}.items():
-        add_bundle(task, name, wrong_every)
-    return tmp_path
+def here(evaluated: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(evaluated)
+    return evaluated
+
+
+@pytest.fixture
+def checkout(evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it, to plant something in."""
+    shutil.copytree(evaluated, tmp_path / "checkout")
+    monkeypatch.chdir(tmp_path / "checkout")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return tmp_path / "checkout"
 
 
 def add_bundle(task: Task, name: str, wrong_every: int) -> None:
@@ -98,23 +147,22 @@ def add_bundle(task: Task, name: str, wrong_every: int) -> None:
     bundle.seal(folder, task, name)
 
 
-def test_a_sound_winner_is_promoted_with_all_that_register_needs(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
-    evaluate(params, task)
-    evidence = layout.read_json(layout.EVIDENCE)
+def failed_gates() -> list[str]:
+    return [gate["name"] for gate in layout.read_json(layout.EVIDENCE)["gates"] if gate["status"] == "fail"]
+
+
+def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(here: Path) -> None:
+    evidence = document.read()
     assert (evidence["verdict"], evidence["winner"]) == ("promote", "good")
     assert evidence["ranking"] == ["good", "fair"]  # best first, and nothing of the removed one
-    assert {gate["name"]: gate["status"] for gate in evidence["gates"]} == {
-        "accepted": "pass",
-        "coverage": "pass",
-        "baselines": "pass",
-        "bounds": "not-applicable",
-        "floor": "pass",
-    }
+    told = {gate["name"]: gate["status"] for gate in evidence["gates"]}
+    assert list(told) == [name for name, _, _ in gates.GATES]
+    assert {name for name, status in told.items() if status != "pass"} == {"bounds", "champion"}
     assert evidence["digests"]["bundle"] == bundle.digest(layout.bundle("good"))
     assert evidence["digests"]["manifest"] == layout.digest(layout.MANIFEST)
     assert evidence["digests"]["golden"] == layout.digest(layout.GOLDEN)
+    assert evidence["champion"] is None
+    assert evidence["looks"]["number"] == 1
     assert [case["num_cases"] for case in evidence["behaviour"]] == [200, 200, 200, 4, 12]
     metrics = layout.read_json(layout.METRICS)
     assert metrics["test"]["accuracy"] == pytest.approx(0.95)
@@ -122,16 +170,14 @@ def test_a_sound_winner_is_promoted_with_all_that_register_needs(
     assert metrics["candidates"]["fair"]["test"]["accuracy"] == pytest.approx(0.8)
 
 
-def test_golden_rows_are_what_the_winner_answers(checkout: Path, params: TextParams, task: Task) -> None:
-    evaluate(params, task)
+def test_golden_rows_are_what_the_winner_answers(here: Path) -> None:
     golden = layout.read_json(layout.GOLDEN)
     predictor = bundle.load(layout.bundle("good"))
     assert len(golden["inputs"]["text"]) == 32
     assert predictor.predict(golden["inputs"], **golden["params"]) == golden["outputs"]
 
 
-def test_every_prediction_is_kept_with_its_id(checkout: Path, params: TextParams, task: Task) -> None:
-    evaluate(params, task)
+def test_every_prediction_is_kept_with_its_id(here: Path) -> None:
     kept = pd.read_parquet(layout.PREDICTIONS)
     counts = kept.groupby(["candidate", "split"]).size().to_dict()
     assert counts == {
@@ -143,17 +189,13 @@ def test_every_prediction_is_kept_with_its_id(checkout: Path, params: TextParams
     assert (joined["actual"] == joined["label"]).all()
 
 
-def test_slices_have_enough_rows(checkout: Path, params: TextParams, task: Task) -> None:
-    evaluate(params, task)
+def test_slices_have_enough_rows(here: Path) -> None:
     found = layout.read_json(layout.EVIDENCE)["slices"]
     assert {(s["column"], s["value"]) for s in found} == {("channel", "mail"), ("channel", "chat"), ("channel", "fax")}
     assert sum(s["num_rows"] for s in found) == 200
 
 
-def test_dvc_gets_plots_and_no_stale_ones(checkout: Path, params: TextParams, task: Task) -> None:
-    layout.PLOTS.mkdir(parents=True)
-    (layout.PLOTS / "stale.csv").write_text("old")
-    evaluate(params, task)
+def test_dvc_gets_plots_and_no_stale_ones(here: Path) -> None:
     names = {path.name for path in layout.PLOTS.iterdir()}
     assert {"confusion.csv", "reliability.csv", "per_class.csv", "confusion.svg", "cost.svg"} <= names
     assert "stale.csv" not in names
@@ -161,11 +203,25 @@ def test_dvc_gets_plots_and_no_stale_ones(checkout: Path, params: TextParams, ta
     assert not list(Path("reports").glob(".*"))
 
 
-def test_metrics_are_equal_in_every_run(checkout: Path, params: TextParams, task: Task) -> None:
+def test_the_leaderboard_shows_all_and_marks_the_winner(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    report.show(Console())
+    said = capsys.readouterr().out
+    assert "* good" in said
+    assert all(word in said for word in ("fair", "majority", "stratified", "macro F1", "NLL", "ECE", "0.9500"))
+    assert said.index("good") < said.index("fair") < said.index("majority")
+
+
+def test_metrics_are_equal_in_every_run_and_the_same_question_is_one_look(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    kept = layout.METRICS, layout.PREDICTIONS, layout.GOLDEN
+    before = [path.read_bytes() for path in kept]
     evaluate(params, task)
-    first = layout.METRICS.read_bytes(), layout.PREDICTIONS.read_bytes(), layout.GOLDEN.read_bytes()
-    evaluate(params, task)
-    assert first == (layout.METRICS.read_bytes(), layout.PREDICTIONS.read_bytes(), layout.GOLDEN.read_bytes())
+    assert [path.read_bytes() for path in kept] == before
+    assert layout.read_json(layout.EVIDENCE)["looks"]["number"] == 1
 
 
 def test_a_bad_result_is_a_refusal_on_record_and_no_error(
@@ -176,7 +232,8 @@ def test_a_bad_result_is_a_refusal_on_record_and_no_error(
     evaluate(params, task)
     evidence = layout.read_json(layout.EVIDENCE)
     assert evidence["verdict"] == "refuse"
-    assert [gate["name"] for gate in evidence["gates"] if gate["status"] == "fail"] == ["floor"]
+    assert "floor" in failed_gates()
+    assert evidence["looks"]["number"] == 2
     report.show(Console())
     said = capsys.readouterr().out
     assert "must not be promoted" in said
@@ -184,35 +241,45 @@ def test_a_bad_result_is_a_refusal_on_record_and_no_error(
     assert "reports/report.html" in said
 
 
-def test_the_leaderboard_shows_all_and_marks_the_winner(
-    checkout: Path, params: TextParams, task: Task, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "160")
-    evaluate(params, task)
-    report.show(Console())
-    said = capsys.readouterr().out
-    assert "* good" in said
-    assert all(word in said for word in ("fair", "majority", "stratified", "macro F1", "NLL", "ECE", "0.9500"))
-    assert said.index("good") < said.index("fair") < said.index("majority")
-
-
 def test_data_that_was_not_validated_is_refused(checkout: Path, params: TextParams, task: Task) -> None:
-    layout.write_json(layout.VALIDATION, {"accepted": True, "manifest": "another"})
+    layout.write_json(layout.VALIDATION, layout.read_json(layout.VALIDATION) | {"manifest": "another"})
     evaluate(params, task)
-    assert "accepted must" not in layout.read_json(layout.EVIDENCE)["summary"]
-    failed = [gate["name"] for gate in layout.read_json(layout.EVIDENCE)["gates"] if gate["status"] == "fail"]
-    assert failed == ["accepted"]
+    assert failed_gates() == ["accepted"]
 
 
-def test_a_damaged_bundle_stops_with_its_name_and_leaves_what_was_there(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
-    evaluate(params, task)
-    before = layout.EVIDENCE.read_bytes()
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda text: text.replace('"refuse"', '"promote"').replace('"fail"', '"pass"').replace("0.95", "0.99", 1),
+        lambda text: text[: len(text) // 2],
+        lambda text: "[]",
+        lambda text: text.replace('"format": 2', '"format": 3'),
+    ],
+)
+def test_evidence_that_was_edited_or_cut_is_no_evidence(here: Path, tmp_path: Path, edit: Callable[[str], str]) -> None:
+    text = layout.EVIDENCE.read_text(encoding="utf-8")
+    try:
+        layout.EVIDENCE.write_text(edit(text), encoding="utf-8")
+        with pytest.raises(EvidenceError, match=r"reports/evidence\.json.*run `dvc repro evaluate`"):
+            document.read()
+    finally:
+        layout.EVIDENCE.write_text(text, encoding="utf-8")
+    assert document.read()
+
+
+def test_evidence_about_something_else_is_no_evidence(checkout: Path) -> None:
+    layout.GOLDEN.write_text("{}", encoding="utf-8")
+    with pytest.raises(EvidenceError, match=r"reports/golden\.json is not what the evidence is about"):
+        document.read()
+
+
+def test_a_damaged_bundle_is_named_and_no_verdict_is_reached(checkout: Path, params: TextParams, task: Task) -> None:
     (layout.bundle("fair") / "config.json").write_text(json.dumps({"words": {}}))
     with pytest.raises(PlumblineError, match=r"models/fair/config\.json: changed since"):
         evaluate(params, task)
-    assert layout.EVIDENCE.read_bytes() == before
+    evidence = document.read()
+    assert evidence["verdict"] == "error"
+    assert "models/fair/config.json" in evidence["summary"]
 
 
 def test_examples_of_another_ingest_are_noticed(checkout: Path, params: TextParams, task: Task) -> None:
@@ -224,7 +291,45 @@ def test_examples_of_another_ingest_are_noticed(checkout: Path, params: TextPara
 
 
 def test_an_unknown_slice_is_named_before_anything_is_scored(checkout: Path, params: TextParams, task: Task) -> None:
+    layout.METRICS.unlink()
     wrong = params.evaluation.model_copy(update={"slices": ["chanel"]})
     with pytest.raises(ParamsError, match=r"no column chanel \(did you mean channel\?\)"):
         evaluate(params.model_copy(update={"evaluation": wrong}), task)
     assert not layout.METRICS.exists()
+
+
+def test_a_registry_that_is_away_is_an_error_and_no_cold_start(
+    checkout: Path, params: TextParams, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{checkout}/mlruns/journal.db")
+    with pytest.raises(RegistryError, match="cannot be used"):
+        evaluate(params, task)
+    assert document.read()["verdict"] == "error"
+
+
+def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    add_bundle(task, "good", 6)
+    evaluate(params, task)
+    register(params, task)  # first_champion: true
+    add_bundle(task, "good", 40)
+    layout.PARAMS.write_text(layout.PARAMS.read_text().replace("seed: 7", "seed: 8"))
+    evaluate(params, task)
+    evidence = document.read()
+    assert evidence["champion"]["version"] == "1"
+    assert evidence["comparison"]["difference"] == pytest.approx(0.16 - 0.02, abs=0.02)
+    assert (evidence["verdict"], failed_gates()) == ("promote", [])
+    assert evidence["flips"]["num_won"] > evidence["flips"]["num_lost"]
+    assert {"key": "seed", "old": 7, "new": 8} in evidence["changes"]["params"]
+    assert evidence["changes"]["data"]["same"]
+    assert {slice_["reference"] for slice_ in evidence["slices"]} == {"the champion"}
+
+    pointer.write("ticket-router", pointer.Pointer("1", "0" * 64))
+    with pytest.raises(BundleError, match="is not the bundle"):
+        evaluate(params, task)
+    pointer.write("ticket-router", None)
+    evaluate(params, task)
+    assert document.read()["champion"] is None

@@ -4,7 +4,8 @@ import pytest
 
 from plumbline import bundle, layout, promotion, registry
 from plumbline.contract import Task
-from plumbline.errors import BundleError, RefusedError
+from plumbline.errors import BundleError, EvidenceError, RefusedError
+from plumbline.evidence import document
 from plumbline.params import Params
 from plumbline.stages.register import register
 
@@ -20,12 +21,21 @@ def evaluated(line_task: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch) -
     (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
     digest = bundle.seal(folder, line_task[1], "closed")
     layout.write_json(layout.GOLDEN, {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}})
-    gates = [{"name": "floor", "status": "pass", "reason": "good enough"}]
-    evidence = {"verdict": "promote", "winner": "closed", "gates": gates, "digests": {"bundle": digest}}
-    layout.write_json(layout.EVIDENCE, evidence)
-    for path in (layout.METRICS, layout.REPORT):
+    write_evidence(bundle=digest)
+    for path in (layout.METRICS, layout.REPORT, layout.PARAMS):
         path.write_text("{}", encoding="utf-8")
+    layout.MANIFEST.parent.mkdir()
+    layout.MANIFEST.write_bytes(b"rows")
     return line_task
+
+
+def write_evidence(verdict: str = "promote", champion: dict | None = None, **digests: str) -> None:
+    failed = {"promote": [], "keep": ["champion"], "refuse": ["floor"]}[verdict]
+    names = ("floor", "champion")
+    gates = [{"name": n, "status": "fail" if n in failed else "pass", "reason": "0.5 is below 0.8"} for n in names]
+    told = {"format": 2, "verdict": verdict, "summary": f"closed: {verdict}", "winner": "closed", "gates": gates}
+    digests = digests or layout.read_json(layout.EVIDENCE)["digests"]
+    layout.write_json(layout.EVIDENCE, document.sealed(told | {"champion": champion, "digests": digests}))
 
 
 def versions() -> list[object]:
@@ -52,21 +62,68 @@ def test_a_package_that_answers_otherwise_is_no_version(evaluated: tuple[Params,
 
 
 def test_a_refusal_is_on_record_and_nothing_else(evaluated: tuple[Params, Task]) -> None:
-    evidence = layout.read_json(layout.EVIDENCE)
-    evidence |= {"verdict": "refuse", "gates": [{"name": "floor", "status": "fail", "reason": "0.5 is below 0.8"}]}
-    layout.write_json(layout.EVIDENCE, evidence)
-    with pytest.raises(RefusedError, match=r"floor: 0\.5 is below 0\.8") as refused:
-        register(*evaluated)
-    assert refused.value.exit_code == 20
+    write_evidence("refuse")
+    for _ in range(2):  # said again, it is one refusal
+        with pytest.raises(RefusedError, match=r"floor: 0\.5 is below 0\.8") as refused:
+            register(*evaluated)
+        assert refused.value.exit_code == 20
     assert layout.read_json(layout.REGISTRATION) | {"evidence": ""} == {
         "model": "line", "version": None, "winner": "closed", "verdict": "refuse", "evidence": "",
     }  # fmt: skip
+    assert versions() == []
+    (entry,) = promotion.history("line")
+    assert (entry.action, entry.evidence) == ("refuse", layout.digest(layout.EVIDENCE))
+
+
+def test_a_refusal_needs_no_journal_to_be_one(evaluated: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch) -> None:
+    write_evidence("refuse")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    with pytest.raises(RefusedError, match=r"not in the journal: .*PLUMBLINE_JOURNAL_URI"):
+        register(*evaluated)
+
+
+def test_what_is_kept_out_is_a_version_without_alias(evaluated: tuple[Params, Task]) -> None:
+    write_evidence("keep")
+    register(*evaluated)
+    register(*evaluated)
+    (version,) = versions()
+    assert (str(version.version), version.aliases) == ("1", [])
+    assert [(entry.action, entry.version) for entry in promotion.history("line")] == [("keep", "1")]
+
+
+def test_a_version_that_is_compared_anew_gets_the_new_evidence(evaluated: tuple[Params, Task]) -> None:
+    write_evidence("keep", champion={"version": "7", "bundle": "b"})
+    register(*evaluated)
+    write_evidence("promote", champion=None)
+    register(*evaluated)
+    (version,) = versions()
+    assert registry.evidence(version)["verdict"] == "promote"
+    assert promotion.current("line").version == "1"  # type: ignore[union-attr]
+
+    write_evidence("keep", champion={"version": "1", "bundle": "b"})  # against itself
+    register(*evaluated)
+    assert registry.evidence(registry.resolve("models:/line/1"))["verdict"] == "promote"  # what made it champion
+
+
+def test_edited_evidence_registers_nothing(evaluated: tuple[Params, Task]) -> None:
+    write_evidence("refuse")
+    evidence = layout.read_json(layout.EVIDENCE)
+    layout.write_json(layout.EVIDENCE, evidence | {"verdict": "promote"})
+    with pytest.raises(EvidenceError, match="was edited"):
+        register(*evaluated)
+    assert versions() == []
+
+
+def test_no_verdict_registers_nothing(evaluated: tuple[Params, Task]) -> None:
+    layout.write_json(layout.EVIDENCE, document.failed(*evaluated, "the champion cannot be loaded"))
+    with pytest.raises(EvidenceError, match="no verdict was reached: the champion cannot be loaded"):
+        register(*evaluated)
     assert versions() == []
 
 
 def test_a_bundle_that_changed_since_is_not_registered(evaluated: tuple[Params, Task]) -> None:
     (layout.bundle("closed") / "weights.json").write_text('{"slope": 9.0, "intercept": 1.0}', encoding="utf-8")
     bundle.seal(layout.bundle("closed"), evaluated[1], "closed")
-    with pytest.raises(BundleError, match="not the bundle that was evaluated"):
+    with pytest.raises(EvidenceError, match=r"bundle\.json is not what the evidence is about"):
         register(*evaluated)
     assert versions() == []

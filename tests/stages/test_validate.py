@@ -12,7 +12,7 @@ from tests.tasks.text_classification.doors import ROOT, values, walk
 
 from plumbline import layout
 from plumbline.errors import DataError, RejectedError
-from plumbline.stages.train import _accepted
+from plumbline.stages.train import accepted
 from plumbline.stages.validate import validate
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
@@ -59,7 +59,7 @@ def test_accepted_data_can_be_trained_on(source: Path, capsys: pytest.CaptureFix
     assert {entry["label"]: sum(entry["rows"].values()) for entry in found["classes"]} == {"colour": 250, "number": 250}
     assert sum(bar["rows"] for bar in found["lengths"]["bins"]) == 500
     assert "accepted by 25 of 25 checks" in capsys.readouterr().out
-    _accepted()
+    accepted()
 
 
 def test_rejected_data_cannot_be_trained_on_and_both_reports_say_why(source: Path) -> None:
@@ -75,7 +75,7 @@ def test_rejected_data_cannot_be_trained_on_and_both_reports_say_why(source: Pat
     assert report()["accepted"] is False
     assert "Rejected: 1 blocking check failed" in layout.VALIDATION_PAGE.read_text(encoding="utf-8")
     with pytest.raises(RejectedError):
-        _accepted()
+        accepted()
 
 
 def test_a_warning_is_said_and_does_not_block(source: Path, capsys: pytest.CaptureFixture[str]) -> None:

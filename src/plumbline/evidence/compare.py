@@ -2,13 +2,15 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plumbline.contract import Candidate, Metric
-from plumbline.evidence import intervals
-from plumbline.params import Evaluation
+from plumbline.evidence import intervals, power
+from plumbline.evidence.intervals import Interval
+from plumbline.params import Champion, Evaluation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,25 +18,99 @@ if TYPE_CHECKING:
 MAX_GROUPS = 50  # of one slice column; the largest are kept
 
 
-def slices(rows: "pd.DataFrame", values: np.ndarray, metric: Metric, limits: Evaluation) -> list[dict[str, Any]]:
-    """The score of every group with enough rows; `rows` are the manifest's, aligned with `values` [rows]."""
+@dataclass(frozen=True)
+class Slice:
+    """The winner's score in one group of test rows, and how it stands against the reference there."""
+
+    column: str
+    value: str
+    num_rows: int
+    score: float
+    low: float
+    high: float
+    reference: str
+    reference_score: float
+    difference: float  # positive where the winner is better, whichever way the metric counts
+    difference_low: float
+    difference_high: float
+    p_value: float  # that the winner loses no more than the margin
+    p_adjusted: float  # for all groups (Holm 1979)
+
+
+def slices(
+    rows: "pd.DataFrame", ours: np.ndarray, reference: str, theirs: np.ndarray, metric: Metric, limits: Evaluation
+) -> list[Slice]:
+    """Every group with enough rows; `rows` are the manifest's, aligned with the scores `ours` and `theirs` [rows]."""
+    groups = [
+        (column, str(value), (rows[column] == value).to_numpy())
+        for column in limits.slices
+        for value in _large_groups(rows[column], limits.min_slice_rows)
+    ]
+    pairs = [_oriented(ours[own], theirs[own], metric) for _, _, own in groups]
+    p_values = [power.worse(mine, other, limits.max_slice_loss, metric.kind) for mine, other in pairs]
     found = []
-    for column in limits.slices:
-        sizes = rows[column].value_counts()
-        for value in [group for group, size in sizes.items() if size >= limits.min_slice_rows][:MAX_GROUPS]:
-            inside = values[(rows[column] == value).to_numpy()]
-            low, high = intervals.mean(inside, metric.kind, limits.confidence)
-            found.append(
-                {
-                    "column": column,
-                    "value": str(value),
-                    "num_rows": int(inside.size),
-                    "score": float(inside.mean()),
-                    "low": low,
-                    "high": high,
-                }
+    for (column, value, own), (mine, other), p_value, p_adjusted in zip(
+        groups, pairs, p_values, power.holm(p_values), strict=True
+    ):
+        low, high = intervals.mean(ours[own], metric.kind, limits.confidence)
+        difference_low, difference_high = intervals.gain(mine, other, metric.kind, limits.confidence)
+        found.append(
+            Slice(
+                column,
+                value,
+                int(own.sum()),
+                float(ours[own].mean()),
+                low,
+                high,
+                reference,
+                float(theirs[own].mean()),
+                float(mine.mean() - other.mean()),
+                difference_low,
+                difference_high,
+                p_value,
+                p_adjusted,
             )
+        )
     return found
+
+
+def _large_groups(values: "pd.Series", min_rows: int) -> list[Any]:
+    sizes = values.value_counts()
+    return [group for group, size in sizes.items() if size >= min_rows][:MAX_GROUPS]
+
+
+def _oriented(ours: np.ndarray, theirs: np.ndarray, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of which more is better."""
+    if metric.higher_is_better:
+        return ours, theirs
+    return (1 - ours, 1 - theirs) if metric.kind == "binary" else (-ours, -theirs)
+
+
+@dataclass(frozen=True)
+class Duel:
+    """The winner against the champion on the same rows."""
+
+    difference: float  # positive where the winner is better, whichever way the metric counts
+    interval: Interval
+    p_value: float | None  # McNemar's exact p, for 0/1 scores
+    asked: float  # what the difference must surely exceed
+    won: bool
+
+
+def duel(ours: np.ndarray, theirs: np.ndarray, metric: Metric, rule: Champion, level: float) -> Duel:
+    """Whether `ours` may follow `theirs` [rows], at a two-sided `level`.
+
+    better: the whole interval lies above the margin and, for 0/1 scores, McNemar's exact test agrees; not-worse: the
+    whole interval lies above minus the margin.
+    """
+    mine, other = _oriented(ours, theirs, metric)
+    found = intervals.gain(mine, other, metric.kind, 1 - level)
+    p_value = intervals.mcnemar(mine, other) if metric.kind == "binary" else None
+    if rule.policy == "not-worse":
+        asked, won = -rule.margin, found.low >= -rule.margin
+    else:
+        asked, won = rule.margin, found.low > rule.margin and (p_value is None or p_value <= level)
+    return Duel(float(mine.mean() - other.mean()), found, p_value, asked, won)
 
 
 def comparisons(candidates: Sequence[Candidate], metric: Metric, confidence: float) -> list[dict[str, Any]]:

@@ -1,14 +1,16 @@
 """The evidence as one document: what was measured, on what, what every gate found, and the verdict."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle, layout
-from plumbline.contract import Candidate, Case, Metric, Scores, Task
-from plumbline.errors import PlumblineError
+from plumbline.contract import Candidate, Metric, Scores, Task
+from plumbline.errors import EvidenceError, PlumblineError
 from plumbline.evidence import compare, intervals
-from plumbline.evidence.gates import Gate
+from plumbline.evidence.gates import Facts, Gate
 from plumbline.evidence.verdict import summary, verdict
 from plumbline.lineage import lineage
 from plumbline.params import Params
@@ -16,42 +18,102 @@ from plumbline.params import Params
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMAT = 1
+FORMAT = 2
 PLACES = 6  # of tracked metrics: enough for any comparison, too few to show a machine's rounding
+RESTS_ON = {
+    "manifest": layout.MANIFEST,
+    "examples": layout.EXAMPLES,
+    "validation": layout.VALIDATION,
+    "golden": layout.GOLDEN,
+    "predictions": layout.PREDICTIONS,
+}
 
 
-def build(
-    params: Params,
-    task: Task,
-    ranked: Sequence[Candidate],
-    baselines: Mapping[str, Scores],
-    *,
-    judged: Sequence[Gate],
-    behaviour: Sequence[Case],
-    rows: "pd.DataFrame",
-) -> dict[str, Any]:
-    """What reports/evidence.json holds: `ranked` is best first, `rows` the manifest's test rows in scored order."""
-    winner, limits = ranked[0], params.evaluation
-    return {
-        "format": FORMAT,
-        "task": task.name,
-        "metric": asdict(task.metric),
-        "other_metrics": [name for name in winner.test.metrics if name != task.metric.name],  # as the task ranks them
-        "verdict": verdict(judged),
-        "summary": summary(winner.name, judged),
-        "winner": winner.name,
-        "ranking": [c.name for c in ranked],  # on validation, best first
-        "gates": [asdict(gate) for gate in judged],
-        "thresholds": limits.model_dump(mode="json"),
-        "candidates": {c.name: _scored(c.validation, c.test, task.metric, limits.confidence) for c in ranked},
-        "baselines": {name: _scored(None, s, task.metric, limits.confidence) for name, s in baselines.items()},
-        "cost": {c.name: {**c.latency_ms, "num_bytes": c.num_bytes} for c in ranked},  # differs from run to run
-        "comparisons": compare.comparisons(ranked, task.metric, limits.confidence),
-        "slices": compare.slices(rows, winner.test.per_example[task.metric.name], task.metric, limits),
-        "behaviour": [asdict(case) for case in behaviour],
-        "digests": _digests(winner.name),
-        "lineage": lineage(),
-    }
+@dataclass(frozen=True)
+class Trial:
+    """All that was measured and found, as evaluate hands it over to be written down."""
+
+    params: Params
+    task: Task
+    ranked: Sequence[Candidate]  # best first
+    baselines: Mapping[str, Scores]
+    facts: Facts
+    judged: Sequence[Gate]
+    champion: Mapping[str, Any] | None  # model, version, bundle, metrics
+    flips: Mapping[str, Any] | None
+    changes: Mapping[str, Any] | None
+
+
+def build(trial: Trial) -> dict[str, Any]:
+    """What reports/evidence.json holds."""
+    task, ranked, facts, judged = trial.task, trial.ranked, trial.facts, trial.judged
+    winner, limits = ranked[0], trial.params.evaluation
+    return sealed(
+        {
+            "format": FORMAT,
+            "task": task.name,
+            "model": trial.params.registry.model,
+            "metric": asdict(task.metric),
+            "other_metrics": [
+                name for name in winner.test.metrics if name != task.metric.name
+            ],  # as the task ranks them
+            "verdict": verdict(judged),
+            "summary": summary(winner.name, judged),
+            "winner": winner.name,
+            "ranking": [c.name for c in ranked],  # on validation, best first
+            "gates": [asdict(gate) for gate in judged],
+            "thresholds": limits.model_dump(mode="json"),
+            "candidates": {c.name: _scored(c.validation, c.test, task.metric, limits.confidence) for c in ranked},
+            "baselines": {
+                name: _scored(None, scores, task.metric, limits.confidence) for name, scores in trial.baselines.items()
+            },
+            "cost": {c.name: {**c.latency_ms, "num_bytes": c.num_bytes} for c in ranked},  # differs from run to run
+            "comparisons": compare.comparisons(ranked, task.metric, limits.confidence),
+            "champion": trial.champion,
+            "comparison": _comparison(facts),
+            "looks": {"number": facts.look, "planned": limits.planned_looks, "level": facts.level},
+            "flips": trial.flips,
+            "changes": trial.changes,
+            "slices": [asdict(found) for found in facts.slices],
+            "behaviour": [asdict(case) for case in facts.behaviour],
+            "digests": _digests(winner.name),
+            "lineage": lineage(),
+        }
+    )
+
+
+def failed(params: Params, task: Task, reason: str) -> dict[str, Any]:
+    """The evidence of an evaluation that came to no verdict."""
+    found = {"format": FORMAT, "task": task.name, "model": params.registry.model, "verdict": "error"}
+    return sealed(found | {"summary": reason, "gates": [], "lineage": lineage()})
+
+
+def sealed(evidence: dict[str, Any]) -> dict[str, Any]:
+    """`evidence` with a digest of all that it says."""
+    return evidence | {"seal": _seal(evidence)}
+
+
+def read() -> dict[str, Any]:
+    """reports/evidence.json, if it is whole and still is about what lies here.
+
+    Raises EvidenceError that says what is missing, changed or out of date.
+    """
+    again = "run `dvc repro evaluate`"
+    try:
+        evidence: dict[str, Any] = layout.read_json(layout.EVIDENCE)
+        version, seal = evidence["format"], evidence["seal"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EvidenceError(f"{layout.EVIDENCE}: missing or damaged ({error}); {again}") from None
+    if version != FORMAT:
+        raise EvidenceError(f"{layout.EVIDENCE}: evidence format {version!r}, this version reads {FORMAT}; {again}")
+    if seal != _seal(evidence):
+        raise EvidenceError(f"{layout.EVIDENCE}: was edited after it was written; {again}")
+    digests = evidence.get("digests", {})
+    files = RESTS_ON | {"bundle": layout.bundle(evidence.get("winner", "")) / bundle.SEAL}
+    for name, path in files.items():
+        if name in digests and (not path.exists() or layout.digest(path) != digests[name]):
+            raise EvidenceError(f"{path} is not what the evidence is about; {again}")
+    return evidence
 
 
 def metrics(evidence: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,17 +141,27 @@ def _scored(validation: Scores | None, test: Scores, metric: Metric, confidence:
 
 
 def _digests(winner: str) -> dict[str, str]:
-    files = {
-        "manifest": layout.MANIFEST,
-        "validation": layout.VALIDATION,
-        "params": layout.PARAMS,
-        "golden": layout.GOLDEN,
-        "predictions": layout.PREDICTIONS,
-    }
-    return {name: layout.digest(path) for name, path in files.items()} | {
+    return {name: layout.digest(path) for name, path in RESTS_ON.items()} | {
         "bundle": bundle.digest(layout.bundle(winner)),
-        "examples": layout.digest(layout.EXAMPLES),
+        "params": layout.digest(layout.PARAMS),
     }
+
+
+def _comparison(facts: Facts) -> dict[str, Any] | None:
+    """The duel with the champion; None where there is no champion or no significance left."""
+    ours, theirs = facts.winner, facts.champion
+    if theirs is None or facts.level == 0:
+        return None
+    found = compare.duel(ours, theirs, facts.metric, facts.limits.champion, facts.level)
+    told: dict[str, Any] = {"difference": found.difference, "low": found.interval.low, "high": found.interval.high}
+    told |= {"p_value": found.p_value, "level": facts.level, "confidence": 1 - facts.level}
+    counts = intervals.discordant(ours, theirs) if facts.metric.kind == "binary" else (None, None)
+    return told | dict(zip(("only_challenger", "only_champion"), counts, strict=True))
+
+
+def _seal(evidence: Mapping[str, Any]) -> str:
+    told = {key: value for key, value in evidence.items() if key != "seal"}
+    return hashlib.sha256(json.dumps(told, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 def _rounded(value: Any) -> Any:

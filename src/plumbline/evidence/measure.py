@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,26 +21,48 @@ MAX_SECONDS = 2.0
 
 
 class Guarded:
-    """A candidate's predictor whose errors name the candidate: a bundle's code and libraries may raise anything."""
+    """A predictor whose errors name it and say what to do: a bundle's code and libraries may raise anything."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, remedy: str, load: Callable[[], Predictor]) -> None:
+        self._name, self._remedy = name, remedy
         try:
-            self._predictor = bundle.load(layout.bundle(name))
+            self._predictor = load()
         except PlumblineError:
             raise
         except Exception as error:
-            raise unscorable(name, error) from error
+            raise self._failed(error) from error
 
     def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
         """As the predictor answers; PlumblineError where it fails."""
         try:
             return self._predictor.predict(columns, **params)
         except Exception as error:
-            raise unscorable(self._name, error) from error
+            raise self._failed(error) from error
+
+    def scores(self, task: Task, split: str) -> Scores:
+        """As `scores`, with PlumblineError for answers that are not what the task's signature promises."""
+        try:
+            return scores(task, split, self)
+        except (LookupError, TypeError, ValueError) as error:
+            raise self._failed(error) from error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._predictor, name)
+
+    def _failed(self, error: Exception) -> PlumblineError:
+        return PlumblineError(f"{self._name} cannot be scored ({type(error).__name__}: {error}); {self._remedy}")
+
+
+def guarded(name: str) -> Guarded:
+    """The predictor in models/<name>/, verified."""
+    remedy = f"train it again (dvc repro -f train@{name}) or take it out of params.yaml"
+    return Guarded(f"candidate {name}", remedy, lambda: bundle.load(layout.bundle(name)))
+
+
+def control(name: str) -> Guarded:
+    """The predictor that the candidate `name` became on shuffled answers."""
+    folder = layout.bundle(layout.control(name))
+    return Guarded(f"control {name}", f"train it again (dvc repro -f control@{name})", lambda: bundle.load(folder))
 
 
 def candidate(name: str, task: Task) -> Candidate:
@@ -48,21 +70,10 @@ def candidate(name: str, task: Task) -> Candidate:
 
     Raises PlumblineError naming the candidate if it cannot be scored; a bad score is no error.
     """
-    predictor = Guarded(name)
-    try:
-        validation, test = (scores(task, split, predictor) for split in ("validation", "test"))
-    except (LookupError, TypeError, ValueError) as error:  # answers that are not what the task's signature promises
-        raise unscorable(name, error) from error
+    predictor = guarded(name)
+    validation, test = (predictor.scores(task, split) for split in ("validation", "test"))
     latency = latency_ms(predictor, task.inputs(layout.EXAMPLES, "test"))
     return Candidate(name, validation, test, _history(name), latency, bundle.num_bytes(layout.bundle(name)))
-
-
-def unscorable(name: str, error: Exception) -> PlumblineError:
-    """The one message for a candidate that cannot be scored."""
-    return PlumblineError(
-        f"candidate {name} cannot be scored ({type(error).__name__}: {error}); "
-        f"train it again (dvc repro -f train@{name}) or take it out of params.yaml"
-    )
 
 
 def scores(task: Task, split: str, predictor: Predictor) -> Scores:

@@ -4,30 +4,73 @@ from typing import Any
 
 from plumbline import bundle, layout, packaging, promotion, registry, tracking
 from plumbline.contract import Task
-from plumbline.errors import BundleError, RefusedError, RegistryError
+from plumbline.errors import BundleError, EvidenceError, RefusedError, RegistryError
+from plumbline.evidence import document
 from plumbline.lineage import lineage
 from plumbline.params import Params
 
 
 def register(params: Params, task: Task) -> None:
     """Act on the verdict in reports/evidence.json and write reports/registration.json; repeated, it changes nothing."""
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence, name = document.read(), params.registry.model
+    if evidence["verdict"] == "error":
+        raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
     if evidence["verdict"] == "refuse":
-        _record(params, evidence, None)
-        failed = [gate for gate in evidence["gates"] if gate["status"] == "fail"]
-        reasons = "\n".join(f"  {gate['name']}: {gate['reason']}" for gate in failed)
-        raise RefusedError(f"refused, nothing was registered\n{reasons}\n  the whole story: {layout.REPORT}")
+        _refuse(params, evidence)
     folder = layout.bundle(evidence["winner"])
-    if bundle.digest(folder) != evidence["digests"]["bundle"]:
-        raise BundleError(f"{folder}: not the bundle that was evaluated; run `dvc repro`")
     client = registry.client()
-    name = params.registry.model
-    version = registry.find(client, name, bundle.digest(folder)) or _add(client, params, task, evidence)
+    version = registry.find(client, name, bundle.digest(folder))
+    if version is None:
+        version = _add(client, params, task, evidence)
+    else:
+        _renew(client, version)
     number = str(version.version)
-    client.set_registered_model_alias(name, registry.CHALLENGER, number)
-    if params.registry.first_champion:
-        promotion.first(name, number)
+    if evidence["verdict"] == "promote":
+        client.set_registered_model_alias(name, registry.CHALLENGER, number)
+        if params.registry.first_champion:
+            promotion.first(name, number)
+    else:
+        promotion.note(name, "keep", number, evidence["digests"]["bundle"], _digest(), evidence["summary"])
     _record(params, evidence, number)
+
+
+def _renew(client: Any, version: Any) -> None:
+    """Give a version that is compared once more its new evidence; a champion keeps what made it champion."""
+    from mlflow.exceptions import MlflowException
+
+    holder = promotion.current(version.name)
+    if version.tags[registry.EVIDENCE_TAG] == _digest() or (holder and holder.version == str(version.version)):
+        return
+    try:
+        _log_story(client, version.run_id)
+        client.set_model_version_tag(version.name, version.version, registry.EVIDENCE_TAG, _digest())
+    except (MlflowException, OSError) as error:
+        raise RegistryError(
+            f"registering failed ({tracking.first_line(error)}); run `dvc repro` to try again"
+        ) from None
+
+
+def _log_story(client: Any, run: str) -> None:
+    """Put what a person needs to judge a version, and to make it again, beside it."""
+    for path in (layout.EVIDENCE, layout.METRICS, layout.REPORT, layout.PARAMS, layout.MANIFEST):
+        client.log_artifact(run, str(path))
+
+
+def _refuse(params: Params, evidence: dict[str, Any]) -> None:
+    """Put the refusal on record, then raise it: a journal that is away does not turn it into anything else."""
+    _record(params, evidence, None)
+    failed = [gate for gate in evidence["gates"] if gate["status"] == "fail"]
+    reasons = [f"{gate['name']}: {gate['reason']}" for gate in failed]
+    try:
+        digests = evidence["digests"]
+        promotion.note(params.registry.model, "refuse", "", digests["bundle"], _digest(), evidence["summary"])
+    except RegistryError as error:
+        reasons.append(f"not in the journal: {error}")
+    raise RefusedError("\n  ".join(["refused, nothing was registered", *reasons, f"the whole story: {layout.REPORT}"]))
+
+
+def _digest() -> str:
+    return layout.digest(layout.EVIDENCE)
 
 
 def _add(client: Any, params: Params, task: Task, evidence: dict[str, Any]) -> Any:
@@ -35,15 +78,15 @@ def _add(client: Any, params: Params, task: Task, evidence: dict[str, Any]) -> A
     from mlflow.exceptions import MlflowException
 
     winner, name = evidence["winner"], params.registry.model
-    tags = {registry.BUNDLE_TAG: evidence["digests"]["bundle"], "plumbline.evidence": layout.digest(layout.EVIDENCE)}
+    tags = {registry.BUNDLE_TAG: evidence["digests"]["bundle"], registry.EVIDENCE_TAG: _digest()}
     tags |= {f"plumbline.{key}": value for key, value in lineage().items()}
     try:
         run = client.create_run(tracking.experiment(client, name), run_name=f"register {winner}", tags=tags)
         info = packaging.log_model(layout.bundle(winner), layout.GOLDEN, task, run.info.run_id)
-        packaging.replay(info.model_uri, layout.GOLDEN)
-        for path in (layout.EVIDENCE, layout.METRICS, layout.REPORT):
-            client.log_artifact(run.info.run_id, str(path))
-        return registry.add(client, name, info, tags | {"plumbline.candidate": winner})
+        if problems := packaging.rehearse(info.model_uri, layout.GOLDEN, task).problems:
+            raise BundleError(f"what the registry's store gives back is not what was measured: {'; '.join(problems)}")
+        _log_story(client, run.info.run_id)
+        return registry.add(client, name, info, tags | {"plumbline.candidate": winner, "plumbline.task": task.name})
     except (MlflowException, OSError) as error:
         raise RegistryError(
             f"registering failed ({tracking.first_line(error)}); run `dvc repro` to try again"
@@ -58,6 +101,6 @@ def _record(params: Params, evidence: dict[str, Any], version: str | None) -> No
             "version": version,
             "winner": evidence["winner"],
             "verdict": evidence["verdict"],
-            "evidence": layout.digest(layout.EVIDENCE),
+            "evidence": _digest(),
         },
     )

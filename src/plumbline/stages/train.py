@@ -12,23 +12,35 @@ from plumbline.params import Params
 
 def train(params: Params, task: Task, candidate: str) -> None:
     """Write models/<candidate>/ and reports/training/<candidate>.csv; killed and run again, it goes on where it was."""
-    _accepted()
+    accepted()
     with tracking.run(params, f"train {candidate}") as log:
-        log.params({"candidate": candidate} | params.candidates[candidate].model_dump(mode="json"))
         log.dataset(task.name, layout.digest(layout.MANIFEST), layout.SOURCE.read_text(encoding="utf-8"))
-        learner = task.learner(params, candidate, layout.EXAMPLES)
-        if learner.solve:
-            learner.solve()
-            with layout.written(layout.TRAINING / f"{candidate}.csv") as aside:
-                aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
-            log.tag("bundle", _publish(learner, task, candidate))
-        else:
-            from plumbline import training  # seconds of import that a closed form need not wait for
+        learn(params, task, candidate, layout.EXAMPLES, log, must_learn=True)
 
-            training.fit(learner, params, candidate, log)
-            if training.ranks.is_main():
-                log.tag("bundle", _publish(learner, task, candidate))
-                training.clean(candidate)
+
+def learn(params: Params, task: Task, candidate: str, examples: Path, log: tracking.Log, *, must_learn: bool) -> None:
+    """Train one candidate on the examples in a folder and publish its sealed bundle and its learning curve."""
+    log.params({"candidate": candidate} | params.candidates[candidate].model_dump(mode="json"))
+    learner = task.learner(params, candidate, examples)
+    if learner.solve:
+        learner.solve()
+        with layout.written(layout.TRAINING / f"{candidate}.csv") as aside:
+            aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
+        log.tag("bundle", _publish(learner, task, candidate))
+    else:
+        from plumbline import training  # seconds of import that a closed form need not wait for
+
+        training.fit(learner, params, candidate, log, must_learn=must_learn)
+        if training.ranks.is_main():
+            log.tag("bundle", _publish(learner, task, candidate))
+            training.clean(candidate)
+
+
+def accepted() -> None:
+    """Refuse data that was not validated, or that changed since."""
+    verdict = layout.read_json(layout.VALIDATION) if layout.VALIDATION.exists() else {"accepted": False}
+    if not verdict["accepted"] or verdict["manifest"] != layout.digest(layout.MANIFEST):
+        raise RejectedError(f"{layout.MANIFEST} is not what was validated; run `dvc repro validate`")
 
 
 def _publish(learner: Learner, task: Task, candidate: str) -> str:
@@ -42,10 +54,3 @@ def _publish(learner: Learner, task: Task, candidate: str) -> str:
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return digest
-
-
-def _accepted() -> None:
-    """Refuse data that was not validated, or that changed since."""
-    verdict = layout.read_json(layout.VALIDATION) if layout.VALIDATION.exists() else {"accepted": False}
-    if not verdict["accepted"] or verdict["manifest"] != layout.digest(layout.MANIFEST):
-        raise RejectedError(f"{layout.MANIFEST} is not what was validated; run `dvc repro validate`")

@@ -37,10 +37,10 @@ class Log(Protocol):
         """Record one fact about the run."""
 
 
-def fit(learner: Learner, params: Params, candidate: str, log: Log) -> None:
+def fit(learner: Learner, params: Params, candidate: str, log: Log, *, must_learn: bool = True) -> None:
     """Train `learner`, leave its best weights in place, and write reports/training/<candidate>.csv.
 
-    Raises TrainingError for a loss that is not finite, and where nothing was learned.
+    Raises TrainingError for a loss that is not finite and, if it `must_learn`, where nothing was learned.
     """
     store = checkpoint.Store.open(learner, params, candidate)
     state = store.load(learner.module)
@@ -56,7 +56,8 @@ def fit(learner: Learner, params: Params, candidate: str, log: Log) -> None:
         seconds = time.perf_counter() - began
         rate = (state.num_examples - before) / loop.seconds
         log.metrics({"train/seconds": seconds, "train/samples_per_second": rate}, step=state.epoch)
-    _refuse_idle(state, candidate, learner.monitor)
+    if must_learn:
+        _refuse_idle(state, candidate, learner.monitor)
     loop.write_history()
     store.load_best(learner.module, state.best_epoch)
 

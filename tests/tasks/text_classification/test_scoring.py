@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, log_loss
 
+from plumbline.evidence import calibration
 from plumbline.params import load_yaml
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring import scores
@@ -74,8 +75,8 @@ def test_honest_confidence_has_a_small_calibration_error_and_a_boast_a_large_one
     rng = np.random.default_rng(0)
     confidence = rng.uniform(0.3, 1.0, 20_000)
     hits = (rng.random(20_000) < confidence).astype(float)
-    assert scores.expected_calibration_error(confidence, hits) < 0.02
-    assert scores.expected_calibration_error(np.full(20_000, 0.99), hits) == pytest.approx(0.99 - hits.mean())
+    assert calibration.expected_error(confidence, hits) < 0.02
+    assert calibration.expected_error(np.full(20_000, 0.99), hits) == pytest.approx(0.99 - hits.mean())
 
 
 def test_the_temperature_is_undone_exactly(examples: Path, told: dict[str, list[float]]) -> None:

@@ -11,6 +11,7 @@ from plumbline.contract import (
     Check,
     Field,
     Figure,
+    Leak,
     Learner,
     Metric,
     Param,
@@ -60,6 +61,18 @@ def _score(examples: Path, split: str, predictor: Predictor) -> Scores:
     from plumbline.tasks.text_classification.scoring.scores import score
 
     return score(examples, split, predictor)
+
+
+def _permuted(examples: Path, target: Path, seed: int, max_rows: int) -> None:
+    from plumbline.tasks.text_classification.data import permuted
+
+    permuted(examples, target, seed, max_rows)
+
+
+def _leaks(params: Params, examples: Path) -> list[Leak]:
+    from plumbline.tasks.text_classification.expectations.leaks import leaks
+
+    return leaks(cast(TextParams, params), examples)
 
 
 def _baselines(params: Params, examples: Path) -> dict[str, Predictor]:
@@ -112,16 +125,25 @@ TASK = Task(
         params=(Param("top_k", "long", 3), Param("threshold", "double", 0.0)),
     ),
     example={"text": ["I was charged twice for one order"]},
+    faulty={
+        "a missing text": {"text": [None]},
+        "an empty text": {"text": [""]},
+        "a number": {"text": [81.56]},
+        "a text of a million characters": {"text": ["x" * 1_000_000]},
+        "another column": {"body": ["where is my parcel"]},
+    },
     predictor=Path(__file__).with_name("predictor.py"),
     requirements=("numpy", "onnxruntime", "safetensors", "tokenizers"),
     ingest=_ingest,
     table=_table,
     expectations=_expectations,
     learner=_learner,
+    permuted=_permuted,
     inputs=_inputs,
     score=_score,
     baselines=_baselines,
     bounds=_bounds,
+    leaks=_leaks,
     behaviour=_behaviour,
     figures=_figures,
 )

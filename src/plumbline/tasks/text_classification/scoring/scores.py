@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plumbline.contract import Predictor, Scores
+from plumbline.evidence import calibration
 from plumbline.tasks.text_classification.data import read
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CHUNK_ROWS = 256
-NUM_BINS = 15
 NUM_STEPS = 20
 TINY = 1e-12  # the probability at which the loss of a class held impossible is counted
 
@@ -55,7 +55,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "accuracy": float(hits.mean()),
         "macro_f1": float(by_class["f1"].mean()),
         "nll": float(per_example["nll"].mean()),
-        "ece": expected_calibration_error(confidence, hits),
+        "ece": calibration.expected_error(confidence, hits),
         "brier": float(squares.mean()),
         "accuracy_at_80_coverage": float(np.interp(0.8, curve["coverage"][::-1], curve["accuracy"][::-1])),
     }
@@ -123,18 +123,12 @@ def confused(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
 
 def reliability(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
     """Mean confidence and accuracy in bins of equal width; empty bins are left out."""
-    bins = _bins(confidence)
+    bins = calibration.bins(confidence)
     rows = [
         {"confidence": confidence[bins == b].mean(), "accuracy": hits[bins == b].mean(), "num_rows": (bins == b).sum()}
         for b in np.unique(bins)
     ]
     return _frame({name: [row[name] for row in rows] for name in ("confidence", "accuracy", "num_rows")})
-
-
-def expected_calibration_error(confidence: np.ndarray, hits: np.ndarray) -> float:
-    """The mean gap between confidence and accuracy over bins, weighted by rows (Naeini et al. 2015)."""
-    table = reliability(confidence, hits)
-    return float(((table["confidence"] - table["accuracy"]).abs() * table["num_rows"]).sum() / table["num_rows"].sum())
 
 
 def risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
@@ -159,7 +153,7 @@ def _before_temperature(
     raw /= raw.sum(axis=1, keepdims=True)
     chances = np.maximum(_chance_of(actual, raw, names), TINY)
     return {
-        "ece_before_temperature": expected_calibration_error(raw.max(axis=1), hits),
+        "ece_before_temperature": calibration.expected_error(raw.max(axis=1), hits),
         "nll_before_temperature": float(-np.log(chances).mean()),
     }
 
@@ -169,11 +163,6 @@ def _chance_of(actual: np.ndarray, probabilities: np.ndarray, names: list[str]) 
     column = {name: index for index, name in enumerate(names)}
     where = np.array([column.get(label, -1) for label in actual])
     return np.where(where < 0, 0.0, probabilities[np.arange(len(actual)), where])
-
-
-def _bins(confidence: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.clip((confidence * NUM_BINS).astype(int), 0, NUM_BINS - 1)
-    return found
 
 
 def _frame(columns: dict[str, Any]) -> "pd.DataFrame":

@@ -1,0 +1,246 @@
+"""What changed is found, whatever it is, and nothing is said to have changed that did not."""
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plumbline.contract import Metric, Scores
+from plumbline.evidence import changes
+
+HIT = Metric("accuracy", higher_is_better=True, kind="binary")
+ERROR = Metric("error", higher_is_better=False, kind="continuous")
+
+
+def manifest(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=["id", "split", "label", "digest"])
+    return table.assign(length=table["digest"].str.len())
+
+
+OLD = manifest(
+    ("r1", "train", "a", "x1"), ("r2", "train", "a", "x2"), ("r3", "validation", "b", "x3"), ("r4", "test", "b", "x4")
+)  # fmt: skip
+
+
+def test_equal_params_have_no_changes() -> None:
+    assert changes.params({"a": {"b": [1, 2]}, "c": {}}, {"c": {}, "a": {"b": [1, 2]}}) == []
+
+
+def test_params_are_named_by_dotted_key_in_order() -> None:
+    old = {"seed": 7, "candidates": {"linear": {"rate": 0.1}}, "on": True}
+    new = {"seed": 8, "candidates": {"linear": {"rate": 0.1, "decay": 0.0}}, "on": 1}
+    assert changes.params(old, new) == [
+        {"key": "candidates.linear.decay", "old": None, "new": 0.0},
+        {"key": "on", "old": True, "new": 1},
+        {"key": "seed", "old": 7, "new": 8},
+    ]
+
+
+def test_a_section_that_became_empty_is_seen() -> None:
+    assert changes.params({"a": {"b": 1}}, {"a": {}}) == [
+        {"key": "a", "old": None, "new": {}},
+        {"key": "a.b", "old": 1, "new": None},
+    ]
+
+
+def test_the_same_data_in_another_order_is_the_same() -> None:
+    found = changes.data(OLD, OLD.iloc[::-1][["digest", "label", "length", "split", "id"]])
+    assert found["same"]
+    assert found["classes"] == []
+    assert found["splits"]["train"] == {
+        "before": 2, "after": 2, "added": 0, "removed": 0, "changed": 0, "relabelled": 0, "moved_in": 0, "moved_out": 0,
+    }  # fmt: skip
+
+
+PLANTS = {
+    "added": ("train", {"r5": ("train", "c", "x5")}),
+    "removed": ("test", {"r4": None}),
+    "changed": ("train", {"r2": ("train", "a", "other")}),
+    "relabelled": ("train", {"r2": ("train", "b", "x2")}),
+    "moved_in": ("test", {"r3": ("test", "b", "x3")}),
+    "moved_out": ("validation", {"r3": ("test", "b", "x3")}),
+}
+
+
+@pytest.mark.parametrize("kind", PLANTS)
+def test_every_kind_of_change_is_counted_in_its_split_alone(kind: str) -> None:
+    split, edits = PLANTS[kind]
+    rows = {row[0]: row[1:4] for row in OLD.itertuples(index=False, name=None)} | edits
+    found = changes.data(OLD, manifest(*((key, *row) for key, row in rows.items() if row)))
+    assert not found["same"]
+    counted = {
+        (name, key): number
+        for name, counts in found["splits"].items()
+        for key, number in counts.items()
+        if number and key not in ("before", "after")
+    }
+    assert counted.pop((split, kind)) == 1
+    assert {key for _, key in counted} <= {"moved_in", "moved_out"} - {kind}
+    for counts in found["splits"].values():
+        moved = counts["moved_in"] - counts["moved_out"]
+        assert counts["after"] == counts["before"] + counts["added"] - counts["removed"] + moved
+
+
+def test_rows_that_only_got_other_numbers_did_not_change() -> None:
+    shifted = manifest(
+        ("r1", "train", "c", "new"), ("r2", "train", "a", "x1"), ("r3", "train", "a", "x2"),
+        ("r4", "validation", "b", "x3"), ("r5", "test", "b", "x4"),
+    )  # fmt: skip
+    train = changes.data(OLD, shifted)["splits"]["train"]
+    assert (train["added"], train["removed"], train["changed"], train["relabelled"]) == (1, 0, 0, 0)
+
+
+def test_equal_contents_are_paired_one_to_one() -> None:
+    old = manifest(("r1", "train", "a", "x"), ("r2", "train", "a", "x"))
+    new = manifest(*(("s" + str(i), "train", "a", "x") for i in range(3)))
+    train = changes.data(old, new)["splits"]["train"]
+    assert (train["before"], train["after"], train["added"], train["removed"]) == (2, 3, 1, 0)
+
+
+def test_a_changed_column_that_nothing_counts_is_still_a_change() -> None:
+    assert not changes.data(OLD.assign(channel="mail"), OLD.assign(channel="chat"))["same"]
+
+
+def test_the_classes_that_changed_most_stand_first() -> None:
+    old = manifest(*((f"r{i}", "train", "abc"[i % 3], f"x{i}") for i in range(9)))
+    new = manifest(*((f"r{i}", "train", "abbd"[i % 4], f"x{i}") for i in range(9)))
+    assert changes.data(old, new)["classes"] == [
+        {"label": "c", "before": 3, "after": 0},
+        {"label": "d", "before": 0, "after": 2},
+        {"label": "b", "before": 3, "after": 4},
+    ]
+
+
+def test_everything_new_and_everything_gone() -> None:
+    other = OLD.assign(id=[f"s{i}" for i in range(4)], digest=[f"y{i}" for i in range(4)])
+    train = changes.data(OLD, other)["splits"]["train"]
+    assert (train["added"], train["removed"]) == (2, 2)
+    assert changes.data(OLD.iloc[:0], OLD)["splits"]["test"]["added"] == 1
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    git("init", "-q", "-b", "main")
+    git("config", "user.name", "test")
+    git("config", "user.email", "test@example.com")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/model.py").write_text("one\ntwo\n")
+    (tmp_path / "params.yaml").write_text("seed: 1\n")
+    (tmp_path / "requirements.lock").write_text("a==1\n")
+    commit("start")
+    return tmp_path
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def commit(message: str) -> str:
+    git("add", "-A")
+    git("commit", "-qm", message)
+    return git("rev-parse", "HEAD")
+
+
+def test_code_is_what_can_change_a_result(repository: Path) -> None:
+    first = git("rev-parse", "HEAD")
+    (repository / "src/model.py").write_text("one\nthree\nfour\n")
+    (repository / "src/täg name.bin").write_bytes(b"\0\1\2")
+    (repository / "requirements.lock").write_text("a==2\n")
+    (repository / "params.yaml").write_text("seed: 2\n")
+    (repository / "README.md").write_text("prose\n")
+    commit("second")
+    (repository / "README.md").write_text("more prose\n")
+    last = commit("third")
+    found = changes.code(first, last)
+    assert (found["from"], found["to"], found["commits"]) == (first, last, 2)
+    assert found["files"] == [
+        {"path": "requirements.lock", "added": 1, "removed": 1},
+        {"path": "src/model.py", "added": 2, "removed": 1},
+        {"path": "src/täg name.bin", "added": None, "removed": None},
+    ]
+    assert changes.code(last, last)["files"] == []
+
+
+def test_a_dirty_tree_is_said_and_what_is_in_it_is_counted(repository: Path) -> None:
+    head = git("rev-parse", "HEAD")
+    (repository / "src/model.py").write_text("one\n")
+    (repository / "src/extra.py").write_text("a\nb\nc\n")
+    found = changes.code(head, head, old_dirty=True, new_dirty=True)
+    assert found["from_dirty"]
+    assert found["to_dirty"]
+    assert found["files"] == [
+        {"path": "src/model.py", "added": 0, "removed": 1},
+        {"path": "src/extra.py", "added": 3, "removed": 0},
+    ]
+
+
+@pytest.mark.parametrize("unknown", ["ab" * 20, "--output=x", ""])
+def test_an_unknown_commit_is_said(unknown: str, repository: Path) -> None:
+    found = changes.code(unknown, git("rev-parse", "HEAD"))
+    assert found["unknown"] == (f"commit {unknown} is not in this clone" if unknown else "no commit is on record")
+    assert "files" not in found
+    assert not (repository / "x").exists()
+
+
+def test_outside_a_repository_every_commit_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert "unknown" in changes.code("HEAD", "HEAD")
+
+
+def scores(values: list[float], name: str = "accuracy", **columns: list[str]) -> Scores:
+    texts = {key: np.array(column, dtype=object) for key, column in columns.items()}
+    return Scores({name: np.array(values), "nll": np.array(values)} | texts, {})
+
+
+def test_examples_that_only_one_got_right() -> None:
+    ours = scores([1.0, 1.0, 0.0, 0.0], actual=["a", "b", "c", "d"], predicted=["a", "b", "x", "y"])
+    theirs = scores([1.0, 0.0, 1.0, 0.0], actual=["a", "b", "c", "d"], predicted=["a", "z", "c", "y"])
+    found = changes.flips(["r1", "r2", "r3", "r4"], {"text": ["p", "q", "r", "s"]}, ours, theirs, HIT)
+    assert (found["num_won"], found["num_lost"]) == (1, 1)
+    assert found["won"] == [
+        {
+            "id": "r2",
+            "input": "q",
+            "actual": "b",
+            "ours_predicted": "b",
+            "theirs_predicted": "z",
+            "ours": 1.0,
+            "theirs": 0.0,
+        }
+    ]
+    assert found["lost"][0]["id"] == "r3"
+
+
+def test_columns_that_only_one_has_are_left_out() -> None:
+    found = changes.flips(["r1"], {"text": ["p"]}, scores([1.0], predicted=["a"]), scores([0.0]), HIT)
+    assert set(found["won"][0]) == {"id", "input", "ours", "theirs"}
+
+
+def test_all_are_counted_and_the_first_are_listed() -> None:
+    found = changes.flips(list(range(50)), {"text": ["t"] * 50}, scores([1.0] * 50), scores([0.0] * 50), HIT, limit=3)
+    assert (found["num_won"], [row["id"] for row in found["won"]]) == (50, ["0", "1", "2"])
+    assert (found["num_lost"], found["lost"]) == (0, [])
+
+
+def test_the_largest_gains_and_losses_of_a_continuous_score() -> None:
+    ours, theirs = scores([0.1, 5.0, 2.0, 1.0], "error"), scores([0.2, 1.0, 9.0, 1.0], "error")
+    found = changes.flips(["a", "b", "c", "d"], {"x": [0.5, 1.5, 2.5, 3.5], "y": list("klmn")}, ours, theirs, ERROR)
+    assert [row["id"] for row in found["won"]] == ["c", "a"]  # less error is a gain
+    assert [row["id"] for row in found["lost"]] == ["b"]
+    assert found["won"][0]["input"] == "x: 2.5, y: m"
+    assert (found["won"][0]["ours"], found["won"][0]["theirs"]) == (2.0, 9.0)
+
+
+def test_long_inputs_are_cut() -> None:
+    found = changes.flips(["a"], {"text": ["x" * 10_000]}, scores([1.0]), scores([0.0]), HIT)
+    assert len(found["won"][0]["input"]) == 300
+    assert found["won"][0]["input"].endswith("…")
+
+
+def test_rows_that_are_not_equally_many_are_an_error() -> None:
+    with pytest.raises(ValueError, match=r"not equally many: \[1, 2\]"):
+        changes.flips(["a"], {"text": ["x"]}, scores([1.0, 0.0]), scores([0.0, 1.0]), HIT)
