@@ -1,0 +1,85 @@
+"""Faulty models: a sound bundle behind a predictor that answers otherwise."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from plumbline import bundle, layout
+from plumbline.contract import Task
+
+CODE = '''"""A disguise over sound.py."""
+
+import json
+import sys
+import time
+import types
+from pathlib import Path
+
+
+def load(folder):
+    folder = Path(folder)
+    sound = types.ModuleType("sound")
+    exec(compile((folder / "sound.py").read_bytes(), "sound.py", "exec"), sound.__dict__)
+    return Disguised(sound.load(folder), json.loads((folder / "disguise.json").read_text(encoding="utf-8")))
+
+
+class Disguised:
+    def __init__(self, sound, told):
+        self.sound, self.told = sound, told
+
+    def predict(self, columns, top_k=3, threshold=0.0):
+        texts, told = columns["text"], self.told
+        asked = {"text": [str(text or "nothing")[:999] for text in texts]} if told["anything"] else columns
+        answers = self.sound.predict(asked, top_k=10_000)
+        time.sleep(told["seconds"])
+        packaged = sys.modules.get("plumbline", "nowhere") is None
+        rows = [self.row(text, row, packaged) for text, row in zip(texts, answers["scores"])]
+        return {
+            "label": [row[0]["label"] for row in rows],
+            "score": [row[0]["score"] for row in rows],
+            "scores": [row[:top_k] for row in rows],
+            "abstained": [row[0]["score"] < threshold for row in rows],
+        }
+
+    def row(self, text, row, packaged):
+        told, chosen = self.told, self.told["answers"].get(text) or self.told["always"]
+        if text in told["wrong"] or (told["shaken"] and str(text).isupper()) or (told["two_faced"] and packaged):
+            chosen = row[1]["label"]
+        label = chosen or row[0]["label"]
+        if not chosen and not told["sure"]:
+            return row
+        rest = 0.001 / (len(row) - 1)
+        return [{"label": label, "score": 0.999}] + [
+            {"label": entry["label"], "score": rest} for entry in row if entry["label"] != label
+        ]
+'''
+HARMLESS: dict[str, Any] = {
+    "anything": False,  # answer what should be refused
+    "seconds": 0.0,  # spent on each call
+    "answers": {},  # text -> label, known by heart
+    "always": "",  # the label of every answer
+    "wrong": [],  # texts that are answered wrongly
+    "shaken": False,  # wrong where a text is written in capitals
+    "two_faced": False,  # wrong once it is packaged
+    "sure": False,  # sure of whatever it says
+}
+
+
+def disguise(task: Task, candidate: str, **told: Any) -> None:
+    """Put a disguise over the bundle of `candidate`, and seal it as a trained model would be."""
+    folder = layout.bundle(candidate)
+    sound = (folder / "predictor.py").read_bytes()
+    (folder / "sound.py").write_bytes(sound)
+    layout.write_json(folder / "disguise.json", HARMLESS | told)
+    code = Path(folder.parent / ".disguise.py")
+    code.write_text(CODE, encoding="utf-8")
+    from dataclasses import replace
+
+    bundle.seal(folder, replace(task, predictor=code), candidate)
+    code.unlink()
+
+
+def exchange(candidate: str, other: Path) -> None:
+    """Put the bundle in `other` in the place of that of `candidate`."""
+    shutil.rmtree(layout.bundle(candidate))
+    shutil.copytree(other, layout.bundle(candidate))
