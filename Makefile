@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run test test-slow check format bench-train bench-ingest bench-bootstrap ui lock clean
+.PHONY: help setup run test test-slow selftest check format bench-train bench-ingest bench-bootstrap ui lock clean
 
 help:  ## show these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ test: setup  ## the fast tests
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile -m "slow and not gpu"
+
+selftest: setup  ## plant faults and see that every gate refuses its own
+	@plumbline selftest
 
 check: setup  ## style, types, the direction of imports, the pipeline's graph
 	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports && pytest -q tests/test_dag.py

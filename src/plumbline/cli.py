@@ -102,11 +102,20 @@ def report() -> None:
     report.show(out)
     done = layout.read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
     if done.get("version") and done["evidence"] == layout.digest(layout.EVIDENCE):
-        task = load_task(load_params(layout.PARAMS).task)
-        asked = next(iter(task.example.values()))[0]
-        out.print(f"registered:      {done['model']} version {done['version']}; runs and registry: make ui")
-        question = shlex.quote(asked if isinstance(asked, str) else json.dumps(asked))
-        out.print(f"ask it:          {os.path.relpath(sys.argv[0])} predict {question}", markup=False)
+        _show_next(done, layout.read_json(layout.EVIDENCE)["champion"])
+
+
+def _show_next(done: dict[str, Any], champion: dict[str, Any] | None) -> None:
+    """What can be done with the version that was just registered."""
+    task, program = load_task(load_params(layout.PARAMS).task), os.path.relpath(sys.argv[0])
+    name, version = done["model"], done["version"]
+    out.print(f"registered:      {name} version {version}; runs and registry: make ui")
+    if champion and done["verdict"] == "promote":
+        out.print(f"promote it:      {program} promote {name} {version} --expect {champion['version']}", markup=False)
+    asked = next(iter(task.example.values()))[0]
+    question = shlex.quote(asked if isinstance(asked, str) else json.dumps(asked))
+    which = f"--model models:/{name}/{version} " if champion else ""
+    out.print(f"ask it:          {program} predict {which}{question}", markup=False)
 
 
 @app.command()

@@ -1,7 +1,7 @@
 """Scores side by side on the same test examples: group by group, and candidate against candidate."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +72,13 @@ def slices(
             )
         )
     return found
+
+
+def best(scores: Mapping[str, np.ndarray], metric: Metric) -> tuple[str, np.ndarray]:
+    """The name and the scores of whoever has the best mean."""
+    sign = 1 if metric.higher_is_better else -1
+    name = max(scores, key=lambda name: sign * float(scores[name].mean()))
+    return name, scores[name]
 
 
 def _large_groups(values: "pd.Series", min_rows: int) -> list[Any]:

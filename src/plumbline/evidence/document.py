@@ -30,29 +30,31 @@ RESTS_ON = {
 
 
 @dataclass(frozen=True)
-class Trial:
-    """All that was measured and found, as evaluate hands it over to be written down."""
+class Since:
+    """The champion, and what is different since."""
 
-    params: Params
-    task: Task
-    ranked: Sequence[Candidate]  # best first
-    baselines: Mapping[str, Scores]
-    facts: Facts
-    judged: Sequence[Gate]
-    champion: Mapping[str, Any] | None  # model, version, bundle, metrics
-    flips: Mapping[str, Any] | None
-    changes: Mapping[str, Any] | None
+    champion: Mapping[str, Any]  # model, version, bundle, metrics
+    flips: Mapping[str, Any]
+    changes: Mapping[str, Any] | None  # in params, data and code; None where the registry does not have the old ones
 
 
-def build(trial: Trial) -> dict[str, Any]:
-    """What reports/evidence.json holds."""
-    task, ranked, facts, judged = trial.task, trial.ranked, trial.facts, trial.judged
-    winner, limits = ranked[0], trial.params.evaluation
+def build(
+    params: Params,
+    task: Task,
+    ranked: Sequence[Candidate],
+    baselines: Mapping[str, Scores],
+    *,
+    facts: Facts,
+    judged: Sequence[Gate],
+    since: Since | None,
+) -> dict[str, Any]:
+    """What reports/evidence.json holds: `ranked` is best first."""
+    winner, limits = ranked[0], params.evaluation
     return sealed(
         {
             "format": FORMAT,
             "task": task.name,
-            "model": trial.params.registry.model,
+            "model": params.registry.model,
             "metric": asdict(task.metric),
             "other_metrics": [
                 name for name in winner.test.metrics if name != task.metric.name
@@ -65,15 +67,15 @@ def build(trial: Trial) -> dict[str, Any]:
             "thresholds": limits.model_dump(mode="json"),
             "candidates": {c.name: _scored(c.validation, c.test, task.metric, limits.confidence) for c in ranked},
             "baselines": {
-                name: _scored(None, scores, task.metric, limits.confidence) for name, scores in trial.baselines.items()
+                name: _scored(None, scores, task.metric, limits.confidence) for name, scores in baselines.items()
             },
             "cost": {c.name: {**c.latency_ms, "num_bytes": c.num_bytes} for c in ranked},  # differs from run to run
             "comparisons": compare.comparisons(ranked, task.metric, limits.confidence),
-            "champion": trial.champion,
+            "champion": since and since.champion,
             "comparison": _comparison(facts),
             "looks": {"number": facts.look, "planned": limits.planned_looks, "level": facts.level},
-            "flips": trial.flips,
-            "changes": trial.changes,
+            "flips": since and since.flips,
+            "changes": since and since.changes,
             "slices": [asdict(found) for found in facts.slices],
             "behaviour": [asdict(case) for case in facts.behaviour],
             "digests": _digests(winner.name),

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from plumbline.evidence import compare
 from plumbline.evidence.gates.facts import Facts, Finding
 
 CONTROL_SHARE = 0.2  # of the winner's gain over the best trivial predictor
@@ -71,5 +72,4 @@ def floor(facts: Facts) -> Finding:
 def _best_baseline(facts: Facts) -> tuple[str, np.ndarray]:
     if not facts.baselines:
         raise ValueError("the task names no baseline")
-    best = max(facts.baselines, key=lambda name: facts.sign * float(facts.baselines[name].mean()))
-    return best, facts.baselines[best]
+    return compare.best(facts.baselines, facts.metric)
