@@ -46,7 +46,8 @@ def champions(store: Store) -> Iterator[Finding]:
             remedy = "delete the alias champion in MLflow, then `plumbline promote`; or restore the journal"
             yield Finding("champion", False, said, remedy)
         elif last and promotion.half_done(last, stands, store.models[name].tags.get(promotion.HEAD_TAG)):
-            said = f"{name}: entry {last.number} made version {last.version} champion, a crash kept the registry at {stands}"
+            made = f"{name}: entry {last.number} made version {last.version} champion"
+            said = f"{made}, a crash kept the registry at {stands}"
             yield Finding("champion", False, said, f"`plumbline champion {name}` finishes the move")
         elif last and stands != last.version:
             said = f"{name}: the registry says {stands}, the journal {last.version}: the alias was moved by other hands"
