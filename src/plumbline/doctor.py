@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from plumbline import layout, registry, tracking
+from plumbline import layout, registry
 from plumbline.entrypoint import load_params
 from plumbline.errors import PlumblineError
 from plumbline.finding import Finding
@@ -85,7 +85,7 @@ def _registry() -> Finding:
         return Finding(
             "registry", False, str(error), "start the server, or unset MLFLOW_TRACKING_URI to use mlruns/mlflow.db"
         )
-    return Finding("registry", True, f"{tracking.uri()}, {found} models")
+    return Finding("registry", True, f"{registry.where()}, {found} models")
 
 
 def _disk() -> Finding:

@@ -103,6 +103,14 @@ def look(name: str, question: str, split: str) -> int:
         return len(asked) + 1
 
 
+@contextmanager
+def undecided(version: Any) -> Iterator[bool]:
+    """Whether no decision ever made `version` champion; none is made while the block runs."""
+    with _opened() as (client, book):
+        _settled(client, book, version.name)
+        yield str(version.version) not in [entry.version for entry in book.entries(version.name) if entry.moves]
+
+
 def history(name: str) -> list[Entry]:
     """All decisions on the model, oldest first, chain and head checked."""
     with _opened() as (client, book):

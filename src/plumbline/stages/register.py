@@ -35,15 +35,16 @@ def register(params: Params, task: Task) -> None:
 
 
 def _renew(client: Any, version: Any) -> None:
-    """Give a version that is compared once more its new evidence; a champion keeps what made it champion."""
+    """Give a version that is compared once more its new evidence."""
     from mlflow.exceptions import MlflowException
 
-    holder = promotion.current(version.name)
-    if version.tags[registry.EVIDENCE_TAG] == _digest() or (holder and holder.version == str(version.version)):
+    if version.tags[registry.EVIDENCE_TAG] == _digest():
         return
     try:
-        _log_story(client, version.run_id)
-        client.set_model_version_tag(version.name, version.version, registry.EVIDENCE_TAG, _digest())
+        with promotion.undecided(version) as free:
+            if free:
+                _log_story(client, version.run_id)
+                client.set_model_version_tag(version.name, version.version, registry.EVIDENCE_TAG, _digest())
     except (MlflowException, OSError) as error:
         raise RegistryError(
             f"registering failed ({tracking.first_line(error)}); run `dvc repro` to try again"
