@@ -120,7 +120,7 @@ def test_decisions(here: Server) -> None:
     with pytest.raises(RegistryError, match="the champion is 2, not 1"):
         promotion.promote(NAME, "3", expect="1", reason="")
     assert promotion.rollback(NAME, None, "").version == "1"
-    assert [promotion.look(NAME, question, "split") for question in ("a", "b", "a")] == [1, 2, 1]
+    assert [promotion.look(NAME, question, "split", "20 uses")[0] for question in ("a", "b", "a")] == [1, 2, 1]
     assert [entry.action for entry in promotion.history(NAME)] == ["first", "promote", "rollback", "look", "look"]
 
 

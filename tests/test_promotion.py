@@ -139,11 +139,11 @@ def test_a_comparison_with_another_champion_proves_nothing(here: Path) -> None:
     assert stands() == "1"
 
 
-def test_who_was_compared_with_none_replaces_nobody(here: Path) -> None:
+def test_what_made_a_version_champion_once_does_not_make_it_champion_again(here: Path) -> None:
     promotion.promote(NAME, "1", expect="none", reason="a first one")
     assert stands() == "1"
     promotion.promote(NAME, "2", expect="1", reason="")
-    with pytest.raises(RegistryError, match="version 1 was compared with champion none, the champion is 2"):
+    with pytest.raises(RegistryError, match=r"version 1 was champion before; `plumbline rollback line --to 1`"):
         promotion.promote(NAME, "1", expect="2", reason="")
 
 
@@ -251,14 +251,14 @@ def test_notes_move_nothing_and_are_written_once(here: Path) -> None:
 
 
 def test_every_question_asked_of_a_test_split_counts_once(here: Path) -> None:
-    assert [promotion.look(NAME, q, "split") for q in ("a", "b", "a", "c", "b")] == [1, 2, 1, 3, 2]
-    assert promotion.look(NAME, "c", "another split") == 1
-    assert promotion.look("other", "c", "split") == 1
+    assert [promotion.look(NAME, q, "split", "20 uses")[0] for q in ("a", "b", "a", "c", "b")] == [1, 2, 1, 3, 2]
+    assert promotion.look(NAME, "c", "another split", "20 uses") == (1, "20 uses")
+    assert promotion.look("other", "c", "split", "40 uses") == (3, "20 uses")  # the split is used up, whoever asks
     assert promotion.current(NAME) is None
     with sqlite3.connect(here / "mlruns/journal.db") as database:
         database.execute("DELETE FROM plumbline_journal WHERE number > 2")  # to be allowed to look again
     with pytest.raises(JournalError, match="ends before entry 4"):
-        promotion.look(NAME, "d", "split")
+        promotion.look(NAME, "d", "split", "20 uses")
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_an_alias_moved_by_other_hands_stops_everything(here: Path, version: str
     attempts = [
         lambda: promotion.promote(NAME, "3", expect="2", reason=""),
         lambda: promotion.rollback(NAME, None, ""),
-        lambda: promotion.look(NAME, "a", "split"),
+        lambda: promotion.look(NAME, "a", "split", "20 uses"),
         lambda: promotion.note(NAME, "refuse", "", "b", "e", ""),
     ]
     for attempt in attempts:
@@ -316,7 +316,7 @@ def test_a_crash_between_journal_and_registry_heals(here: Path, monkeypatch: pyt
         with pytest.raises(KeyboardInterrupt):
             promotion.promote(NAME, "2", expect="1", reason="")
     assert stands() == ("1" if "alias" in lost else "2")
-    assert promotion.look(NAME, "a", "split") == 1  # whoever looks next finishes the move
+    assert promotion.look(NAME, "a", "split", "20 uses")[0] == 1  # whoever looks next finishes the move
     assert stands() == "2"
     assert promotion.history(NAME)[-1].action == "look"
     registry.client().set_registered_model_alias(NAME, registry.CHAMPION, "1")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline import packaging, pointer, promotion, registry
 from plumbline.contract import Predictor, Task
-from plumbline.errors import BundleError, PlumblineError, RegistryError
+from plumbline.errors import BundleError, ParamsError, PlumblineError, RegistryError
 from plumbline.params import load_yaml
 
 if TYPE_CHECKING:
@@ -65,5 +65,5 @@ def _made_from(version: Any) -> "tuple[Mapping[str, Any] | None, pd.DataFrame | 
         try:
             params = load_yaml(packaging.recorded(version, "params.yaml", Path(folder)))
             return params, pd.read_parquet(packaging.recorded(version, "manifest.parquet", Path(folder)))
-        except (RegistryError, OSError):
+        except (RegistryError, ParamsError, OSError, ValueError):
             return None, None

@@ -124,7 +124,7 @@ def verdict(as_json: Annotated[bool, typer.Option("--json", help="The whole evid
     from plumbline.evidence import document
     from plumbline.evidence.verdict import EXIT_CODES
 
-    evidence = document.read()
+    evidence = document.read(load_params(layout.PARAMS))
     if as_json:
         print(json.dumps(evidence, ensure_ascii=False, indent=2))
     else:
@@ -154,12 +154,12 @@ def run_selftest() -> None:
     low, high = rates.alike_interval
     out.print(
         f"A/A: one recipe against itself, {rates.num_rounds} pairs that differ on {rates.differ:.1%} of the rows: "
-        f"promoted {rates.alike:.1%} of the times ({low:.1%} to {high:.1%}); {selftest.ALPHA:.0%} are allowed.\n"
+        f"promoted {rates.alike:.1%} of the times ({low:.1%} to {high:.1%}); chance allows {selftest.ALPHA / 2:.1%}.\n"
         f"A/B: against a recipe that saw an eighth of the rows: promoted {rates.better:.0%} of the times."
     )
     if missed:
         raise PlumblineError(f"{missed} of {len(selftest.PLANTS)} plants got through")
-    if low > selftest.ALPHA:
+    if low > selftest.ALPHA / 2:
         raise PlumblineError("the champion gate promotes what is no better more often than it states")
 
 

@@ -23,12 +23,15 @@ class Answers:
     """Scores of all, each test example in the same order."""
 
     manifest: "pd.DataFrame"
+    validation: Mapping[str, Any]  # reports/validation.json
     rows: "pd.DataFrame"  # the manifest's test rows, in that order
     ranked: Sequence[Candidate]  # best on validation first
     predictor: measure.Guarded  # the winner's
     baselines: Mapping[str, Scores]
+    controls: Mapping[str, Scores]
     champion: Champion | None
     theirs: Scores | None  # the champion's
+    look: tuple[int, str, str]  # which use of the test split this is, what is planned, what was at the first
 
     @property
     def winner(self) -> Candidate:
@@ -37,48 +40,58 @@ class Answers:
 
 
 def collect(params: Params, task: Task) -> Answers:
-    """Let candidates, baselines and the champion answer; PlumblineError names who cannot."""
-    manifest = _manifest(params)
+    """Let candidates, baselines and the champion answer; PlumblineError names who cannot.
+
+    This is one use of the test split, and the journal is told before anything is known of it.
+    """
+    manifest, validation = _manifest(params), _validation()
+    holder = champion.find(params.registry.model, task)
+    look = _look(params, task, manifest, holder)
     ranked = measure.rank([measure.candidate(name, task) for name in params.candidates], task.metric)
     trivial = task.baselines(params, layout.EXAMPLES)
     baselines = {name: measure.scores(task, "test", predictor) for name, predictor in trivial.items()}
-    holder = champion.find(params.registry.model, task)
+    controls = {name: measure.control(name).scores(task, "test") for name in params.control.candidates}
     theirs = None if holder is None else _of(holder).scores(task, "test")
     rows = document.aligned(manifest, "test", ranked[0].test)
-    for scores in [*(c.test for c in ranked), *baselines.values(), *([theirs] if theirs else [])]:
+    all_ = [*(c.test for c in ranked), *baselines.values(), *controls.values(), *([theirs] if theirs else [])]
+    for scores in all_:
         if document.aligned(manifest, "test", scores)["id"].tolist() != rows["id"].tolist():
             raise PlumblineError(f"the task {task.name} scored the test examples in different orders")
-    return Answers(manifest, rows, ranked, measure.guarded(ranked[0].name), baselines, holder, theirs)
+    return Answers(
+        manifest, validation, rows, ranked, measure.guarded(ranked[0].name), baselines, controls, holder, theirs, look
+    )
 
 
 def facts(params: Params, task: Task, answers: Answers) -> gates.Facts:
-    """All that the gates look at; this is one use of the test split, and the journal is told."""
+    """All that the gates look at."""
     metric, limits, winner = task.metric, params.evaluation, answers.winner
     scores = {c.name: c.test.per_example[metric.name] for c in answers.ranked}
     ours = scores[winner.name]
     trivial = {name: found.per_example[metric.name] for name, found in answers.baselines.items()}
     theirs = None if answers.theirs is None else answers.theirs.per_example[metric.name]
-    controls = {name: measure.control(name).scores(task, "test") for name in params.control.candidates}
     reference = compare.best(trivial, metric) if theirs is None else ("the champion", theirs)
     rehearsal = packaging.rehearsed(layout.bundle(winner.name), layout.GOLDEN, task)
-    look = _look(params, answers)
+    look, plan, first_plan = answers.look
     alpha = power.spent(look, limits.planned_looks, 1 - limits.confidence)
     return gates.Facts(
         metric=metric,
         limits=limits,
-        validation=layout.read_json(layout.VALIDATION),
+        validation=answers.validation,
         manifest_digest=layout.digest(layout.MANIFEST),
+        examples_digest=layout.digest(layout.EXAMPLES),
         suite=quality.digest(task.expectations(params, answers.manifest)),
         manifest=answers.manifest,
         leaks=task.leaks(params, layout.EXAMPLES),
         winner=ours,
         baselines=trivial,
         simple=None if winner.name == limits.simple_candidate else scores.get(limits.simple_candidate or ""),
-        controls={name: found.per_example[metric.name] for name, found in controls.items()},
+        controls={name: found.per_example[metric.name] for name, found in answers.controls.items()},
         bound=task.bounds(params, layout.EXAMPLES, "test"),
         champion=theirs,
         level=power.best_of(alpha, len(answers.ranked)),
         look=look,
+        plan=plan,
+        first_plan=first_plan,
         slices=compare.slices(answers.rows, ours, *reference, metric, limits),
         calibration=_calibration(winner.test, metric.name, limits.confidence),
         behaviour=task.behaviour(params, layout.EXAMPLES, answers.predictor),
@@ -108,7 +121,7 @@ def _manifest(params: Params) -> "pd.DataFrame":
 
     try:
         manifest = pd.read_parquet(layout.MANIFEST)
-    except OSError as error:
+    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
         raise PlumblineError(f"{layout.MANIFEST}: cannot be read ({error}); run `dvc repro ingest`") from None
     known = [str(column) for column in manifest.columns]
     for column in params.evaluation.slices:
@@ -118,13 +131,30 @@ def _manifest(params: Params) -> "pd.DataFrame":
     return manifest
 
 
-def _look(params: Params, answers: Answers) -> int:
-    """Which use of this test split this is; the same two models compared again are no new use."""
-    rows, holder = answers.rows, answers.champion
-    split = hashlib.sha256("\n".join(sorted(rows["id"].astype(str) + " " + rows["digest"].astype(str))).encode())
-    asked = f"{bundle.digest(layout.bundle(answers.winner.name))} {holder.bundle if holder else promotion.NONE}"
-    question = hashlib.sha256(asked.encode())
-    return promotion.look(params.registry.model, question.hexdigest(), split.hexdigest())
+def _validation() -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = layout.read_json(layout.VALIDATION)
+    except (OSError, ValueError) as error:
+        raise PlumblineError(f"{layout.VALIDATION}: cannot be read ({error}); run `dvc repro validate`") from None
+    return found
+
+
+def _look(params: Params, task: Task, manifest: "pd.DataFrame", holder: Champion | None) -> tuple[int, str, str]:
+    """Which use of this test split this is, the plan of its uses, and the plan at the first.
+
+    Everybody whose test score is shown is part of the question; the same asked again is no new use.
+    """
+    rows = manifest[manifest["split"] == "test"].astype(str)
+    asked = [bundle.digest(layout.bundle(name)) for name in sorted(params.candidates)]
+    asked += [holder.bundle if holder else promotion.NONE, task.name, *sorted(rows["id"] + " " + rows["label"])]
+    split = _digest(sorted(rows["id"] + " " + rows["digest"]))
+    plan = f"{params.evaluation.planned_looks} uses at {params.evaluation.confidence:g}"
+    look, first_plan = promotion.look(params.registry.model, _digest(asked), split, plan)
+    return look, plan, first_plan
+
+
+def _digest(lines: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _calibration(test: Scores, metric: str, confidence: float) -> tuple[float, Interval] | None:

@@ -82,7 +82,10 @@ def rehearse(model_uri: str, golden: Path, task: Task) -> Rehearsal:
         faulty = {name: dict(columns) for name, columns in task.faulty.items()}
         layout.write_json(asked, {"inputs": expected["inputs"], "params": expected["params"], "faulty": faulty})
         command = [sys.executable, "-I", "-B", "-c", REHEARSAL, model_uri, tracking.uri(), str(asked), str(answered)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=REHEARSAL_TIMEOUT_S, check=False)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=REHEARSAL_TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired:
+            raise BundleError(f"the packaged model did not answer within {REHEARSAL_TIMEOUT_S} s") from None
         if done.returncode != 0:
             last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise BundleError(f"the packaged model does not answer in a clean process: {last}")
@@ -185,6 +188,6 @@ def _alike(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(_alike, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_alike(one[key], other[key]) for key in one)
-    if isinstance(one, float) or isinstance(other, float):
-        return one is not None and other is not None and abs(one - other) <= TOLERANCE
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return abs(one - other) <= TOLERANCE
     return bool(one == other)

@@ -79,7 +79,7 @@ class Budget(Shape):
 class Evaluation(Shape):
     """What a winner has to show, in the task's metric, before it may be promoted."""
 
-    confidence: Annotated[float, Field(gt=0.5, lt=1)]
+    confidence: Annotated[float, Field(gt=0.5, le=0.9999)]
     floor: float  # the worse end of the score's interval must reach this
     min_gain_over_baseline: Annotated[float, Field(ge=0)]  # the worse end of the gain's interval must reach this
     simple_candidate: Name | None  # a winner other than this must surely be better than it

@@ -57,7 +57,10 @@ def promote(name: str, version: str, expect: str, reason: str, override: bool = 
             )
         if stands == version:
             raise RegistryError(f"{name}: version {version} is the champion already")
+        if registry.resolve(f"models:/{name}/{version}").tags != found.tags:
+            raise RegistryError(f"{name}: version {version} was evaluated anew meanwhile; look again, then decide")
         if not override:
+            _refuse_former_champion(book, name, version)
             _refuse_other_comparison(name, version, evidence, current)
         return _decide(client, book, found, stands, "override" if override else "promote", reason)
 
@@ -89,18 +92,19 @@ def note(name: str, action: Action, version: str, bundle: str, evidence: str, re
         return _append(client, book, Decision(name, action, version, "", bundle, evidence, reason))
 
 
-def look(name: str, question: str, split: str) -> int:
-    """Which use of a test split this is, from 1: each question that is asked of it counts once.
+def look(name: str, question: str, split: str, plan: str) -> tuple[int, str]:
+    """Which use of a test split this is, from 1, and what was planned at the first: each question counts once.
 
-    `split` is the digest of the split, `question` of what is compared on it.
+    `split` is the digest of the split, whichever model asks; `question` that of everything that is measured on it.
     """
     with _opened() as (client, book):
         _settled(client, book, name)
-        asked = [e.bundle for e in book.entries(name) if (e.action, e.evidence) == ("look", split)]
-        if question in asked:
-            return asked.index(question) + 1
-        _append(client, book, Decision(name, "look", "", "", question, split, ""))
-        return len(asked) + 1
+        asked = [entry for entry in book.entries() if (entry.action, entry.evidence) == ("look", split)]
+        known = [entry.bundle for entry in asked]
+        if question not in known:
+            asked.append(_append(client, book, Decision(name, "look", "", "", question, split, plan)))
+            known.append(question)
+        return known.index(question) + 1, asked[0].reason
 
 
 @contextmanager
@@ -198,6 +202,14 @@ def _proven(name: str, version: str) -> tuple[Any, dict[str, Any]]:
     if evidence.get("digests", {}).get("bundle") != found.tags[registry.BUNDLE_TAG]:
         raise BundleError(f"{name} version {version}: its evidence speaks of another bundle; do not use it")
     return found, evidence
+
+
+def _refuse_former_champion(book: Journal, name: str, version: str) -> None:
+    """What once made a version champion says nothing of today; it keeps that evidence, and `rollback` is the way."""
+    if version in [entry.version for entry in book.entries(name) if entry.moves]:
+        raise RegistryError(
+            f"{name}: version {version} was champion before; `plumbline rollback {name} --to {version}` brings it back"
+        )
 
 
 def _refuse_other_comparison(name: str, version: str, evidence: dict[str, Any], champion: Entry | None) -> None:

@@ -12,6 +12,14 @@ from plumbline.evidence import compare, gates
 from plumbline.evidence.intervals import Interval
 from plumbline.evidence.verdict import summary, verdict
 
+ACCEPTED = {
+    "accepted": True,
+    "manifest": "abc",
+    "examples": "def",
+    "suite": "all",
+    "checks": [{"name": "noise", "severity": "warning", "passed": False}],
+}
+
 
 def hits(share: float, rows: int = 1000) -> np.ndarray:
     return (np.arange(rows) < share * rows).astype(float)
@@ -40,8 +48,9 @@ def sound() -> gates.Facts:
     return gates.Facts(
         metric=Metric("accuracy", higher_is_better=True, kind="binary"),
         limits=LIMITS.model_copy(update={"slices": ["side"]}),
-        validation={"accepted": True, "manifest": "abc", "suite": "all"},
+        validation=ACCEPTED,
         manifest_digest="abc",
+        examples_digest="def",
         suite="all",
         manifest=manifest(train="abc", validation="abc", test="abc"),
         leaks=[Leak("exact", "test", 0, 1000, ()), Leak("near", "test", 20, 1000, ("t1 (much the same)",))],
@@ -53,6 +62,8 @@ def sound() -> gates.Facts:
         champion=hits(0.85),
         level=0.01,
         look=3,
+        plan="20 uses at 0.95",
+        first_plan="20 uses at 0.95",
         slices=groups(left=(0.9, 0.85), right=(0.9, 0.9)),
         calibration=(0.02, Interval(0.01, 0.03)),
         behaviour=[Case("typo", "invariance", 190, 200, ()), Case("obvious", "minimum", 12, 12, ())],
@@ -77,8 +88,10 @@ PLANTS = {
     "accepted": [
         {"manifest_digest": "another"},
         {"suite": "one more"},
-        {"validation": {"accepted": False, "manifest": "abc", "suite": "all"}},
-        {"validation": {"accepted": "yes", "manifest": "abc", "suite": "all"}},
+        {"examples_digest": "another"},
+        {"validation": ACCEPTED | {"accepted": False}},
+        {"validation": ACCEPTED | {"accepted": "yes"}},
+        {"validation": ACCEPTED | {"checks": [{"name": "nulls", "severity": "blocking", "passed": False}]}},
         {"validation": {}},
     ],
     "coverage": [
@@ -123,6 +136,7 @@ PLANTS = {
     "replay": [{"replay": ["golden row 3 differs"]}],
     "power": [
         {"level": 0.0, "look": 21},
+        {"first_plan": "10 uses at 0.95"},
         {"winner": hits(0.9, 30), "champion": wrong(0.9, 30)},
         {"winner": hits(0.9, 4), "champion": None},
     ],

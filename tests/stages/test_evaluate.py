@@ -103,8 +103,8 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
             part.drop(columns="split").to_parquet(layout.EXAMPLES / f"{split}.parquet", index=False)
         table.assign(length=10, digest=table["id"]).drop(columns="text").to_parquet(layout.MANIFEST, index=False)
         suite = quality.digest(task.expectations(params, table))
-        accepted = {"accepted": True, "manifest": layout.digest(layout.MANIFEST), "suite": suite}
-        layout.write_json(layout.VALIDATION, accepted)
+        digests = {"manifest": layout.digest(layout.MANIFEST), "examples": layout.digest(layout.EXAMPLES)}
+        layout.write_json(layout.VALIDATION, {"accepted": True, "suite": suite, "checks": [], **digests})
         for name, wrong_every in {"good": 20, "fair": 5, "removed": 10_000}.items():
             add_bundle(task, name, wrong_every)
         add_bundle(task, layout.control("fair"), 1)
@@ -151,8 +151,8 @@ def failed_gates() -> list[str]:
     return [gate["name"] for gate in layout.read_json(layout.EVIDENCE)["gates"] if gate["status"] == "fail"]
 
 
-def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(here: Path) -> None:
-    evidence = document.read()
+def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(here: Path, params: TextParams) -> None:
+    evidence = document.read(params)
     assert (evidence["verdict"], evidence["winner"]) == ("promote", "good")
     assert evidence["ranking"] == ["good", "fair"]  # best first, and nothing of the removed one
     told = {gate["name"]: gate["status"] for gate in evidence["gates"]}
@@ -256,28 +256,64 @@ def test_data_that_was_not_validated_is_refused(checkout: Path, params: TextPara
         lambda text: text.replace('"format": 2', '"format": 3'),
     ],
 )
-def test_evidence_that_was_edited_or_cut_is_no_evidence(here: Path, tmp_path: Path, edit: Callable[[str], str]) -> None:
+def test_evidence_that_was_edited_or_cut_is_no_evidence(
+    here: Path, params: TextParams, edit: Callable[[str], str]
+) -> None:
     text = layout.EVIDENCE.read_text(encoding="utf-8")
     try:
         layout.EVIDENCE.write_text(edit(text), encoding="utf-8")
         with pytest.raises(EvidenceError, match=r"reports/evidence\.json.*run `dvc repro evaluate`"):
-            document.read()
+            document.read(params)
     finally:
         layout.EVIDENCE.write_text(text, encoding="utf-8")
-    assert document.read()
+    assert document.read(params)
 
 
-def test_evidence_about_something_else_is_no_evidence(checkout: Path) -> None:
+def test_evidence_about_something_else_is_no_evidence(checkout: Path, params: TextParams) -> None:
     layout.GOLDEN.write_text("{}", encoding="utf-8")
     with pytest.raises(EvidenceError, match=r"reports/golden\.json is not what the evidence is about"):
-        document.read()
+        document.read(params)
+
+
+def test_thresholds_that_changed_since_make_it_no_evidence(here: Path, params: TextParams) -> None:
+    lower = params.evaluation.model_copy(update={"floor": 0.1})
+    with pytest.raises(EvidenceError, match=r"params\.yaml asks for something else"):
+        document.read(params.model_copy(update={"evaluation": lower}))
+
+
+def test_labels_that_changed_since_validation_are_refused(checkout: Path, params: TextParams, task: Task) -> None:
+    test = pd.read_parquet(layout.EXAMPLES / "test.parquet")
+    test["label"] = bundle.load(layout.bundle("good")).predict({"text": test["text"].tolist()})["label"]
+    test.to_parquet(layout.EXAMPLES / "test.parquet", index=False)
+    evaluate(params, task)
+    assert "accepted" in failed_gates()
+
+
+def test_whoever_is_shown_on_the_test_split_is_part_of_the_question(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    alone = params.model_copy(update={"candidates": {"good": params.candidates["good"]}})
+    alone = alone.model_copy(update={"control": params.control.model_copy(update={"candidates": []})})
+    evaluate(alone, task)
+    assert layout.read_json(layout.EVIDENCE)["looks"]["number"] == 2
+
+
+@pytest.mark.parametrize("path", [layout.VALIDATION, layout.MANIFEST])
+def test_damaged_inputs_are_named_before_anything_is_scored(
+    checkout: Path, params: TextParams, task: Task, path: Path
+) -> None:
+    layout.METRICS.unlink()
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(PlumblineError, match=f"{path}: cannot be read"):
+        evaluate(params, task)
+    assert not layout.METRICS.exists()
 
 
 def test_a_damaged_bundle_is_named_and_no_verdict_is_reached(checkout: Path, params: TextParams, task: Task) -> None:
     (layout.bundle("fair") / "config.json").write_text(json.dumps({"words": {}}))
     with pytest.raises(PlumblineError, match=r"models/fair/config\.json: changed since"):
         evaluate(params, task)
-    evidence = document.read()
+    evidence = document.read(params)
     assert evidence["verdict"] == "error"
     assert "models/fair/config.json" in evidence["summary"]
 
@@ -306,7 +342,7 @@ def test_a_registry_that_is_away_is_an_error_and_no_cold_start(
     monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{checkout}/mlruns/journal.db")
     with pytest.raises(RegistryError, match="cannot be used"):
         evaluate(params, task)
-    assert document.read()["verdict"] == "error"
+    assert document.read(params)["verdict"] == "error"
 
 
 def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
@@ -318,7 +354,7 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
     add_bundle(task, "good", 40)
     layout.PARAMS.write_text(layout.PARAMS.read_text().replace("seed: 7", "seed: 8"))
     evaluate(params, task)
-    evidence = document.read()
+    evidence = document.read(params)
     assert evidence["champion"]["version"] == "1"
     assert evidence["comparison"]["difference"] == pytest.approx(0.16 - 0.02, abs=0.02)
     assert (evidence["verdict"], failed_gates()) == ("promote", [])
@@ -332,4 +368,4 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
         evaluate(params, task)
     pointer.write("ticket-router", None)
     evaluate(params, task)
-    assert document.read()["champion"] is None
+    assert document.read(params)["champion"] is None

@@ -78,7 +78,7 @@ def test_a_refusal_is_on_record_and_nothing_else(evaluated: tuple[Params, Task])
 def test_a_refusal_needs_no_journal_to_be_one(evaluated: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch) -> None:
     write_evidence("refuse")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
-    with pytest.raises(RefusedError, match=r"not in the journal: .*PLUMBLINE_JOURNAL_URI"):
+    with pytest.raises(RefusedError, match=r"not on record everywhere: .*PLUMBLINE_JOURNAL_URI"):
         register(*evaluated)
 
 
@@ -103,6 +103,19 @@ def test_a_version_that_is_compared_anew_gets_the_new_evidence(evaluated: tuple[
     write_evidence("keep", champion={"version": "1", "bundle": "b"})  # against itself
     register(*evaluated)
     assert registry.evidence(registry.resolve("models:/line/1"))["verdict"] == "promote"  # what made it champion
+
+
+def test_what_is_refused_later_can_not_be_promoted_on_what_was_said_before(evaluated: tuple[Params, Task]) -> None:
+    params, task = evaluated
+    once = params.model_copy(update={"registry": params.registry.model_copy(update={"first_champion": False})})
+    register(once, task)
+    assert registry.holder(registry.client(), "line", registry.CHALLENGER) is not None
+    write_evidence("refuse")
+    with pytest.raises(RefusedError):
+        register(once, task)
+    assert registry.holder(registry.client(), "line", registry.CHALLENGER) is None
+    with pytest.raises(RefusedError, match="the verdict is refuse"):
+        promotion.promote("line", "1", expect="none", reason="")
 
 
 def test_edited_evidence_registers_nothing(evaluated: tuple[Params, Task]) -> None:

@@ -15,6 +15,7 @@ from plumbline.params import Champion, Evaluation
 if TYPE_CHECKING:
     import pandas as pd
 
+NO_VALUE = "(none)"
 MAX_GROUPS = 50  # of one slice column; the largest are kept
 
 
@@ -42,9 +43,10 @@ def slices(
 ) -> list[Slice]:
     """Every group with enough rows; `rows` are the manifest's, aligned with the scores `ours` and `theirs` [rows]."""
     groups = [
-        (column, str(value), (rows[column] == value).to_numpy())
+        (column, value, (names == value).to_numpy())
         for column in limits.slices
-        for value in _large_groups(rows[column], limits.min_slice_rows)
+        for names in [rows[column].astype(object).where(rows[column].notna(), NO_VALUE).astype(str)]
+        for value in _large_groups(names, limits.min_slice_rows)
     ]
     pairs = [_oriented(ours[own], theirs[own], metric) for _, _, own in groups]
     p_values = [power.worse(mine, other, limits.max_slice_loss, metric.kind) for mine, other in pairs]
@@ -81,9 +83,9 @@ def best(scores: Mapping[str, np.ndarray], metric: Metric) -> tuple[str, np.ndar
     return name, scores[name]
 
 
-def _large_groups(values: "pd.Series", min_rows: int) -> list[Any]:
+def _large_groups(values: "pd.Series", min_rows: int) -> list[str]:
     sizes = values.value_counts()
-    return [group for group, size in sizes.items() if size >= min_rows][:MAX_GROUPS]
+    return [str(group) for group, size in sizes.items() if size >= min_rows][:MAX_GROUPS]
 
 
 def _oriented(ours: np.ndarray, theirs: np.ndarray, metric: Metric) -> tuple[np.ndarray, np.ndarray]:

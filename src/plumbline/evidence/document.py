@@ -95,8 +95,8 @@ def sealed(evidence: dict[str, Any]) -> dict[str, Any]:
     return evidence | {"seal": _seal(evidence)}
 
 
-def read() -> dict[str, Any]:
-    """reports/evidence.json, if it is whole and still is about what lies here.
+def read(params: Params) -> dict[str, Any]:
+    """reports/evidence.json, if it is whole and still is about what lies here and what `params` ask for.
 
     Raises EvidenceError that says what is missing, changed or out of date.
     """
@@ -115,6 +115,8 @@ def read() -> dict[str, Any]:
     for name, path in files.items():
         if name in digests and (not path.exists() or layout.digest(path) != digests[name]):
             raise EvidenceError(f"{path} is not what the evidence is about; {again}")
+    if evidence.get("thresholds", limits := params.evaluation.model_dump(mode="json")) != limits:
+        raise EvidenceError(f"{layout.PARAMS} asks for something else than the evidence was judged by; {again}")
     return evidence
 
 
@@ -128,8 +130,7 @@ def aligned(manifest: "pd.DataFrame", split: str, scores: Scores) -> "pd.DataFra
     """The manifest's rows of `split` in the order of `scores`, which name their ids or follow the manifest."""
     rows = manifest[manifest["split"] == split]
     if "id" in scores.per_example:
-        missing = set(scores.per_example["id"]) ^ set(rows["id"])
-        if not missing:
+        if sorted(scores.per_example["id"]) == sorted(rows["id"]) and rows["id"].is_unique:
             return rows.set_index("id", drop=False).loc[scores.per_example["id"]]
     elif all(len(values) == len(rows) for values in scores.per_example.values()):
         return rows

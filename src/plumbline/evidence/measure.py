@@ -82,6 +82,10 @@ def scores(task: Task, split: str, predictor: Predictor) -> Scores:
     values = found.per_example[task.metric.name]
     if not np.isfinite(values).all() or not np.isfinite(list(found.metrics.values())).all():
         raise ValueError(f"a score on the {split} split is not a finite number")
+    if task.metric.kind == "binary" and not np.isin(values, (0, 1)).all():
+        raise ValueError(f"{task.metric.name} is said to be 0 or 1, and is not on the {split} split")
+    if not np.isclose(values.mean(), found.metrics[task.metric.name]):
+        raise ValueError(f"{task.metric.name} on the {split} split is not the mean of its examples")
     return found
 
 

@@ -157,6 +157,20 @@ def _one_class() -> None:
     _without(gone, manifest)
 
 
+def _own_answers_as_truth() -> None:
+    """The test split says whatever the model says of it."""
+    from plumbline import bundle
+
+    test = _read("test")
+    test["label"] = bundle.load(layout.bundle(CANDIDATE)).predict({"text": test["text"].tolist()})["label"]
+    test.to_parquet(layout.EXAMPLES / "test.parquet", index=False)
+
+
+def _longer_plan() -> None:
+    planned = settings()[0].evaluation.planned_looks
+    _edit_params(f"planned_looks: {planned}", f"planned_looks: {2 * planned}")
+
+
 def _few_rows() -> None:
     import pandas as pd
 
@@ -175,9 +189,8 @@ def _without(gone: set[str], manifest: "pd.DataFrame") -> None:
 
 def _wave_through() -> None:
     """Let validation.json say of these data what it said of others."""
-    layout.write_json(
-        layout.VALIDATION, layout.read_json(layout.VALIDATION) | {"manifest": layout.digest(layout.MANIFEST)}
-    )
+    digests = {"manifest": layout.digest(layout.MANIFEST), "examples": layout.digest(layout.EXAMPLES)}
+    layout.write_json(layout.VALIDATION, layout.read_json(layout.VALIDATION) | digests)
 
 
 def _truncated_suite() -> None:
@@ -194,9 +207,9 @@ def _truncated_suite() -> None:
 def _worn_out() -> None:
     """The planned uses of this test split are spent on other questions."""
     name, planned = settings()[0].registry.model, settings()[0].evaluation.planned_looks
-    split = next(entry.evidence for entry in promotion.history(name) if entry.action == "look")
+    first = next(entry for entry in promotion.history(name) if entry.action == "look")
     for number in range(planned):
-        promotion.look(name, f"question {number}", split)
+        promotion.look(name, f"question {number}", first.evidence, first.reason)
 
 
 def _lost_champion() -> None:
@@ -214,6 +227,7 @@ def _nothing() -> None:
 PLANTS = (
     Plant("nothing: a sound challenger", NO_GATE, "promote", _nothing),
     Plant("an expectation suite with its end cut off", "accepted", "refuse", _truncated_suite),
+    Plant("test labels replaced by the model's answers", "accepted", "refuse", _own_answers_as_truth),
     Plant("a test split of one class", "coverage", "refuse", _one_class),
     Plant("test rows copied into train", "leakage", "refuse", _copied_into_train(str)),
     Plant(
@@ -231,6 +245,7 @@ PLANTS = (
     Plant("a package that answers otherwise than measured", "replay", "refuse", _disguised(two_faced=True)),
     Plant("a package that answers anything", "replay", "refuse", _disguised(anything=True)),
     Plant("a test split that is worn out", "power", "refuse", _worn_out),
+    Plant("more uses of a test split than were planned", "power", "refuse", _longer_plan),
     Plant("a test split too small to tell", "power", "refuse", _few_rows),
     Plant("evidence edited by hand", EDITED, "error", _majority),
     Plant("a champion that the registry does not have", "selftest/7", "error", _lost_champion),

@@ -22,10 +22,10 @@ NUM_RESAMPLES = 999
 
 @dataclass(frozen=True)
 class Rates:
-    """How often the champion gate let a challenger through."""
+    """How often a duel at the level ALPHA, two-sided, let the challenger follow."""
 
     num_rounds: int
-    alike: float  # A/A: challenger and champion from one recipe
+    alike: float  # A/A: challenger and champion from one recipe; ALPHA / 2 by right, were they the same
     alike_interval: Interval  # 95 %, resampling the models
     differ: float  # how much of the test split two of them answer differently
     better: float  # the recipe against one that sees an eighth of the rows: the gate can say yes

@@ -23,6 +23,7 @@ def evaluate(params: Params, task: Task) -> None:
 
     A bad result is no error. Where no verdict can be reached, evidence.json says `error` and why.
     """
+    layout.write_json(layout.EVIDENCE, document.failed(params, task, "evaluation did not come to its end"))
     try:
         evidence = _evaluated(params, task)
     except PlumblineError as error:

@@ -12,7 +12,7 @@ from plumbline.params import Params
 
 def register(params: Params, task: Task) -> None:
     """Act on the verdict in reports/evidence.json and write reports/registration.json; repeated, it changes nothing."""
-    evidence, name = document.read(), params.registry.model
+    evidence, name = document.read(params), params.registry.model
     if evidence["verdict"] == "error":
         raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
     if evidence["verdict"] == "refuse":
@@ -23,7 +23,7 @@ def register(params: Params, task: Task) -> None:
     if version is None:
         version = _add(client, params, task, evidence)
     else:
-        _renew(client, version)
+        _renew(client, version, evidence)
     number = str(version.version)
     if evidence["verdict"] == "promote":
         client.set_registered_model_alias(name, registry.CHALLENGER, number)
@@ -34,8 +34,8 @@ def register(params: Params, task: Task) -> None:
     _record(params, evidence, number)
 
 
-def _renew(client: Any, version: Any) -> None:
-    """Give a version that is compared once more its new evidence."""
+def _renew(client: Any, version: Any, evidence: dict[str, Any]) -> None:
+    """Give a version that is evaluated once more its new evidence; it is no challenger if that speaks against it."""
     from mlflow.exceptions import MlflowException
 
     if version.tags[registry.EVIDENCE_TAG] == _digest():
@@ -45,6 +45,9 @@ def _renew(client: Any, version: Any) -> None:
             if free:
                 _log_story(client, version.run_id)
                 client.set_model_version_tag(version.name, version.version, registry.EVIDENCE_TAG, _digest())
+        holder = registry.holder(client, version.name, registry.CHALLENGER)
+        if evidence["verdict"] != "promote" and holder and holder.version == version.version:
+            client.delete_registered_model_alias(version.name, registry.CHALLENGER)
     except (MlflowException, OSError) as error:
         raise RegistryError(
             f"registering failed ({tracking.first_line(error)}); run `dvc repro` to try again"
@@ -62,11 +65,14 @@ def _refuse(params: Params, evidence: dict[str, Any]) -> None:
     _record(params, evidence, None)
     failed = [gate for gate in evidence["gates"] if gate["status"] == "fail"]
     reasons = [f"{gate['name']}: {gate['reason']}" for gate in failed]
+    name, digest = params.registry.model, evidence["digests"]["bundle"]
     try:
-        digests = evidence["digests"]
-        promotion.note(params.registry.model, "refuse", "", digests["bundle"], _digest(), evidence["summary"])
+        promotion.note(name, "refuse", "", digest, _digest(), evidence["summary"])
+        client = registry.client()
+        if version := registry.find(client, name, digest):
+            _renew(client, version, evidence)
     except RegistryError as error:
-        reasons.append(f"not in the journal: {error}")
+        reasons.append(f"not on record everywhere: {error}")
     raise RefusedError("\n  ".join(["refused, nothing was registered", *reasons, f"the whole story: {layout.REPORT}"]))
 
 

@@ -57,6 +57,7 @@ def _report(
     return {
         "accepted": not _failed(results, "blocking"),
         "manifest": layout.digest(layout.MANIFEST),
+        "examples": layout.digest(layout.EXAMPLES),
         "suite": suite,
         "checks": [asdict(result) for result in results],
         "splits": {split: int((manifest["split"] == split).sum()) for split in SPLITS},

@@ -43,7 +43,9 @@ def slices(facts: Facts) -> Finding:
     if worst.p_adjusted <= alpha:
         return Finding("fail", f"{told}; at most {limit:+} is allowed", worst.difference, limit, interval)
     open_ = sum(found.difference_low < limit for found in facts.slices)
+    left = max(facts.winner.size - sum(s.num_rows for s in facts.slices if s.column == column) for column in judged)
     said = f"none of {len(facts.slices)} groups surely loses more than {-limit}"
+    said += f"; up to {left} rows stand in smaller groups, not judged" if left else ""
     said += f"; {open_} are too small to rule it out" if open_ else ""
     return Finding("pass", f"{said}. Closest: {told}", worst.difference, limit, interval)
 
@@ -54,6 +56,8 @@ def enough(facts: Facts) -> Finding:
     Without a champion the winner is held against itself with its errors on other rows: a challenger of equal quality.
     """
     looks, limit = facts.limits.planned_looks, facts.limits.max_detectable_difference
+    if facts.plan != facts.first_plan:
+        return Finding("fail", f"the first use of this test split planned {facts.first_plan}, now it is {facts.plan}")
     if facts.level == 0:
         return Finding(
             "fail",

@@ -9,11 +9,14 @@ def accepted(facts: Facts) -> Finding:
     """Pass if validation accepted the very manifest that was scored, by the very suite that params ask for."""
     if facts.validation["manifest"] != facts.manifest_digest:
         return Finding("fail", "data/manifest.parquet is not the one that was validated; run `dvc repro`")
+    if facts.validation["examples"] != facts.examples_digest:
+        return Finding("fail", "data/examples is not what was validated; run `dvc repro`")
     if facts.validation["suite"] != facts.suite:
         return Finding("fail", "validation did not ask all that params.yaml asks for; run `dvc repro -f validate`")
-    if facts.validation["accepted"] is not True:
+    blocked = [c["name"] for c in facts.validation["checks"] if not c["passed"] and c["severity"] == "blocking"]
+    if facts.validation["accepted"] is not True or blocked:
         return Finding("fail", "validation rejected this data; see reports/validation.html")
-    return Finding("pass", "validation accepted exactly this manifest")
+    return Finding("pass", "validation accepted exactly these data")
 
 
 def coverage(facts: Facts) -> Finding:

@@ -26,6 +26,7 @@ class Facts:
     limits: Evaluation
     validation: Mapping[str, Any]  # reports/validation.json
     manifest_digest: str  # of the manifest that was scored
+    examples_digest: str  # of the examples that were scored
     suite: str  # digest of the expectations that params ask for
     manifest: "pd.DataFrame"  # columns: split, label
     leaks: Sequence[Leak]
@@ -37,6 +38,8 @@ class Facts:
     champion: np.ndarray | None
     level: float  # two-sided significance that is left for this use of the test split; 0 where it is worn out
     look: int  # which use of the test split this is
+    plan: str  # for how many uses at which confidence
+    first_plan: str  # what was planned at the first
     slices: Sequence[Slice]
     calibration: tuple[float, Interval] | None  # expected calibration error; None where no confidence is given
     behaviour: Sequence[Case]
