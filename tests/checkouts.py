@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+NOT_OURS = ("MLFLOW_TRACKING_URI", "MLFLOW_REGISTRY_URI", "PYTHONPATH")  # a test of this process may have set them
 ROOT = Path(__file__).resolve().parents[1]
 LINE = ROOT / "tests" / "line"
 
@@ -18,7 +19,7 @@ class Checkout:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.environment = {
-            **{key: value for key, value in os.environ.items() if key not in ("MLFLOW_TRACKING_URI", "PYTHONPATH")},
+            **{key: value for key, value in os.environ.items() if key not in NOT_OURS},
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(path / "src"),
             "DVC_NO_ANALYTICS": "true",
