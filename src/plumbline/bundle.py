@@ -2,15 +2,16 @@
 
 import sys
 import types
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
 from plumbline import layout
-from plumbline.contract import Predictor, Task
+from plumbline.contract import Field, Param, Predictor, Signature, Task
 from plumbline.errors import BundleError
 
 SEAL = "bundle.json"
-FORMAT = 1
+FORMAT = 2
 ALLOWED = {".json", ".safetensors", ".onnx", ".py", ".txt"}  # none can run code when it is read, save predictor.py
 
 
@@ -18,7 +19,15 @@ def seal(folder: Path, task: Task, candidate: str) -> str:
     """Copy the task's predictor into `folder`, record what is in it, and return the bundle's digest."""
     (folder / "predictor.py").write_bytes(task.predictor.read_bytes())
     files = {name: layout.digest(folder / name) for name in _names(folder) - {SEAL}}
-    layout.write_json(folder / SEAL, {"format": FORMAT, "task": task.name, "candidate": candidate, "files": files})
+    sealed = {
+        "format": FORMAT,
+        "task": task.name,
+        "candidate": candidate,
+        "signature": asdict(task.signature),
+        "example": dict(task.example),
+        "files": files,
+    }
+    layout.write_json(folder / SEAL, sealed)
     verify(folder)
     return digest(folder)
 
@@ -60,6 +69,13 @@ def load(folder: Path) -> Predictor:
     sys.modules[module.__name__] = module
     exec(compile(code.read_bytes(), str(code), "exec"), module.__dict__)  # noqa: S102  verified above; no bytecode cache is read
     return cast(Predictor, module.load(folder))
+
+
+def signature(folder: Path) -> Signature:
+    """What the predictor in `folder` takes and gives, as the task says."""
+    found = verify(folder)["signature"]
+    inputs, outputs = (tuple(Field(**field) for field in found[side]) for side in ("inputs", "outputs"))
+    return Signature(inputs, outputs, tuple(Param(**param) for param in found["params"]))
 
 
 def num_bytes(folder: Path) -> int:
