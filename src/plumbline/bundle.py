@@ -60,15 +60,15 @@ def verify(folder: Path) -> dict[str, Any]:
     return found
 
 
-def load(folder: Path) -> Predictor:
-    """Verify `folder`, then answer with the predictor that its own predictor.py builds."""
+def load(folder: Path, form: str | None = None) -> Predictor:
+    """Verify `folder`, then answer with the predictor that its predictor.py builds, in the form served or in `form`."""
     verify(folder)
     code = folder / "predictor.py"
     module = types.ModuleType(f"plumbline_predictor_{digest(folder)[:16]}")
     module.__file__ = str(code)
     sys.modules[module.__name__] = module
     exec(compile(code.read_bytes(), str(code), "exec"), module.__dict__)  # noqa: S102  verified above; no bytecode cache is read
-    return cast(Predictor, module.load(folder))
+    return cast(Predictor, module.load(folder, form))
 
 
 def signature(folder: Path) -> Signature:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from plumbline.params import Params
 
 SPLITS = ("train", "validation", "test")
+REFERENCE = "fp32"  # the form that a model was trained in: others have to answer as it does
 MANIFEST_COLUMNS = ("id", "split", "label", "length", "digest")  # every manifest has these; a task adds its own
 
 Columns = Mapping[str, Sequence[Any]]
@@ -19,6 +20,11 @@ Columns = Mapping[str, Sequence[Any]]
 
 class Predictor(Protocol):
     """What a bundle answers with: evaluation, PyFunc, HTTP and batch scoring all call this one method."""
+
+    @property
+    def forms(self) -> Sequence[str]:
+        """What it can answer with: the form that is served, then others; of several one is REFERENCE."""
+        ...
 
     def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
         """Answer every row of `columns` (named as in the task's signature), in order; ValueError names a bad row."""
@@ -157,7 +163,7 @@ class Task:
     signature: Signature
     example: Columns  # a valid input, shown to whoever calls the model
     faulty: Mapping[str, Columns]  # inputs of one row that the predictor must refuse, by what is wrong with them
-    predictor: Path  # a file with load(folder) -> Predictor that imports nothing of plumbline
+    predictor: Path  # a file with load(folder, form=None) -> Predictor that imports nothing of plumbline
     requirements: tuple[str, ...]  # distributions that predictor imports
     ingest: Callable[["Params", Path, Path], dict[str, Any]]  # (params, examples, manifest) -> facts about the source
     table: Callable[  # (params, examples, manifest, facts that ingest returned) -> what expectations need to see

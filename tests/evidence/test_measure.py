@@ -71,7 +71,9 @@ def test_every_pair_is_compared_on_the_same_rows() -> None:
     assert found["p_value"] < 1e-4
 
 
-PREDICTOR = "def load(folder): return P()\nclass P:\n def predict(self, columns, **params): "
+PREDICTOR = (
+    "def load(folder, form=None): return P()\nclass P:\n forms = ('exact',)\n def predict(self, columns, **params): "
+)
 CANNOT = {
     "raises while loading": "raise ImportError('no engine')",
     "raises while answering": PREDICTOR + "raise KeyError('x')",

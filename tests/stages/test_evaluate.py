@@ -35,6 +35,8 @@ PREDICTOR = '''
 import json
 
 class Words:
+    forms = ("exact",)
+
     def __init__(self, words, wrong_every, temperature):
         self.words, self.wrong_every, self.temperature = words, wrong_every, temperature
 
@@ -53,7 +55,7 @@ class Words:
         row = [{"label": n, "score": 0.85 if i == best else rest} for i, n in enumerate(names)]
         return sorted(row, key=lambda entry: -entry["score"])
 
-def load(folder):
+def load(folder, form=None):
     return Words(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
 '''
 

@@ -32,6 +32,11 @@ class Guarded:
         except Exception as error:
             raise self._failed(error) from error
 
+    @property
+    def forms(self) -> Sequence[str]:
+        """As the predictor has them."""
+        return self._predictor.forms
+
     def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
         """As the predictor answers; PlumblineError where it fails."""
         try:

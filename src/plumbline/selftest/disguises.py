@@ -16,16 +16,16 @@ import types
 from pathlib import Path
 
 
-def load(folder):
+def load(folder, form=None):
     folder = Path(folder)
     sound = types.ModuleType("sound")
     exec(compile((folder / "sound.py").read_bytes(), "sound.py", "exec"), sound.__dict__)
-    return Disguised(sound.load(folder), json.loads((folder / "disguise.json").read_text(encoding="utf-8")))
+    return Disguised(sound.load(folder, form), json.loads((folder / "disguise.json").read_text(encoding="utf-8")))
 
 
 class Disguised:
     def __init__(self, sound, told):
-        self.sound, self.told = sound, told
+        self.sound, self.told, self.forms = sound, told, sound.forms
 
     def predict(self, columns, top_k=3, threshold=0.0):
         texts, told = columns["text"], self.told

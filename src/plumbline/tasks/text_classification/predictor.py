@@ -21,23 +21,29 @@ MAX_ROWS, MAX_CELLS = 32, 8192  # of one batch; cells are rows times tokens
 Inputs = tuple[np.ndarray, np.ndarray]  # ids and, for each, its weight (or 1): one row
 
 
-def load(folder: Path | str) -> "Predictor":
-    """The predictor of the bundle in `folder`."""
+def load(folder: Path | str, form: str | None = None) -> "Predictor":
+    """The predictor of the bundle in `folder`, in the form that is served or in `form`; ValueError for one it lacks."""
     folder = Path(folder)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if config["kind"] == "linear":
-        return Predictor(folder, config, Grams(config["vocabulary"], load_file(folder / "model.safetensors")["idf"]))
-    return Predictor(folder, config, Tokens(Tokenizer.from_file(str(folder / "tokenizer.json"))))
+        features: Grams | Tokens = Grams(config["vocabulary"], load_file(folder / "model.safetensors")["idf"])
+    else:
+        features = Tokens(Tokenizer.from_file(str(folder / "tokenizer.json")))
+    return Predictor(folder, config, features, form)
 
 
 class Predictor:
     """Calibrated answers for texts; safe to share between threads."""
 
-    def __init__(self, folder: Path, config: Mapping[str, Any], features: "Grams | Tokens") -> None:
+    def __init__(self, folder: Path, config: Mapping[str, Any], features: "Grams | Tokens", form: str | None) -> None:
         self.classes: list[str] = config["classes"]
         self.temperature: float = config["temperature"]
+        self.forms = tuple(sorted(config["forms"], key=lambda name: name != config["served"]))
+        form = form or self.forms[0]
+        if form not in self.forms:
+            raise ValueError(f"there is no form {form!r}; this model has {', '.join(self.forms)}")
         self._features = features
-        self._session = onnxruntime.InferenceSession(folder / config["forms"]["fp32"], _options())
+        self._session = onnxruntime.InferenceSession(folder / config["forms"][form], _options())
         self._names = [argument.name for argument in self._session.get_inputs()]
 
     def predict(

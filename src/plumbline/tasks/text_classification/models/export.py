@@ -27,7 +27,7 @@ def save(folder: Path, model: torch.nn.Module, validation: Rows, config: dict[st
     _export(folder / GRAPH, model, validation)
     logits = _logits(model, validation)
     _compare(folder / GRAPH, validation, logits)
-    config |= {"temperature": temperature(logits, validation.targets), "forms": {"fp32": GRAPH}}
+    config |= {"temperature": temperature(logits, validation.targets), "forms": {"fp32": GRAPH}, "served": "fp32"}
     layout.write_json(folder / CONFIG, config)
 
 

@@ -15,6 +15,8 @@ from plumbline.tasks.text_classification.params import TextParams
 class Prior:
     """Answers without reading: always the most frequent class or, if `draws`, one drawn by the classes' frequency."""
 
+    forms = ("exact",)
+
     def __init__(self, counts: Counter[str], *, draws: bool) -> None:
         total = counts.total()
         self._shares = {label: count / total for label, count in sorted(counts.items(), key=lambda c: (-c[1], c[0]))}
