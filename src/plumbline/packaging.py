@@ -110,9 +110,10 @@ def load(uri: str) -> tuple[Predictor, Any]:
     """
     found = registry.resolve(uri)
     files = folder(f"models:/{found.name}/{found.version}")  # that version, wherever an alias moves meanwhile
-    if bundle.digest(files) != found.tags.get(registry.BUNDLE_TAG):
+    registered = str(found.tags.get(registry.BUNDLE_TAG))
+    if bundle.digest(files) != registered:
         raise BundleError(f"{uri}: version {found.version} is not the bundle that was registered; do not use it")
-    return bundle.load(files), found
+    return bundle.load(files, expected=registered), found
 
 
 def folder(uri: str) -> Path:

@@ -1,0 +1,53 @@
+"""The header of a safetensors file, checked whole before the file is read: it says where each tensor lies."""
+
+import os
+from io import BufferedReader
+from math import prod
+from typing import Any
+
+from plumbline.bundle import strict
+
+MAX_HEADER = 32 << 20  # bytes
+MAX_RANK = 16
+BYTES = {
+    "BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1, "I16": 2, "U16": 2, "F16": 2, "BF16": 2,
+    "I32": 4, "U32": 4, "F32": 4, "I64": 8, "U64": 8, "F64": 8,
+}  # fmt: skip
+
+
+def check(file: BufferedReader) -> None:
+    """ValueError where the header of the open file lies, or where anything but its tensors is in the file."""
+    length = os.fstat(file.fileno()).st_size
+    size = int.from_bytes(os.pread(file.fileno(), 8, 0), "little")
+    if length < 8 or not 2 <= size <= min(MAX_HEADER, length - 8):
+        raise ValueError(f"a header of {size:,} bytes in a file of {length:,}; at most {MAX_HEADER:,} are allowed")
+    raw = os.pread(file.fileno(), size, 8)
+    if len(raw) != size or not raw.startswith(b"{"):
+        raise ValueError("its header is no JSON object")
+    header = strict.loads(raw)
+    about = header.pop("__metadata__", {})
+    if not isinstance(about, dict) or not all(isinstance(value, str) for value in about.values()):
+        raise ValueError("its metadata holds something else than strings")
+    end = 0
+    for first, last, name in sorted(_span(name, tensor) for name, tensor in header.items()):
+        if first != end:
+            raise ValueError(f"tensor {name!r:.100} starts at byte {first:,}, the one before ends at {end:,}")
+        end = last
+    if end != length - 8 - size:
+        raise ValueError(f"its tensors take {end:,} bytes; it holds {length - 8 - size:,}")
+
+
+def _span(name: str, tensor: Any) -> tuple[int, int, str]:
+    """First byte, last byte and name of a tensor, once its dtype, shape and offsets agree."""
+    match tensor:
+        case {"dtype": str(dtype), "shape": list(shape), "data_offsets": [first, last], **rest} if not rest:
+            pass
+        case _:
+            raise ValueError(f"tensor {name!r:.100} has other keys than dtype, shape and data_offsets")
+    if dtype not in BYTES:
+        raise ValueError(f"tensor {name!r:.100} has the dtype {dtype!r:.20}; known: {', '.join(BYTES)}")
+    if len(shape) > MAX_RANK or not all(type(number) is int and number >= 0 for number in (*shape, first, last)):
+        raise ValueError(f"tensor {name!r:.100} has a shape or offsets that are no numbers from 0")
+    if last - first != prod(shape) * BYTES[dtype]:
+        raise ValueError(f"tensor {name!r:.100} of shape {shape!r:.100} and dtype {dtype} in {last - first:,} bytes")
+    return first, last, name
