@@ -147,8 +147,9 @@ def pin(name: str) -> Pointer | None:
 
 def load(uri: str) -> tuple[Predictor, Any]:
     """The verified load of `packaging`; of a champion, only if journal, evidence and registry tell one story."""
-    name, _, alias = uri.removeprefix("models:/").partition("@")
-    entry = current(name) if alias == CHAMPION else None
+    asked = registry.parse(uri)
+    name = asked.name
+    entry = current(name) if asked.alias == CHAMPION else None
     if entry is None:
         return packaging.load(uri)
     exact = f"models:/{name}/{entry.version}"

@@ -4,11 +4,12 @@ import json
 import re
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline import layout, tracking
-from plumbline.errors import BundleError, RegistryError
+from plumbline.errors import BundleError, ParamsError, RegistryError
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -16,6 +17,27 @@ if TYPE_CHECKING:
 BUNDLE_TAG, EVIDENCE_TAG = "plumbline.bundle", "plumbline.evidence"
 CHAMPION, CHALLENGER = "champion", "challenger"
 CONNECT_TIMEOUT_S = 10
+NAME, VERSION = r"[A-Za-z][A-Za-z0-9_-]{0,59}", r"[1-9][0-9]{0,8}"  # as in params.yaml; no path, no option, no shell
+
+
+@dataclass(frozen=True)
+class Address:
+    """A model in the registry, and which of its versions: that of an alias, or one by its number."""
+
+    name: str
+    alias: str | None
+    version: str | None
+
+
+def parse(uri: str) -> Address:
+    """What `models:/NAME@ALIAS` or `models:/NAME/VERSION` says. ParamsError for anything else."""
+    found = re.fullmatch(rf"models:/({NAME})(?:@({NAME})|/({VERSION}))", uri, re.ASCII)
+    if not found:
+        raise ParamsError(
+            f"{uri[:100]!r} names no registered model; expected models:/NAME@ALIAS, such as "
+            "models:/ticket-router@champion, or models:/NAME/VERSION, such as models:/ticket-router/3"
+        )
+    return Address(*found.groups())
 
 
 def client() -> "MlflowClient":
@@ -70,11 +92,12 @@ def resolve(uri: str) -> Any:
     """The version that `models:/NAME@ALIAS` or `models:/NAME/VERSION` names. RegistryError where there is none."""
     from mlflow.exceptions import MlflowException
 
+    asked = parse(uri)
     found = client()
-    name, at, alias = uri.removeprefix("models:/").partition("@")
-    name, _, version = name.partition("/")
     try:
-        return found.get_model_version_by_alias(name, alias) if at else found.get_model_version(name, version)
+        if asked.alias:
+            return found.get_model_version_by_alias(asked.name, asked.alias)
+        return found.get_model_version(asked.name, asked.version)
     except MlflowException as error:
         raise RegistryError(f"{uri}: {tracking.first_line(error)}; train and register one with `dvc repro`") from None
 
