@@ -125,6 +125,24 @@ def opened() -> Iterator[Journal]:
         engine.dispose()
 
 
+@contextmanager
+def seen() -> Iterator[Journal]:
+    """The journal for reading alone, without its lock: nobody who decides waits for those who look."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    engine = _engine()
+    try:
+        if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():
+            raise JournalError(f"there is no journal at {engine.url.database}: no decision was ever made here")
+        with engine.connect() as connection:
+            yield Journal(connection, _table())
+    except SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", error)).splitlines()[0]
+        raise JournalError(f"the journal cannot be read ({reason})") from None
+    finally:
+        engine.dispose()
+
+
 def uri() -> str:
     """PLUMBLINE_JOURNAL_URI, else beside the registry: mlruns/journal.db, or the same PostgreSQL database."""
     named, store = os.environ.get("PLUMBLINE_JOURNAL_URI"), tracking.uri()

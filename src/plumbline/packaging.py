@@ -158,7 +158,11 @@ def _package(folder: Path, golden: Path, task: Task) -> Iterator[dict[str, Any]]
             "signature": _signature(task.signature),
             "input_example": pd.DataFrame(dict(task.example)),
             "pip_requirements": str(requirements),
-            "metadata": {registry.BUNDLE_TAG: bundle.digest(folder), "task": task.name},
+            "metadata": {
+                registry.BUNDLE_TAG: bundle.digest(folder),
+                registry.GOLDEN_TAG: layout.digest(golden),
+                "task": task.name,
+            },
         }
 
 

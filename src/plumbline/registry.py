@@ -14,7 +14,7 @@ from plumbline.errors import BundleError, ParamsError, RegistryError
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-BUNDLE_TAG, EVIDENCE_TAG = "plumbline.bundle", "plumbline.evidence"
+BUNDLE_TAG, EVIDENCE_TAG, GOLDEN_TAG = "plumbline.bundle", "plumbline.evidence", "plumbline.golden"
 CHAMPION, CHALLENGER = "champion", "challenger"
 CONNECT_TIMEOUT_S = 10
 NAME, VERSION = r"[A-Za-z][A-Za-z0-9_-]{0,59}", r"[1-9][0-9]{0,8}"  # as in params.yaml; no path, no option, no shell
@@ -64,7 +64,10 @@ def find(client: "MlflowClient", name: str, bundle: str) -> Any | None:
 
 
 def add(client: "MlflowClient", name: str, info: Any, tags: Mapping[str, str]) -> Any:
-    """Register the logged model `info` as a new version of `name`, its tags set in the same write."""
+    """Register the logged model `info` as a new version of `name`, its tags set in the same write.
+
+    The digest of the golden rows that are in its package becomes a tag as well.
+    """
     from mlflow.exceptions import MlflowException
 
     if not client.search_registered_models(f"name = '{name}'"):
@@ -73,7 +76,8 @@ def add(client: "MlflowClient", name: str, info: Any, tags: Mapping[str, str]) -
         except MlflowException as error:
             if error.error_code != "RESOURCE_ALREADY_EXISTS":
                 raise
-    return client.create_model_version(name, info.model_uri, info.run_id, dict(tags), model_id=info.model_id)
+    tags = {**tags, GOLDEN_TAG: info.metadata[GOLDEN_TAG]}
+    return client.create_model_version(name, info.model_uri, info.run_id, tags, model_id=info.model_id)
 
 
 def holder(client: "MlflowClient", name: str, alias: str) -> Any | None:

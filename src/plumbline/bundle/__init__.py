@@ -48,12 +48,13 @@ def digest(folder: Path) -> str:
         raise BundleError(f"{folder}: there is no {SEAL}; train the candidate (dvc repro)") from None
 
 
-def verify(folder: Path) -> dict[str, Any]:
+def verify(folder: Path, named: Path | None = None) -> dict[str, Any]:
     """Return the seal of `folder` if that names each file there, and no other, and none can do harm by being read.
 
-    BundleError names the file that is missing, changed, of another kind than its name says, or does not belong.
+    BundleError names the file that is missing, changed, of another kind than its name says, or does not belong; it
+    calls the folder `named` where that is more telling.
     """
-    return _verified(folder, folder)[0]
+    return _verified(folder, named or folder)[0]
 
 
 def load(folder: Path, form: str | None = None, expected: str | None = None) -> Predictor:
@@ -64,7 +65,7 @@ def load(folder: Path, form: str | None = None, expected: str | None = None) -> 
     What is verified is what is loaded: a folder that others can write to is copied to a private place first. That copy
     is gone when this returns, so a predictor reads its files while it is built.
     """
-    with _steady(folder) as place:
+    with steady(folder) as place:
         _, code, sealed = _verified(place, folder)
         if expected not in (None, sealed):
             raise BundleError(f"{folder}: is another bundle than {expected}; do not use it")
@@ -79,9 +80,22 @@ def load(folder: Path, form: str | None = None, expected: str | None = None) -> 
         return cast(Predictor, module.load(place, form))
 
 
+@contextmanager
+def steady(folder: Path) -> Iterator[Path]:
+    """The folder, or a private copy of it where another user could change it between a look and the next."""
+    if files.private(folder):
+        yield folder.resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as place:
+        files.copy(folder, copy := Path(place) / "bundle")
+        yield copy
+
+
 def signature(folder: Path) -> Signature:
-    """What the predictor in `folder` takes and gives, as the task says."""
-    return sealing.signature(verify(folder)["signature"])
+    """What the predictor in `folder` takes and gives, as its seal says."""
+    with files.opened(folder) as found:
+        told = sealing.parse(_read(found[SEAL], folder / SEAL, sealing.MAX_SEAL), folder / SEAL)
+    return sealing.signature(told["signature"])
 
 
 def num_bytes(folder: Path) -> int:
@@ -120,14 +134,3 @@ def _read(file: BufferedReader, path: Path, limit: int) -> bytes:
     if len(raw := file.read(limit + 1)) > limit:
         raise BundleError(f"{path}: more than {limit:,} bytes; do not use this bundle")
     return raw
-
-
-@contextmanager
-def _steady(folder: Path) -> Iterator[Path]:
-    """The folder, or a private copy of it where another user could change it between a look and the next."""
-    if files.private(folder):
-        yield folder.resolve()
-        return
-    with tempfile.TemporaryDirectory(prefix="plumbline-") as place:
-        files.copy(folder, copy := Path(place) / "bundle")
-        yield copy

@@ -1,0 +1,57 @@
+"""A champion is what the journal of decisions says, not whatever an alias points at."""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+
+from plumbline import journal, tracking
+from plumbline.errors import BundleError, JournalError
+from plumbline.journal import Entry
+from plumbline.registry import BUNDLE_TAG, CHAMPION, EVIDENCE_TAG, Address
+from plumbline.serving.stores import Version
+
+TRIES, PAUSE_S = 4, 0.5  # a decision is in the journal a moment before its alias moves
+log = logging.getLogger(__name__)
+_told: list[str] = []
+
+
+def agreed(asked: Address, ask: Callable[[], Version]) -> Version:
+    """What `ask` finds, if it is no champion or the one of the journal.
+
+    Raises BundleError where the champion has other digests than the decision on it, JournalError where no decision
+    made it champion. Without a journal that can be known of, its tags must do; that is logged once.
+    """
+    found = ask()
+    if asked.alias != CHAMPION:
+        return found
+    if tracking.uri().startswith("http") and not os.environ.get("PLUMBLINE_JOURNAL_URI"):
+        if asked.name not in _told:
+            _told.append(asked.name)
+            log.warning("%s: its alias is believed: PLUMBLINE_JOURNAL_URI names no journal of decisions", asked.name)
+        return found
+    for _ in range(TRIES):
+        entry = _last_move(asked.name)
+        if entry and entry.version == found.number:
+            return _same(found, entry)
+        time.sleep(PAUSE_S)
+        found = ask()
+    made = f"made version {entry.version} champion" if entry else "never made one champion"
+    raise JournalError(
+        f"{asked.name}: the registry says that version {found.number} is champion, the journal of decisions {made}; "
+        f"`plumbline journal {asked.name}` finishes a decision that was cut off, or says what to do"
+    )
+
+
+def _last_move(name: str) -> Entry | None:
+    with journal.seen() as book:
+        return next((entry for entry in reversed(book.entries(name)) if entry.moves), None)
+
+
+def _same(found: Version, entry: Entry) -> Version:
+    if (found.tags.get(BUNDLE_TAG), found.tags.get(EVIDENCE_TAG)) != (entry.bundle, entry.evidence):
+        raise BundleError(
+            f"{found.name} version {found.number}: not what journal entry {entry.number} made champion (other digests "
+            f"in its tags); do not use it. `plumbline rollback {found.name}` brings back the champion before it"
+        )
+    return found
