@@ -6,19 +6,23 @@ import os
 import shlex
 import sys
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from plumbline import layout, pointer
-from plumbline.entrypoint import load_params, load_task
+from plumbline.entrypoint import INTERRUPTED, load_params, load_task
 from plumbline.errors import ParamsError, PlumblineError
 from plumbline.params import nearest
+from plumbline.serving import command
 
 if TYPE_CHECKING:
     from plumbline.finding import Finding
@@ -30,6 +34,7 @@ COMPARES = "commit it; the next `dvc repro` compares with it"
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help=(__doc__))
 recipe = typer.Typer(no_args_is_help=True, help="Ready-made params.yaml files.")
 app.add_typer(recipe, name="recipe")
+app.command()(command.serve)
 out = Console(highlight=False, soft_wrap=True)
 
 
@@ -92,6 +97,44 @@ def predict(
     for row, record in zip(rows, records, strict=True):
         table.add_row(row, *(_cell(value) for value in record.values()))
     out.print(table, markup=False)
+
+
+@app.command()
+def score(
+    model: Annotated[str, typer.Argument(help="models:/NAME@ALIAS or models:/NAME/VERSION.")],
+    input_: Annotated[Path, typer.Argument(metavar="INPUT", help=".csv, .tsv, .jsonl (each also .gz) or .parquet.")],
+    output: Annotated[Path, typer.Argument(help="The same forms; it need not be that of the input.")],
+    columns: Annotated[str, typer.Option(help="Which answers are written, as in label,score; all if left out.")] = "",
+    set_: Annotated[list[str], typer.Option("--param", "-p", help="An inference parameter, such as top_k=5.")] = [],  # noqa: B006
+    prefix: Annotated[str, typer.Option(help="Put before the names of all columns that are added.")] = "",
+    bad_rows: Annotated[
+        Literal["stop", "keep"], typer.Option(help="keep: write rows that cannot be answered, with a column `error`.")
+    ] = "stop",
+    overwrite: Annotated[bool, typer.Option(help="Replace OUTPUT if it exists.")] = False,
+) -> None:
+    """Write the rows of INPUT, in their order, with the model's answers behind them, to OUTPUT.
+
+    The column `model` names the model and version that answered. OUTPUT appears when it is whole; if the command is cut
+    short, the same command goes on where it was. Files of any size take the memory of a few thousand rows.
+    """
+    from plumbline import bundle
+    from plumbline.serving import score
+    from plumbline.serving.mirror import Mirror
+
+    copy = Mirror(model).latest()
+    defaults = {param.name: param.default for param in bundle.signature(copy.folder).params}
+    params = defaults | _inference_params(set_, defaults)
+    chosen = [name.strip() for name in columns.split(",") if name.strip()]
+    request = score.Request(input_, output, params, chosen, prefix, bad_rows == "keep", overwrite)
+    try:
+        with _bar() as watch:
+            done = score.score(copy, request, watch, lambda text: print(text, file=sys.stderr))
+    except KeyboardInterrupt:
+        print("plumbline: interrupted; run the same command again to go on", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    rate = (done.num_rows - done.num_before) / done.seconds
+    bad = f"; {done.num_bad:,} could not be answered, see the column {prefix}error" if done.num_bad else ""
+    _plain(f"{output}: {done.num_rows:,} rows by {copy.name} version {copy.version}, {rate:,.0f} rows/s{bad}")
 
 
 @app.command()
@@ -280,6 +323,15 @@ def use_recipe(name: str, force: Annotated[bool, typer.Option(help="Replace unco
     with layout.written(layout.PARAMS) as aside:
         aside.write_bytes(path.read_bytes())
     out.print(f"{layout.PARAMS} is now {path}. Next: dvc repro")
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, float], None]]:
+    """A progress bar on stderr, where that is a terminal; it is told of rows done and the share that they are."""
+    columns = (BarColumn(), TaskProgressColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
+        bar = progress.add_task("reading", total=1.0)
+        yield lambda rows, share: progress.update(bar, completed=share, description=f"{rows:,} rows")
 
 
 def _plain(text: str) -> None:

@@ -26,7 +26,10 @@ from plumbline.serving.settings import Settings
 
 PAGE = Path(__file__).with_name("page.html")
 RETRY_S = 2.0
-CSP = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+CSP = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 log = logging.getLogger(__name__)
 
 

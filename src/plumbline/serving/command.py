@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from plumbline.errors import ParamsError
-from plumbline.serving.settings import Canary, Settings
+from plumbline.serving.settings import Canary, Limits, Settings
 
 MIN_TOKEN = 16  # characters
 
@@ -44,6 +44,22 @@ def serve(
         str | None, typer.Option(help="MODULE:FUNCTION that is given each logged row and returns what may be kept.")
     ] = None,
     poll_s: Annotated[float, typer.Option(min=0.2, help="Seconds between looks at the registry.")] = 5.0,
+    deadline_s: Annotated[
+        float, typer.Option(min=0.1, help="Seconds until a request is answered with 504.")
+    ] = Limits.deadline_s,
+    hang_s: Annotated[
+        float, typer.Option(min=1, help="Seconds that one call of the model may take; past it the worker is replaced.")
+    ] = Limits.hang_s,
+    stall_s: Annotated[
+        float, typer.Option(min=0.5, help="Seconds that headers, and then a body, may take to come.")
+    ] = Limits.header_s,
+    drain_s: Annotated[
+        float, typer.Option(min=1, help="Seconds that SIGTERM leaves for what is under way.")
+    ] = Limits.drain_s,
+    queue_rows: Annotated[
+        int, typer.Option(min=1, help="Rows that may wait; past it requests get 429.")
+    ] = Limits.waiting_rows,
+    max_rows: Annotated[int, typer.Option(min=1, help="Rows in one request.")] = Limits.rows,
 ) -> None:
     """Serve a registered model over HTTP: MLflow's /invocations, Open Inference Protocol v2, a page at /, /metrics."""
     from plumbline.serving import requestlog, server
@@ -69,6 +85,15 @@ def serve(
             log=log_folder,
             log_share=log_share,
             redact=redact,
+            limits=Limits(
+                rows=max_rows,
+                waiting_rows=queue_rows,
+                deadline_s=deadline_s,
+                header_s=stall_s,
+                body_s=stall_s,
+                hang_s=hang_s,
+                drain_s=drain_s,
+            ),
         )
     )
 

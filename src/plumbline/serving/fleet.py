@@ -1,4 +1,4 @@
-"""Who answers: the champion, a canary for a share of the requests, a shadow that only listens; swapped between batches."""
+"""Who answers: the champion, a canary for a share of the requests, a shadow that only listens."""
 
 import asyncio
 import logging
@@ -18,6 +18,7 @@ from plumbline.serving.served import Served, alike
 from plumbline.serving.settings import Settings
 from plumbline.serving.trial import Trial
 
+JITTER_S = 0.01  # by so much two answers of one model may differ in time on a busy machine
 log = logging.getLogger(__name__)
 
 
@@ -143,7 +144,8 @@ class Fleet:
         except Refusal:
             return  # the champion is overloaded: nothing is learned of the canary
         slowdown = self._settings.canary.max_slowdown if self._settings.canary else 1
-        self._judge(failed=False, differs=not _same(ours, theirs), slow=seconds > slowdown * took)
+        slow = seconds > slowdown * took + JITTER_S
+        self._judge(failed=False, differs=not _same(ours, theirs), slow=slow)
 
     def _judge(self, *, failed: bool, differs: bool, slow: bool) -> None:
         if self._trial is None or self._canary is None:

@@ -2,8 +2,8 @@
 
 import csv
 import io
-import math
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,7 +171,7 @@ def _fits(kind: Any) -> Callable[[Any], bool]:
         limit = INTEGERS[kind]
         return lambda value: type(value) is int and -limit <= value < limit
     if kind in FLOATS:
-        return lambda value: type(value) in (int, float) and abs(value) <= 1.8e308 and math.isfinite(value)
+        return lambda value: type(value) in (int, float) and abs(value) <= sys.float_info.max
     if kind == "boolean":
         return lambda value: isinstance(value, bool)
     return lambda value: True

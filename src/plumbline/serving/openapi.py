@@ -43,7 +43,7 @@ def _invocations(signature: Signature) -> dict[str, Any]:
     records = {"type": "array", "minItems": 1, "items": _object({f.name: _schema(f.type) for f in signature.inputs})}
     columns = _object({f.name: {"type": "array", "items": _schema(f.type)} for f in signature.inputs})
     params = {"type": "object", "additionalProperties": False}
-    params["properties"] = {p.name: _schema(p.type) for p in signature.params}  # type: ignore[assignment]
+    params["properties"] = {p.name: _schema(p.type) for p in signature.params}
     forms = {"dataframe_records": records, "instances": records, "inputs": columns}
     return {"oneOf": [_object({name: form}, {"params": params}) for name, form in forms.items()]}
 

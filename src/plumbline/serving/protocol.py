@@ -8,7 +8,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from plumbline.serving.settings import Limits
 
-
 GONE = "plumbline.gone"
 LINGER_S = 0.5  # for requests that are on their way when the server ends
 
@@ -41,10 +40,24 @@ class Protocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """They are; say how the request can see whether its client is still there."""
         self._disarm()
-        self.scope[GONE] = self.transport.is_closing  # type: ignore[typeddict-unknown-key]
+        self.scope[GONE] = self.transport.is_closing  # type: ignore[literal-required]
         super().on_headers_complete()
         if self.ending:
             self.cycle.keep_alive = False
+
+    def on_response_complete(self) -> None:
+        """Where a body is refused before its end, the rest is read and thrown away, for as long as headers may take.
+
+        A connection that is closed while its client still sends is reset, and the client never sees the answer.
+        """
+        super().on_response_complete()
+        if self.cycle.more_body and not self.transport.is_closing():
+            self._arm()
+
+    def on_message_complete(self) -> None:
+        """Nothing of the request is missing."""
+        self._disarm()
+        super().on_message_complete()
 
     def shutdown(self) -> None:
         """The server ends: what is under way, or on its way, is answered, and the connection closed after it."""
@@ -64,6 +77,7 @@ class Protocol(HttpToolsProtocol):
         return cast(Limits, self.app_state["limits"])
 
     def _arm(self) -> None:
+        self._disarm()
         self.stalled = self.loop.call_later(self._limits.header_s, self.transport.abort)
 
     def _disarm(self) -> None:

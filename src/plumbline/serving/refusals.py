@@ -1,11 +1,11 @@
-"""How a request is refused: a status, a code that does not change, and a short text that repeats nothing of the request."""
+"""How a request is refused: a status, a stable code, and a short text that repeats nothing of the request."""
 
 import json
 
 RETRY_AFTER_S = 1
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818  (it is an answer)
     """A request that gets an error in place of an answer."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -25,7 +25,7 @@ class Refusal(Exception):
             found.append((b"retry-after", str(RETRY_AFTER_S).encode()))
         if self.status == 401:
             found.append((b"www-authenticate", b"Bearer"))
-        if self.status in (408, 413):  # what is left of the body is not worth reading
+        if self.status == 408:
             found.append((b"connection", b"close"))
         return found
 

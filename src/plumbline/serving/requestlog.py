@@ -81,7 +81,7 @@ class RequestLog:
             try:
                 self._write(rows)
             except OSError as error:
-                log.error("the log of requests cannot be written (%s): %d rows are lost", error.strerror, len(rows))
+                log.warning("the log of requests cannot be written (%s): %d rows are lost", error.strerror, len(rows))
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
         import pyarrow as pa
