@@ -1,0 +1,153 @@
+"""Serving beside what people use today: the same fine-tuned model and texts, on one machine, each server in its turn.
+
+python benchmarks/serve.py [--model models/minilm] [--only mlflow-pyfunc plumbline] [--seconds 4] [--json FILE]
+"""
+
+import argparse
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import psutil
+from serving import servers, tables
+
+ROOT = Path(__file__).resolve().parents[1]
+SERVING = ROOT / "benchmarks/serving"
+LEVELS = (1, 16, 64)  # clients that each send the next request when the last was answered
+ROUNDS = 2  # each server is started so often; the better counts, since the machine may be shared
+WARM_UP_S = 1.0
+STEADY, FLOOD = 0.7, 3.0  # arrivals, as a share of the most that closed loop reached
+CONNECTIONS = 512  # open loop holds so many; a request that finds none free waits, and its waiting counts
+NAMES = ("mlflow-transformers", "mlflow-pyfunc", "litserve", "bentoml", "plumbline")
+
+
+def main() -> None:
+    """Measure each server and print the tables; exit code 1 where one could not be measured."""
+    arguments = _arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    with tempfile.TemporaryDirectory(prefix="plumbline-serve-") as folder:
+        found = _measured(arguments, Path(folder).resolve())
+    print(tables.page(found, LEVELS))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    sys.exit(any(one["problems"] for one in found["servers"].values()))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Requests/s and latency beside MLflow, LitServe and BentoML.")
+    parser.add_argument("--model", type=Path, help="an encoder's bundle in a checkout; default: this one's champion")
+    parser.add_argument("--only", choices=NAMES, nargs="+", default=NAMES)
+    parser.add_argument("--seconds", type=float, default=4.0, help="that count, of each level")
+    parser.add_argument("--json", type=Path, help="write all figures to this file as well")
+    return parser.parse_args()
+
+
+def _measured(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    if {"litserve", "bentoml"} & set(arguments.only):
+        servers.install()
+    print("preparing the model for each server", flush=True)
+    settings = {"HF_HOME": str(folder / "hf"), "BENCH_MODEL": str(folder), "MLFLOW_UV_AUTO_DETECT": "false"}
+    subject = _prepared(arguments.model, folder, settings)
+    settings["MLFLOW_TRACKING_URI"] = subject["registry"]
+    asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
+    own = {clients: _alone(clients) for clients in LEVELS}
+    known = servers.servers(subject["uri"], folder / "pipeline")
+    found = {
+        name: {"title": known[name].title, "rounds": [], "open": {}, "problems": []}
+        for name in NAMES
+        if name in arguments.only
+    }
+    for turn in range(ROUNDS):
+        for name, one in found.items():
+            print(f"round {turn + 1} of {ROUNDS}: {known[name].title}", flush=True)
+            try:
+                with servers.running(known[name], folder, settings, tuple(asked[0])) as server:
+                    _measure(one, server, known[name], asked, arguments.seconds, last=turn == ROUNDS - 1)
+            except servers.ServerError as error:
+                one["problems"].append(str(error))
+    return {"subject": subject, "cores": psutil.cpu_count(), "generator": own, "servers": found}
+
+
+def _prepared(model: Path | None, folder: Path, settings: dict[str, str]) -> dict[str, Any]:
+    command = [sys.executable, str(SERVING / "prepare.py"), "--into", str(folder)]
+    command += ["--model", str(model.resolve())] if model else []
+    environment = {**os.environ, **servers.QUIET, **settings}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"the model cannot be prepared: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _measure(
+    one: dict[str, Any],
+    server: servers.Running,
+    kind: servers.Server,
+    asked: list[tuple[str, str]],
+    seconds: float,
+    last: bool,
+) -> None:
+    """Add to `one` a round of closed loops, and in the last round the open loops."""
+    requests = [(json.dumps(kind.body(text)), label) for text, label in asked]
+    closed = {clients: _load(server, kind.path, requests, connections=clients, seconds=seconds) for clients in LEVELS}
+    one["rounds"].append({"start_s": server.start_s, "closed": closed, "memory_mb": server.memory_mb()})
+    if last:
+        peak = max(level["right"] / seconds for turn in one["rounds"] for level in turn["closed"].values())
+        for name, share in (("steady", STEADY), ("flood", FLOOD)):
+            rate = max(1.0, share * peak)
+            done = _load(server, kind.path, requests, connections=CONNECTIONS, seconds=seconds, rate=rate)
+            one["open"][name] = done | {"rate": rate, "peak": peak, "memory_mb": server.memory_mb()}
+
+
+def _load(server: servers.Running, path: str, requests: list[tuple[str, str]], **job: Any) -> dict[str, Any]:
+    """What the load generator found, and the share of the cores that neither it nor the server used."""
+    before = _busy_s(), server.cpu_s()
+    done = _generated({"port": server.port, "path": path, "asked": requests, "warm_up": WARM_UP_S, **job})
+    busy, own = _busy_s(), server.cpu_s()
+    idle = busy["total"] - before[0]["total"]
+    others = busy["busy"] - before[0]["busy"] - (own - before[1]) - (busy["children"] - before[0]["children"])
+    return done | {"others": max(0.0, others / idle)}
+
+
+def _alone(clients: int) -> dict[str, Any]:
+    """The generator against a server that does nothing."""
+    port = servers.free_port()
+    command = [sys.executable, str(SERVING / "trivial.py"), str(port), "right"]
+    process = subprocess.Popen(command)
+    with servers.ended(process):
+        requests = [(json.dumps({"text": "where is my card"}), "right")]
+        return _generated({"port": port, "path": "/", "asked": requests, "connections": clients, "seconds": 1.0})
+
+
+def _generated(job: dict[str, Any]) -> dict[str, Any]:
+    timeout = job["seconds"] + 60
+    command = [sys.executable, str(SERVING / "load.py")]
+    try:
+        done = subprocess.run(
+            command, input=json.dumps(job), capture_output=True, text=True, timeout=timeout, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise servers.ServerError(f"port {job['port']}: the load did not end within {timeout:.0f} s") from None
+    if done.returncode:
+        raise servers.ServerError(f"the load generator failed: {done.stderr.strip().splitlines()[-1]}")
+    return dict(json.loads(done.stdout))
+
+
+def _busy_s() -> dict[str, float]:
+    """CPU seconds of the whole machine so far: all there were, the busy ones, and those of children that ended."""
+    times, used = psutil.cpu_times(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)  # counted as user as well
+    return {
+        "total": total,
+        "busy": total - times.idle - getattr(times, "iowait", 0.0),
+        "children": used.ru_utime + used.ru_stime,
+    }
+
+
+if __name__ == "__main__":
+    main()

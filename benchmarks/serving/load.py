@@ -1,0 +1,244 @@
+"""Loads an HTTP server with few instructions a request, since it shares the cores with the server that it measures.
+
+python benchmarks/serving/load.py < job.json      one JSON object out; `Job` says what goes in, `Tally` what comes out
+"""
+
+import asyncio
+import json
+import random
+import resource
+import sys
+import time
+from collections import deque
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+HEAD_END, LENGTH = b"\r\n\r\n", b"\r\ncontent-length:"
+REFUSALS = (429, 503)
+RECONNECT_S, LATE_S = 0.02, 3.0  # LATE_S: how long open loop waits for what is still on its way
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to send, and how; with a `rate` the loop is open, without one it is closed."""
+
+    port: int
+    path: str
+    asked: list[tuple[str, str]]  # a request's body, and the label that is the right answer to it
+    connections: int
+    seconds: float
+    warm_up: float = 0.0  # seconds at the start that are not counted
+    rate: float = 0.0  # arrivals a second, at random times (Poisson); latency counts from when a request was due
+
+
+@dataclass
+class Tally:
+    """What came back in the time that counts: numbers of answers, and milliseconds they took."""
+
+    right: int = 0
+    wrong: int = 0
+    refused: int = 0
+    failed: int = 0  # another status, or a connection that broke
+    unanswered: int = 0  # open loop: not answered LATE_S after the end
+    due: int = 0
+    in_time: int = 0  # right answers that came in the time that counts, whenever they were due
+    seconds: float = 0.0
+    cpu_us: float = 0.0  # of this program, a request
+    took: list[float] = field(default_factory=list)
+    took_refused: list[float] = field(default_factory=list)
+    sent_late: list[float] = field(default_factory=list)
+    example: str = ""  # the first answer that was not right
+
+    def figures(self) -> dict[str, Any]:
+        """The counts, and of each series its p50 and p99."""
+        series = ("took", "took_refused", "sent_late")
+        counts = {name: value for name, value in asdict(self).items() if name not in series}
+        return counts | {f"{name}_ms": _percentiles(getattr(self, name)) for name in series}
+
+
+class Connection(asyncio.Protocol):
+    """One keep-alive connection that has at most one request under way."""
+
+    def __init__(self, load: "Load") -> None:
+        self.load, self.transport, self.data = load, None, b""
+        self.started, self.expected, self.busy = 0.0, (b"",), False
+
+    def connection_made(self, transport: Any) -> None:
+        """The load may use it."""
+        self.transport = transport
+        self.load.connections.add(self)
+        self.load.idle(self)
+
+    def send(self, due: float) -> None:
+        """Send the next request, which was due at `due`."""
+        request, self.expected = self.load.next_request()
+        self.started, self.busy, self.data = due, True, b""
+        self.transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        """Gather an answer; when it is whole, count it."""
+        data = self.data = self.data + data if self.data else data
+        end = data.find(HEAD_END)
+        if end < 0:
+            return
+        head = data[:end].lower()
+        at = head.find(LENGTH) + len(LENGTH)
+        if at < len(LENGTH):
+            self.load.count(self, 0, data)  # no length, no keep-alive: none of the servers answers so
+            self.transport.close()
+            return
+        stop = head.find(b"\r\n", at)
+        if len(data) - end - 4 >= int(head[at : stop if stop > 0 else end]):
+            self.load.count(self, int(data[9:12]), data[end + 4 :])
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Count what was under way as failed, and connect again."""
+        if self.busy and self.load.running:
+            self.load.count(self, 0, repr(error).encode(), alive=False)
+        self.load.lost(self)
+
+
+class Load:
+    """All connections of one job, and the tally."""
+
+    def __init__(self, job: Job) -> None:
+        self.job, self.tally, self.random = job, Tally(), random.Random(7)
+        self._requests = [(_request(job, body), _labels(label)) for body, label in job.asked]
+        self.connections: set[Connection] = set()
+        self._place = 0
+        self._idle: deque[Connection] = deque()
+        self._due: deque[float] = deque()
+        self._under_way = 0
+        self._start = self._end = float("inf")
+        self.running = True
+
+    async def run(self) -> Tally:
+        """Load the server for the time that the job says."""
+        self._loop = asyncio.get_running_loop()
+        await asyncio.gather(*(self._connect() for _ in range(self.job.connections)))
+        now = time.perf_counter()
+        self._start, self._end = now + self.job.warm_up, now + self.job.warm_up + self.job.seconds
+        before = _cpu_s()
+        await (self._arrivals() if self.job.rate else self._rounds())
+        self.running = False
+        for connection in self.connections:
+            connection.transport.abort()
+        self.tally.cpu_us = (_cpu_s() - before) / max(1, self._place) * 1e6
+        self.tally.seconds = self.job.seconds
+        return self.tally
+
+    def next_request(self) -> tuple[bytes, tuple[bytes, ...]]:
+        """The bytes of the next request, and the labels that count as right."""
+        self._place += 1
+        self._under_way += 1
+        return self._requests[self._place % len(self._requests)]
+
+    def idle(self, connection: Connection) -> None:
+        """`connection` can take a request: one that waits, in closed loop at once."""
+        if not self.job.rate and self.running and time.perf_counter() < self._end:
+            connection.send(time.perf_counter())
+        elif self._due:
+            connection.send(self._due.popleft())
+        else:
+            self._idle.append(connection)
+
+    def lost(self, connection: Connection) -> None:
+        """`connection` is closed; open another."""
+        self.connections.discard(connection)
+        if connection in self._idle:
+            self._idle.remove(connection)
+        if self.running:
+            self._loop.call_later(RECONNECT_S, lambda: self._loop.create_task(self._connect()))
+
+    def count(self, connection: Connection, status: int, body: bytes, alive: bool = True) -> None:
+        """Enter an answer into the tally if it came (closed loop) or was due (open loop) in the time that counts."""
+        now, due, tally = time.perf_counter(), connection.started, self.tally
+        connection.busy = False
+        self._under_way -= 1
+        right = status == 200 and _says(body, connection.expected)
+        came = self._start <= now <= self._end
+        tally.in_time += right and came
+        if came if not self.job.rate else due >= self._start:
+            if right:
+                tally.right += 1
+                tally.took.append((now - due) * 1e3)
+            elif status in REFUSALS:
+                tally.refused += 1
+                tally.took_refused.append((now - due) * 1e3)
+            else:
+                tally.wrong += status == 200
+                tally.failed += status != 200
+                tally.example = tally.example or f"{status} {body[:200].decode(errors='replace')}"
+        if alive and not connection.transport.is_closing():
+            self.idle(connection)
+
+    async def _connect(self) -> None:
+        while self.running:
+            try:
+                await self._loop.create_connection(lambda: Connection(self), "127.0.0.1", self.job.port)
+            except OSError:
+                await asyncio.sleep(RECONNECT_S)
+            else:
+                return
+
+    async def _rounds(self) -> None:
+        while self._idle:
+            self.idle(self._idle.popleft())
+        await asyncio.sleep(self._end - time.perf_counter())
+
+    async def _arrivals(self) -> None:
+        """Send each request when it is due, or, where every connection is taken, as soon as one is free."""
+        job, due = self.job, time.perf_counter()
+        while (due := due + self.random.expovariate(job.rate)) < self._end:
+            if (wait := due - time.perf_counter()) > 0:
+                await asyncio.sleep(wait)
+            self.tally.due += due >= self._start
+            if self._idle:
+                self.tally.sent_late.append((time.perf_counter() - due) * 1e3)
+                self._idle.popleft().send(due)
+            else:
+                self._due.append(due)
+                await asyncio.sleep(0)
+        while (self._due or self._under_way) and time.perf_counter() < self._end + LATE_S:
+            await asyncio.sleep(0.01)
+        self.tally.unanswered = len(self._due) + self._under_way
+
+
+def _request(job: Job, body: str) -> bytes:
+    content = body.encode()
+    head = f"POST {job.path} HTTP/1.1\r\nHost: 127.0.0.1:{job.port}\r\nContent-Type: application/json\r\n"
+    return f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content
+
+
+def _labels(label: str) -> tuple[bytes, ...]:
+    return json.dumps(label).encode(), json.dumps(label, ensure_ascii=False).encode()
+
+
+def _says(body: bytes, labels: tuple[bytes, ...]) -> bool:
+    """Whether the first label in a JSON answer is the right one; every server here names the best first."""
+    at = body.find(b'"label":')
+    return at >= 0 and body[at + 8 : at + 400].lstrip().startswith(labels)
+
+
+def _percentiles(values: list[float]) -> dict[str, float] | None:
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    return {name: ordered[min(len(ordered) - 1, int(len(ordered) * p))] for name, p in (("p50", 0.5), ("p99", 0.99))}
+
+
+def _cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    """Read a job from standard input, run it, print its figures."""
+    import uvloop
+
+    found = uvloop.run(Load(Job(**json.load(sys.stdin))).run())
+    print(json.dumps(found.figures()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The load generator of `make bench-serve` counts what the server did, and times it from when a request was due."""
+
+import asyncio
+import json
+from collections import Counter
+
+from benchmarks.serving.load import Job, Load, Tally
+
+SERVICE_S = 0.02
+LABELS = ("right", "wrong", "busy", "broken", "cut")
+
+
+def test_every_answer_is_counted_as_what_it_was() -> None:
+    found, done = _loaded(connections=8, seconds=0.5, rate=200.0)
+    assert all(done[label] for label in LABELS)
+    assert found.due == sum(done.values())
+    assert (found.right, found.wrong, found.refused) == (done["right"], done["wrong"], done["busy"])
+    assert found.failed == done["broken"] + done["cut"]
+    assert found.unanswered == 0
+    assert len(found.took) == found.right
+
+
+def test_closed_loop_keeps_each_client_at_work() -> None:
+    found, done = _loaded(connections=4, seconds=0.5, labels=("right",))
+    assert (
+        done["right"] - 2 * 4 <= found.right <= done["right"]
+    )  # up to one a client before the start and after the end
+    assert found.figures()["took_ms"]["p50"] >= SERVICE_S * 1e3
+
+
+def test_open_loop_counts_the_wait_for_a_server_that_is_too_slow() -> None:
+    found, _ = _loaded(connections=1, seconds=0.5, rate=3 / SERVICE_S, labels=("right",))
+    assert found.figures()["took_ms"]["p99"] > 10 * SERVICE_S * 1e3
+    assert found.in_time < found.due
+
+
+def _loaded(labels: tuple[str, ...] = LABELS, **job: float) -> tuple[Tally, Counter[str]]:
+    """The tally, and how often the server did what."""
+    done: Counter[str] = Counter()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+                label = json.loads(await reader.readexactly(length))
+                await asyncio.sleep(SERVICE_S)
+                done[label] += 1
+                if label == "cut":
+                    break
+                status = {"busy": 429, "broken": 500}.get(label, 200)
+                body = json.dumps({"label": "other" if label == "wrong" else label}).encode()
+                writer.write(b"HTTP/1.1 %d X\r\ncontent-length: %d\r\n\r\n" % (status, len(body)))
+                await asyncio.sleep(0)
+                writer.write(body)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    async def run() -> Tally:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        asked = [(json.dumps(label), label) for label in labels]
+        found = await Load(Job(server.sockets[0].getsockname()[1], "/", asked, **job)).run()  # type: ignore[arg-type]
+        server.close()
+        await asyncio.sleep(2 * SERVICE_S)
+        return found
+
+    return asyncio.run(run()), done
