@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run test test-slow selftest check format bench-train bench-ingest bench-bootstrap ui lock clean
+.PHONY: help setup run test test-slow selftest check format bench-train bench-ingest bench-bootstrap bench-serve ui lock clean
 
 help:  ## show these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -60,6 +60,9 @@ bench-ingest: setup  ## memory of ingest as the file grows
 
 bench-bootstrap: setup  ## seconds of the paired bootstrap interval against SciPy's own call
 	@python benchmarks/bootstrap.py
+
+bench-serve: setup  ## requests/s, latency, memory beside MLflow, LitServe and BentoML
+	@python benchmarks/serve.py
 
 ui: setup  ## the MLflow UI on http://127.0.0.1:5000
 	@mlflow server --backend-store-uri sqlite:///$(CURDIR)/mlruns/mlflow.db --artifacts-destination mlruns/artifacts \
