@@ -87,7 +87,7 @@ def test_open_inference_protocol(server: Server) -> None:
         (b'{"dataframe_records": [{"x": 1}, {"z": 1}]}', 400, "row 1: has other columns"),
         (b'{"inputs": [1], "params": {"top_k": 3}}', 400, "the model knows none"),
         (b'{"inputs": [1], "params": [3]}', 400, "params: expected an object"),
-        (b'{"inputs": [' + b"1," * 1024 + b"1]}", 413, "1025 rows; at most 1024"),
+        (b'{"inputs": [' + b"1," * 1024 + b"1]}", 413, "too many rows; at most 1024"),
         (b'{"inputs": ["' + b"a" * 4_000_001 + b'"]}', 413, "at most 4000000 bytes"),
     ],
 )

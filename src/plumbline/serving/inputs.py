@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ Columns = dict[str, list[Any]]
 FORMATS = ("inputs", "instances", "dataframe_split", "dataframe_records")
 INTEGERS = {"integer": 2**31, "long": 2**63}
 FLOATS = ("float", "double")
+DIGITS = frozenset("0123456789+-.eE ")
+csv.field_size_limit(sys.maxsize)  # the body is limited
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ def read(raw: bytes, content_type: str, signature: Signature, max_rows: int) -> 
         case "application/json":
             columns, params = _json(strict_json.loads(raw), signature)
         case "text/csv":
-            columns, params = _csv(raw, signature), {}
+            columns, params = _csv(raw, signature, max_rows), {}
         case _:
             raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "send application/json or text/csv")
     return checked(columns, params, signature, max_rows)
@@ -57,7 +60,7 @@ def checked(columns: Mapping[str, Any], params: Mapping[str, Any], signature: Si
     if len(lengths) != 1:
         raise bad("the columns are not equally long")
     if not 1 <= (num_rows := lengths.pop()) <= max_rows:
-        too_many = Refusal(413, "TOO_MANY_ROWS", f"{num_rows} rows; at most {max_rows} in one request")
+        too_many = Refusal(413, "TOO_MANY_ROWS", f"too many rows; at most {max_rows} in one request")
         raise too_many if num_rows else bad("there is no row")
     return Asked(
         {field.name: _column(field, columns[field.name]) for field in signature.inputs}, _params(params, signature)
@@ -117,14 +120,15 @@ def _free(value: Any, signature: Signature) -> Columns:
     raise bad("expected a list of rows or an object of columns")
 
 
-def _csv(raw: bytes, signature: Signature) -> Columns:
+def _csv(raw: bytes, signature: Signature, max_rows: int) -> Columns:
+    """The table in `raw`, which has a first line with names; one row too many is read, and no more."""
     try:
-        rows = list(csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True))
+        found = csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True)
+        rows = list(itertools.islice(filter(None, found), max_rows + 2))
     except UnicodeDecodeError as error:
         raise bad(f"the body is not UTF-8 (byte {error.start})") from None
     except csv.Error:
         raise bad("the body is not CSV with quotes in pairs") from None
-    rows = [row for row in rows if row]
     if not rows or len(set(rows[0])) != len(rows[0]):
         raise bad("expected a first line with the names of the columns, each once")
     for number, row in enumerate(rows):
@@ -138,6 +142,10 @@ def _csv(raw: bytes, signature: Signature) -> Columns:
 
 
 def _parsed(kind: Any, text: str, row: int) -> Any:
+    if isinstance(kind, Mapping):
+        return strict_json.loads(text.encode())
+    if kind in (*INTEGERS, *FLOATS) and not DIGITS.issuperset(text):
+        raise bad(f"row {row}: expected {kind}")  # int() and float() also take 1_000, other alphabets' digits, nan
     try:
         if kind in INTEGERS:
             return int(text)
@@ -147,8 +155,6 @@ def _parsed(kind: Any, text: str, row: int) -> Any:
             return {"true": True, "false": False}[text.strip().lower()]
     except (ValueError, KeyError):
         raise bad(f"row {row}: expected {kind}") from None
-    if isinstance(kind, Mapping):
-        return strict_json.loads(text.encode())
     return text
 
 

@@ -26,6 +26,7 @@ ACCEPTED = {
     "INT32": {f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32)},
 }
 MAX_ID = 200
+MAX_RANK = 8  # dimensions of a shape
 
 
 def read(raw: bytes, content_type: str, signature: Signature, max_rows: int) -> tuple[Asked, str | None]:
@@ -80,10 +81,12 @@ def _values(tensor: Mapping[str, Any], kind: Any, place: int) -> list[Any]:
     if set(tensor) - {"name", "shape", "datatype", "data", "parameters"}:
         raise bad(f"inputs.{place}: expected name, shape, datatype and data")
     wanted = ACCEPTED[datatype(kind)]
-    if tensor.get("datatype") not in wanted:
+    if not isinstance(tensor.get("datatype"), str) or tensor["datatype"] not in wanted:
         raise bad(f"inputs.{place}.datatype: expected {' or '.join(sorted(wanted))}")
-    if not isinstance(shape, list) or not shape or not all(type(size) is int and 0 <= size < 2**31 for size in shape):
-        raise bad(f"inputs.{place}.shape: expected a list of sizes")
+    if not isinstance(shape, list) or not 1 <= len(shape) <= MAX_RANK:
+        raise bad(f"inputs.{place}.shape: expected a list of 1 to {MAX_RANK} sizes")
+    if not all(type(size) is int and 0 <= size < 2**31 for size in shape):
+        raise bad(f"inputs.{place}.shape: expected sizes")
     if not isinstance(data, list):
         raise bad(f"inputs.{place}.data: expected a list")
     while data and isinstance(data[0], list):
