@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline import bundle, layout, registry, tracking
+from plumbline import bundle, layout, mlmodel, registry, tracking
 from plumbline.contract import Predictor, Signature, Task
 from plumbline.errors import BundleError, RegistryError
 
@@ -27,9 +27,8 @@ import json, resource, sys
 for name in ("plumbline", "torch", "transformers"):
     sys.modules[name] = None  # whoever loads the model may have none of these
 import mlflow, pandas
-uri, store, asked, answered = sys.argv[1:]
-mlflow.set_tracking_uri(store)
-model = mlflow.pyfunc.load_model(uri)
+package, asked, answered = sys.argv[1:]
+model = mlflow.pyfunc.load_model(package)
 asked = json.load(open(asked, encoding="utf-8"))
 ask = lambda rows: model.predict(pandas.DataFrame(rows), params=asked["params"]).to_dict("list")
 answers, errors = ask(asked["inputs"]), {}
@@ -74,14 +73,17 @@ def rehearsed(folder: Path, golden: Path, task: Task) -> Rehearsal:
 def rehearse(model_uri: str, golden: Path, task: Task) -> Rehearsal:
     """Load the package in a clean process, without plumbline or torch, and ask it golden rows and faulty ones.
 
-    Golden rows must be answered as in `golden`, faulty ones with an error. Raises BundleError if it cannot be asked.
+    Golden rows must be answered as in `golden`, faulty ones with an error. Raises BundleError if it cannot be asked, or
+    holds what is not ours; RegistryError if it cannot be fetched.
     """
     expected = layout.read_json(golden)
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        package = _fetched(model_uri, Path(private) / "package")
+        mlmodel.check(package)
         asked, answered = Path(private) / "asked.json", Path(private) / "answered.json"
         faulty = {name: dict(columns) for name, columns in task.faulty.items()}
         layout.write_json(asked, {"inputs": expected["inputs"], "params": expected["params"], "faulty": faulty})
-        command = [sys.executable, "-I", "-B", "-c", REHEARSAL, model_uri, tracking.uri(), str(asked), str(answered)]
+        command = [sys.executable, "-I", "-B", "-c", REHEARSAL, str(package), str(asked), str(answered)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=REHEARSAL_TIMEOUT_S, check=False)
         except subprocess.TimeoutExpired:
@@ -118,14 +120,7 @@ def load(uri: str) -> tuple[Predictor, Any]:
 
 def folder(uri: str) -> Path:
     """The bundle of a registered version as files, not verified yet: the store's own, or a copy of them."""
-    from mlflow.artifacts import download_artifacts
-    from mlflow.exceptions import MlflowException
-
-    tracking.connect()
-    try:
-        return Path(download_artifacts(uri)) / "artifacts/bundle"
-    except (MlflowException, OSError) as error:
-        raise RegistryError(f"{uri}: its files cannot be fetched ({tracking.first_line(error)})") from None
+    return _fetched(uri, None) / mlmodel.ARTIFACTS["bundle"]
 
 
 def recorded(version: Any, name: str, folder: Path) -> Path:
@@ -139,6 +134,22 @@ def recorded(version: Any, name: str, folder: Path) -> Path:
         raise RegistryError(
             f"{version.name} version {version.version}: {name} cannot be fetched ({tracking.first_line(error)})"
         ) from None
+
+
+def _fetched(uri: str, target: Path | None) -> Path:
+    """The package at `uri`, a copy in `target` if it is given; a folder here is the package itself."""
+    if Path(uri).is_dir():
+        return Path(uri)
+    from mlflow.artifacts import download_artifacts
+    from mlflow.exceptions import MlflowException
+
+    tracking.connect()
+    if target:
+        target.mkdir()
+    try:
+        return Path(download_artifacts(uri, dst_path=target and str(target)))
+    except (MlflowException, OSError) as error:
+        raise RegistryError(f"{uri}: its files cannot be fetched ({tracking.first_line(error)})") from None
 
 
 @contextmanager
