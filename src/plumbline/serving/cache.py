@@ -74,11 +74,15 @@ class Cache:
                 place.rename(aside.parent / "damaged")
             aside.rename(place)
 
+    def use(self, place: Path) -> None:
+        """Note that a copy was used now."""
+        with self._told():
+            os.utime(place)
+
     def remember(self, pointer: Pointer) -> None:
         """Note that an address leads to a copy now, and remove copies that nothing needs any more."""
         with self.locked(), self._told():
             layout.write_json(self._pointer(pointer.uri, pointer.registry), asdict(pointer))
-            os.utime(self.place(pointer.bundle, pointer.golden))
             self._prune()
 
     def recall(self, uri: str, registry: str) -> Pointer | None:

@@ -1,5 +1,6 @@
 """A champion is what the journal of decisions says, not whatever an alias points at."""
 
+import functools
 import logging
 import os
 import time
@@ -13,22 +14,19 @@ from plumbline.serving.stores import Version
 
 TRIES, PAUSE_S = 4, 0.5  # a decision is in the journal a moment before its alias moves
 log = logging.getLogger(__name__)
-_told: list[str] = []
 
 
 def agreed(asked: Address, ask: Callable[[], Version]) -> Version:
     """What `ask` finds, if it is no champion or the one of the journal.
 
     Raises BundleError where the champion has other digests than the decision on it, JournalError where no decision
-    made it champion. Without a journal that can be known of, its tags must do; that is logged once.
+    made it champion. Of a registry over HTTP, where no journal is named, its tags must do; that is logged once.
     """
     found = ask()
     if asked.alias != CHAMPION:
         return found
     if tracking.uri().startswith("http") and not os.environ.get("PLUMBLINE_JOURNAL_URI"):
-        if asked.name not in _told:
-            _told.append(asked.name)
-            log.warning("%s: its alias is believed: PLUMBLINE_JOURNAL_URI names no journal of decisions", asked.name)
+        _tell(asked.name)
         return found
     for _ in range(TRIES):
         entry = _last_move(asked.name)
@@ -41,6 +39,11 @@ def agreed(asked: Address, ask: Callable[[], Version]) -> Version:
         f"{asked.name}: the registry says that version {found.number} is champion, the journal of decisions {made}; "
         f"`plumbline journal {asked.name}` finishes a decision that was cut off, or says what to do"
     )
+
+
+@functools.cache
+def _tell(name: str) -> None:
+    log.warning("%s: the registry is believed: PLUMBLINE_JOURNAL_URI names no journal to hold its alias against", name)
 
 
 def _last_move(name: str) -> Entry | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from plumbline import bundle, layout, registry
 from plumbline.bundle import sealing, signatures, strict
 from plumbline.bundle.files import MAX_BYTES
-from plumbline.errors import BundleError, PlumblineError
+from plumbline.errors import BundleError
 from plumbline.registry import BUNDLE_TAG, GOLDEN_TAG, Address
 from plumbline.serving import artifacts, decided, stores
 from plumbline.serving.cache import Cache, Pointer
@@ -69,7 +69,7 @@ class Mirror:
             task = _verify(place, found.bundle, found.golden)
             if self._key:
                 signatures.check(place / FILES, place / signatures.NAME, self._key)
-        except PlumblineError as error:
+        except BundleError as error:
             log.warning("%s: the copy that was kept cannot be used: %s", self._uri, error)
             return None
         return Copy(self._asked.name, found.version, found.bundle, task, place / FILES, place / GOLDEN)
@@ -87,9 +87,10 @@ class Mirror:
                 _verify(place, digest, golden)
             except BundleError:
                 self._fetch(found, place)
-        if self._key:
-            self._check_signature(found, place)
-        self._seen.add(place)
+            if self._key:
+                self._check_signature(found, place)
+            self._seen.add(place)
+        self._cache.use(place)
         told = sealing.parse((place / FILES / sealing.SEAL).read_bytes(), place / FILES / sealing.SEAL)
         return Copy(found.name, found.number, digest, told["task"], place / FILES, place / GOLDEN)
 
