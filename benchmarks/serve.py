@@ -111,7 +111,8 @@ def _load(server: servers.Running, path: str, requests: list[tuple[str, str]], *
     busy, own = _busy_s(), server.cpu_s()
     idle = busy["total"] - before[0]["total"]
     others = busy["busy"] - before[0]["busy"] - (own - before[1]) - (busy["children"] - before[0]["children"])
-    return done | {"others": max(0.0, others / idle)}
+    cpu_ms = (own - before[1]) / max(1, done["sent"]) * 1e3
+    return done | {"others": max(0.0, others / idle), "server_cpu_ms": cpu_ms}
 
 
 def _alone(clients: int) -> dict[str, Any]:

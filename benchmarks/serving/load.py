@@ -41,6 +41,7 @@ class Tally:
     failed: int = 0  # another status, or a connection that broke
     unanswered: int = 0  # open loop: not answered LATE_S after the end
     due: int = 0
+    sent: int = 0  # also before and after the time that counts
     in_time: int = 0  # right answers that came in the time that counts, whenever they were due
     seconds: float = 0.0
     cpu_us: float = 0.0  # of this program, a request
@@ -123,6 +124,7 @@ class Load:
         self.running = False
         for connection in self.connections:
             connection.transport.abort()
+        self.tally.sent = self._place
         self.tally.cpu_us = (_cpu_s() - before) / max(1, self._place) * 1e6
         self.tally.seconds = self.job.seconds
         return self.tally

@@ -72,7 +72,8 @@ def quantize(folder: Path) -> None:
     del graph.graph.value_info[:]  # shapes of the exporter that contradict the quantized graph
     onnx.save(graph, folder / CLEAN)
     logging.disable(logging.WARNING)  # it advises a step of preparation that changes nothing here
-    quantize_dynamic(folder / CLEAN, folder / GRAPH)
+    fused = {"DefaultTensorType": onnx.TensorProto.FLOAT}  # of what ONNX Runtime's own operators give
+    quantize_dynamic(folder / CLEAN, folder / GRAPH, extra_options=fused)
     logging.disable(logging.NOTSET)
 
 

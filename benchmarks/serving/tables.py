@@ -82,10 +82,12 @@ def _open(servers: dict[str, Any]) -> str:
 
 
 def _rest(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
+    head = "".join(f"{f'CPU at {clients}':>12}" for clients in levels)
     lines = [
         "start: from the command to the first right answer, the better round (the other); memory: PSS of all processes",
-        "after closed loop; wrong, refused and failed: answers of closed loop that are not counted above",
-        f"{'':<{WIDTH}}{'start s':>15}{'memory MB':>12}{'after 3 x':>12}{'wrong':>8}{'refused':>9}{'failed':>8}",
+        "after closed loop; CPU: milliseconds of all cores a request, which other programs disturb least;",
+        "wrong, refused, failed: answers of closed loop that are not counted above",
+        f"{'':<{WIDTH}}{'start s':>15}{'memory MB':>12}{'after 3 x':>12}{head}{'wrong':>8}{'refused':>9}{'failed':>8}",
     ]
     for one in servers.values():
         starts = sorted(turn["start_s"] for turn in one["rounds"])
@@ -94,7 +96,7 @@ def _rest(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
         wrong, refused, failed = (sum(level[key] for level in all_levels) for key in ("wrong", "refused", "failed"))
         lines.append(
             f"{one['title']:<{WIDTH}}{start:>15}{_memory(one):>12.0f}{one['open']['flood']['memory_mb']:>12.0f}"
-            f"{wrong:>8}{refused:>9}{failed:>8}"
+            f"{''.join(f'{_cpu_ms(one, clients):>12.2f}' for clients in levels)}{wrong:>8}{refused:>9}{failed:>8}"
         )
     return "\n".join(lines)
 
@@ -127,6 +129,10 @@ def _level(turn: dict[str, Any], clients: int) -> dict[str, Any]:
 
 def _rate(level: dict[str, Any]) -> float:
     return float(level["right"] / level["seconds"])
+
+
+def _cpu_ms(one: dict[str, Any], clients: int) -> float:
+    return min(float(_level(turn, clients)["server_cpu_ms"]) for turn in one["rounds"])
 
 
 def _memory(one: dict[str, Any]) -> float:
