@@ -22,7 +22,7 @@ class Sprt:
     num_events: int = 0
     num_bad: int = 0
 
-    def add(self, bad: bool) -> None:  # noqa: FBT001  (it is the event)
+    def add(self, bad: bool) -> None:
         """Count one event."""
         self.num_events += 1
         self.num_bad += bad
