@@ -20,6 +20,7 @@ from plumbline.bundle.sealing import FORMAT, SEAL
 from plumbline.contract import Predictor, Signature, Task
 from plumbline.errors import BundleError
 
+__all__ = ["FORMAT", "SEAL", "digest", "load", "num_bytes", "seal", "signature", "verify"]
 CODE = "predictor.py"
 
 

@@ -57,7 +57,7 @@ class Fleet:
 
     async def start(self) -> None:
         """Open the copy that is here, then follow the registry."""
-        copy = await asyncio.to_thread(self._mirror.local) or await asyncio.to_thread(self._mirror.latest)
+        copy = await asyncio.to_thread(lambda: self._mirror.local() or self._mirror.latest())
         self.champion = await Served.opened(copy, self._settings.limits)
         self.champion.shown("champion")
         if self._settings.canary:
