@@ -46,7 +46,14 @@ def create(settings: Settings) -> FastAPI:
             await fleet.close()
 
     fleet = Fleet(settings)
-    app = FastAPI(title="plumbline", lifespan=lifespan, docs_url=None, redoc_url=None, telemetry=_telemetry())
+    app = FastAPI(
+        title="plumbline",
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry=_telemetry(),
+    )
     app.state.settings = settings
     app.add_middleware(Guards, settings=settings, fleet=fleet)
     app.add_exception_handler(Refusal, _refused)
@@ -210,7 +217,10 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  registered for it
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "BAD_REQUEST")
-    return await _refused(request, Refusal(error.status_code, code, "no such route or method; see /openapi.json"))
+    refused = await _refused(request, Refusal(error.status_code, code, "no such route or method; see /openapi.json"))
+    if error.headers and "Allow" in error.headers:
+        refused.headers["allow"] = error.headers["Allow"]
+    return refused
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -65,7 +65,7 @@ class Guards:
             raise Refusal(403, "WRONG_ORIGIN", "requests from other sites are refused")
         if scope["path"] not in OPEN:
             self._authorize(headers.get(b"authorization", b""))
-        if b"content-encoding" in headers:
+        if b"content-encoding" in headers or headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
             raise Refusal(415, "UNSUPPORTED_ENCODING", "send the body as it is, not compressed")
         if scope["method"] == "POST" and self._fleet.full:
             raise overloaded()

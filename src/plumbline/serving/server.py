@@ -13,6 +13,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from plumbline.errors import PlumblineError, RegistryError
+from plumbline.serving import logs
 from plumbline.serving.mirror import Copy, Mirror
 from plumbline.serving.protocol import Protocol
 from plumbline.serving.settings import Settings
@@ -63,8 +64,9 @@ def _prepare(settings: Settings) -> None:
             raise
         copy = found
         log.warning("%s; the copy of version %s that is here will do", error, copy.version)
-    for version in filter(None, (settings.canary and settings.canary.version, settings.shadow)):
-        mirror.version(version)
+    for version in (settings.canary.version if settings.canary else None, settings.shadow):
+        if version:
+            mirror.version(version)
     _greet(settings, copy)
 
 
@@ -83,7 +85,8 @@ def _config(settings: Settings) -> uvicorn.Config:
         ws="none",
         lifespan="on",
         access_log=False,
-        log_level="warning",
+        log_config=logs.CONFIG,
+        log_level="error",  # below that uvicorn tells of every malformed request: /metrics counts them
         server_header=False,
         proxy_headers=False,
         backlog=BACKLOG,
