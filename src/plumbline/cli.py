@@ -232,6 +232,21 @@ def rollback(
     _decided(promotion.rollback(name, to, reason))
 
 
+@app.command()
+def sign(
+    name: str,
+    version: str,
+    key: Annotated[Path, typer.Option(help="A private key of an elliptic curve, as PEM.")],
+) -> None:
+    """Sign VERSION of NAME: where PLUMBLINE_PUBLIC_KEY is set, only versions signed by its owner are served."""
+    from plumbline import signing
+
+    digest = signing.sign(name, version, key)
+    out.print(
+        f"{name} version {version}: bundle {digest[:12]} is signed with {key}; the signature is in the version's run"
+    )
+
+
 @app.command("journal")
 def show_journal(name: str, as_json: Annotated[bool, typer.Option("--json", help="One entry a line.")] = False) -> None:
     """Every decision on NAME, oldest first, once the chain was checked."""
