@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run test test-slow selftest check format bench-train bench-ingest bench-bootstrap bench-serve bench-score ui lock clean
+.PHONY: help setup run test test-slow selftest check format bench-train bench-ingest bench-bootstrap bench-serve bench-score ui lock images clean
 
 help:  ## show these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -71,6 +71,8 @@ ui: setup  ## the MLflow UI on http://127.0.0.1:5000
 	@mlflow server --backend-store-uri sqlite:///$(CURDIR)/mlruns/mlflow.db --artifacts-destination mlruns/artifacts \
 	  --host 127.0.0.1 --port 5000 --workers 1
 
+# What tokenizers asks for in order to download; a server downloads nothing.
+NOT_SERVED := huggingface-hub hf-xet httpx2 httpcore2 truststore tqdm filelock
 SHARED_WITH_TORCH := filelock fsspec jinja2 markupsafe mpmath networkx setuptools sympy typing-extensions
 lock: setup  ## choose versions anew and write them down with their hashes
 	@uv pip compile pyproject.toml --extra dev --extra minilm --extra postgres --extra signing --universal --generate-hashes \
@@ -78,6 +80,12 @@ lock: setup  ## choose versions anew and write them down with their hashes
 	@grep -o 'torch==[0-9.]*' pyproject.toml | uv pip compile - --no-config --constraint requirements.lock \
 	  --python-platform x86_64-unknown-linux-gnu --python-version 3.11 --generate-hashes --no-header --quiet \
 	  $(addprefix --no-emit-package ,$(SHARED_WITH_TORCH)) --output-file requirements-cuda.lock
+	@for group in serve mlflow; do uv pip compile --group $$group --constraint requirements.lock --python-platform linux \
+	  --python-version 3.11 $(addprefix --no-emit-package ,$(NOT_SERVED)) --generate-hashes --no-header --quiet --upgrade \
+	  --output-file requirements-$$group.lock; done
+
+images:  ## build the images that docker/compose.yaml and docs/images.md speak of
+	@for name in serve mlflow train; do docker build --file docker/$$name.Dockerfile --tag plumbline-$$name . || exit; done
 
 clean:  ## remove what the pipeline made, keep the environment and the registry
 	@git clean -qfdX data models reports .plumbline

@@ -1,0 +1,41 @@
+# The whole locked environment, to run the pipeline on a checkout that is mounted at /work:
+#   docker build -f docker/train.Dockerfile -t plumbline-train .
+#   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/work" plumbline-train
+ARG BASE=docker.io/library/python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
+
+FROM ${BASE} AS build
+# cpu or cuda: which build of torch is installed.
+ARG TORCH=cpu
+# Where pip finds wheels besides its index: an address, or a folder mounted into the build. PyTorch's own index if empty.
+ARG PIP_FIND_LINKS=""
+WORKDIR /build
+COPY requirements.lock requirements-cpu.lock requirements-cuda.lock ./
+RUN python -m venv --without-pip /opt/venv && \
+    python -m pip --python /opt/venv/bin/python install --no-cache-dir --no-deps --require-hashes \
+      --requirement requirements.lock
+RUN if [ "$TORCH" = cpu ] && [ -z "$PIP_FIND_LINKS" ]; then export PIP_INDEX_URL=https://download.pytorch.org/whl/cpu; fi && \
+    python -m pip --python /opt/venv/bin/python install --no-cache-dir --no-deps --require-hashes \
+      --requirement "requirements-$TORCH.lock"
+WORKDIR /work
+COPY LICENSE README.md pyproject.toml ./
+COPY src src
+# Editable: the code that runs is that of the checkout at /work.
+RUN python -m pip --python /opt/venv/bin/python install --no-cache-dir --no-deps --no-build-isolation --editable .
+
+FROM ${BASE}
+# hadolint ignore=DL3008
+RUN apt-get update && \
+    apt-get install --yes --no-install-recommends git && \
+    rm -rf /var/lib/apt/lists/* && \
+    git config --system --add safe.directory /work
+COPY --from=build /opt/venv /opt/venv
+COPY --from=build /work /work
+ENV PATH=/opt/venv/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1 \
+    HOME=/tmp \
+    DVC_NO_ANALYTICS=true \
+    MLFLOW_DISABLE_TELEMETRY=true
+USER 10001:10001
+WORKDIR /work
+CMD ["dvc", "repro"]
