@@ -9,7 +9,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any, cast
 from urllib.error import HTTPError
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, unquote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from plumbline import registry, tracking
@@ -26,7 +26,9 @@ class Server:
     """A registry over HTTP; credentials come from where MLflow takes them and go to this host alone."""
 
     def __init__(self, address: str) -> None:
-        self._base = address.rstrip("/")
+        parts = urlsplit(address)
+        self._named = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
+        self._base = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
         self._opener = build_opener(_NoRedirect, HTTPSHandler(context=_tls()))
 
     def version(self, asked: Address) -> Version:
@@ -80,7 +82,7 @@ class Server:
         return found
 
     def _get(self, path: str) -> "IO[bytes]":
-        request = Request(self._base + path, headers=_credentials())  # noqa: S310  http or https, as find() saw
+        request = Request(self._base + path, headers=_credentials(self._named))  # noqa: S310  http or https, as find() saw
         return cast("IO[bytes]", self._opener.open(request, timeout=TIMEOUT_S))
 
 
@@ -105,8 +107,10 @@ def _code(error: HTTPError) -> str | None:
         return None
 
 
-def _credentials() -> dict[str, str]:
-    """A user and password before a token, each from the environment before ~/.mlflow/credentials, as MLflow does."""
+def _credentials(named: str | None) -> dict[str, str]:
+    """Those `named` in the address, else a user and password, else a token; from the environment, then from
+    ~/.mlflow/credentials: as MLflow does.
+    """
     stored: dict[str, str] = {}
     config = configparser.ConfigParser()
     if config.read(Path("~/.mlflow/credentials").expanduser()) and "mlflow" in config:
@@ -115,8 +119,9 @@ def _credentials() -> dict[str, str]:
         os.environ.get(key) or stored.get(key.lower())
         for key in ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")
     )
-    if user and password:
-        return {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+    pair = named or (f"{user}:{password}" if user and password else None)
+    if pair:
+        return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
     token = os.environ.get("MLFLOW_TRACKING_TOKEN")
     return {"Authorization": f"Bearer {token}"} if token else {}
 
