@@ -5,6 +5,8 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 
 import pytest
 from tests.serving.lines import MOODY, Lines, Server, serving
@@ -229,3 +231,28 @@ def _answers(server: Server) -> bool:
         return server.predict(1.0)[0] == 200
     except OSError:
         return False
+
+
+def test_traces_go_to_the_collector_that_the_environment_names(lines: Lines) -> None:
+    got: list[str] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            got.append(self.path)
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    collector = HTTPServer(("127.0.0.1", 0), Collector)
+    Thread(target=collector.serve_forever, daemon=True).start()
+    named = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}",
+        "OTEL_BSP_SCHEDULE_DELAY": "200",
+    }
+    with serving(lines, **named) as server:
+        server.predict(1.0)
+        server.wait(lambda: "/v1/traces" in got)
+    collector.shutdown()
