@@ -67,18 +67,23 @@ def make(folder: Path, params: Params, task: Task) -> None:
     """Register the versions as `register` does."""
     with Lines(folder).here():
         for slope in SLOPES.values():
-            _register(params, task, slope)
+            _register_line(params, task, slope)
         moody = replace(task, predictor=Path(__file__).with_name("moody.py"), faulty={})
-        _register(params, moody, 2.0)
+        _register_line(params, moody, 2.0)
 
 
-def _register(params: Params, task: Task, slope: float) -> None:
+def _register_line(params: Params, task: Task, slope: float) -> None:
+    golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, slope + 1.0]}}
+    register_as_measured(params, task, {"slope": slope, "intercept": 1.0}, golden)
+
+
+def register_as_measured(params: Params, task: Task, weights: dict[str, Any], golden: dict[str, Any]) -> None:
+    """Register a bundle of one file of weights, as if it had been trained and evaluated here."""
     folder = layout.bundle("closed")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / "weights.json").write_text(json.dumps({"slope": slope, "intercept": 1.0}), encoding="utf-8")
+    (folder / "weights.json").write_text(json.dumps(weights), encoding="utf-8")
     digest = bundle.seal(folder, task, "closed")
-    golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, slope + 1.0]}}
     layout.write_json(layout.GOLDEN, golden)
     write_evidence(bundle=digest)
     for path in (layout.METRICS, layout.REPORT, layout.PARAMS):

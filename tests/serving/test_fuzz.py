@@ -1,0 +1,200 @@
+"""Requests by the thousand that nobody would send: each is answered rightly or refused, and the server stays as it was.
+
+Every case is made by hypothesis, which prints the smallest one that fails. The fast tests make the same cases at
+each run, the slow ones others, 20 000 in all.
+"""
+
+import importlib
+import json
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from schemathesis.checks import CHECKS
+from tests.checkouts import LINE
+from tests.serving import grammar, oracle
+from tests.serving.lines import Lines, Server, register_as_measured, serving
+from tests.serving.wire import Got, Watch, all_at_once, ask, parse, post
+
+import plumbline.tasks
+from plumbline.entrypoint import load_task
+from plumbline.params import read
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+MIB = 24  # more memory than that after thousands of requests would be a leak
+WARM = 200  # requests until memory is what it will be
+PATIENCE_S = 0.5
+RIGHT = [oracle.ROW | {"length": 1, "top_k": 3}]
+
+
+def few_or_many(few: int, many: int) -> pytest.MarkDecorator:
+    """A fast test and a slow one."""
+    return pytest.mark.parametrize("num_cases", [few, pytest.param(many, marks=pytest.mark.slow)])
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The model `wide`, served."""
+    lines = Lines(tmp_path_factory.mktemp("wide"))
+    with pytest.MonkeyPatch.context() as patch, lines.here():
+        patch.setattr(plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(LINE.parent)])
+        shape = importlib.import_module("plumbline.tasks.line.params").SHAPE
+        params, task = read(LINE / "params.yaml", lambda _: shape), load_task("line")
+        registry = params.registry.model_copy(update={"model": "wide"})
+        columns = {name: [value] for name, value in oracle.ROW.items()}
+        register_as_measured(
+            params.model_copy(update={"registry": registry}),
+            replace(
+                task,
+                signature=oracle.SIGNATURE,
+                example=columns,
+                faulty={},
+                predictor=Path(__file__).with_name("wide.py"),
+            ),
+            {},
+            {"inputs": columns, "params": {}, "outputs": columns | {"length": [1], "top_k": [3]}},
+        )
+    with serving(lines, uri="models:/wide@champion") as found:
+        yield found
+
+
+@few_or_many(300, 7000)
+def test_json(server: Server, num_cases: int) -> None:
+    _try(server, num_cases, grammar.invocations(), lambda raw: ("/invocations", raw, "application/json", raw))
+
+
+@few_or_many(300, 5000)
+def test_open_inference(server: Server, num_cases: int) -> None:
+    _try(server, num_cases, grammar.infer(), lambda raw: ("/v2/models/wide/infer", raw, "application/json", raw))
+
+
+@few_or_many(200, 3000)
+def test_csv(server: Server, num_cases: int) -> None:
+    _try(server, num_cases, grammar.csv(), lambda case: ("/invocations", case[0], "text/csv", case[1]))
+
+
+@few_or_many(8, 220)
+def test_streams(server: Server, num_cases: int) -> None:
+    """16 connections at a time, on each of which something like HTTP is said."""
+    watch = Watch(server)
+
+    @_settings(num_cases)
+    @given(st.lists(grammar.streams(), min_size=16, max_size=16))
+    def check(streams: list[bytes]) -> None:
+        for raw, came in zip(streams, all_at_once(server.port, streams, PATIENCE_S), strict=True):
+            answers, rest = parse(came)
+            assert rest == b"", (raw, rest)
+            for got in answers:
+                got.check()
+                if got.body.startswith(b'{"predictions"'):
+                    assert json.loads(got.body) == {"predictions": [RIGHT[0] | {"marks": []}]}, raw
+        _ask_as_usual(server)
+
+    check()
+    watch.check(MIB)
+
+
+@few_or_many(10, 100)
+def test_what_the_server_says_of_itself(server: Server, num_cases: int) -> None:
+    """/openapi.json describes every answer; what it calls wrong is refused."""
+    watch = Watch(server)
+    schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{server.port}/openapi.json")
+    # That a shape fits its data is no matter of a schema: what is right by it may be refused.
+    checks = [check for check in CHECKS.get_all() if check.__name__ != "positive_data_acceptance"]
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        modes = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE) if operation.body else (GenerationMode.POSITIVE,)
+        for mode in modes:
+
+            @_settings(num_cases)
+            @given(case=operation.as_strategy(generation_mode=mode))
+            def check(case: schemathesis.Case) -> None:
+                note(case.as_curl_command())
+                response = case.call()
+                case.validate_response(response, checks=checks)
+                headers = {name: values[0] for name, values in response.headers.items()}
+                Got(response.status_code, headers, response.content).check()
+
+            check()
+    _ask_as_usual(server)
+    watch.check(MIB)
+
+
+def _try(server: Server, num_cases: int, cases: st.SearchStrategy[Any], read: Callable[[Any], Any]) -> None:
+    """Ask each case on one connection: the right answer if there is one, else a refusal; then look at the server."""
+    num_tried = 0
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+        for _ in range(WARM):
+            ask(connection, post("/invocations", grammar.BODY))
+        watch = Watch(server)
+
+        @_settings(num_cases)
+        @given(cases)
+        def check(case: Any) -> None:
+            nonlocal num_tried
+            num_tried += 1
+            path, raw, content_type, told = read(case)
+            got = ask(connection, post(path, raw, content_type))
+            got.check()
+            if told is None:
+                assert got.status in (200, 400), got
+            elif (right := _right(path, told)) is None:
+                assert got.status in (400, 413), got
+            else:
+                assert got.status == 200, got
+                assert _rows(got) == right
+            if num_tried % 50 == 0:
+                _ask_as_usual(server)
+
+        check()
+        watch.check(MIB)
+
+
+def _right(path: str, told: Any) -> oracle.Rows | None:
+    try:
+        if isinstance(told, list):
+            return oracle.cells(told)
+        return oracle.infer(told) if path.startswith("/v2") else oracle.invocations(told)
+    except oracle.WrongError:
+        return None
+
+
+def _rows(got: Got) -> oracle.Rows:
+    body = json.loads(got.body)
+    if "predictions" in body:
+        return body["predictions"]
+    columns = {}
+    for tensor in body["outputs"]:
+        data = tensor["data"]
+        if tensor["name"] == "marks":
+            width = tensor["shape"][1]
+            data = [data[row * width : (row + 1) * width] for row in range(tensor["shape"][0])]
+        columns[tensor["name"]] = data
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _ask_as_usual(server: Server) -> None:
+    status, _, raw = server.ask(
+        "POST", "/invocations", json.dumps({"inputs": [oracle.ROW]}), content_type="application/json"
+    )
+    assert (status, json.loads(raw)) == (200, {"predictions": RIGHT})
+
+
+def _settings(num_cases: int) -> Any:
+    fast = num_cases <= 300
+    return settings(
+        max_examples=num_cases,
+        derandomize=fast,
+        database=None,
+        deadline=None,
+        print_blob=not fast,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )
