@@ -52,7 +52,7 @@ def _hashing() -> "Config":
     try:
         from model_signing import hashing
     except ModuleNotFoundError as error:
-        raise ParamsError(f"signatures need the package {error.name}; run `pip install plumbline[signing]`") from None
+        raise ParamsError(f"signatures need the package {error.name}; install plumbline's extra `signing`") from None
     return hashing.Config().use_file_serialization(hashing_algorithm="sha256", allow_symlinks=False)  # type: ignore[no-untyped-call]
 
 

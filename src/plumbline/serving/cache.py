@@ -60,7 +60,7 @@ class Cache:
         """One process at a time puts copies in place or removes them."""
         with self._told():
             self._prepare()
-            handle = os.open(self._root / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            handle = os.open(self._pointers / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -94,12 +94,14 @@ class Cache:
         return self._pointers / (hashlib.sha256(f"{registry} {uri}".encode()).hexdigest() + ".json")
 
     def _prepare(self) -> None:
-        for folder in (self._root, self._copies, self._pointers):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Both folders are there and this user's alone, whatever the one above them is."""
+        for folder in (self._copies, self._pointers):
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
             about = folder.lstat()
-            if folder != self._root and (not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid()):
+            if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid():
                 raise PermissionError(0, "belongs to another user, or is a link", str(folder))
-            if about.st_uid == os.geteuid() and about.st_mode & 0o077:
+            if about.st_mode & 0o077:
                 folder.chmod(0o700)
 
     def _prune(self) -> None:

@@ -128,7 +128,11 @@ def _credentials(named: str | None) -> dict[str, str]:
 
 def _tls() -> ssl.SSLContext:
     """Certificates are always checked: by the system's authorities, or by those of MLFLOW_TRACKING_SERVER_CERT_PATH."""
-    context = ssl.create_default_context(cafile=os.environ.get("MLFLOW_TRACKING_SERVER_CERT_PATH") or None)
-    if client := os.environ.get("MLFLOW_TRACKING_CLIENT_CERT_PATH"):
-        context.load_cert_chain(client)
+    ours, theirs = (os.environ.get(f"MLFLOW_TRACKING_{side}_CERT_PATH") for side in ("CLIENT", "SERVER"))
+    try:
+        context = ssl.create_default_context(cafile=theirs or None)
+        if ours:
+            context.load_cert_chain(ours)
+    except OSError as error:
+        raise RegistryError(f"{ours or ''} {theirs or ''}: no certificates can be read there ({error})") from None
     return context
