@@ -33,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, wa
 URI = "models:/ticket-router@champion"
 TEXTS = [
     "charged twice please refund", "NA", "null", "NaN", "", "ünïcødé 🎉 مرحبا", 'she said "hello", twice', "two\nlines",
-    "a\ttab", "password reset", "-", "parcel late",
+    "a\ttab", "carriage\rreturn", "both\r\nends", "password reset", "-", "parcel late",
 ]  # fmt: skip
 GOOD = [text for text in TEXTS if text]
 FORMS = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz")
@@ -49,10 +49,15 @@ class Model:
     environment: dict[str, str]
 
     def score(
-        self, given: Path, wanted: Path, watch: Callable[[int, float], None] = lambda *_: None, **options: Any
+        self,
+        given: Path,
+        wanted: Path,
+        watch: Callable[[int, float], None] = lambda *_: None,
+        say: Callable[[str], None] = lambda _: None,
+        **options: Any,
     ) -> Done:
         params = {"top_k": 3, "threshold": 0.0} | options.pop("params", {})
-        return score(self.copy, Request(given, wanted, params, **options), watch, lambda _: None)
+        return score(self.copy, Request(given, wanted, params, **options), watch, say)
 
     def command(self, given: Path, wanted: Path, *options: str) -> list[str]:
         return [str(Path(sys.executable).with_name("plumbline")), "score", URI, str(given), str(wanted), *options]
@@ -260,6 +265,9 @@ def test_lines_of_json_that_are_no_table(model: Model, tmp_path: Path) -> None:
     for form in ("csv", "parquet"):
         with pytest.raises(DataError, match=r"in\.jsonl: row 1 \(line 1\).*surrogate"):
             model.score(source, tmp_path / f"out.{form}")
+    source.write_text('{"text": "a", "n": {}}\n')
+    with pytest.raises(DataError, match=r"cannot be written as Parquet .*; write \.jsonl"):
+        model.score(source, tmp_path / "out.parquet")
     source.write_text('{"text": "a"}\n' * 5000 + '{"text": "b", "more": 1}\n')
     with pytest.raises(DataError, match=r"line 5,001: 'more' is in no row of the first 4,096"):
         model.score(source, tmp_path / "out.csv")
@@ -325,6 +333,15 @@ def reach(process: subprocess.Popen[str], state: Path, num_rows: int) -> None:
         time.sleep(0.002)
 
 
+def test_a_row_gets_in_a_file_what_it_gets_alone(model: Model, many: Path, tmp_path: Path) -> None:
+    model.score(many, tmp_path / "out.jsonl", keep_bad=True, params={"top_k": 9})
+    for row in [found for found in read(tmp_path / "out.jsonl")[::397] if found["text"]]:
+        alone = model.predictor.predict({"text": [row["text"]]}, top_k=9)
+        assert row["label"] == alone["label"][0]
+        scores = [{part["label"]: pytest.approx(part["score"], abs=1e-6) for part in each} for each in alone["scores"]]
+        assert {part["label"]: part["score"] for part in row["scores"]} == scores[0]
+
+
 @pytest.mark.parametrize("form", ["csv.gz", "parquet"])
 def test_killed_anywhere_it_goes_on_to_the_same_output(model: Model, many: Path, tmp_path: Path, form: str) -> None:
     whole, target = tmp_path / f"whole.{form}", tmp_path / f"out.{form}"
@@ -357,23 +374,30 @@ def test_interrupted_it_says_how_to_go_on(model: Model, many: Path, tmp_path: Pa
     assert "going on after row" in model.run(many, tmp_path / "out.csv", "--bad-rows", "keep")
 
 
-@pytest.mark.parametrize("change", ["input", "params", "columns", "state"])
+def interrupt(num_rows: int, share: float) -> None:
+    if num_rows > 8192:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("change", ["nothing", "input", "params", "columns", "state"])
 def test_of_another_run_nothing_is_taken(model: Model, many: Path, tmp_path: Path, change: str) -> None:
-    source, target, options = tmp_path / "in.csv", tmp_path / "out.csv", ["--bad-rows", "keep"]
+    source, target, told = tmp_path / "in.csv", tmp_path / "out.csv", list[str]()
     source.write_bytes(many.read_bytes())
-    process = model.start(source, target, *options)
-    reach(process, tmp_path / ".out.csv.parts/state.json", 8000)
-    process.kill()
-    process.wait()
+    with pytest.raises(KeyboardInterrupt):
+        model.score(source, target, interrupt, keep_bad=True)
+    options: dict[str, Any] = {"params": {"params": {"top_k": 1}}, "columns": {"columns": ["label"]}}.get(change, {})
     if change == "input":
-        text = source.read_bytes()
-        source.write_bytes(text.replace(b"\n1,", b"\n7,", 1))  # of the same size
+        source.write_bytes(source.read_bytes().replace(b"\n1,", b"\n7,", 1))  # of the same size
     elif change == "state":
         (tmp_path / ".out.csv.parts/state.json").write_text("{")
+    done = model.score(source, target, say=told.append, keep_bad=True, **options)
+    assert done.num_rows == MANY
+    if change == "nothing":
+        assert (told, done.num_before) == (["going on after row 12,288"], 12_288)
     else:
-        options += {"params": ["-p", "top_k=1"], "columns": ["--columns", "label"]}[change]
-    said = model.run(source, target, *options)
-    assert f"starting over: {change} changed" in said or (change == "state" and "state.json is damaged" in said)
+        assert done.num_before == 0
+        reason = f"{tmp_path}/.out.csv.parts/state.json is damaged" if change == "state" else f"{change} changed since"
+        assert told[0].startswith(f"starting over: {reason}")
     found = read(target)
     assert len(found) == MANY
     assert found[1]["n"] == ("7" if change == "input" else "1")
@@ -433,7 +457,7 @@ def test_the_command_needs_neither_mlflow_nor_torch(model: Model, tmp_path: Path
     )
     command = [sys.executable, "-c", program, "score", URI, str(source), str(target), "--columns", "label,score"]
     done = subprocess.run(command, env=model.environment, capture_output=True, text=True, check=True)
-    assert f"{target}: 11 rows by ticket-router version 1, " in done.stdout
+    assert f"{target}: {len(GOOD)} rows by ticket-router version 1, " in done.stdout
     assert "loaded: []" in done.stdout
     assert done.stderr == ""
     assert list(read(target)[0]) == ["text", "label", "score"]

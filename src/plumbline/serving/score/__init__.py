@@ -58,19 +58,21 @@ def score(model: "Copy", request: Request, watch: Watch, say: Callable[[str], No
             try:
                 _work(source, ask, sink, parts, watch)
                 _refuse_change(request.input, stamp)
+                done = sink.finish(parts.rows)
             except DataError:
                 parts.drop()  # another input makes other rows
                 raise
             request.check_output()
-            parts.publish(sink.finish(parts.rows))
+            parts.publish(done)
     return Done(parts.num_rows, num_before, parts.num_bad, time.perf_counter() - start)
 
 
 def _work(source: Source, ask: Ask, sink: Sink, parts: Parts, watch: Watch) -> None:
     """Append all rows that are not there yet: while a chunk is asked, the next is read, the one before written."""
-    chunks = (chunk for chunk in source.chunks() if chunk.first >= parts.num_rows)
+    num_before = parts.num_rows
+    chunks = (chunk for chunk in source.chunks() if chunk.first >= num_before)
     with ThreadPoolExecutor(2) as pool:
-        behind = None if parts.num_rows else pool.submit(parts.append, sink.header(), 0, 0)
+        behind = None if num_before else pool.submit(parts.append, sink.header(), 0, 0)
         ahead = pool.submit(next, chunks, None)
         while (chunk := ahead.result()) is not None:
             ahead = pool.submit(next, chunks, None)

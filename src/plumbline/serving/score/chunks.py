@@ -15,7 +15,6 @@ MAX_CHARS = 8 * 2**20  # of a chunk; a single row may be longer
 KINDS = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
 }  # fmt: skip
-DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 @dataclass(frozen=True)

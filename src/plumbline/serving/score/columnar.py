@@ -90,7 +90,7 @@ class Written:
         import pyarrow.parquet as pq
 
         done, waiting = rows.with_name("finished"), list[pa.RecordBatch]()
-        with pq.ParquetWriter(done, self._schema, compression="zstd") as writer:
+        with self._possible(), pq.ParquetWriter(done, self._schema, compression="zstd") as writer:
             for batch in _streamed(rows):
                 waiting.append(batch)
                 if sum(b.num_rows for b in waiting) >= GROUP_ROWS or sum(b.nbytes for b in waiting) >= GROUP_BYTES:
@@ -99,6 +99,15 @@ class Written:
             if waiting:
                 writer.write_table(pa.Table.from_batches(waiting))
         return done
+
+    @contextmanager
+    def _possible(self) -> Iterator[None]:
+        import pyarrow as pa
+
+        try:
+            yield
+        except pa.ArrowException as error:  # such as an object without a key
+            raise DataError(f"these columns cannot be written as Parquet ({error}); write .jsonl") from None
 
 
 def _streamed(rows: Path) -> "Iterator[pa.RecordBatch]":

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plumbline.contract import Field
-from plumbline.serving.score import columnar, lines, text
+from plumbline.serving.score import columnar, delimited, jsonlines
 from plumbline.serving.score.chunks import Sink, Source, form
 
 
@@ -15,8 +15,8 @@ def opened(given: Path, wanted: Path, added: Sequence[Field]) -> Source:
             return columnar.Rows(given)
         case "jsonl":
             alike = form(wanted).kind != "jsonl"
-            return lines.JsonLines(given, form(given), [field.name for field in added], alike)
-    return lines.Delimited(given, form(given))
+            return jsonlines.Rows(given, form(given), [field.name for field in added], alike)
+    return delimited.Rows(given, form(given))
 
 
 def sink_for(given: Path, wanted: Path, source: Source, added: Sequence[Field]) -> Sink:
@@ -27,5 +27,5 @@ def sink_for(given: Path, wanted: Path, source: Source, added: Sequence[Field]) 
         case "parquet":
             return columnar.Written(source, added)
         case "jsonl":
-            return text.JsonLines(form(wanted), source, same, names)
-    return text.Delimited(form(wanted), source, same, names)
+            return jsonlines.Written(form(wanted), source, same, names)
+    return delimited.Written(form(wanted), source, same, names)

@@ -31,7 +31,7 @@ class Request:
         """Raise ParamsError or DataError for files that cannot be read or written."""
         form(self.input), form(self.output)
         if not self.input.is_file():
-            raise DataError(f"{self.input}: {'a folder' if self.input.is_dir() else 'there is no such file'}")
+            raise DataError(f"{self.input}: {'not a file' if self.input.exists() else 'there is no such file'}")
         if not os.access(self.input, os.R_OK):
             raise DataError(f"{self.input}: may not be read by this user")
         if not self.output.parent.is_dir():
