@@ -101,10 +101,12 @@ def predict(
 
 @app.command()
 def score(
-    model: Annotated[str, typer.Argument(help="models:/NAME@ALIAS or models:/NAME/VERSION.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="models:/NAME@ALIAS or models:/NAME/VERSION.")],
     input_: Annotated[Path, typer.Argument(metavar="INPUT", help=".csv, .tsv, .jsonl (each also .gz) or .parquet.")],
-    output: Annotated[Path, typer.Argument(help="The same forms; it need not be that of the input.")],
-    columns: Annotated[str, typer.Option(help="Which answers are written, as in label,score; all if left out.")] = "",
+    output: Annotated[
+        Path, typer.Argument(metavar="OUTPUT", help="One of the same kinds; it may be another than INPUT's.")
+    ],
+    columns: Annotated[str, typer.Option(help="Which answers are written, such as label,score; all if left out.")] = "",
     set_: Annotated[list[str], typer.Option("--param", "-p", help="An inference parameter, such as top_k=5.")] = [],  # noqa: B006
     prefix: Annotated[str, typer.Option(help="Put before the names of all columns that are added.")] = "",
     bad_rows: Annotated[
@@ -112,10 +114,13 @@ def score(
     ] = "stop",
     overwrite: Annotated[bool, typer.Option(help="Replace OUTPUT if it exists.")] = False,
 ) -> None:
-    """Write the rows of INPUT, in their order, with the model's answers behind them, to OUTPUT.
+    """Answer every row of INPUT; write rows and answers, in order, to OUTPUT.
 
-    The column `model` names the model and version that answered. OUTPUT appears when it is whole; if the command is cut
-    short, the same command goes on where it was. Files of any size take the memory of a few thousand rows.
+    All columns of INPUT stay; the answers follow, then `model`: who gave them.
+
+    OUTPUT appears when it is whole. Cut short, the same command goes on.
+
+    Memory does not grow with the file. See docs/score.md.
     """
     from plumbline import bundle
     from plumbline.serving import score
