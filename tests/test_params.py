@@ -60,6 +60,11 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
         ("task: text_classification", "task: ../../etc", "there is no task '../../etc'"),
         ("heads: 4", "heads: 5", "hidden (128) must be a multiple of heads (5)"),
         ("  minilm:", "  ../minilm:", "candidates"),
+        ("forms: [fp32]", "forms: [int8, fp32]", "candidates.linear.forms.0: input should be 'fp32'; found 'int8'"),
+        ("forms: [int8, fp32]", "forms: [int8]", "fp32 must be among them"),
+        ("forms: [int8, fp32]", "forms: []", "fp32 must be among them"),
+        ("forms: [int8, fp32]", "forms: [int8, fp32, int8]", "a form is named twice"),
+        ("max_loss: 0.01,", "max_loss: -1,", "evaluation.parity.max_loss: input should be greater than or equal to 0"),
         ("version: 1", "version: 2", "version: input should be 1; found 2"),
     ],
 )

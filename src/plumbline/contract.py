@@ -12,18 +12,20 @@ if TYPE_CHECKING:
     from plumbline.params import Params
 
 SPLITS = ("train", "validation", "test")
-REFERENCE = "fp32"  # the form that a model was trained in: others have to answer as it does
 MANIFEST_COLUMNS = ("id", "split", "label", "length", "digest")  # every manifest has these; a task adds its own
 
 Columns = Mapping[str, Sequence[Any]]
 
 
 class Predictor(Protocol):
-    """What a bundle answers with: evaluation, PyFunc, HTTP and batch scoring all call this one method."""
+    """What a bundle answers with: evaluation, PyFunc, HTTP and batch scoring all call this one method.
+
+    It may have `num_bytes`, the size of what it answers from.
+    """
 
     @property
     def forms(self) -> Sequence[str]:
-        """What it can answer with: the form that is served, then others; of several one is REFERENCE."""
+        """What it can answer with: the form that is served, then others; of several one is `fp32`."""
         ...
 
     def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
@@ -88,6 +90,7 @@ class Scores:
 
     # The task's metric by its name; rows as in `id`, else as in the manifest. `confidence`: the probability that the
     # predictor gave its answer, where it gives one; the calibration gate holds it against a metric of 0 and 1.
+    # `predicted`: the answer, where two are equal or not; the parity gate counts on how many rows two forms agree.
     per_example: dict[str, "np.ndarray"]
     metrics: dict[str, float]
     tables: dict[str, "pd.DataFrame"] = field(default_factory=dict)  # confusion, reliability ...

@@ -9,7 +9,7 @@ from plumbline import bundle, champion, layout, packaging, promotion, quality
 from plumbline.champion import Champion
 from plumbline.contract import Candidate, Scores, Task
 from plumbline.errors import ParamsError, PlumblineError
-from plumbline.evidence import calibration, changes, compare, document, gates, measure, power
+from plumbline.evidence import calibration, changes, compare, document, forms, gates, measure, power
 from plumbline.evidence.intervals import Interval
 from plumbline.lineage import lineage
 from plumbline.params import Params, load_yaml, nearest
@@ -27,6 +27,7 @@ class Answers:
     rows: "pd.DataFrame"  # the manifest's test rows, in that order
     ranked: Sequence[Candidate]  # best on validation first
     predictor: measure.Guarded  # the winner's
+    forms: Sequence[forms.Form]  # of the winner, the one that is served first
     baselines: Mapping[str, Scores]
     controls: Mapping[str, Scores]
     champion: Champion | None
@@ -48,18 +49,24 @@ def collect(params: Params, task: Task) -> Answers:
     holder = champion.find(params.registry.model, task)
     look = _look(params, task, manifest, holder)
     ranked = measure.rank([measure.candidate(name, task) for name in params.candidates], task.metric)
+    predictor = measure.guarded(ranked[0].name)
+    kept = forms.measured(ranked[0], predictor, task)
     trivial = task.baselines(params, layout.EXAMPLES)
     baselines = {name: measure.scores(task, "test", predictor) for name, predictor in trivial.items()}
     controls = {name: measure.control(name).scores(task, "test") for name in params.control.candidates}
     theirs = None if holder is None else _of(holder).scores(task, "test")
     rows = document.aligned(manifest, "test", ranked[0].test)
-    all_ = [*(c.test for c in ranked), *baselines.values(), *controls.values(), *([theirs] if theirs else [])]
+    all_ = [
+        *(c.test for c in ranked),
+        *(form.test for form in kept),
+        *baselines.values(),
+        *controls.values(),
+        *([theirs] if theirs else []),
+    ]
     for scores in all_:
         if document.aligned(manifest, "test", scores)["id"].tolist() != rows["id"].tolist():
             raise PlumblineError(f"the task {task.name} scored the test examples in different orders")
-    return Answers(
-        manifest, validation, rows, ranked, measure.guarded(ranked[0].name), baselines, controls, holder, theirs, look
-    )
+    return Answers(manifest, validation, rows, ranked, predictor, kept, baselines, controls, holder, theirs, look)
 
 
 def facts(params: Params, task: Task, answers: Answers) -> gates.Facts:
@@ -96,6 +103,9 @@ def facts(params: Params, task: Task, answers: Answers) -> gates.Facts:
         calibration=_calibration(winner.test, metric.name, limits.confidence),
         behaviour=task.behaviour(params, layout.EXAMPLES, answers.predictor),
         cost={**winner.latency_ms, "num_bytes": winner.num_bytes, "rss_mb": rehearsal.rss_mb},
+        candidate=winner.name,
+        form=answers.forms[0].name,
+        parity=forms.held(answers.forms[0], answers.forms, metric, limits.confidence),
         replay=rehearsal.problems,
     )
 

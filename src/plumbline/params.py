@@ -17,6 +17,7 @@ from plumbline.errors import ParamsError
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 20
+REFERENCE = "fp32"  # the form that a model was trained in: others have to answer as it does
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -67,6 +68,13 @@ class Behaviour(Shape):
     minimum: Share
 
 
+class Parity(Shape):
+    """How close another form of the winner must come to REFERENCE, to be served in its place."""
+
+    max_loss: Annotated[float, Field(ge=0)]  # it must surely lose no more
+    min_agreement: Share  # of rows that both answer alike
+
+
 class Budget(Shape):
     """What the winner may cost to run; null: as much as it likes."""
 
@@ -92,6 +100,7 @@ class Evaluation(Shape):
     max_leakage: Leakage
     max_calibration_error: Share | None
     min_behaviour: Behaviour
+    parity: Parity
     budget: Budget
 
 

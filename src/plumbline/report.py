@@ -18,7 +18,7 @@ NUM_MISTAKES = 20
 NUM_METRICS = 3  # beside the metric that decides, on a terminal that is wide enough
 WIDE = 104  # characters
 # What evidence of an older format lacks; null in evidence.json says that there was none, which is something else.
-SINCE_FORMAT_2 = ("champion", "comparison", "looks", "flips", "changes", "seal")
+SINCE_FORMAT_2 = ("champion", "comparison", "looks", "flips", "changes", "seal", "forms")
 COLOURS = {"promote": "green", "keep": "blue"}  # all other verdicts are red
 
 

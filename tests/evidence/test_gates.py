@@ -10,6 +10,7 @@ from tests.small_texts import LIMITS
 from plumbline.contract import Bound, Case, Leak, Metric
 from plumbline.evidence import compare, gates
 from plumbline.evidence.intervals import Interval
+from plumbline.evidence.parity import Likeness
 from plumbline.evidence.verdict import summary, verdict
 
 ACCEPTED = {
@@ -68,6 +69,9 @@ def sound() -> gates.Facts:
         calibration=(0.02, Interval(0.01, 0.03)),
         behaviour=[Case("typo", "invariance", 190, 200, ()), Case("obvious", "minimum", 12, 12, ())],
         cost={"one_p95": 5.0, "batch_p95": 60.0, "num_bytes": 2e7, "rss_mb": 400.0},
+        candidate="minilm",
+        form="int8",
+        parity=Likeness(-0.001, Interval(-0.005, 0.003), 0.997),
         replay=[],
     )
 
@@ -81,7 +85,7 @@ def test_sound_facts_pass_every_gate(sound: gates.Facts) -> None:
     assert [gate.name for gate in judged] == [name for name, _, _ in gates.GATES]
     assert {gate.status for gate in judged} == {"pass"}
     assert verdict(judged) == "promote"
-    assert summary("linear", judged) == "linear may be promoted: 14 gates passed."
+    assert summary("linear", judged) == "linear may be promoted: 15 gates passed."
 
 
 PLANTS = {
@@ -132,6 +136,12 @@ PLANTS = {
         {"cost": {"one_p95": 5.0, "batch_p95": 60.0, "num_bytes": 6e8, "rss_mb": 400.0}},
         {"cost": {"one_p95": 5.0, "batch_p95": float("nan"), "num_bytes": 2e7, "rss_mb": float("nan")}},
         {"cost": {}},
+    ],
+    "parity": [
+        {"parity": Likeness(-0.012, Interval(-0.02, -0.004), 0.985)},
+        {"parity": Likeness(0.0, Interval(-0.012, 0.012), 1.0)},  # on too few rows
+        {"parity": Likeness(0.0, Interval(-0.005, 0.005), 0.97)},
+        {"parity": Likeness(float("nan"), Interval(float("nan"), float("nan")), 1.0)},
     ],
     "replay": [{"replay": ["golden row 3 differs"]}],
     "power": [
@@ -188,13 +198,22 @@ def test_policy_not_worse_takes_what_is_surely_no_worse_than_the_margin(sound: g
     assert (asked_for(0.02), asked_for(0.005)) == ("pass", "fail")
 
 
+def test_a_form_that_is_not_shown_to_be_as_good_says_what_to_do(sound: gates.Facts) -> None:
+    gate = asked(replace(sound, parity=Likeness(-0.02, Interval(-0.03, -0.01), None)), "parity")
+    assert (gate.measured, gate.threshold, gate.interval) == (-0.02, -0.01, Interval(-0.03, -0.01))
+    assert "put fp32 first in candidates.minilm.forms" in gate.reason
+    apart = asked(replace(sound, parity=Likeness(0.0, Interval(-0.005, 0.005), 0.97)), "parity")
+    assert (apart.measured, apart.threshold) == (0.97, 0.98)
+    assert asked(replace(sound, parity=Likeness(0.0, Interval(-0.005, 0.005), None)), "parity").status == "pass"
+
+
 def test_what_params_say_does_not_apply(sound: gates.Facts) -> None:
     nothing = dict.fromkeys(type(LIMITS.budget).model_fields)
     changes = {"slices": [], "max_calibration_error": None, "budget": LIMITS.budget.model_copy(update=nothing)}
-    facts = replace(sound, limits=LIMITS.model_copy(update=changes), controls={}, champion=None)
+    facts = replace(sound, limits=LIMITS.model_copy(update=changes), controls={}, champion=None, parity=None)
     told = {gate.name: gate.status for gate in gates.judge(facts)}
     assert {name for name, status in told.items() if status == "not-applicable"} == {
-        "control", "champion", "slices", "calibration", "budget",
+        "control", "champion", "slices", "calibration", "budget", "parity",
     }  # fmt: skip
 
 

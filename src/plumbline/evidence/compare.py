@@ -48,7 +48,7 @@ def slices(
         for names in [rows[column].astype(object).where(rows[column].notna(), NO_VALUE).astype(str)]
         for value in _large_groups(names, limits.min_slice_rows)
     ]
-    pairs = [_oriented(ours[own], theirs[own], metric) for _, _, own in groups]
+    pairs = [oriented(ours[own], theirs[own], metric) for _, _, own in groups]
     p_values = [power.worse(mine, other, limits.max_slice_loss, metric.kind) for mine, other in pairs]
     found = []
     for (column, value, own), (mine, other), p_value, p_adjusted in zip(
@@ -83,16 +83,16 @@ def best(scores: Mapping[str, np.ndarray], metric: Metric) -> tuple[str, np.ndar
     return name, scores[name]
 
 
-def _large_groups(values: "pd.Series", min_rows: int) -> list[str]:
-    sizes = values.value_counts()
-    return [str(group) for group, size in sizes.items() if size >= min_rows][:MAX_GROUPS]
-
-
-def _oriented(ours: np.ndarray, theirs: np.ndarray, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
+def oriented(ours: np.ndarray, theirs: np.ndarray, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
     """Scores of which more is better."""
     if metric.higher_is_better:
         return ours, theirs
     return (1 - ours, 1 - theirs) if metric.kind == "binary" else (-ours, -theirs)
+
+
+def _large_groups(values: "pd.Series", min_rows: int) -> list[str]:
+    sizes = values.value_counts()
+    return [str(group) for group, size in sizes.items() if size >= min_rows][:MAX_GROUPS]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def duel(ours: np.ndarray, theirs: np.ndarray, metric: Metric, rule: Champion, l
     better: the whole interval lies above the margin and, for 0/1 scores, McNemar's exact test agrees; not-worse: the
     whole interval lies above minus the margin.
     """
-    mine, other = _oriented(ours, theirs, metric)
+    mine, other = oriented(ours, theirs, metric)
     found = intervals.gain(mine, other, metric.kind, 1 - level)
     p_value = intervals.mcnemar(mine, other) if metric.kind == "binary" else None
     if rule.policy == "not-worse":

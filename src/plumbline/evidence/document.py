@@ -10,6 +10,7 @@ from plumbline import bundle, layout
 from plumbline.contract import Candidate, Metric, Scores, Task
 from plumbline.errors import EvidenceError, PlumblineError
 from plumbline.evidence import compare, intervals
+from plumbline.evidence.forms import Form, told
 from plumbline.evidence.gates import Facts, Gate
 from plumbline.evidence.verdict import summary, verdict
 from plumbline.lineage import lineage
@@ -44,6 +45,7 @@ def build(
     ranked: Sequence[Candidate],
     baselines: Mapping[str, Scores],
     *,
+    forms: Sequence[Form],
     facts: Facts,
     judged: Sequence[Gate],
     since: Since | None,
@@ -70,6 +72,7 @@ def build(
                 name: _scored(None, scores, task.metric, limits.confidence) for name, scores in baselines.items()
             },
             "cost": {c.name: {**c.latency_ms, "num_bytes": c.num_bytes} for c in ranked},  # differs from run to run
+            "forms": told(forms, task.metric, limits.confidence),  # of the winner; times differ from run to run
             "comparisons": compare.comparisons(ranked, task.metric, limits.confidence),
             "champion": since and since.champion,
             "comparison": _comparison(facts),

@@ -58,10 +58,11 @@ class Guarded:
         return PlumblineError(f"{self._name} cannot be scored ({type(error).__name__}: {error}); {self._remedy}")
 
 
-def guarded(name: str) -> Guarded:
-    """The predictor in models/<name>/, verified."""
+def guarded(name: str, form: str | None = None) -> Guarded:
+    """The predictor in models/<name>/, verified, in the form that is served or in `form`."""
     remedy = f"train it again (dvc repro -f train@{name}) or take it out of params.yaml"
-    return Guarded(f"candidate {name}", remedy, lambda: bundle.load(layout.bundle(name)))
+    said = f"candidate {name} in {form}" if form else f"candidate {name}"
+    return Guarded(said, remedy, lambda: bundle.load(layout.bundle(name), form))
 
 
 def control(name: str) -> Guarded:

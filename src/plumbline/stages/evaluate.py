@@ -45,6 +45,7 @@ def _evaluated(params: Params, task: Task) -> dict[str, Any]:
         task,
         answers.ranked,
         answers.baselines,
+        forms=answers.forms,
         facts=facts,
         judged=gates.judge(facts),
         since=evaluation.since(task, answers),

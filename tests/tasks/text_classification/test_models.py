@@ -50,7 +50,8 @@ def test_a_bundle_is_the_same_twice_and_names_no_path(candidate: str, examples: 
         assert str(ROOT).encode() not in content, file.name
     config = json.loads((tmp_path / "first/config.json").read_text())
     assert config["classes"] == ["billing", "delivery", "login"]
-    assert config["forms"] == {"fp32": "model.onnx"}
+    assert config["forms"]["fp32"] == "model.onnx"
+    assert config["served"] == "fp32"  # 40 validation rows show nothing of another
     graph = onnx.load(tmp_path / "first/model.onnx").graph
     assert all(len({d.dim_param for d in put.type.tensor_type.shape.dim} - {""}) == 2 for put in graph.input)
 

@@ -19,28 +19,31 @@ from plumbline.tasks.text_classification.models import learner
 TOLERANCE = 1e-6  # of a probability
 
 
-@pytest.fixture(scope="module", params=CANDIDATES)
-def bundle(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp(request.param)
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundles of all candidates, and the examples they were trained on."""
+    folder = tmp_path_factory.mktemp("trained")
     write_examples(folder / "examples")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         params = small_params()
-        made = learner(params, request.param, folder / "examples")
-        training.fit(made, params, request.param, Silent())
-        (folder / "bundle").mkdir()
-        made.save(folder / "bundle")
-    return folder / "bundle"
+        for candidate in CANDIDATES:
+            made = learner(params, candidate, folder / "examples")
+            training.fit(made, params, candidate, Silent())
+            (folder / candidate).mkdir()
+            made.save(folder / candidate)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["linear", "transformer", "transformer in int8"])
+def answerer(trained: Path, request: pytest.FixtureRequest) -> predictor.Predictor:
+    candidate, _, form = request.param.partition(" in ")
+    return predictor.load(trained / candidate, form or "fp32")
 
 
 @pytest.fixture(scope="module")
-def answerer(bundle: Path) -> predictor.Predictor:
-    return predictor.load(bundle)
-
-
-@pytest.fixture(scope="module")
-def texts(bundle: Path) -> list[str]:
-    found = pq.read_table(bundle.parent / "examples/test.parquet")["text"].to_pylist()
+def texts(trained: Path) -> list[str]:
+    found = pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
     return [*found, "ünïcødé 🎉 مرحبا", "refund " * 500, "?"]
 
 
@@ -111,14 +114,15 @@ def test_threads_may_share_it(answerer: predictor.Predictor, texts: list[str]) -
             np.testing.assert_allclose(_scores(found, answerer.classes), expected, rtol=0, atol=TOLERANCE)
 
 
-def test_it_runs_where_plumbline_and_torch_are_not(bundle: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("candidate", CANDIDATES)
+def test_it_runs_where_plumbline_and_torch_are_not(candidate: str, trained: Path, tmp_path: Path) -> None:
     shutil.copy(predictor.__file__, tmp_path / "predictor.py")
     script = (
         "import sys\n"
         "for name in ('plumbline', 'torch', 'transformers', 'lightning', 'pandas', 'sklearn', 'scipy'):\n"
         "    sys.modules[name] = None\n"
         "import predictor\n"
-        f"print(predictor.load({str(bundle)!r}).predict({{'text': ['refund the invoice']}})['label'][0])\n"
+        f"print(predictor.load({str(trained / candidate)!r}).predict({{'text': ['refund the invoice']}})['label'][0])\n"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.strip() in ("billing", "delivery", "login")

@@ -21,6 +21,7 @@ GATES: tuple[tuple[str, str, Callable[[Facts], Finding]], ...] = (
     ("calibration", "Do its probabilities mean anything?", fitness.calibration),
     ("behaviour", "Does it know the obvious?", fitness.behaviour),
     ("budget", "Can it be run in production?", fitness.budget),
+    ("parity", "Does the form that is served answer as the one that was trained?", fitness.parity),
     ("replay", "Is what is packaged what was measured?", fitness.replay),
     ("power", "Can this test split tell?", against.enough),
 )

@@ -10,6 +10,7 @@ from plumbline.contract import Bound, Case, Leak, Metric
 from plumbline.evidence import intervals
 from plumbline.evidence.compare import Slice
 from plumbline.evidence.intervals import Interval
+from plumbline.evidence.parity import Likeness
 from plumbline.params import Evaluation
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ class Facts:
     calibration: tuple[float, Interval] | None  # expected calibration error; None where no confidence is given
     behaviour: Sequence[Case]
     cost: Mapping[str, float]  # one_p95, batch_p95 in ms; rss_mb; num_bytes of the bundle
+    candidate: str  # the winner's name
+    form: str  # in which the winner is served
+    parity: Likeness | None  # of that form with the reference; None where it is the reference
     replay: Sequence[str]  # what the package in a clean process did otherwise than it should
 
     @property

@@ -1,8 +1,10 @@
-"""Gates on the model as it will run: calibrated, sensible, affordable, and the same once packaged."""
+"""Gates on the model as it will run: calibrated, sensible, affordable, the same once quantised and once packaged."""
 
 import math
 
 from plumbline.evidence.gates.facts import Facts, Finding
+from plumbline.evidence.parity import close
+from plumbline.params import REFERENCE
 
 
 def calibration(facts: Facts) -> Finding:
@@ -46,6 +48,22 @@ def budget(facts: Facts) -> Finding:
     name, (share, value, limit, unit) = max(shares.items(), key=lambda item: item[1][0])
     said = f"closest to its limit: {name}, {value:.4g} of {limit:g} {unit}"
     return Finding("pass" if share <= 1 else "fail", said, share, 1)
+
+
+def parity(facts: Facts) -> Finding:
+    """Pass if the served form surely loses no more than allowed against the reference, and agrees on enough rows."""
+    limits, found = facts.limits.parity, facts.parity
+    if found is None:
+        return Finding("not-applicable", f"{facts.form} is served, the form that was trained")
+    alike = "" if found.agreement is None else f"; both answer {found.agreement:.2%} of the rows alike"
+    said = f"{facts.form}: {found.gain:+.4f} against {REFERENCE}, surely no less than {found.interval.low:+.4f}{alike}"
+    asked = f"asked for {-limits.max_loss:+g} and {limits.min_agreement:.0%}"
+    if close(found, limits):
+        return Finding("pass", f"{said}; {asked}", found.gain, -limits.max_loss, found.interval)
+    remedy = f"put {REFERENCE} first in candidates.{facts.candidate}.forms, or collect more test rows"
+    if found.interval.low < -limits.max_loss:
+        return Finding("fail", f"{said}; {asked}: {remedy}", found.gain, -limits.max_loss, found.interval)
+    return Finding("fail", f"{said}; {asked}: {remedy}", found.agreement, limits.min_agreement)
 
 
 def replay(facts: Facts) -> Finding:

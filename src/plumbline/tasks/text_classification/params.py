@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from plumbline.params import Name, Params, Shape, Share
+from plumbline.params import REFERENCE, Name, Params, Shape, Share
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -175,10 +175,19 @@ class Validation(Shape):
     warnings: list[CheckName]  # checks that warn instead of block
 
 
+def _with_reference(forms: list[str]) -> list[str]:
+    if len(set(forms)) < len(forms):
+        raise ValueError("a form is named twice")
+    if REFERENCE not in forms:
+        raise ValueError(f"{REFERENCE} must be among them: the others are held against it")
+    return forms
+
+
 class Linear(Shape):
     """TF-IDF of word 1- and 2-grams with a linear layer."""
 
     kind: Literal["linear"]
+    forms: Annotated[list[Literal["fp32"]], AfterValidator(_with_reference)]
     max_features: Count
     learning_rate: Positive
     weight_decay: Annotated[float, Field(ge=0)]
@@ -190,6 +199,7 @@ class Linear(Shape):
 class Encoder(Shape):
     """What every fine-tuned or trained encoder needs."""
 
+    forms: Annotated[list[Literal["int8", "fp32"]], AfterValidator(_with_reference)]  # to serve; the best liked first
     max_tokens: Annotated[int, Field(ge=4, le=8192)]
     learning_rate: Positive
     head_learning_rate: Positive

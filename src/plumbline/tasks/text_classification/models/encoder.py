@@ -15,6 +15,7 @@ from plumbline.tasks.text_classification.models import subwords, weights
 from plumbline.tasks.text_classification.models.batches import Batches, Rows, Texts, targets
 from plumbline.tasks.text_classification.models.classifier import Classifier
 from plumbline.tasks.text_classification.models.export import save
+from plumbline.tasks.text_classification.models.forms import Wanted
 from plumbline.tasks.text_classification.models.layers import UsedEmbedding, thrifty, use_full_embedding
 from plumbline.tasks.text_classification.params import Encoder, Lora, Pretrained, Transformer
 
@@ -37,7 +38,9 @@ class Pooled(torch.nn.Module):
         return logits
 
 
-def pretrained(shape: Pretrained, seed: int, classes: list[str], train: Texts, validation: Texts) -> Learner:
+def pretrained(
+    shape: Pretrained, seed: int, classes: list[str], train: Texts, validation: Texts, asked: Wanted
+) -> Learner:
     """Fine-tuning; only the word vectors that the texts use are trained, the others stay as they were found."""
     folder = weights.find(shape.weights, shape.sha256)
     body = weights.body(folder)
@@ -52,10 +55,12 @@ def pretrained(shape: Pretrained, seed: int, classes: list[str], train: Texts, v
     else:
         used = np.unique(np.concatenate([*data.train.ids, *data.validation.ids]))
         body.set_input_embeddings(UsedEmbedding(body.get_input_embeddings(), torch.from_numpy(used)))
-    return _learner(shape, Pooled(body, len(classes)), data, tokenizer, classes)
+    return _learner(shape, Pooled(body, len(classes)), data, tokenizer, classes, asked)
 
 
-def transformer(shape: Transformer, seed: int, classes: list[str], train: Texts, validation: Texts) -> Learner:
+def transformer(
+    shape: Transformer, seed: int, classes: list[str], train: Texts, validation: Texts, asked: Wanted
+) -> Learner:
     """A small encoder from scratch, its tokenizer trained on the train split alone."""
     from transformers import BertConfig, BertModel
 
@@ -72,7 +77,8 @@ def transformer(shape: Transformer, seed: int, classes: list[str], train: Texts,
         max_position_embeddings=shape.max_tokens,
     )
     torch.manual_seed(seed)
-    return _learner(shape, Pooled(BertModel(config, add_pooling_layer=False), len(classes)), data, tokenizer, classes)
+    model = Pooled(BertModel(config, add_pooling_layer=False), len(classes))
+    return _learner(shape, model, data, tokenizer, classes, asked)
 
 
 def _batches(
@@ -85,7 +91,9 @@ def _batches(
     return Batches(rows(train), rows(validation), shape.batch_size, seed)
 
 
-def _learner(shape: Encoder, model: Pooled, data: Batches, tokenizer: Tokenizer, classes: list[str]) -> Learner:
+def _learner(
+    shape: Encoder, model: Pooled, data: Batches, tokenizer: Tokenizer, classes: list[str], asked: Wanted
+) -> Learner:
     thrifty(model.body)
     num_steps = len(data.sampler) * shape.max_epochs
     module = Classifier(model, partial(_optimizers, shape, num_steps), shape.label_smoothing)
@@ -95,7 +103,8 @@ def _learner(shape: Encoder, model: Pooled, data: Batches, tokenizer: Tokenizer,
             model.body = model.body.merge_and_unload()
         use_full_embedding(model.body)
         tokenizer.save(str(folder / "tokenizer.json"))
-        save(folder, model, data.validation, {"kind": "encoder", "classes": classes, "max_tokens": shape.max_tokens})
+        config = {"kind": "encoder", "classes": classes, "max_tokens": shape.max_tokens}
+        save(folder, model, data.validation, asked, config)
 
     return Learner(
         save=write,

@@ -1,4 +1,4 @@
-"""Writes what the predictor needs: safetensors, an ONNX graph that answers as the model does, and config.json."""
+"""Writes what the predictor needs: safetensors, an ONNX graph for each form of the model, and config.json."""
 
 import logging
 import warnings
@@ -12,22 +12,36 @@ from safetensors.torch import save_file
 
 from plumbline import layout
 from plumbline.errors import TrainingError
+from plumbline.params import REFERENCE
 from plumbline.tasks.text_classification.models.batches import Rows
+from plumbline.tasks.text_classification.models.forms import Wanted, served
+from plumbline.tasks.text_classification.models.graphs import tidy
+from plumbline.tasks.text_classification.models.quantisation import quantised
 
-WEIGHTS, GRAPH, CONFIG = "model.safetensors", "model.onnx", "config.json"
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+FILES = {REFERENCE: "model.onnx", "int8": "model.int8.onnx"}
+DERIVED = {"int8": quantised}  # from the reference's graph
 OPSET = 20
 TOLERANCE = 1e-4  # of logits, which are of the order of 1 to 10
 BATCH = 64
 
 
-def save(folder: Path, model: torch.nn.Module, validation: Rows, config: dict[str, Any]) -> None:
-    """Write `model` and its `config` into `folder`; TrainingError if the ONNX graph answers otherwise."""
+def save(folder: Path, model: torch.nn.Module, validation: Rows, asked: Wanted, config: dict[str, Any]) -> None:
+    """Write `model` in the forms asked for, and its `config`, which names the one that is served.
+
+    TrainingError if the graph of the reference answers otherwise than the model.
+    """
     model = model.float().cpu().eval()
     save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, folder / WEIGHTS)
-    _export(folder / GRAPH, model, validation)
-    logits = _logits(model, validation)
-    _compare(folder / GRAPH, validation, logits)
-    config |= {"temperature": temperature(logits, validation.targets), "forms": {"fp32": GRAPH}, "served": "fp32"}
+    graphs = {REFERENCE: _exported(model, validation)}
+    graphs |= {form: DERIVED[form](graphs[REFERENCE]) for form in asked.forms if form != REFERENCE}
+    for form, graph in graphs.items():
+        _write(folder / FILES[form], graph)
+    logits = {form: _answers(folder / FILES[form], validation) for form in graphs}
+    _compare(logits[REFERENCE], _logits(model, validation))
+    chosen = served(asked, logits, validation.targets)
+    config |= {"temperature": temperature(logits[chosen], validation.targets)}
+    config |= {"forms": {form: FILES[form] for form in asked.forms}, "served": chosen}
     layout.write_json(folder / CONFIG, config)
 
 
@@ -42,7 +56,8 @@ def temperature(logits: np.ndarray, targets: np.ndarray) -> float:
     return float(np.exp(minimize_scalar(nll, bounds=(-3, 3), method="bounded").x))
 
 
-def _export(path: Path, model: torch.nn.Module, rows: Rows) -> None:
+def _exported(model: torch.nn.Module, rows: Rows) -> Any:
+    """The graph of `model`, as an onnx.ModelProto."""
     batch = rows.__getitems__([int(at) for at in np.argsort(rows.lengths)[-2:]])
     inputs = {name: batch[name] for name in rows.names}
     size, length = torch.export.Dim("rows", min=1), torch.export.Dim("tokens", min=1)
@@ -61,26 +76,16 @@ def _export(path: Path, model: torch.nn.Module, rows: Rows) -> None:
             optimize=True,
         )
     assert program is not None  # noqa: S101 (for the type checker: dynamo=True gives a program)
-    _write(path, program.model_proto)
+    graph = program.model_proto  # a copy, made anew at each look
+    tidy(graph)
+    return graph
 
 
 def _write(path: Path, graph: Any) -> None:
-    """Write `graph` without the source paths that the exporter leaves in it, so that its digest is the model's."""
     import onnx
 
-    for item in _described(graph):
-        del item.metadata_props[:]
-        item.doc_string = ""
     path.write_bytes(graph.SerializeToString(deterministic=True))
     onnx.checker.check_model(path)
-
-
-def _described(graph: Any) -> Iterator[Any]:
-    yield graph
-    for part in [graph.graph, *graph.functions]:
-        yield part
-        yield from part.node
-    yield from [*graph.graph.input, *graph.graph.output, *graph.graph.value_info]
 
 
 @torch.inference_mode()
@@ -90,7 +95,8 @@ def _logits(model: torch.nn.Module, rows: Rows) -> np.ndarray:
     return _in_order(answers)
 
 
-def _compare(path: Path, rows: Rows, expected: np.ndarray) -> None:
+def _answers(path: Path, rows: Rows) -> np.ndarray:
+    """What the graph in `path` says of every row, shape (rows, classes)."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(path)
@@ -98,9 +104,15 @@ def _compare(path: Path, rows: Rows, expected: np.ndarray) -> None:
     for batch, inputs in _inputs(rows):
         feed = {name: tensor.numpy() for name, tensor in zip(rows.names, inputs, strict=True)}
         answers.append((batch, session.run(None, feed)[0]))
-    difference = float(np.abs(_in_order(answers) - expected).max())
+    return _in_order(answers)
+
+
+def _compare(found: np.ndarray, expected: np.ndarray) -> None:
+    difference = float(np.abs(found - expected).max())
     if not difference <= TOLERANCE * max(1.0, float(np.abs(expected).max())):
-        raise TrainingError(f"{path.name}: its logits differ from the model's by {difference:.2g}; nothing was saved")
+        raise TrainingError(
+            f"{FILES[REFERENCE]}: its logits differ from the model's by {difference:.2g}; nothing was saved"
+        )
 
 
 def _inputs(rows: Rows) -> Iterator[tuple[np.ndarray, tuple[torch.Tensor, ...]]]:

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-ATTENTION = "plumbline"  # the name under which transformers finds `_attention`
+from plumbline.tasks.text_classification.models import attention
 
 
 class UsedEmbedding(torch.nn.Module):
@@ -60,7 +60,7 @@ def thrifty(body: torch.nn.Module) -> None:
         for name, child in list(module.named_children()):
             if type(child) is torch.nn.Dropout:
                 setattr(module, name, ByteDropout(child.p))
-    _use_attention(body)
+    attention.use(body)
 
 
 def use_full_embedding(body: Any) -> None:
@@ -68,27 +68,3 @@ def use_full_embedding(body: Any) -> None:
     embedding = body.get_input_embeddings()
     if isinstance(embedding, UsedEmbedding):
         body.set_input_embeddings(embedding.full())
-
-
-def _use_attention(body: Any) -> None:
-    from transformers import AttentionInterface
-    from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
-
-    AttentionInterface.register(ATTENTION, _attention)
-    AttentionMaskInterface.register(ATTENTION, sdpa_mask)
-    if body.config._attn_implementation == "sdpa":
-        body.set_attn_implementation(ATTENTION)
-
-
-def _attention(
-    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any, **options: Any
-) -> Any:
-    """Scaled dot-product attention; in bf16 a CPU spends 20 times longer on setting up the many small products."""
-    from transformers.integrations.sdpa_attention import sdpa_attention_forward
-
-    if query.device.type != "cpu" or query.dtype != torch.bfloat16:
-        return sdpa_attention_forward(module, query, key, value, mask, **options)
-    with torch.autocast("cpu", enabled=False):
-        mask = mask.float() if mask is not None and mask.is_floating_point() else mask
-        output, weights = sdpa_attention_forward(module, query.float(), key.float(), value.float(), mask, **options)
-    return output.to(torch.bfloat16), weights

@@ -6,6 +6,7 @@ from plumbline.contract import Learner
 from plumbline.errors import TrainingError
 from plumbline.tasks.text_classification.data import read
 from plumbline.tasks.text_classification.models.batches import Texts
+from plumbline.tasks.text_classification.models.forms import wanted
 from plumbline.tasks.text_classification.params import Linear, TextParams, Transformer
 
 
@@ -16,15 +17,16 @@ def learner(params: TextParams, candidate: str, examples: Path) -> Learner:
     classes = sorted(set(train.labels))
     if len(classes) < 2:
         raise TrainingError(f"candidates.{candidate}: one class in the train split ({classes}); nothing can be learned")
+    asked = wanted(shape, params.evaluation)
     if isinstance(shape, Linear):
         from plumbline.tasks.text_classification.models.linear import linear
 
-        return linear(shape, params.seed, classes, train, validation)
+        return linear(shape, params.seed, classes, train, validation, asked)
     from plumbline.tasks.text_classification.models import encoder
 
     if isinstance(shape, Transformer):
-        return encoder.transformer(shape, params.seed, classes, train, validation)
-    return encoder.pretrained(shape, params.seed, classes, train, validation)
+        return encoder.transformer(shape, params.seed, classes, train, validation, asked)
+    return encoder.pretrained(shape, params.seed, classes, train, validation, asked)
 
 
 def _read(examples: Path, split: str) -> Texts:

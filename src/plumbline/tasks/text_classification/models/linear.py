@@ -12,6 +12,7 @@ from plumbline.contract import Learner
 from plumbline.tasks.text_classification.models.batches import Batches, Rows, Texts, targets
 from plumbline.tasks.text_classification.models.classifier import Classifier
 from plumbline.tasks.text_classification.models.export import save
+from plumbline.tasks.text_classification.models.forms import Wanted
 from plumbline.tasks.text_classification.params import Linear
 from plumbline.tasks.text_classification.predictor import Grams, grams
 
@@ -32,7 +33,7 @@ class Bag(torch.nn.Module):
         return (torch.nn.functional.embedding(ids, self.table) * weights.unsqueeze(2)).sum(1) + self.bias
 
 
-def linear(shape: Linear, seed: int, classes: list[str], train: Texts, validation: Texts) -> Learner:
+def linear(shape: Linear, seed: int, classes: list[str], train: Texts, validation: Texts, asked: Wanted) -> Learner:
     """A linear model over the `max_features` grams that most train texts hold."""
     vocabulary, idf = _vocabulary(train, shape.max_features)
     features = Grams(vocabulary, idf)
@@ -40,7 +41,8 @@ def linear(shape: Linear, seed: int, classes: list[str], train: Texts, validatio
     module = Classifier(Bag(len(vocabulary), len(classes), idf), partial(_optimizer, shape), label_smoothing=0.0)
 
     def write(folder: Path) -> None:
-        save(folder, module.model, data.validation, {"kind": "linear", "classes": classes, "vocabulary": vocabulary})
+        config = {"kind": "linear", "classes": classes, "vocabulary": vocabulary}
+        save(folder, module.model, data.validation, asked, config)
 
     return Learner(save=write, module=module, data=data, max_epochs=shape.max_epochs, patience=shape.patience)
 

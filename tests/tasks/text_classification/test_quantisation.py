@@ -1,0 +1,182 @@
+"""The int8 form: close to fp32, blind to who else is in the batch, served only where it is shown to lose nothing."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pyarrow.parquet as pq
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from tests.small_texts import Silent, small_params, write_examples
+
+from plumbline import training
+from plumbline.params import Parity
+from plumbline.tasks.text_classification.models import forms, learner
+from plumbline.tasks.text_classification.models.export import temperature
+from plumbline.tasks.text_classification.models.graphs import tidy
+from plumbline.tasks.text_classification.models.quantisation import quantised
+from plumbline.tasks.text_classification.predictor import load
+
+WIDTH, WORDS, ANSWERS = 16, 1200, 24
+
+
+@pytest.fixture
+def graph() -> onnx.ModelProto:
+    """Word vectors and one layer: ids (rows, tokens) -> answers (rows, tokens, ANSWERS)."""
+    random = np.random.default_rng(0)
+    weights = {
+        "words": random.normal(size=(WORDS, WIDTH)) * random.uniform(0.01, 3, (WORDS, 1)),
+        "layer": random.normal(size=(WIDTH, ANSWERS)),
+    }
+    weights["words"][7] = 0
+    graph = helper.make_graph(
+        [
+            helper.make_node("Gather", ["words", "ids"], ["states"]),
+            helper.make_node("MatMul", ["states", "layer"], ["answers"]),
+        ],
+        "small",
+        [helper.make_tensor_value_info("ids", TensorProto.INT64, ["rows", "tokens"])],
+        [helper.make_tensor_value_info("answers", TensorProto.FLOAT, ["rows", "tokens", ANSWERS])],
+        [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+
+
+def run(graph: onnx.ModelProto, ids: np.ndarray) -> np.ndarray:
+    return onnxruntime.InferenceSession(graph.SerializeToString()).run(None, {"ids": ids})[0]
+
+
+def test_each_token_is_rounded_by_its_own_size_whoever_stands_beside_it(graph: onnx.ModelProto) -> None:
+    ids = np.random.default_rng(1).integers(0, WORDS, (40, 9))
+    ids[0, 0] = 7  # all zeros
+    made = quantised(graph)
+    expected, found = run(graph, ids), run(made, ids)
+    sizes = np.abs(expected).max(axis=2)
+    assert (np.abs(found - expected).max(axis=2) <= 0.03 * sizes).all()  # in words of 0.01 as in those of 3
+    assert (found[0, 0] == 0).all()
+    alone = np.concatenate([run(made, row[None]) for row in ids])
+    np.testing.assert_array_equal(alone, found)
+
+
+def test_weights_are_int8_and_nothing_of_fp32_is_left(graph: onnx.ModelProto) -> None:
+    before = graph.SerializeToString()
+    made = quantised(graph)
+    assert graph.SerializeToString() == before
+    onnx.checker.check_model(made)
+    kept = {weight.name: numpy_helper.to_array(weight) for weight in made.graph.initializer}
+    assert not {"words", "layer"} & set(kept)
+    assert np.abs(kept["layer.int8"]).max() == 64  # two products with 255 stay below 2 ** 15
+    assert np.abs(kept["words.int8"]).max() == 127
+    assert made.ByteSize() < 0.4 * graph.ByteSize()
+
+
+def test_a_reshape_to_the_same_shape_is_dropped_and_others_are_kept() -> None:
+    shapes = {"joined": [0, 0, 16], "split": [0, 0, 4, 4]}
+    floats = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", "tokens", *sizes])
+        for name, sizes in {"x": [16], "y": [4, 4], "z": [16], "out": [4, 4]}.items()
+    ]
+    graph = helper.make_graph(
+        [
+            helper.make_node("Reshape", ["x", "split"], ["y"]),
+            helper.make_node("Reshape", ["y", "joined"], ["z"]),
+            helper.make_node("Relu", ["z"], ["r"]),
+            helper.make_node("Reshape", ["r", "split"], ["out"]),
+        ],
+        "reshapes",
+        [floats[0]],
+        [floats[3]],
+        [numpy_helper.from_array(np.array(sizes), name) for name, sizes in shapes.items()],
+        value_info=floats[1:3],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+    x = np.random.default_rng(0).normal(size=(2, 3, 16)).astype(np.float32)
+    expected = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]
+    tidy(model)
+    assert [node.op_type for node in model.graph.node] == ["Relu", "Reshape"]
+    assert {weight.name for weight in model.graph.initializer} == {"split"}
+    np.testing.assert_array_equal(
+        onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0], expected
+    )
+
+
+def wanted(*names: str, max_loss: float = 0.01) -> forms.Wanted:
+    return forms.Wanted(names, Parity(max_loss=max_loss, min_agreement=0.98), 0.95)
+
+
+def logits(answers: np.ndarray) -> np.ndarray:
+    return np.eye(3)[answers]
+
+
+def test_the_first_form_that_answers_as_fp32_is_served() -> None:
+    truth = np.arange(2000) % 3
+    sound, broken = truth.copy(), truth.copy()
+    sound[:4] += 1
+    sound %= 3
+    broken[:60] = (broken[:60] + 1) % 3
+    said = {"fp32": logits(truth), "int8": logits(sound)}
+    assert forms.served(wanted("int8", "fp32"), said, truth) == "int8"
+    assert forms.served(wanted("fp32", "int8"), said, truth) == "fp32"
+    assert forms.served(wanted("int8", "fp32"), said | {"int8": logits(broken)}, truth) == "fp32"
+
+
+def test_a_form_that_is_as_good_but_answers_otherwise_is_not_served() -> None:
+    truth = np.arange(2000) % 3
+    ours, theirs = truth.copy(), truth.copy()
+    ours[:30], theirs[30:60] = (ours[:30] + 1) % 3, (theirs[30:60] + 1) % 3
+    said = {"fp32": logits(theirs), "int8": logits(ours)}
+    assert forms.served(wanted("int8", "fp32", max_loss=0.5), said, truth) == "fp32"
+
+
+def test_on_few_rows_nothing_is_sure() -> None:
+    truth = np.arange(40) % 3
+    assert forms.served(wanted("int8", "fp32"), {"fp32": logits(truth), "int8": logits(truth)}, truth) == "fp32"
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two bundles of one model: `strict`, whose 40 validation rows show nothing, and `lenient`, which asks for less."""
+    folder = tmp_path_factory.mktemp("forms")
+    write_examples(folder / "examples")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name, max_loss in {"strict": 0.01, "lenient": 0.2}.items():
+            params = small_params()
+            limits = params.evaluation.model_copy(update={"parity": Parity(max_loss=max_loss, min_agreement=0.9)})
+            made = learner(params.model_copy(update={"evaluation": limits}), "transformer", folder / "examples")
+            training.fit(made, params, "transformer", Silent())
+            training.clean("transformer")
+            (folder / name).mkdir()
+            made.save(folder / name)
+    return folder
+
+
+def test_the_form_that_is_served_stands_in_the_bundle_with_a_temperature_of_its_own(trained: Path) -> None:
+    told = {name: json.loads((trained / name / "config.json").read_text()) for name in ("strict", "lenient")}
+    assert {config["forms"]["int8"] for config in told.values()} == {"model.int8.onnx"}
+    assert (told["strict"]["served"], told["lenient"]["served"]) == ("fp32", "int8")
+    assert (trained / "strict/model.int8.onnx").read_bytes() == (trained / "lenient/model.int8.onnx").read_bytes()
+    rows = pq.read_table(trained / "examples/validation.parquet")
+    truth = np.searchsorted(told["lenient"]["classes"], rows["label"].to_pylist())
+    for name, form in (("strict", "fp32"), ("lenient", "int8")):
+        predictor = load(trained / name)
+        assert predictor.forms[0] == form
+        assert set(predictor.forms) == {"int8", "fp32"}
+        fitted = temperature(predictor.logits(rows["text"].to_pylist()), truth)
+        assert told[name]["temperature"] == pytest.approx(fitted, rel=1e-3)
+
+
+def test_the_forms_of_a_model_agree_and_int8_is_smaller(trained: Path) -> None:
+    texts = pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
+    ours, theirs = load(trained / "strict", "int8"), load(trained / "strict", "fp32")
+    assert ours.num_bytes < theirs.num_bytes
+    found, expected = ours.probabilities(texts), theirs.probabilities(texts)
+    assert 0 < np.abs(found - expected).max() < 0.05
+    assert (found.argmax(axis=1) == expected.argmax(axis=1)).mean() >= 0.95
+
+
+def test_a_form_that_a_bundle_lacks_is_named(trained: Path) -> None:
+    with pytest.raises(ValueError, match="there is no form 'int4'; this model has fp32, int8"):
+        load(trained / "strict", "int4")
