@@ -4,12 +4,9 @@ Every case is made by hypothesis, which prints the smallest one that fails. The 
 each run, the slow ones others, 20 000 in all.
 """
 
-import importlib
 import json
-import socket
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -18,14 +15,9 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
-from tests.checkouts import LINE
 from tests.serving import grammar, oracle
-from tests.serving.lines import Lines, Server, register_as_measured, serving
-from tests.serving.wire import Got, Watch, all_at_once, ask, parse, post
-
-import plumbline.tasks
-from plumbline.entrypoint import load_task
-from plumbline.params import read
+from tests.serving.lines import Lines, Server, serving
+from tests.serving.wire import Connection, Got, Watch, all_at_once, parse, post
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
 MIB = 24  # more memory than that after thousands of requests would be a leak
@@ -40,28 +32,9 @@ def few_or_many(few: int, many: int) -> pytest.MarkDecorator:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(wide: Lines) -> Iterator[Server]:
     """The model `wide`, served."""
-    lines = Lines(tmp_path_factory.mktemp("wide"))
-    with pytest.MonkeyPatch.context() as patch, lines.here():
-        patch.setattr(plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(LINE.parent)])
-        shape = importlib.import_module("plumbline.tasks.line.params").SHAPE
-        params, task = read(LINE / "params.yaml", lambda _: shape), load_task("line")
-        registry = params.registry.model_copy(update={"model": "wide"})
-        columns = {name: [value] for name, value in oracle.ROW.items()}
-        register_as_measured(
-            params.model_copy(update={"registry": registry}),
-            replace(
-                task,
-                signature=oracle.SIGNATURE,
-                example=columns,
-                faulty={},
-                predictor=Path(__file__).with_name("wide.py"),
-            ),
-            {},
-            {"inputs": columns, "params": {}, "outputs": columns | {"length": [1], "top_k": [3]}},
-        )
-    with serving(lines, uri="models:/wide@champion") as found:
+    with serving(wide, uri="models:/wide@champion") as found:
         yield found
 
 
@@ -130,9 +103,9 @@ def test_what_the_server_says_of_itself(server: Server, num_cases: int) -> None:
 def _try(server: Server, num_cases: int, cases: st.SearchStrategy[Any], read: Callable[[Any], Any]) -> None:
     """Ask each case on one connection: the right answer if there is one, else a refusal; then look at the server."""
     num_tried = 0
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+    with closing(Connection(server.port)) as connection:
         for _ in range(WARM):
-            ask(connection, post("/invocations", grammar.BODY))
+            connection.ask(post("/invocations", grammar.BODY))
         watch = Watch(server)
 
         @_settings(num_cases)
@@ -141,7 +114,8 @@ def _try(server: Server, num_cases: int, cases: st.SearchStrategy[Any], read: Ca
             nonlocal num_tried
             num_tried += 1
             path, raw, content_type, told = read(case)
-            got = ask(connection, post(path, raw, content_type))
+            note(f"{raw!r}")
+            got = connection.ask(post(path, raw, content_type))
             got.check()
             if told is None:
                 assert got.status in (200, 400), got

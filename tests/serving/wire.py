@@ -51,17 +51,38 @@ def parse(raw: bytes, head_only: bool = False) -> tuple[list[Got], bytes]:
     return found, raw
 
 
-def ask(connection: socket.socket, raw: bytes) -> Got:
-    """The answer to one whole request on an open connection."""
-    connection.sendall(raw)
-    received = b""
-    while True:
-        part = connection.recv(1 << 20)
-        assert part, f"closed after {received!r}"
-        found, rest = parse(received := received + part)
-        if found:
-            assert rest == b""
-            return found[0]
+class Connection:
+    """A connection for one whole request after the other, opened anew where the server has closed it."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._socket = self._opened()
+
+    def ask(self, raw: bytes) -> Got:
+        """The answer to a request."""
+        try:
+            return self._answer(raw)
+        except (ConnectionError, EOFError):
+            self.close()
+            self._socket = self._opened()
+            return self._answer(raw)
+
+    def close(self) -> None:
+        """Leave."""
+        self._socket.close()
+
+    def _opened(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self._port), timeout=20)
+
+    def _answer(self, raw: bytes) -> Got:
+        self._socket.sendall(raw)
+        received = b""
+        while part := self._socket.recv(1 << 20):
+            found, rest = parse(received := received + part)
+            if found:
+                assert rest == b""
+                return found[0]
+        raise EOFError(received)
 
 
 def post(path: str, body: bytes, content_type: str = "application/json") -> bytes:

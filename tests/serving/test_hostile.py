@@ -1,0 +1,268 @@
+"""Clients that mean harm: bytes that are no HTTP, connections without an end, floods, forged log lines."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from tests.serving import grammar, oracle
+from tests.serving.lines import MOODY, Lines, Server, serving
+from tests.serving.moody import SLOW
+from tests.serving.wide import FAILS
+from tests.serving.wire import CANARY, Got, Watch, all_at_once, parse
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+STALL_S = 1.0
+MIB = 1 << 20
+BODY = grammar.BODY
+HEAD = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+LENGTH = b"Content-Length: %d\r\n" % len(BODY)
+CHUNKED = b"Transfer-Encoding: chunked\r\n"
+CHUNK = b"%x\r\n%s\r\n" % (len(BODY), BODY)
+GET = b"GET /ping HTTP/1.1\r\n"
+HOST = b"Host: 127.0.0.1\r\n"
+
+
+@pytest.fixture(scope="module")
+def server(wide: Lines) -> Iterator[Server]:
+    """The model `wide`, served to clients that may stall for one second."""
+    with serving(wide, "--stall-s", str(STALL_S), uri="models:/wide@champion") as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("raw", "statuses"),
+    [
+        (HEAD + LENGTH + b"\r\n" + BODY, [200]),
+        (HEAD + CHUNKED + b"\r\n" + CHUNK + b"0\r\n\r\n", [200]),
+        (HEAD + LENGTH + CHUNKED + b"\r\n" + CHUNK + b"0\r\n\r\n", [400]),
+        (HEAD + CHUNKED + b"Content-Length: 3\r\n\r\n" + CHUNK + b"0\r\n\r\n", [400]),
+        (HEAD + LENGTH + b"Content-Length: 3\r\n\r\n" + BODY, [400]),
+        (HEAD + b"Content-Length: +9\r\n\r\n" + BODY, [400]),
+        (HEAD + b"Content-Length: 9, 9\r\n\r\n" + BODY, [400]),
+        (HEAD + b"Content-Length: 99999999999999999999\r\n\r\n" + BODY, [400]),
+        (HEAD + b"Content-Length: 9223372036854775808\r\n\r\n" + BODY, [413]),
+        (HEAD + b"Transfer-Encoding: xchunked\r\n\r\n" + CHUNK, [400]),
+        (HEAD + b"Transfer-Encoding: \x0bchunked\r\n\r\n" + CHUNK, [400]),
+        (HEAD + b"Transfer-Encoding: chunked, identity\r\n\r\n" + CHUNK, [400]),
+        (HEAD + b"Transfer-Encoding : chunked\r\n\r\n" + CHUNK, [400]),
+        (HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n" + CHUNK + b"0\r\n\r\n", [415]),
+        (HEAD + CHUNKED + b"\r\nzz\r\n" + BODY, [400]),
+        (HEAD + CHUNKED + b"\r\n-1\r\n" + BODY, [400]),
+        (HEAD + CHUNKED + b"\r\n0x9\r\n" + BODY, [400]),
+        (HEAD + CHUNKED + b"\r\nfffffffffffffffff\r\n" + BODY, [400]),
+        (HEAD + CHUNKED + b"\r\n" + CHUNK.replace(b"\r\n", b"\n") + b"0\n\n", [400]),
+        (HEAD + CHUNKED + b"\r\n" + CHUNK + b"0\r\nContent-Type: text/csv\r\n\r\n", [200]),
+        (HEAD + LENGTH + b"X-Fold: a\r\n b\r\n\r\n" + BODY, [400]),
+        ((HEAD + LENGTH).replace(b"\r\n", b"\n") + b"\n" + BODY, [400]),
+        (HEAD + LENGTH + b"X-Bare: a\nb: c\r\n\r\n" + BODY, [400]),
+        (HEAD + LENGTH + b"X-Nul: a\x00\r\n\r\n" + BODY, [400]),
+        (HEAD + b"Expect: 100-continue\r\n" + LENGTH + b"\r\n" + BODY, [200]),
+        (HEAD + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n" + LENGTH + b"\r\n" + BODY, [200]),  # Java's
+        ((HEAD + LENGTH + b"\r\n" + BODY) * 3, [200, 200, 200]),
+        (HEAD + LENGTH + b"\r\n" + BODY + b"\x00\r\n\r\n", [200]),
+        (GET + HOST + HOST + b"\r\n", [400]),
+        (GET + b"\r\n", [421]),
+        (GET + b"Host: 127.0.0.1/b?x\r\n\r\n", [421]),
+        (GET + b"Host: 10.evil.example\r\n\r\n", [421]),
+        (b"GET /\r\n\r\n", [421]),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", [400]),
+        (b"CONNECT evil.example:443 HTTP/1.1\r\n" + HOST + b"\r\n", [400]),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(50), [400]),
+    ],
+)
+def test_bytes_are_http_or_refused(server: Server, raw: bytes, statuses: list[int]) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+        connection.sendall(raw)
+        answers = _answers(connection, len(statuses))
+        assert [got.status for got in answers] == statuses
+        for got in answers:
+            got.check()
+        if statuses == [400] and b"came twice" not in answers[0].body:
+            assert connection.recv(1) == b""  # where one request ends and another begins is not known any more
+
+
+def test_a_body_of_30_mb_is_refused_before_it_has_come(server: Server) -> None:
+    watch = Watch(server)
+    part = b"%x\r\n%s\r\n" % (MIB, b"a" * MIB)
+    for start, sent in ((HEAD + b"Content-Length: 30000000\r\n\r\n", b"a" * MIB), (HEAD + CHUNKED + b"\r\n", part)):
+        for _ in range(4):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+                connection.sendall(start)
+                for _ in range(6):
+                    connection.sendall(sent)
+                assert [got.status for got in _answers(connection, 1)] == [413]
+                for _ in range(24):  # it may go on, and is not listened to
+                    connection.sendall(sent)
+    watch.check(mib=24)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        GET + HOST + b"X-Long: ",
+        b"GET /",
+        b"POST /nowhere HTTP/1.1\r\n" + HOST + CHUNKED + b"\r\n0\r\nX-Trailer: ",
+        HEAD + CHUNKED + b"\r\n0\r\nX-Trailer: ",
+        HEAD + CHUNKED + b"\r\n1;",
+        b"",
+    ],
+)
+def test_a_head_without_an_end_is_not_kept(server: Server, start: bytes) -> None:
+    watch = Watch(server)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+        connection.sendall(start)
+        received, num_sent = b"", 0
+        with pytest.raises(ConnectionError):  # noqa: PT012  it is closed at some point of this
+            while num_sent < 64:
+                connection.sendall(b"a" * MIB)
+                num_sent += 1
+                received += _there(connection)
+        assert num_sent < 32
+    assert {got.status for got in parse(received)[0]} <= {400, 404, 431}  # what came may be lost with the connection
+    watch.check(mib=16)
+
+
+@pytest.mark.parametrize(
+    ("start", "drop"),
+    [
+        (b"", b""),
+        (HEAD, b"X"),
+        (HEAD + LENGTH + b"\r\n", b" "),
+        (GET + HOST + b"\r\n", b"\r\n"),  # answered, and then nothing that is a request
+        (
+            HEAD.replace(HOST, b"Host: evil.example\r\n") + b"Content-Length: 999\r\n\r\n",
+            b" ",
+        ),  # refused before its body
+        (b"POST /nowhere HTTP/1.1\r\n" + HOST + CHUNKED + b"\r\n", b"1\r\na\r\n"),
+    ],
+)
+def test_a_connection_is_not_held_by_a_drop_now_and_then(server: Server, start: bytes, drop: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
+        connection.sendall(start)
+        begun = time.monotonic()
+        with pytest.raises(ConnectionError):  # noqa: PT012  it is closed at some point of this
+            while time.monotonic() - begun < 10 * STALL_S:
+                time.sleep(STALL_S / 10)
+                connection.sendall(drop)
+                if _ended(connection):
+                    raise ConnectionResetError
+
+
+def test_who_does_not_read_the_answer_is_left(server: Server) -> None:
+    watch = Watch(server)
+    rows = [oracle.ROW | {"text": "a" * 3500} for _ in range(1000)]
+    body = json.dumps({"instances": rows}).encode()
+    request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    with ExitStack() as stack:
+        for _ in range(4):
+            connection = stack.enter_context(socket.socket())
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect(("127.0.0.1", server.port))
+            connection.sendall(request)
+            assert connection.recv(12, socket.MSG_PEEK) == b"HTTP/1.1 200"
+        assert _predicts(server)
+        watch.check(mib=96)  # the files, too, are closed, while the clients are still there
+
+
+def test_500_stalled_connections_are_in_nobodys_way(server: Server) -> None:
+    watch = Watch(server)
+    with _stalled(server, 500):
+        for _ in range(20):
+            start = time.monotonic()
+            assert server.ask("GET", "/ping")[0] == 200
+            assert _predicts(server)
+            assert time.monotonic() - start < 2
+    watch.check(mib=24)
+
+
+def test_where_connections_are_too_many_the_idle_ones_go(wide: Lines) -> None:
+    with serving(wide, uri="models:/wide@champion") as server:
+        watch = Watch(server)
+        watch.limit_files(200)
+        with _stalled(server, 400):
+            for _ in range(20):
+                assert server.ask("GET", "/ping")[0] == 200
+                assert _predicts(server)
+        watch.check(mib=24)
+
+
+def test_nothing_is_computed_for_a_client_that_has_left(lines: Lines) -> None:
+    with serving(lines, "--queue-rows", "4", uri=f"models:/line/{MOODY}") as server, ExitStack() as stack:
+        body = json.dumps({"inputs": [SLOW]}).encode()
+        request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
+        before = server.metric("plumbline_batch_rows_sum")
+        busy = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=5))
+        busy.sendall(request)
+        time.sleep(0.2)
+        for _ in range(4):  # they wait, and fill the queue
+            with socket.create_connection(("127.0.0.1", server.port)) as connection:
+                connection.sendall(request)
+                time.sleep(0.02)
+        server.wait(lambda: server.predict(1.0)[0] == 200)
+        assert server.metric("plumbline_batch_rows_sum") - before == 2
+
+
+def test_nobody_forges_a_line_of_the_log(server: Server) -> None:
+    forged = "\x1b[31m\r\nCRITICAL forged\x00\x9b\x7f\u2028"
+    escaped = "%1b[31m%0d%0aCRITICAL%20forged"
+    body = json.dumps({"instances": [oracle.ROW | {"text": FAILS + forged}]})
+    assert server.ask("POST", "/invocations", body, content_type="application/json")[0] == 500
+    column = json.dumps({"instances": [{forged: 1}]})
+    assert server.ask("POST", f"/invocations?{escaped}", column, content_type="application/json")[0] == 400
+    for path in (f"/{escaped}", f"/v2/models/{escaped}", f"/v2/models/wide/versions/{escaped}"):
+        assert server.ask("GET", path, x_name=escaped, authorization=escaped)[0] == 404
+    all_at_once(server.port, [GET + b"Host: \x1b[31m\r\n\r\n", b"\x1b[31mCRITICAL forged\r\n\r\n"], 0.5)
+    lines = server.log.read_bytes().splitlines()[1:]  # the first one greets
+    assert any("CRITICAL forged" in json.loads(line)["traceback"] for line in lines)
+    for line in lines:
+        json.loads(line)
+        assert all(0x20 <= byte < 0x7F for byte in line), line
+    assert CANARY.encode() not in b"".join(lines)
+
+
+def _predicts(server: Server) -> bool:
+    return server.ask("POST", "/invocations", BODY, content_type="application/json")[0] == 200
+
+
+@contextmanager
+def _stalled(server: Server, num_connections: int) -> Iterator[None]:
+    """Connections that have begun a request and say no more."""
+    with ExitStack() as stack:
+        for _ in range(num_connections):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            connection.sendall(HEAD)
+        yield
+
+
+def _answers(connection: socket.socket, num_answers: int) -> list[Got]:
+    received = b""
+    while len(parse(received)[0]) < num_answers and (part := connection.recv(MIB)):
+        received += part
+    return parse(received)[0]
+
+
+def _there(connection: socket.socket) -> bytes:
+    connection.setblocking(False)
+    try:
+        return connection.recv(MIB)
+    except BlockingIOError:
+        return b""
+    finally:
+        connection.settimeout(5)
+
+
+def _ended(connection: socket.socket) -> bool:
+    """Whether the other side has closed the connection, whatever it said before."""
+    connection.setblocking(False)
+    try:
+        while connection.recv(MIB):
+            pass
+    except BlockingIOError:
+        return False
+    else:
+        return True
+    finally:
+        connection.settimeout(5)
