@@ -15,7 +15,7 @@ from typing import Any
 
 HEAD_END, LENGTH = b"\r\n\r\n", b"\r\ncontent-length:"
 REFUSALS = (429, 503)
-RECONNECT_S, LATE_S = 0.02, 3.0  # LATE_S: how long open loop waits for what is still on its way
+CONNECT_S, RECONNECT_S, LATE_S = 20.0, 0.02, 3.0  # LATE_S: how long open loop waits for what is still on its way
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,8 @@ class Load:
     async def run(self) -> Tally:
         """Load the server for the time that the job says."""
         self._loop = asyncio.get_running_loop()
-        await asyncio.gather(*(self._connect() for _ in range(self.job.connections)))
+        async with asyncio.timeout(CONNECT_S):
+            await asyncio.gather(*(self._connect() for _ in range(self.job.connections)))
         now = time.perf_counter()
         self._start, self._end = now + self.job.warm_up, now + self.job.warm_up + self.job.seconds
         before = _cpu_s()
