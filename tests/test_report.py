@@ -126,6 +126,19 @@ def test_the_page_is_whole_and_needs_no_network(text: str) -> None:
     assert "url(" not in text
 
 
+def test_the_forms_of_the_winner_are_shown_where_there_are_several(
+    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"name": "int8", "served": True, "score": 0.9, "low": 0.88, "high": 0.92, "agreement": 0.9971, "p50": 1.25}
+    row |= {"p95": 2.5, "batch_p50": 30.0, "batch_p95": 40.0, "num_bytes": 23_600_000}
+    other = row | {"name": "fp32", "served": False, "agreement": None, "num_bytes": None}
+    text = written(evidence() | {"forms": [row, other]}, winner, tmp_path, monkeypatch)
+    shown = text[text.index('id="forms"') :]
+    for words in ("served", "99.7 %", "1.25 / 2.50 ms", "23.6 MB"):
+        assert words in shown
+    assert 'id="forms"' not in written(evidence() | {"forms": [other]}, winner, tmp_path, monkeypatch)
+
+
 def test_every_gate_states_question_figures_and_reason(text: str) -> None:
     for words in (
         "Is it good enough?",

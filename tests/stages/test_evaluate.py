@@ -35,10 +35,8 @@ PREDICTOR = '''
 import json
 
 class Words:
-    forms = ("exact",)
-
-    def __init__(self, words, wrong_every, temperature):
-        self.words, self.wrong_every, self.temperature = words, wrong_every, temperature
+    def __init__(self, words, wrong_every, temperature, forms):
+        self.words, self.wrong_every, self.temperature, self.forms = words, wrong_every, temperature, forms
 
     def predict(self, columns, top_k=3, threshold=0.0):
         rows = [self.row(text)[:top_k] for text in columns["text"]]
@@ -56,7 +54,10 @@ class Words:
         return sorted(row, key=lambda entry: -entry["score"])
 
 def load(folder, form=None):
-    return Words(**json.loads((folder / "config.json").read_text(encoding="utf-8")))
+    told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    wrong_every = told.pop("wrong_every")
+    forms = sorted(wrong_every, reverse=True)  # int8 before fp32
+    return Words(wrong_every=wrong_every[form or forms[0]], forms=forms, **told)
 '''
 
 
@@ -141,11 +142,13 @@ def checkout(evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return tmp_path / "checkout"
 
 
-def add_bundle(task: Task, name: str, wrong_every: int) -> None:
+def add_bundle(task: Task, name: str, wrong_every: int, **others: int) -> None:
     folder = layout.bundle(name)
     folder.mkdir(parents=True, exist_ok=True)
     words = {label: text.split()[0] for label, text in INTENTS.items()}
-    layout.write_json(folder / "config.json", {"words": words, "wrong_every": wrong_every, "temperature": 1.3})
+    layout.write_json(
+        folder / "config.json", {"words": words, "wrong_every": others | {"fp32": wrong_every}, "temperature": 1.3}
+    )
     bundle.seal(folder, task, name)
 
 
@@ -159,7 +162,8 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(here: Path,
     assert evidence["ranking"] == ["good", "fair"]  # best first, and nothing of the removed one
     told = {gate["name"]: gate["status"] for gate in evidence["gates"]}
     assert list(told) == [name for name, _, _ in gates.GATES]
-    assert {name for name, status in told.items() if status != "pass"} == {"bounds", "champion"}
+    assert {name for name, status in told.items() if status != "pass"} == {"bounds", "champion", "parity"}
+    assert [form["name"] for form in evidence["forms"]] == ["fp32"]
     assert evidence["digests"]["bundle"] == bundle.digest(layout.bundle("good"))
     assert evidence["digests"]["manifest"] == layout.digest(layout.MANIFEST)
     assert evidence["digests"]["golden"] == layout.digest(layout.GOLDEN)
@@ -241,6 +245,21 @@ def test_a_bad_result_is_a_refusal_on_record_and_no_error(
     assert "must not be promoted" in said
     assert "floor" in said
     assert "reports/report.html" in said
+
+
+def test_a_served_form_that_answers_otherwise_than_the_trained_one_is_refused(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    add_bundle(task, "good", 20, int8=10)
+    evaluate(params, task)
+    assert failed_gates() == ["parity"]
+    ours, theirs = layout.read_json(layout.EVIDENCE)["forms"]
+    assert (ours["name"], ours["served"], ours["agreement"]) == ("int8", True, 0.95)
+    assert (theirs["name"], theirs["served"], theirs["agreement"]) == ("fp32", False, None)
+    assert (ours["score"], theirs["score"]) == (0.9, 0.95)
+    assert ours["low"] < 0.9 < ours["high"]
+    assert 0 < ours["p50"] <= ours["p95"]
+    assert "one row" in layout.REPORT.read_text(encoding="utf-8")
 
 
 def test_data_that_was_not_validated_is_refused(checkout: Path, params: TextParams, task: Task) -> None:

@@ -1,4 +1,4 @@
-"""Faulty models: a sound bundle behind a predictor that answers otherwise."""
+"""Faulty models: a sound bundle behind a predictor that answers otherwise, or with a graph that was spoilt."""
 
 import shutil
 from pathlib import Path
@@ -77,6 +77,27 @@ def disguise(task: Task, candidate: str, **told: Any) -> None:
 
     bundle.seal(folder, replace(task, predictor=code), candidate)
     code.unlink()
+
+
+def misquantise(task: Task, candidate: str) -> None:
+    """Serve the text classifier `candidate` in an int8 form in which every table row has the scale of its neighbour."""
+    import numpy as np
+    import onnx
+    from onnx import numpy_helper
+
+    from plumbline.tasks.text_classification.models.quantisation import quantised
+
+    folder = layout.bundle(candidate)
+    config = layout.read_json(folder / "config.json")
+    made = quantised(onnx.load(folder / config["forms"]["fp32"]))
+    for weight in made.graph.initializer:
+        if weight.name.endswith(".scale"):
+            scales = np.roll(numpy_helper.to_array(weight), 1, axis=0)
+            weight.CopyFrom(numpy_helper.from_array(scales, weight.name))
+    onnx.save(made, folder / "model.int8.onnx")
+    forms = {"int8": "model.int8.onnx"} | config["forms"]
+    layout.write_json(folder / "config.json", config | {"forms": forms, "served": "int8"})
+    bundle.seal(folder, task, candidate)
 
 
 def exchange(candidate: str, other: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline import layout, packaging, pointer, promotion, quality
 from plumbline.errors import PlumblineError, RefusedError
 from plumbline.params import load_yaml
-from plumbline.selftest.disguises import disguise, exchange
+from plumbline.selftest.disguises import disguise, exchange, misquantise
 from plumbline.selftest.ground import CANDIDATE, settings
 from plumbline.stages.evaluate import evaluate
 from plumbline.stages.register import register
@@ -86,6 +86,10 @@ def _disguised(**told: Any) -> Callable[[], None]:
 
 def _knows_test() -> None:
     disguise(settings()[1], CANDIDATE, answers=_truth("test"))
+
+
+def _wrong_scale() -> None:
+    misquantise(settings()[1], CANDIDATE)
 
 
 def _control_knows_test() -> None:
@@ -242,6 +246,7 @@ PLANTS = (
     Plant("a model that is always sure", "calibration", "refuse", _disguised(sure=True)),
     Plant("a model that capitals throw off", "behaviour", "refuse", _disguised(shaken=True)),
     Plant("a slow model", "budget", "refuse", _slow),
+    Plant("an int8 form quantised with a wrong scale", "parity", "refuse", _wrong_scale),
     Plant("a package that answers otherwise than measured", "replay", "refuse", _disguised(two_faced=True)),
     Plant("a package that answers anything", "replay", "refuse", _disguised(anything=True)),
     Plant("a test split that is worn out", "power", "refuse", _worn_out),
