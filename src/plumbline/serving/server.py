@@ -37,7 +37,7 @@ def serve(settings: Settings) -> None:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
         _raise_open_files()
         with _bound(settings) as bound:
-            _run(Multiprocess(_config(settings), [bound]))
+            _run(Supervisor(_config(settings), [bound]))
 
 
 def application(settings: Settings) -> "FastAPI":
@@ -45,6 +45,16 @@ def application(settings: Settings) -> "FastAPI":
     from plumbline.serving.app import create
 
     return create(settings)
+
+
+class Supervisor(Multiprocess):
+    """uvicorn's, which lets go of the socket before its workers do: else clients go on to connect to nobody."""
+
+    def terminate_all(self) -> None:
+        """End the workers."""
+        for bound in self.sockets:
+            bound.close()
+        super().terminate_all()
 
 
 def _run(supervisor: Multiprocess) -> None:
