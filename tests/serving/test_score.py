@@ -37,7 +37,7 @@ TEXTS = [
 ]  # fmt: skip
 GOOD = [text for text in TEXTS if text]
 FORMS = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz")
-MANY = 32_000  # rows: 8 chunks
+MANY = 32_000  # rows: 32 chunks
 
 
 @dataclass(frozen=True)
@@ -269,7 +269,7 @@ def test_lines_of_json_that_are_no_table(model: Model, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"cannot be written as Parquet .*; write \.jsonl"):
         model.score(source, tmp_path / "out.parquet")
     source.write_text('{"text": "a"}\n' * 5000 + '{"text": "b", "more": 1}\n')
-    with pytest.raises(DataError, match=r"line 5,001: 'more' is in no row of the first 4,096"):
+    with pytest.raises(DataError, match=r"line 5,001: 'more' is in no row of the first 1,024"):
         model.score(source, tmp_path / "out.csv")
     assert nothing_left(tmp_path, source)
 
@@ -393,7 +393,7 @@ def test_of_another_run_nothing_is_taken(model: Model, many: Path, tmp_path: Pat
     done = model.score(source, target, say=told.append, keep_bad=True, **options)
     assert done.num_rows == MANY
     if change == "nothing":
-        assert (told, done.num_before) == (["going on after row 12,288"], 12_288)
+        assert (told, done.num_before) == (["going on after row 9,216"], 9216)
     else:
         assert done.num_before == 0
         reason = f"{tmp_path}/.out.csv.parts/state.json is damaged" if change == "state" else f"{change} changed since"
@@ -427,7 +427,7 @@ def test_a_second_process_is_told(model: Model, many: Path, tmp_path: Path) -> N
         told.append(num_rows)
 
     assert model.score(many, target, again, keep_bad=True).num_rows == MANY
-    assert len(told) == 8
+    assert len(told) == 32
 
 
 @pytest.mark.parametrize(("form", "limit"), [("csv", 4_000_000), ("parquet", 600_000)])

@@ -58,12 +58,12 @@ class Fleet:
     async def start(self) -> None:
         """Open the copy that is here, then follow the registry."""
         copy = await asyncio.to_thread(lambda: self._mirror.local() or self._mirror.latest())
-        self.champion = await Served.opened(copy, self._settings.limits)
-        self.champion.shown("champion")
         if self._settings.canary:
             self._canary = await self._opened(self._settings.canary.version, "canary")
         if self._settings.shadow:
             self._shadow = await self._opened(self._settings.shadow, "shadow")
+        self.champion = await Served.opened(copy, self._settings.limits)  # now all are there: it is ready
+        self.champion.shown("champion")
         log.info("%s version %s answers", copy.name, copy.version)
         self._keep(self._follow())
 

@@ -10,7 +10,7 @@ from plumbline.errors import ParamsError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MAX_ROWS = 4096  # enough that batches of texts of like length hold no padding to speak of
+MAX_ROWS = 1024  # enough that batches of texts of like length hold hardly any padding, and a crash loses little
 MAX_CHARS = 8 * 2**20  # of a chunk; a single row may be longer
 KINDS = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
