@@ -46,8 +46,10 @@ test-slow: setup  ## the tests that take minutes
 selftest: setup  ## plant faults and see that every gate refuses its own
 	@plumbline selftest
 
-check: setup  ## style, types, the direction of imports, the pipeline's graph
-	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports && pytest -q tests/test_dag.py
+check: setup  ## style, types, the direction of imports, the images' files, the pipeline's graph
+	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports
+	@hadolint docker/*.Dockerfile && check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml
+	@pytest -q tests/test_dag.py
 
 format: setup  ## put the code in style
 	@ruff format --quiet . && ruff check --quiet --fix .

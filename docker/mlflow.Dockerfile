@@ -15,7 +15,7 @@ COPY docker/basic_auth.ini docker/accounts.py /etc/mlflow/
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
-    HOME=/tmp \
+    HOME=/tmp USER=plumbline \
     MLFLOW_AUTH_CONFIG_PATH=/etc/mlflow/basic_auth.ini \
     MLFLOW_DISABLE_TELEMETRY=true \
     MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false

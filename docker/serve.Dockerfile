@@ -10,8 +10,7 @@ RUN python -m venv --without-pip /opt/venv && \
       --requirement requirements-serve.lock && \
     rm -r /opt/venv/lib/python3.11/site-packages/pyarrow/include \
       /opt/venv/lib/python3.11/site-packages/pyarrow/tests \
-      /opt/venv/lib/python3.11/site-packages/pyarrow/*flight* \
-      /opt/venv/lib/python3.11/site-packages/pyarrow/*substrait*
+      /opt/venv/lib/python3.11/site-packages/pyarrow/*flight*
 COPY LICENSE README.md pyproject.toml ./
 COPY src src
 RUN python -m pip --python /opt/venv/bin/python install --no-cache-dir --no-deps --no-build-isolation . && \
@@ -24,7 +23,7 @@ RUN install -d -m 0700 -o 10001 -g 10001 /var/cache/plumbline
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
-    HOME=/tmp \
+    HOME=/tmp USER=plumbline \
     PLUMBLINE_CACHE=/var/cache/plumbline
 USER 10001:10001
 WORKDIR /tmp

@@ -10,19 +10,20 @@ ARG TORCH=cpu
 ARG PIP_FIND_LINKS=""
 WORKDIR /build
 COPY requirements.lock requirements-cpu.lock requirements-cuda.lock ./
-RUN python -m venv --without-pip /opt/venv && \
-    python -m pip --python /opt/venv/bin/python install --no-cache-dir --no-deps --require-hashes \
+RUN python -m venv /opt/venv && \
+    /opt/venv/bin/pip install --no-cache-dir --no-deps --require-hashes \
       --requirement requirements.lock
 RUN if [ "$TORCH" = cpu ] && [ -z "$PIP_FIND_LINKS" ]; then export PIP_INDEX_URL=https://download.pytorch.org/whl/cpu; fi && \
-    python -m pip --python /opt/venv/bin/python install --no-cache-dir --no-deps --require-hashes \
+    /opt/venv/bin/pip install --no-cache-dir --no-deps --require-hashes \
       --requirement "requirements-$TORCH.lock"
 WORKDIR /work
 COPY LICENSE README.md pyproject.toml ./
 COPY src src
 # Editable: the code that runs is that of the checkout at /work.
-RUN python -m pip --python /opt/venv/bin/python install --no-cache-dir --no-deps --no-build-isolation --editable .
+RUN /opt/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation --editable .
 
 FROM ${BASE}
+# git is that of the base's Debian.
 # hadolint ignore=DL3008
 RUN apt-get update && \
     apt-get install --yes --no-install-recommends git && \
@@ -33,7 +34,7 @@ COPY --from=build /work /work
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
-    HOME=/tmp \
+    HOME=/tmp USER=plumbline \
     DVC_NO_ANALYTICS=true \
     MLFLOW_DISABLE_TELEMETRY=true
 USER 10001:10001
