@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run test test-slow selftest check format bench-train bench-ingest bench-bootstrap bench-serve bench-score ui lock images clean
+.PHONY: help setup run test test-slow selftest check format bench-train bench-ingest bench-bootstrap bench-serve bench-score probes ui lock images clean
 
 help:  ## show these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -68,6 +68,9 @@ bench-serve: setup  ## requests/s, latency, memory beside MLflow, LitServe and B
 
 bench-score: setup  ## rows/s of plumbline score against Transformers and ONNX Runtime, and its memory as files grow
 	@python benchmarks/score.py && python benchmarks/score.py --memory
+
+probes: setup  ## what plumbline serve and mlflow models serve make of the same odd requests
+	@python -m benchmarks.probes
 
 ui: setup  ## the MLflow UI on http://127.0.0.1:5000
 	@mlflow server --backend-store-uri sqlite:///$(CURDIR)/mlruns/mlflow.db --artifacts-destination mlruns/artifacts \

@@ -1,9 +1,11 @@
 """A model with a column of every kind, whose right answers are known: it gives back what it was given."""
 
 import json
+import math
 from pathlib import Path
 
 FAILS = "fail: "  # the start of a text on which it does, and says why
+NAN = "answer with no number"
 
 
 class Wide:
@@ -13,7 +15,8 @@ class Wide:
         if failing := [text for text in columns["text"] if text.startswith(FAILS)]:
             raise RuntimeError(failing[0])
         length = [len(text.encode("utf-8")) for text in columns["text"]]  # as a tokenizer would read it
-        return {**columns, "length": length, "top_k": [top_k] * len(length)}
+        ratio = [math.nan if text == NAN else x for text, x in zip(columns["text"], columns["ratio"], strict=True)]
+        return {**columns, "ratio": ratio, "length": length, "top_k": [top_k] * len(length)}
 
 
 def load(folder: Path, form: str | None = None) -> Wide:

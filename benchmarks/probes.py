@@ -1,0 +1,196 @@
+"""The same odd requests to `plumbline serve` and to `mlflow models serve`, on the same registered model.
+
+python -m benchmarks.probes      prints a table: what is right, what each server answered, and whether that was right
+
+An answer is right if its status is, and if it also is short (errors: 1,000 bytes), valid JSON where it says so, and
+neither holds a stack trace nor repeats what was sent. No time is measured.
+"""
+
+import http.client
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from benchmarks.serving.attacks import CANARY, Probe, predictions, probes, request
+from pydantic_core import from_json
+from tests.serving.lines import Lines
+from tests.serving.models import make_wide
+
+BIN = Path(sys.executable).parent
+START_S, STALL_S, PATIENCE_S = 180, 15, 60
+MAX_ERROR_BYTES = 1000
+STALLED = 500
+COMMANDS = {
+    "plumbline": ("plumbline", "serve", "models:/wide@champion", "--port"),
+    "mlflow": ("mlflow", "models", "serve", "--env-manager", "local", "-m", "models:/wide@champion", "--port"),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a server did with a probe."""
+
+    said: str
+    right: bool
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that answers."""
+
+    port: int
+    process: psutil.Process
+    log: Path
+
+
+def main() -> None:
+    """Send every probe to both servers and print the table; exit code 1 where plumbline was wrong once."""
+    with tempfile.TemporaryDirectory(prefix="plumbline-probes-") as folder:
+        lines = make_wide(Path(folder).resolve())
+        found = {name: _all(name, lines) for name in COMMANDS}
+    ours, stock = found.values()
+    print("| fault | probe | right | plumbline | mlflow models serve |\n|---|---|---|---|---|")
+    for (fault, name, right), one in ours.items():
+        print(f"| {fault} | {name} | {right} | {_told(one)} | {_told(stock[fault, name, right])} |")
+    print(f"| | **right answers of {len(ours)}** | | {_count(ours)} | {_count(stock)} |")
+    sys.exit(any(not one.right for one in ours.values()))
+
+
+def _all(name: str, lines: Lines) -> dict[tuple[str, str, str], Outcome]:
+    print(f"asking {name}", file=sys.stderr, flush=True)
+    with _serving(name, lines) as server:
+        pids = _pids(server)
+        found = {(probe.fault, probe.name, probe.right): _outcome(server, probe) for probe in probes()}
+        found["D20", f"{STALLED} stalled connections, then /ping", "200"] = _flooded(server)
+        found["E20", "no forged line, no control character in the log", "none"] = _logged(server)
+        survived = Outcome("the same processes" if _pids(server) == pids else "others", _pids(server) == pids)
+        found["D23", "after all that", "the same processes"] = survived
+        found["", "after all that, a right request", "200"] = _outcome(server, next(iter(probes())))
+    return found
+
+
+@contextmanager
+def _serving(name: str, lines: Lines) -> Iterator[Running]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program, *options = COMMANDS[name]
+    log = lines.folder / f"{name}.log"
+    environment = lines.environment | {
+        "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+    }
+    with log.open("wb") as written:
+        command = [str(BIN / program), *options, str(port)]
+        process = psutil.Popen(command, cwd=lines.folder, env=environment, stdout=written, stderr=subprocess.STDOUT)
+    server = Running(port, process, log)
+    try:
+        until = time.monotonic() + START_S
+        while _exchange(server, request(b"Host: 127.0.0.1", line=b"GET /ping HTTP/1.1", length=False))[0] != 200:
+            if time.monotonic() > until or process.poll() is not None:
+                raise SystemExit(f"{name} does not answer:\n{log.read_text(errors='replace')}")
+            time.sleep(0.2)
+        yield server
+    finally:
+        tree = [process, *process.children(recursive=True)]
+        process.terminate()
+        for one in psutil.wait_procs(tree, timeout=20)[1]:
+            one.kill()
+
+
+def _outcome(server: Running, probe: Probe) -> Outcome:
+    status, kind, body, closed = _exchange(server, *probe.parts)
+    if status is None:  # a connection that is closed without a word is an answer to one who never finishes
+        return Outcome("closed" if closed else f"no word in {STALL_S} s", closed and probe.statuses == (408,))
+    wrong = [] if status in probe.statuses else ["status"]
+    if probe.closes and not closed:
+        wrong.append("stays open")
+    if status >= 400 and len(body) > MAX_ERROR_BYTES:
+        wrong.append("long")
+    if "json" in kind and not _is_json(body):
+        wrong.append("invalid JSON")
+    if status >= 400 and CANARY.encode() in body:
+        wrong.append("repeats the request")
+    if b"Traceback" in body or b'File \\"' in body:
+        wrong.append("stack trace")
+    if probe.name.startswith("a right request") and predictions(body) is None:
+        wrong.append("no prediction")
+    return Outcome(f"{status}, {len(body)} B" + (f": {', '.join(wrong)}" if wrong else ""), not wrong)
+
+
+def _exchange(server: Running, *parts: bytes) -> tuple[int | None, str, bytes, bool]:
+    """Status, content type and body of the answer, and whether the connection was closed with it or in place of it."""
+    try:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
+            try:
+                for part in parts:
+                    connection.sendall(part)
+            except ConnectionError:
+                pass  # the answer may be there all the same
+            connection.settimeout(STALL_S)
+            answer = http.client.HTTPResponse(connection)
+            answer.begin()
+            status, kind, body = answer.status, answer.headers.get("content-type", ""), answer.read()
+            connection.settimeout(1)
+            return status, kind, body, _is_closed(connection)
+    except TimeoutError:
+        return None, "", b"", False
+    except (OSError, http.client.HTTPException):
+        return None, "", b"", True
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def _flooded(server: Running) -> Outcome:
+    with ExitStack() as stack:
+        for _ in range(STALLED):
+            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            connection.sendall(b"POST /invocations HTTP/1.1\r\n")
+        probe = Probe("", "", (request(b"Host: 127.0.0.1", line=b"GET /ping HTTP/1.1", length=False),), (200,))
+        return _outcome(server, probe)
+
+
+def _logged(server: Running) -> Outcome:
+    raw = server.log.read_bytes()
+    if any(line.startswith(b"CRITICAL forged") for line in raw.splitlines()):
+        return Outcome("forged", right=False)
+    return Outcome("escape codes", right=False) if b"\x1b" in raw else Outcome("none", right=True)
+
+
+def _pids(server: Running) -> set[int]:
+    return {child.pid for child in server.process.children(recursive=True)}
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        from_json(body, allow_inf_nan=False)
+    except ValueError:
+        return not body.strip()  # /ping answers with a blank line
+    return True
+
+
+def _told(outcome: Outcome) -> str:
+    return f"{'ok' if outcome.right else '**bad**'}: {outcome.said}"
+
+
+def _count(outcomes: dict[tuple[str, str, str], Outcome]) -> str:
+    return f"**{sum(one.right for one in outcomes.values())}**"
+
+
+if __name__ == "__main__":
+    main()
