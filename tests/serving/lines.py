@@ -26,7 +26,7 @@ from plumbline.stages.register import register
 
 SLOPES = {"1": 2.0, "2": 3.0, "3": 2.001}  # the third answers nearly as the first
 MOODY = "4"
-READY_S = 30
+READY_S, PATIENCE_S = 120, 60  # the machine may have much else to do
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Server:
         lines = self.ask("GET", "/metrics")[2].decode().splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
 
-    def wait(self, what: Any, timeout_s: float = 20) -> None:
+    def wait(self, what: Any, timeout_s: float = PATIENCE_S) -> None:
         """Wait until `what()` is true."""
         until = time.monotonic() + timeout_s
         while not what():

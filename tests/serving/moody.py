@@ -5,6 +5,7 @@ import os
 import time
 from pathlib import Path
 
+ELSEWHERE = "LINE_ELSEWHERE"  # set: this machine computes otherwise than the one that evaluated
 SLOW, NAN, RAISES, HANGS, DIES = 1001.0, 1002.0, 1003.0, 1004.0, 1005.0
 
 
@@ -12,7 +13,7 @@ class Moody:
     forms = ("exact",)
 
     def __init__(self, slope: float, intercept: float) -> None:
-        self.slope, self.intercept = slope, intercept
+        self.slope, self.intercept = slope, intercept + (ELSEWHERE in os.environ)
 
     def predict(self, columns, **params):
         if SLOW in columns["x"]:

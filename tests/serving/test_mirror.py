@@ -63,6 +63,13 @@ def stored(version: str, name: str = "bundle/weights.json") -> Path:
     return Path("mlruns/artifacts/models", source.removeprefix("models:/"), "artifacts/artifacts", name)
 
 
+def kept(mirror: Mirror) -> Copy:
+    """What `latest` gives, as a server keeps it."""
+    copy = mirror.latest()
+    mirror.keep(copy)
+    return copy
+
+
 def sql(statement: str, database: str = "mlflow") -> None:
     connection = sqlite3.connect(f"mlruns/{database}.db")
     with connection:
@@ -73,15 +80,15 @@ def sql(statement: str, database: str = "mlflow") -> None:
 def test_the_champion_is_fetched_and_followed(here: Path) -> None:
     mirror = Mirror(URI)
     first = mirror.latest()
+    assert mirror.local() is None  # nobody has said yet that it answers well
+    mirror.keep(first)
     assert (first.name, first.version, first.task, answers(first)) == (NAME, "1", "line", 1.0)
     assert json.loads(first.golden.read_text()) == {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [1]}}
     assert first.bundle == registry.resolve(URI).tags[registry.BUNDLE_TAG]
     promotion.promote(NAME, "2", expect="1", reason="")
     assert answers(mirror.latest()) == 2.0
     assert answers(mirror.version("3")) == 3.0
-    found = mirror.local()
-    assert found is not None
-    assert found.version == "2"  # the last that latest() gave, whatever else was fetched
+    assert mirror.local() == first  # the last that was kept, whatever else was fetched
 
 
 def test_what_is_here_is_not_fetched_again(here: Path) -> None:
@@ -91,24 +98,26 @@ def test_what_is_here_is_not_fetched_again(here: Path) -> None:
 
 
 def test_without_registry_the_last_copy_is_given(here: Path) -> None:
-    copy = Mirror(URI).latest()
+    copy = kept(Mirror(URI))
     Path("mlruns").rename("away")
     with pytest.raises(RegistryError, match="cannot be read"):
         Mirror(URI).latest()
-    assert Mirror(URI).local() == copy
+    assert Mirror(URI).current() == copy
+    with pytest.raises(RegistryError, match="cannot be read"):
+        Mirror(f"models:/{NAME}@challenger").current()
     assert Mirror(f"models:/{NAME}@challenger").local() is None
     Path("away").rename("mlruns")
 
 
 @pytest.mark.parametrize("what", ["weights.json", "predictor.py", "bundle.json", "golden.json", "pointer"])
 def test_a_damaged_copy_is_not_given_and_fetched_anew(here: Path, what: str, tmp_path: Path) -> None:
-    copy = Mirror(URI).latest()
+    copy = kept(Mirror(URI))
     path = next(Path(tmp_path, "cache/latest").glob("*.json")) if what == "pointer" else copy.folder / what
     path = copy.golden if what == "golden.json" else path
     path.chmod(0o600)
     path.write_text(path.read_text()[:-5])
     assert Mirror(URI).local() is None
-    assert answers(Mirror(URI).latest()) == 1.0
+    assert answers(kept(Mirror(URI))) == 1.0
     assert Mirror(URI).local() == copy
 
 
@@ -152,7 +161,7 @@ def test_a_file_without_end_is_not_fetched(here: Path) -> None:
 
 def test_an_alias_that_was_moved_by_other_hands_is_not_followed(here: Path) -> None:
     mirror = Mirror(URI)
-    mirror.latest()
+    kept(mirror)
     registry.client().set_registered_model_alias(NAME, "champion", "3")
     with pytest.raises(JournalError, match=r"says that version 3 is champion, the journal .* made version 1 champion"):
         mirror.latest()
@@ -257,20 +266,26 @@ def test_a_cache_that_cannot_be_written_is_told(here: Path, tmp_path: Path) -> N
         Mirror(URI, tmp_path / "file").latest()
 
 
-def test_only_copies_that_nobody_needs_are_removed(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caching, "KEPT", 1)
-    numbered = [Mirror(f"models:/{NAME}/{number}") for number in (1, 2, 3)]
-    assert {answers(mirror.latest()) for mirror in numbered} == {1.0, 2.0, 3.0}
-    copies, pointers = Path(tmp_path, "cache/models"), Path(tmp_path, "cache/latest")
-    (copies / ".fetch-cut-off").mkdir()
+def fetch_after_a_day(copies: Path) -> None:
     for path in copies.iterdir():
         os.utime(path, (0, 0))
-    numbered[0].latest()
+    first = Mirror(f"models:/{NAME}/1").latest()
+    shutil.rmtree(first.folder.parent)
+    Mirror(f"models:/{NAME}/1").latest()
+
+
+def test_only_copies_that_nobody_needs_are_removed(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(caching, "KEPT", 2)
+    numbered = [Mirror(f"models:/{NAME}/{number}") for number in (1, 2, 3)]
+    assert {answers(kept(mirror)) for mirror in numbered} == {1.0, 2.0, 3.0}
+    copies, pointers = Path(tmp_path, "cache/models"), Path(tmp_path, "cache/latest")
+    (copies / ".fetch-cut-off").mkdir()
+    fetch_after_a_day(copies)
     assert len(list(copies.iterdir())) == 3  # pointers name them all; what was cut off is gone
     for path in pointers.iterdir():
         path.unlink()
-    numbered[0].latest()
-    assert len(list(copies.iterdir())) == 2  # the one in use, and one more
+    fetch_after_a_day(copies)
+    assert len(list(copies.iterdir())) == 2  # the one just fetched, and one more
     assert answers(numbered[2].latest()) == 3.0
 
 
@@ -319,7 +334,7 @@ def test_only_what_was_signed_by_the_key_is_given(here: Path, keys: Path, monkey
         Mirror(URI, public_key=keys / "ours.pub").latest()
     signing.sign(NAME, "1", keys / "ours.pem")
     monkeypatch.setenv("PLUMBLINE_PUBLIC_KEY", str(keys / "ours.pub"))
-    copy = Mirror(URI).latest()
+    copy = kept(Mirror(URI))
     assert Mirror(URI).local() == copy
     with pytest.raises(BundleError, match="version 2: is not signed"):
         Mirror(URI).version("2")

@@ -136,6 +136,21 @@ def test_it_starts_and_goes_on_without_a_registry(lines: Lines, tmp_path: Path) 
             (tmp_path / "away").rename(mlruns)
 
 
+def test_a_version_that_answers_otherwise_than_evaluated_serves_at_no_time(lines: Lines, tmp_path: Path) -> None:
+    mlruns = lines.folder / "mlruns"
+    with serving(lines, "--poll-s", "0.2", LINE_ELSEWHERE="1") as server:
+        lines.champion(MOODY)
+        server.wait(lambda: "answers golden row 0 (y) otherwise" in server.log.read_text())
+        assert _version(server) == "1"
+    mlruns.rename(tmp_path / "away")
+    try:
+        with serving(lines) as again:
+            assert _version(again) == "1"  # the last that answered, not the last that was named
+    finally:
+        shutil.rmtree(mlruns, ignore_errors=True)
+        (tmp_path / "away").rename(mlruns)
+
+
 def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
     with serving(lines, "--canary", "2=50%") as server, loaded(server, 4) as load:
         server.wait(lambda: "is returned" in server.log.read_text())

@@ -42,6 +42,11 @@ class Cache:
         self._root = root or (Path(named) if named else Path("~/.cache/plumbline").expanduser())
         self._copies, self._pointers = self._root / "models", self._root / "latest"
 
+    def prepare(self) -> None:
+        """Make the folders this user's alone."""
+        with self._told():
+            self._prepare()
+
     def place(self, bundle: str, golden: str) -> Path:
         """Where the copy of a bundle with its golden rows is, or would be."""
         return self._copies / f"{bundle}.{golden}"
@@ -68,11 +73,12 @@ class Cache:
             os.close(handle)
 
     def publish(self, aside: Path, place: Path) -> None:
-        """Move a finished copy to its place, under the lock; what was there is damaged and goes."""
+        """Move a finished copy to its place, under the lock; what was there is damaged and goes, old copies too."""
         with self._told():
             if place.exists():
                 place.rename(aside.parent / "damaged")
             aside.rename(place)
+            self._prune()
 
     def use(self, place: Path) -> None:
         """Note that a copy was used now."""
@@ -80,10 +86,9 @@ class Cache:
             os.utime(place)
 
     def remember(self, pointer: Pointer) -> None:
-        """Note that an address leads to a copy now, and remove copies that nothing needs any more."""
+        """Note that an address leads to a copy now."""
         with self.locked(), self._told():
             layout.write_json(self._pointer(pointer.uri, pointer.registry), asdict(pointer))
-            self._prune()
 
     def recall(self, uri: str, registry: str) -> Pointer | None:
         """What was remembered of an address; None where it was nothing, or is damaged."""

@@ -56,14 +56,13 @@ class Fleet:
         return self.champion is not None and self.champion.full
 
     async def start(self) -> None:
-        """Open the copy that is here, then follow the registry."""
-        copy = await asyncio.to_thread(lambda: self._mirror.local() or self._mirror.latest())
+        """Open what the registry names, then follow it."""
+        copy = await asyncio.to_thread(self._mirror.current)
         if self._settings.canary:
             self._canary = await self._opened(self._settings.canary.version, "canary")
         if self._settings.shadow:
             self._shadow = await self._opened(self._settings.shadow, "shadow")
-        self.champion = await Served.opened(copy, self._settings.limits)  # now all are there: it is ready
-        self.champion.shown("champion")
+        self.champion = await self._checked(copy)  # now all are there: it is ready
         log.info("%s version %s answers", copy.name, copy.version)
         self._keep(self._follow())
 
@@ -87,6 +86,13 @@ class Fleet:
         for served in (self.champion, self._canary, self._shadow):
             if served:
                 await served.close()
+
+    async def _checked(self, copy: Copy) -> Served:
+        """The new champion, which is kept: it will do while the registry is away."""
+        served = await Served.opened(copy, self._settings.limits)
+        await asyncio.to_thread(self._mirror.keep, copy)
+        served.shown("champion")
+        return served
 
     async def _opened(self, version: str, side: str) -> Served:
         served = await Served.opened(await asyncio.to_thread(self._mirror.version, version), self._settings.limits)
@@ -115,9 +121,7 @@ class Fleet:
         old = self.champion
         if old is None or (old.copy.version, old.copy.bundle) == (copy.version, copy.bundle):
             return
-        new = await Served.opened(copy, self._settings.limits)
-        self.champion = new
-        new.shown("champion")
+        self.champion = await self._checked(copy)
         metrics.SWAPS.labels("done").inc()
         log.warning("%s version %s answers in place of %s", copy.name, copy.version, old.copy.version)
         if self._canary and self._canary.copy.version == copy.version:

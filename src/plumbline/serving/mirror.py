@@ -8,7 +8,7 @@ from pathlib import Path
 from plumbline import bundle, layout, registry
 from plumbline.bundle import sealing, signatures, strict
 from plumbline.bundle.files import MAX_BYTES
-from plumbline.errors import BundleError
+from plumbline.errors import BundleError, RegistryError
 from plumbline.registry import BUNDLE_TAG, GOLDEN_TAG, Address
 from plumbline.serving import artifacts, decided, stores
 from plumbline.serving.cache import Cache, Pointer
@@ -50,17 +50,30 @@ class Mirror:
         Raises RegistryError where that is away or there is no such version, BundleError where it is not what was
         registered.
         """
-        found = decided.agreed(self._asked, lambda: self._version(self._asked))
-        copy = self._copy(found)
-        self._cache.remember(Pointer(self._uri, registry.where(), copy.version, copy.bundle, found.tags[GOLDEN_TAG]))
-        return copy
+        return self._copy(decided.agreed(self._asked, lambda: self._version(self._asked)))
 
     def version(self, number: str) -> Copy:
         """Another version of the model; raises as `latest` does."""
         return self._copy(self._version(registry.parse(f"models:/{self._asked.name}/{number}")))
 
+    def keep(self, copy: Copy) -> None:
+        """Remember `copy`, which answers well, for when the registry is away."""
+        golden = layout.digest(copy.golden)
+        self._cache.remember(Pointer(self._uri, registry.where(), copy.version, copy.bundle, golden))
+
+    def current(self) -> Copy:
+        """What `latest` gives or, while the registry is away, what was kept; raises as `latest` does."""
+        try:
+            return self.latest()
+        except RegistryError as error:
+            copy = self.local()
+            if copy is None:
+                raise
+            log.warning("%s; the copy of version %s that is here will do", error, copy.version)
+            return copy
+
     def local(self) -> Copy | None:
-        """The copy that `latest` gave last, verified anew, without registry or network; None where none is sound."""
+        """The copy that was kept last, verified anew, without registry or network; None where none is sound."""
         found = self._cache.recall(self._uri, registry.where())
         if found is None:
             return None
@@ -82,6 +95,7 @@ class Mirror:
         """The copy of a version, fetched if it is not here or not sound."""
         digest, golden = (_digest(found, tag) for tag in (BUNDLE_TAG, GOLDEN_TAG))
         place = self._cache.place(digest, golden)
+        self._cache.prepare()
         if place not in self._seen or not place.exists():
             try:
                 _verify(place, digest, golden)

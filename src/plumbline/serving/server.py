@@ -1,7 +1,6 @@
 """Starts the workers and watches over them: uvicorn, told how to drain and what to refuse."""
 
 import functools
-import logging
 import os
 import resource
 import socket
@@ -12,7 +11,7 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess
 
-from plumbline.errors import PlumblineError, RegistryError
+from plumbline.errors import PlumblineError
 from plumbline.serving import logs
 from plumbline.serving.mirror import Copy, Mirror
 from plumbline.serving.protocol import Protocol
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 BACKLOG = 2048
 KEEP_ALIVE_S = 75
-log = logging.getLogger(__name__)
 
 
 def serve(settings: Settings) -> None:
@@ -64,16 +62,9 @@ def _run(supervisor: Multiprocess) -> None:
 
 
 def _prepare(settings: Settings) -> None:
-    """Have every version here and verified before a worker starts; what was served last will do if need be."""
+    """Have every version here and verified before a worker starts."""
     mirror = Mirror(settings.uri, settings.cache)
-    try:
-        copy = mirror.latest()
-    except RegistryError as error:
-        found = mirror.local()
-        if found is None:
-            raise
-        copy = found
-        log.warning("%s; the copy of version %s that is here will do", error, copy.version)
+    copy = mirror.current()
     for version in (settings.canary.version if settings.canary else None, settings.shadow):
         if version:
             mirror.version(version)
