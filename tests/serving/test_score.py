@@ -224,7 +224,7 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
     "a gzip file cut short": ("csv.gz", gzip.compress(b"text\n" + os.urandom(9999).hex().encode())[:-500], "cut short"),
     "no gzip file": ("jsonl.gz", b'{"text": "a"}\n', r"damaged or cut short gzip file"),
     "no JSON": ("jsonl", b'{"text": "a"}\n{"text": "b"\n', r"line 2: not a JSON object on one line"),
-    "NaN": ("jsonl", b'{"text": "a", "n": NaN}\n', r"line 1: not a JSON object on one line \(NaN is no JSON\)"),
+    "NaN": ("jsonl", b'{"text": "a", "n": NaN}\n', r"line 1: not a JSON object on one line \(NaN or "),
     "a key twice": ("jsonl", b'{"text": "a", "text": "b"}\n', r"line 1: .*the same key twice"),
     "a list": ("jsonl", b'{"text": "a"}\n["b"]\n', r"line 2: expected a JSON object, found list"),
     "a key like an answer": ("jsonl", b'{"text": "a"}\n{"text": "b", "label": 1}\n', r"line 2: has 'label', as an"),

@@ -65,7 +65,7 @@ def test_open_inference_protocol(server: Server) -> None:
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        (b"", 400, "not JSON"),
+        (b"", 400, "no JSON"),
         (b"3", 400, "one of"),
         (b"{}", 400, "exactly one of"),
         (b'{"inputs": [1], "instances": [1]}', 400, "exactly one of"),
@@ -73,7 +73,7 @@ def test_open_inference_protocol(server: Server) -> None:
         (b'{"inputs": [NaN]}', 400, "NaN"),
         (b'{"inputs": [1e999]}', 400, "beyond the range"),
         (b'{"inputs": [' + b"9" * 5000 + b"]}", 400, "too many digits"),
-        (b'{"inputs": [' + b"9" * 400 + b"]}", 400, "out of range"),
+        (b'{"inputs": [' + b"9" * 309 + b"]}", 400, "out of range"),
         (b"[" * 100_000 + b"]" * 100_000, 400, "nested more than"),
         (b'{"inputs": ["\xff"]}', 400, "not UTF-8"),
         (b'{"inputs": ["1"]}', 400, "row 0: x: expected double, found text"),

@@ -1,11 +1,11 @@
 """Lines of JSON in and out; where both are, an object stays as it was, byte for byte, and grows at its end."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plumbline.bundle import strict
 from plumbline.errors import DataError
 from plumbline.serving.score.chunks import MAX_ROWS, Chunk, Form, Source
 from plumbline.serving.score.lines import Lines, Record, chunked
@@ -103,20 +103,9 @@ def _picked(name: str, records: Sequence[dict[str, Any]]) -> list[Any]:
 
 def _object(text: str, here: str) -> dict[str, Any]:
     try:
-        found = json.loads(text, object_pairs_hook=_pairs, parse_constant=_constant)
-    except (ValueError, RecursionError) as error:
+        found = strict.loads(text)
+    except ValueError as error:
         raise DataError(f"{here}: not a JSON object on one line ({error})") from None
     if not isinstance(found, dict):
         raise DataError(f"{here}: expected a JSON object, found {type(found).__name__}")
     return found
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("the same key twice")
-    return found
-
-
-def _constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
