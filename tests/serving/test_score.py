@@ -324,12 +324,13 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("many") / "in.csv", {"n": list(range(MANY)), "text": texts})
 
 
-def reach(process: subprocess.Popen[str], state: Path, num_rows: int) -> None:
-    """Wait until the state file counts so many rows."""
+def halt(process: subprocess.Popen[str], state: Path, num_rows: int) -> None:
+    """Let it run until the state file counts so many rows, and hold it there."""
     until = time.monotonic() + 60
-    while not (state.exists() and layout.read_json(state)["rows"] >= num_rows):
+    while process.send_signal(signal.SIGSTOP) or not state.exists() or layout.read_json(state)["rows"] < num_rows:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < until
+        process.send_signal(signal.SIGCONT)
         time.sleep(0.002)
 
 
@@ -349,7 +350,7 @@ def test_killed_anywhere_it_goes_on_to_the_same_output(model: Model, many: Path,
     parts = tmp_path / f".{target.name}.parts"
     for num_rows in (1, 8_000, 20_000):
         process = model.start(many, target, "--bad-rows", "keep")
-        reach(process, parts / "state.json", num_rows)
+        halt(process, parts / "state.json", num_rows)
         process.kill()
         process.wait()
         assert not target.exists()
@@ -366,8 +367,9 @@ def test_killed_anywhere_it_goes_on_to_the_same_output(model: Model, many: Path,
 
 def test_interrupted_it_says_how_to_go_on(model: Model, many: Path, tmp_path: Path) -> None:
     process = model.start(many, tmp_path / "out.csv", "--bad-rows", "keep")
-    reach(process, tmp_path / ".out.csv.parts/state.json", 1)
+    halt(process, tmp_path / ".out.csv.parts/state.json", 1)
     process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGCONT)
     said = "".join(process.communicate(timeout=60))
     assert process.returncode == 130
     assert said.strip() == "plumbline: interrupted; run the same command again to go on"
