@@ -160,6 +160,16 @@ def test_an_override_takes_a_reason_and_stands_in_the_journal(here: Path) -> Non
     assert promotion.rollback(NAME, None, "").version == "1"
 
 
+def test_a_canary_that_was_returned_takes_an_override(here: Path) -> None:
+    promotion.first(NAME, "1")
+    with journal.opened() as book:
+        book.append(journal.Decision(NAME, "return", "2", "", "", "", "3 failures in 40 requests"))
+    with pytest.raises(RefusedError, match=r"returned as a canary on 20\d\d-.* \(3 failures in 40 requests\)"):
+        promotion.promote(NAME, "2", expect="1", reason="")
+    assert stands() == "1"
+    assert promotion.promote(NAME, "2", expect="1", reason="the disk was full", override=True).version == "2"
+
+
 @pytest.mark.parametrize("override", [False, True])
 def test_changed_evidence_is_never_passed_over(here: Path, override: bool) -> None:
     promotion.first(NAME, "1")

@@ -36,8 +36,8 @@ def promote(name: str, version: str, expect: str, reason: str, override: bool = 
     """Make `version` champion, if its evidence says so and the champion still is `expect` (a version, or "none").
 
     `override` passes over the verdict and the comparison, never over changed files; it takes a reason.
-    Raises RegistryError where another is champion or was compared with, RefusedError where the verdict is not promote,
-    BundleError where the version's files or evidence are not what was registered.
+    Raises RegistryError where another is champion or was compared with, RefusedError where the verdict is not promote
+    or the version was returned as a canary, BundleError where files or evidence are not what was registered.
     """
     if override and not reason.strip():
         raise ParamsError("--override takes a --reason: it stands in the journal")
@@ -61,6 +61,7 @@ def promote(name: str, version: str, expect: str, reason: str, override: bool = 
             raise RegistryError(f"{name}: version {version} was evaluated anew meanwhile; look again, then decide")
         if not override:
             _refuse_former_champion(book, name, version)
+            _refuse_returned_canary(book, name, version)
             _refuse_other_comparison(name, version, evidence, current)
         return _decide(client, book, found, stands, "override" if override else "promote", reason)
 
@@ -210,6 +211,16 @@ def _refuse_former_champion(book: Journal, name: str, version: str) -> None:
     if version in [entry.version for entry in book.entries(name) if entry.moves]:
         raise RegistryError(
             f"{name}: version {version} was champion before; `plumbline rollback {name} --to {version}` brings it back"
+        )
+
+
+def _refuse_returned_canary(book: Journal, name: str, version: str) -> None:
+    """What was measured on held-out examples did not hold on requests."""
+    returned = [entry for entry in book.entries(name) if (entry.action, entry.version) == ("return", version)]
+    if returned:
+        raise RefusedError(
+            f"{name}: version {version} was returned as a canary on {returned[-1].at[:10]} ({returned[-1].reason}); "
+            "nothing was changed. --override with a --reason promotes it all the same"
         )
 
 
