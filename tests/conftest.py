@@ -2,6 +2,7 @@
 
 import importlib
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ from tests.checkouts import LINE, Checkout, make_checkout
 from plumbline.contract import Task
 from plumbline.entrypoint import load_task
 from plumbline.params import Params, read
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in a shell's background, and in all that is started there
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="module")
