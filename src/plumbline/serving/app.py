@@ -39,10 +39,9 @@ def create(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         app.state.fleet = fleet
-        starting = asyncio.create_task(_start(fleet))
+        await _start(fleet)
         with RequestLog.opened(settings) as app.state.log:
             yield {"limits": settings.limits, "fleet": fleet}
-            starting.cancel()
             await fleet.close()
 
     fleet = Fleet(settings)
@@ -67,19 +66,18 @@ def create(settings: Settings) -> FastAPI:
 
 
 async def _start(fleet: Fleet) -> None:
-    """Load the model; the worker is live, and not ready, until that is done. One whose model is unfit ends."""
-    while True:
-        try:
-            return await fleet.start()
-        except RegistryError as error:
-            log.warning("%s; trying again", error)
-            await asyncio.sleep(RETRY_S)
-            continue
-        except PlumblineError as error:
-            log.critical("%s", error)
-        except Exception:
-            log.critical("the model cannot be loaded", exc_info=True)
-        os._exit(STARTUP_FAILURE)
+    """Load the model before any request is taken. A worker whose model is unfit ends, and all others with it."""
+    try:
+        return await fleet.start()
+    except RegistryError as error:
+        log.warning("%s; trying again", error)
+        await asyncio.sleep(RETRY_S)
+        os._exit(1)  # another is started in its place
+    except PlumblineError as error:
+        log.critical("%s", error)
+    except Exception:
+        log.critical("the model cannot be loaded", exc_info=True)
+    os._exit(STARTUP_FAILURE)
 
 
 def _add_health(app: FastAPI, fleet: Fleet) -> None:

@@ -62,7 +62,7 @@ class Fleet:
             self._canary = await self._opened(self._settings.canary.version, "canary")
         if self._settings.shadow:
             self._shadow = await self._opened(self._settings.shadow, "shadow")
-        self.champion = await self._checked(copy)  # now all are there: it is ready
+        self.champion = await self._checked(copy)
         log.info("%s version %s answers", copy.name, copy.version)
         self._keep(self._follow())
 

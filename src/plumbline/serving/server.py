@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 BACKLOG = 2048
-KEEP_ALIVE_S = 75
+KEEP_ALIVE_S, START_S = 75, 30
 
 
 def serve(settings: Settings) -> None:
@@ -92,6 +92,7 @@ def _config(settings: Settings) -> uvicorn.Config:
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_worker_healthcheck=START_S,
         timeout_graceful_shutdown=int(settings.limits.drain_s),
     )
 
