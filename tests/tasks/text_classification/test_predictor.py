@@ -128,10 +128,18 @@ def test_it_runs_where_plumbline_and_torch_are_not(candidate: str, trained: Path
     assert done.stdout.strip() in ("billing", "delivery", "login")
 
 
-def test_batches_are_bounded_and_hold_like_lengths() -> None:
+@pytest.mark.parametrize("call_cells", [0, 12, 1000])
+def test_batches_are_bounded_and_hold_like_lengths(call_cells: int) -> None:
     lengths = [3, 500, 4, 4000, 3, *[5] * 100, 9000]
-    batches = predictor._batches(lengths)
+    batches = predictor._batches(lengths, call_cells)
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) <= predictor.MAX_ROWS
         assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= predictor.MAX_CELLS
+
+
+def test_a_call_more_is_paid_for_by_less_padding() -> None:
+    assert predictor._batches([], 12) == []
+    assert predictor._batches([10, 50, 10, 50], 12) == [[1, 3], [0, 2]]
+    assert predictor._batches([10, 50, 10, 50], 100) == [[1, 3, 0, 2]]
+    assert predictor._batches([10, 14, 12], 12) == [[1, 2, 0]]

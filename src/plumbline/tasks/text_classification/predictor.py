@@ -5,6 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,7 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 MAX_CHARS = 100_000  # what a text longer than this holds is not a short text to route
-MAX_THREADS = 8  # short texts keep no more at work
-MAX_ROWS, MAX_CELLS = 32, 8192  # of one batch; cells are rows times tokens
+MAX_ROWS, MAX_CELLS = 32, 8192  # of one batch; cells are rows times the longest row
 
 SLOWER = ["SkipLayerNormFusion"]  # on a CPU the one operator takes five times as long as the two that it replaces
 
@@ -49,6 +49,7 @@ class Predictor:
         self.num_bytes = graph.stat().st_size
         self._session = onnxruntime.InferenceSession(graph, _options(), disabled_optimizers=SLOWER)
         self._names = [argument.name for argument in self._session.get_inputs()]
+        self._threads = ThreadPoolExecutor(_num_cores(), thread_name_prefix="onnxruntime")
 
     def predict(
         self, columns: Mapping[str, Sequence[Any]], top_k: int = 3, threshold: float = 0.0
@@ -84,17 +85,26 @@ class Predictor:
         return powers
 
     def logits(self, texts: Sequence[str]) -> np.ndarray:
-        """What the model says before scaling, shape (texts, classes), float64; texts of like length go together."""
+        """What the model says before scaling, shape (texts, classes), float64; batches share the cores."""
         rows = self._features.rows(texts)
         answers = np.empty((len(rows), len(self.classes)))
-        for batch in _batches([len(ids) for ids, _ in rows]):
+
+        def answer(batch: list[int]) -> None:
             feed = dict(zip(self._names, _padded([rows[row] for row in batch]), strict=True))
             answers[batch] = self._session.run(None, feed)[0]
+
+        batches = _batches([len(ids) for ids, _ in rows], self._features.call_cells)
+        if len(batches) == 1:
+            answer(batches[0])
+        else:
+            list(self._threads.map(answer, batches))
         return answers
 
 
 class Tokens:
     """Token ids of subwords; the tokenizer file holds the limit at which texts are cut."""
+
+    call_cells = 12  # what a call of the model costs beside its rows, in tokens
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
@@ -107,6 +117,8 @@ class Tokens:
 
 class Grams:
     """TF-IDF weights of known word 1- and 2-grams: logarithmic counts, rows of length 1; id 0 is padding."""
+
+    call_cells = 1000
 
     def __init__(self, vocabulary: Sequence[str], idf: np.ndarray) -> None:
         self._place = {gram: place for place, gram in enumerate(vocabulary)}
@@ -146,15 +158,28 @@ def _checked(row: int, text: Any) -> str:
     return text
 
 
-def _batches(lengths: list[int]) -> list[list[int]]:
-    """Rows by length, cut so that no batch holds more than MAX_ROWS rows or, padded, MAX_CELLS cells."""
-    batches: list[list[int]] = []
-    for row in sorted(range(len(lengths)), key=lambda row: lengths[row]):
-        full = not batches or len(batches[-1]) == MAX_ROWS or (len(batches[-1]) + 1) * lengths[row] > MAX_CELLS
-        if full:
-            batches.append([])
-        batches[-1].append(row)
-    return batches
+def _batches(lengths: list[int], call_cells: int) -> list[list[int]]:
+    """Rows by length, the longest first, cut into batches so that padding and calls cost least, all told, in cells.
+
+    The best way to cut the first n rows is the best last batch behind the best way to cut those before it.
+    """
+    rows = sorted(range(len(lengths)), key=lambda row: -lengths[row])
+    costs, starts = [0], [0]
+    for end in range(1, len(rows) + 1):
+        first = max(0, end - MAX_ROWS)
+        tried = [
+            (costs[start] + call_cells + (end - start) * lengths[rows[start]], start)
+            for start in range(first, end)
+            if start == end - 1 or (end - start) * lengths[rows[start]] <= MAX_CELLS
+        ]
+        cost, start = min(tried)
+        costs.append(cost)
+        starts.append(start)
+    batches, end = [], len(rows)
+    while end:
+        batches.append(rows[starts[end] : end])
+        end = starts[end]
+    return batches[::-1]
 
 
 def _padded(rows: list[Inputs]) -> Inputs:
@@ -166,13 +191,15 @@ def _padded(rows: list[Inputs]) -> Inputs:
     return all_ids, all_weights
 
 
+def _num_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _options() -> onnxruntime.SessionOptions:
-    """Threads for the cores this process may use, asleep between calls: idle spinning takes them from tokenisation."""
+    """One thread a call, since several calls run at once: no core waits for another inside a call."""
     options = onnxruntime.SessionOptions()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    options.intra_op_num_threads = min(cores, MAX_THREADS)
-    options.inter_op_num_threads = 1
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # every batch has another shape
     options.log_severity_level = 3
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return options
