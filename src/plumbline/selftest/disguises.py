@@ -80,21 +80,23 @@ def disguise(task: Task, candidate: str, **told: Any) -> None:
 
 
 def misquantise(task: Task, candidate: str) -> None:
-    """Serve the text classifier `candidate` in an int8 form in which every table row has the scale of its neighbour."""
+    """Serve the text classifier `candidate` in an int8 form in which every row of its table is its neighbour's."""
     import numpy as np
     import onnx
     from onnx import numpy_helper
 
-    from plumbline.tasks.text_classification.models.quantisation import quantised
+    from plumbline.tasks.text_classification.models.quantisation import quantise
 
     folder = layout.bundle(candidate)
     config = layout.read_json(folder / "config.json")
-    made = quantised(onnx.load(folder / config["forms"]["fp32"]))
+    path = folder / "model.int8.onnx"
+    quantise(onnx.load(folder / config["forms"]["fp32"]), path)
+    made = onnx.load(path)
     for weight in made.graph.initializer:
-        if weight.name.endswith(".scale"):
-            scales = np.roll(numpy_helper.to_array(weight), 1, axis=0)
-            weight.CopyFrom(numpy_helper.from_array(scales, weight.name))
-    onnx.save(made, folder / "model.int8.onnx")
+        if weight.name.endswith("_quantized"):
+            shifted = np.roll(numpy_helper.to_array(weight), 1, axis=0)
+            weight.CopyFrom(numpy_helper.from_array(shifted, weight.name))
+    onnx.save(made, path)
     forms = {"int8": "model.int8.onnx"} | config["forms"]
     layout.write_json(folder / "config.json", config | {"forms": forms, "served": "int8"})
     bundle.seal(folder, task, candidate)

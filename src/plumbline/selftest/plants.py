@@ -246,7 +246,7 @@ PLANTS = (
     Plant("a model that is always sure", "calibration", "refuse", _disguised(sure=True)),
     Plant("a model that capitals throw off", "behaviour", "refuse", _disguised(shaken=True)),
     Plant("a slow model", "budget", "refuse", _slow),
-    Plant("an int8 form quantised with a wrong scale", "parity", "refuse", _wrong_scale),
+    Plant("an int8 form with its table off by a row", "parity", "refuse", _wrong_scale),
     Plant("a package that answers otherwise than measured", "replay", "refuse", _disguised(two_faced=True)),
     Plant("a package that answers anything", "replay", "refuse", _disguised(anything=True)),
     Plant("a test split that is worn out", "power", "refuse", _worn_out),

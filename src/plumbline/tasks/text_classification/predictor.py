@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 
 MAX_CHARS = 100_000  # what a text longer than this holds is not a short text to route
 MAX_ROWS, MAX_CELLS = 32, 8192  # of one batch; cells are rows times the longest row
+ONE_BY_ONE = ("int8",)  # forms that round all rows of a call on one scale
 
 SLOWER = ["SkipLayerNormFusion"]  # on a CPU the one operator takes five times as long as the two that it replaces
 
@@ -45,6 +46,7 @@ class Predictor:
         if form not in self.forms:
             raise ValueError(f"there is no form {form!r}; this model has {', '.join(self.forms)}")
         self._features = features
+        self._max_rows = 1 if form in ONE_BY_ONE else MAX_ROWS
         graph = folder / config["forms"][form]
         self.num_bytes = graph.stat().st_size
         self._session = onnxruntime.InferenceSession(graph, _options(), disabled_optimizers=SLOWER)
@@ -93,7 +95,7 @@ class Predictor:
             feed = dict(zip(self._names, _padded([rows[row] for row in batch]), strict=True))
             answers[batch] = self._session.run(None, feed)[0]
 
-        batches = _batches([len(ids) for ids, _ in rows], self._features.call_cells)
+        batches = _batches([len(ids) for ids, _ in rows], self._features.call_cells, self._max_rows)
         if len(batches) == 1:
             answer(batches[0])
         else:
@@ -158,7 +160,7 @@ def _checked(row: int, text: Any) -> str:
     return text
 
 
-def _batches(lengths: list[int], call_cells: int) -> list[list[int]]:
+def _batches(lengths: list[int], call_cells: int, max_rows: int = MAX_ROWS) -> list[list[int]]:
     """Rows by length, the longest first, cut into batches so that padding and calls cost least, all told, in cells.
 
     The best way to cut the first n rows is the best last batch behind the best way to cut those before it.
@@ -166,7 +168,7 @@ def _batches(lengths: list[int], call_cells: int) -> list[list[int]]:
     rows = sorted(range(len(lengths)), key=lambda row: -lengths[row])
     costs, starts = [0], [0]
     for end in range(1, len(rows) + 1):
-        first = max(0, end - MAX_ROWS)
+        first = max(0, end - max_rows)
         tried = [
             (costs[start] + call_cells + (end - start) * lengths[rows[start]], start)
             for start in range(first, end)

@@ -16,11 +16,12 @@ from plumbline.params import REFERENCE
 from plumbline.tasks.text_classification.models.batches import Rows
 from plumbline.tasks.text_classification.models.forms import Wanted, served
 from plumbline.tasks.text_classification.models.graphs import tidy
-from plumbline.tasks.text_classification.models.quantisation import quantised
+from plumbline.tasks.text_classification.models.quantisation import quantise
+from plumbline.tasks.text_classification.predictor import ONE_BY_ONE
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 FILES = {REFERENCE: "model.onnx", "int8": "model.int8.onnx"}
-DERIVED = {"int8": quantised}  # from the reference's graph
+DERIVED = {"int8": quantise}  # from the reference's graph
 OPSET = 20
 TOLERANCE = 1e-4  # of logits, which are of the order of 1 to 10
 BATCH = 64
@@ -33,11 +34,11 @@ def save(folder: Path, model: torch.nn.Module, validation: Rows, asked: Wanted, 
     """
     model = model.float().cpu().eval()
     save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, folder / WEIGHTS)
-    graphs = {REFERENCE: _exported(model, validation)}
-    graphs |= {form: DERIVED[form](graphs[REFERENCE]) for form in asked.forms if form != REFERENCE}
-    for form, graph in graphs.items():
-        _write(folder / FILES[form], graph)
-    logits = {form: _answers(folder / FILES[form], validation) for form in graphs}
+    graph = _exported(model, validation)
+    (folder / FILES[REFERENCE]).write_bytes(graph.SerializeToString(deterministic=True))
+    for form in set(asked.forms) - {REFERENCE}:
+        DERIVED[form](graph, folder / FILES[form])
+    logits = {form: _answers(folder, form, validation) for form in {REFERENCE, *asked.forms}}
     _compare(logits[REFERENCE], _logits(model, validation))
     chosen = served(asked, logits, validation.targets)
     config |= {"temperature": temperature(logits[chosen], validation.targets)}
@@ -81,27 +82,23 @@ def _exported(model: torch.nn.Module, rows: Rows) -> Any:
     return graph
 
 
-def _write(path: Path, graph: Any) -> None:
-    import onnx
-
-    path.write_bytes(graph.SerializeToString(deterministic=True))
-    onnx.checker.check_model(path)
-
-
 @torch.inference_mode()
 def _logits(model: torch.nn.Module, rows: Rows) -> np.ndarray:
     """What the model says of every row, shape (rows, classes)."""
-    answers = [(batch, model(*inputs).numpy()) for batch, inputs in _inputs(rows)]
+    answers = [(batch, model(*inputs).numpy()) for batch, inputs in _inputs(rows, BATCH)]
     return _in_order(answers)
 
 
-def _answers(path: Path, rows: Rows) -> np.ndarray:
-    """What the graph in `path` says of every row, shape (rows, classes)."""
+def _answers(folder: Path, form: str, rows: Rows) -> np.ndarray:
+    """What the graph of a form says of every row, shape (rows, classes)."""
+    import onnx
     import onnxruntime
 
+    path = folder / FILES[form]
+    onnx.checker.check_model(path)
     session = onnxruntime.InferenceSession(path)
     answers = []
-    for batch, inputs in _inputs(rows):
+    for batch, inputs in _inputs(rows, 1 if form in ONE_BY_ONE else BATCH):
         feed = {name: tensor.numpy() for name, tensor in zip(rows.names, inputs, strict=True)}
         answers.append((batch, session.run(None, feed)[0]))
     return _in_order(answers)
@@ -115,11 +112,11 @@ def _compare(found: np.ndarray, expected: np.ndarray) -> None:
         )
 
 
-def _inputs(rows: Rows) -> Iterator[tuple[np.ndarray, tuple[torch.Tensor, ...]]]:
+def _inputs(rows: Rows, size: int) -> Iterator[tuple[np.ndarray, tuple[torch.Tensor, ...]]]:
     order = np.argsort(rows.lengths, kind="stable")
-    for at in range(0, len(order), BATCH):
-        batch = rows.__getitems__(order[at : at + BATCH].tolist())
-        yield order[at : at + BATCH], tuple(batch[name] for name in rows.names)
+    for at in range(0, len(order), size):
+        batch = rows.__getitems__(order[at : at + size].tolist())
+        yield order[at : at + size], tuple(batch[name] for name in rows.names)
 
 
 def _in_order(answers: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
