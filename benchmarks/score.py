@@ -194,7 +194,7 @@ def _transformers(arguments: argparse.Namespace) -> dict[str, Any]:
     from transformers import pipeline
     from transformers.utils import logging
 
-    logging.set_verbosity_error()  # it does not know the model by name
+    logging.set_verbosity(logging.CRITICAL)  # it calls it an error that it does not know the model by name
     logging.disable_progress_bar()
     folder, texts = arguments.folder / "transformers", _read(arguments)
     model, tokenizer, limit = _rebuilt(_copy(arguments.model).folder, arguments.weights, folder)
