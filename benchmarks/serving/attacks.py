@@ -1,7 +1,7 @@
 """The requests of benchmarks/probes.py: each with its name and what may be answered.
 
 The model has the columns text, count, ratio, yes and marks, and the parameter top_k. It fails, with the words of the
-request, on a text that starts with "fail: ", and answers NaN to another: what a server makes of that is its own doing.
+request, on a text that asks for it, and answers NaN to another: what a server makes of that is its own doing.
 """
 
 import json

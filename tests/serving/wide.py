@@ -4,7 +4,7 @@ import json
 import math
 from pathlib import Path
 
-FAILS = "fail: "  # the start of a text on which it does, and says why
+FAILS = "on this text the model fails, and says: "  # too long for hypothesis to take it from here as an odd text
 NAN = "answer with no number"
 
 
