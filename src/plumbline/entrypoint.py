@@ -19,12 +19,13 @@ from plumbline.params import Params, nearest, read
 LOCK = Path(".plumbline/lock")
 OF_A_CANDIDATE = ("train", "control")  # stages that run once for each
 INTERRUPTED, TERMINATED = 130, 143
+AGAIN_S = 0.05
 # How long an OpenMP thread spins before it sleeps. By default two trainings on two cores take 20 times as long as they
 # should (benchmarks/threads.py): threads that spin keep those from running that they wait for.
 THREADS = {"GOMP_SPINCOUNT": "3000"}
 
 
-class _Terminated(BaseException):
+class Terminated(BaseException):
     """SIGTERM, raised like Ctrl-C so that temporary files are removed on the way out."""
 
 
@@ -34,7 +35,7 @@ def main(stage: str) -> int:
     if stage in OF_A_CANDIDATE:
         parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, _terminate)
+    heed_signals()
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     try:
@@ -50,7 +51,7 @@ def main(stage: str) -> int:
     except KeyboardInterrupt:
         print(f"{stage}: interrupted; run the same command again to go on", file=sys.stderr)
         return INTERRUPTED
-    except _Terminated:
+    except Terminated:
         print(f"{stage}: terminated; run the same command again to go on", file=sys.stderr)
         return TERMINATED
     return 0
@@ -113,6 +114,24 @@ def _alone(stage: str) -> Iterator[None]:
         yield
 
 
-def _terminate(signum: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise _Terminated
+def heed_signals() -> None:
+    """Raise Terminated on SIGTERM; and let neither that nor Ctrl-C be lost in a callback, where Python drops them."""
+
+    def terminate(signum: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated
+
+    def dropped(found: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(found.exc_type, Terminated | KeyboardInterrupt):
+            sys.__unraisablehook__(found)
+            return
+        kind = found.exc_type
+
+        def again(signum: int, frame: FrameType | None) -> None:
+            raise kind
+
+        signal.signal(signal.SIGALRM, again)
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+
+    signal.signal(signal.SIGTERM, terminate)
+    sys.unraisablehook = dropped
