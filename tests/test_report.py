@@ -1,5 +1,6 @@
 """The report says the verdict first, holds everything it needs, and shows untrusted text as text."""
 
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -432,3 +433,44 @@ def test_the_terminal_tells_an_evaluation_that_broke_off(tmp_path: Path, monkeyp
     console = Console(width=80, record=True)
     report.show(console)
     assert "error: no champion [here]" in console.export_text()
+
+
+FOREIGN = "@team `x` [a](https://evil.example) ![i](https://evil.example/i.png) | " + EVIL
+
+
+@pytest.mark.parametrize("verdict", ["promote", "keep", "refuse"])
+def test_markdown_says_the_same_and_keeps_foreign_text_in_code(
+    verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = json.loads(json.dumps(new_shape(verdict)).replace(json.dumps(EVIL)[1:-1], json.dumps(FOREIGN)[1:-1]))
+    layout.write_json(layout.EVIDENCE, found)
+    told = report.markdown()
+    assert told.startswith(f"## {verdict.capitalize()}: linear: {verdict}.")
+    for words in (
+        "gain +0.0208",
+        "| **`linear`** | 0.3333 | 0.0600 to 0.7900 | 0.50 ms | 2.0 MB |",
+        "51 examples",
+        "4 commits",
+    ):
+        assert words in told, words
+    for foreign in ("evil.example", "<script>", "@team"):
+        assert foreign in told
+        assert foreign not in re.sub(r"`[^`\n]*`", "", told)
+    for row in re.findall(r"(?m)^\|.*\|$", told):
+        cells = len(re.findall(r"(?<!\\)\|", row))
+        assert cells in (6, 7), row  # a pipe in a text is not the end of its cell
+
+
+def test_markdown_of_an_evaluation_that_broke_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PlumblineError, match="nothing was evaluated yet"):
+        report.markdown()
+    broken = {
+        "verdict": "error",
+        "summary": "the champion cannot be loaded",
+        "gates": [],
+        "lineage": {"git_commit": ""},
+    }
+    layout.write_json(layout.EVIDENCE, broken)
+    assert report.markdown().startswith("## Error: the champion cannot be loaded")

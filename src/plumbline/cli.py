@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from plumbline import layout, pointer
+from plumbline.drift.command import drift
 from plumbline.entrypoint import INTERRUPTED, load_params, load_task
 from plumbline.errors import ParamsError, PlumblineError
 from plumbline.params import nearest
@@ -34,7 +35,10 @@ COMPARES = "commit it; the next `dvc repro` compares with it"
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help=(__doc__))
 recipe = typer.Typer(no_args_is_help=True, help="Ready-made params.yaml files.")
 app.add_typer(recipe, name="recipe")
+carried = typer.Typer(no_args_is_help=True, help="A local registry, with its journal, as one file.")
+app.add_typer(carried, name="registry")
 app.command()(command.serve)
+app.command()(drift)
 out = Console(highlight=False, soft_wrap=True)
 
 
@@ -143,10 +147,14 @@ def score(
 
 
 @app.command()
-def report() -> None:
+def report(
+    markdown: Annotated[bool, typer.Option("--markdown", help="All of it, as GitHub shows it.")] = False,
+) -> None:
     """Show the last evaluation: leaderboard, verdict, and where the whole report and the MLflow UI are."""
     from plumbline import report
 
+    if markdown:
+        return _plain(report.markdown())
     report.show(out)
     done = layout.read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
     if done.get("version") and done["evidence"] == layout.digest(layout.EVIDENCE):
@@ -352,6 +360,22 @@ def _bar() -> Iterator[Callable[[int, float], None]]:
     with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty()) as progress:
         bar = progress.add_task("reading", total=1.0)
         yield lambda rows, share: progress.update(bar, completed=share, description=f"{rows:,} rows")
+
+
+@carried.command()
+def pack(target: Annotated[Path, typer.Argument(metavar="FILE", help="The .tar file to write.")]) -> None:
+    """Write registry, journal and artifacts into one file, as they are at this moment."""
+    from plumbline import portable
+
+    _plain(f"{target}: {portable.pack(target):,} files")
+
+
+@carried.command()
+def unpack(source: Annotated[Path, typer.Argument(metavar="FILE", help="What `pack` wrote.")]) -> None:
+    """Verify such a file and make its registry this machine's, where there is none yet."""
+    from plumbline import portable
+
+    _plain(f"{portable.unpack(source):,} files; `plumbline fsck` looks deeper")
 
 
 def _plain(text: str) -> None:

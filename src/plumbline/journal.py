@@ -28,7 +28,7 @@ ADVISORY_LOCK = 7_104_811_225  # any fixed number: it names plumbline's lock amo
 CONNECT_TIMEOUT_S = 10
 MOVING = ("first", "promote", "rollback", "override")  # the decisions that make a version champion
 
-Action = Literal["first", "promote", "rollback", "override", "keep", "refuse", "look", "return"]
+Action = Literal["first", "promote", "rollback", "override", "keep", "refuse", "look", "return", "drift", "retrain"]
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,21 @@ from pathlib import Path
 from typing import Any
 
 ACRONYMS = {"ece", "f1", "nll"}
+MAX_CODE = 160  # characters
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
-    """Fill `template`, a file of this package that extends page.html; text is escaped, an unknown name is an error."""
+    """Fill `template`, a file of this package; in HTML text is escaped, an unknown name is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     pages = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
+        autoescape=template.endswith(".html"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters |= {"percent": percent, "size": size, "digits": digits, "words": words, "value": value}
+    pages.filters |= {"percent": percent, "size": size, "digits": digits, "words": words, "value": value, "code": code}
     return pages.get_template(template).render(values)
 
 
@@ -41,6 +42,13 @@ def words(name: str) -> str:
 def value(found: object) -> str:
     """A value of params.yaml: text as it is, all else as YAML would have it on one line, None as not set."""
     return "not set" if found is None else found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+
+
+def code(text: object) -> str:
+    """`text` for Markdown, in a table too: as it is, on one line and cut; no link, mention, HTML or end of a cell."""
+    line = " ".join(str(text).replace("`", "'").split())
+    line = line if len(line) <= MAX_CODE else line[: MAX_CODE - 1] + "…"
+    return f"`{line}`".replace("|", "\\|") if line else ""
 
 
 def size(num_bytes: float) -> str:

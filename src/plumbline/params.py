@@ -111,6 +111,37 @@ class Registry(Shape):
     first_champion: bool
 
 
+class Persistence(Shape):
+    """How many of the last windows must have drifted before training is asked for."""
+
+    windows: Annotated[int, Field(ge=1)]
+    of: Annotated[int, Field(ge=1)]
+
+    @model_validator(mode="after")
+    def _enough(self) -> "Persistence":
+        if self.windows > self.of:
+            raise ValueError(f"{self.windows} of the last {self.of} windows can never drift")
+        return self
+
+
+class Retrain(Shape):
+    """How often drift may ask for training."""
+
+    per_day: Annotated[int, Field(ge=0)]
+    cooldown_hours: Annotated[float, Field(ge=0)]
+
+
+class Drift(Shape):
+    """When rows of today count as other than those that the champion was evaluated on."""
+
+    alpha: Annotated[float, Field(gt=0, lt=0.5)]  # at most this share of stable windows seems to drift
+    min_effect: Annotated[float, Field(ge=0)]  # population stability index below which no change counts
+    min_rows: Annotated[int, Field(ge=30)]
+    max_rows: Annotated[int, Field(ge=30)]  # the newest ones
+    persistence: Persistence
+    retrain: Retrain
+
+
 class Params(Shape):
     """What every params.yaml holds; a task narrows `data`, `validation` and `candidates`."""
 
@@ -123,6 +154,7 @@ class Params(Shape):
     training: Training
     control: Control
     evaluation: Evaluation
+    drift: Drift
     registry: Registry
 
     @model_validator(mode="after")

@@ -1,5 +1,6 @@
 """The evidence as a person reads it: reports/report.html to judge by, and a leaderboard on the terminal."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -87,9 +88,7 @@ def show(console: "Console") -> None:
     """
     from rich.markup import escape
 
-    if not layout.EVIDENCE.exists():
-        raise PlumblineError(f"{layout.EVIDENCE}: nothing was evaluated yet; run `dvc repro`")
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence = _last()
     if evidence.get("ranking"):  # there is none where evaluation broke off
         console.print(_table(evidence, NUM_METRICS if console.width >= WIDE else 0))
     verdict = evidence["verdict"]
@@ -100,6 +99,25 @@ def show(console: "Console") -> None:
         if gate["status"] == "fail":
             console.print(f"  [red]{gate['name']}[/]: {escape(gate['reason'])}", highlight=False)
     console.print(f"the whole story: {layout.REPORT}", highlight=False)
+
+
+def markdown() -> str:
+    """The last evaluation as Markdown, for a pull request or a job's summary. PlumblineError where there is none."""
+    evidence = _last()
+    values = {
+        "evidence": dict.fromkeys((*SINCE_FORMAT_2, "slices", "digests")) | evidence,
+        "against": against(evidence),
+        "leaderboard": leaderboard(evidence) if evidence.get("ranking") else [],
+        "metric": page.words(evidence["metric"]["name"]) if "metric" in evidence else "",
+    }
+    return re.sub(r"\n{3,}", "\n\n", page.render("report.md", values)).strip()
+
+
+def _last() -> dict[str, Any]:
+    if not layout.EVIDENCE.exists():
+        raise PlumblineError(f"{layout.EVIDENCE}: nothing was evaluated yet; run `dvc repro`")
+    found: dict[str, Any] = layout.read_json(layout.EVIDENCE)
+    return found
 
 
 def against(evidence: Mapping[str, Any]) -> str:

@@ -86,7 +86,7 @@ def register_as_measured(params: Params, task: Task, weights: dict[str, Any], go
     digest = bundle.seal(folder, task, "closed")
     layout.write_json(layout.GOLDEN, golden)
     write_evidence(bundle=digest)
-    for path in (layout.METRICS, layout.REPORT, layout.PARAMS):
+    for path in (layout.METRICS, layout.REPORT, layout.PARAMS, layout.REFERENCE):
         path.write_text("{}", encoding="utf-8")
     layout.MANIFEST.parent.mkdir(exist_ok=True)
     layout.MANIFEST.write_bytes(b"rows")

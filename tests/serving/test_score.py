@@ -93,7 +93,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
         answers = bundle.load(layout.bundle("closed")).predict({"text": GOOD})
         layout.write_json(layout.GOLDEN, {"inputs": {"text": GOOD}, "params": {}, "outputs": answers})
         write_evidence(bundle=digest)
-        for path in (layout.METRICS, layout.REPORT, layout.PARAMS, layout.MANIFEST):
+        for path in (layout.METRICS, layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.REFERENCE):
             path.parent.mkdir(exist_ok=True)
             path.write_text("{}", encoding="utf-8")
         register(params, task)

@@ -22,7 +22,7 @@ def evaluated(line_task: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch) -
     digest = bundle.seal(folder, line_task[1], "closed")
     layout.write_json(layout.GOLDEN, {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}})
     write_evidence(bundle=digest)
-    for path in (layout.METRICS, layout.REPORT, layout.PARAMS):
+    for path in (layout.METRICS, layout.REPORT, layout.PARAMS, layout.REFERENCE):
         path.write_text("{}", encoding="utf-8")
     layout.MANIFEST.parent.mkdir()
     layout.MANIFEST.write_bytes(b"rows")

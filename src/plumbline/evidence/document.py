@@ -27,6 +27,7 @@ RESTS_ON = {
     "validation": layout.VALIDATION,
     "golden": layout.GOLDEN,
     "predictions": layout.PREDICTIONS,
+    "reference": layout.REFERENCE,
 }
 
 

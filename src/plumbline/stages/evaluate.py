@@ -15,7 +15,7 @@ from plumbline.evaluation import Answers
 from plumbline.evidence import document, gates
 from plumbline.params import Params
 
-NUM_GOLDEN = 32
+NUM_GOLDEN, NUM_REFERENCE = 32, 2000
 
 
 def evaluate(params: Params, task: Task) -> None:
@@ -37,6 +37,7 @@ def _evaluated(params: Params, task: Task) -> dict[str, Any]:
     answers = evaluation.collect(params, task)
     figures = task.figures(params, list(answers.ranked))
     _write_golden(task, answers.predictor)
+    _write_reference(task, answers)
     _write_plots(answers.winner, figures)
     _write_predictions(answers)
     facts = evaluation.facts(params, task, answers)
@@ -58,12 +59,33 @@ def _evaluated(params: Params, task: Task) -> dict[str, Any]:
 def _write_golden(task: Task, predictor: Predictor) -> None:
     """Rows from all over the test split with the winner's answers: the packaged model must repeat them."""
     columns = task.inputs(layout.EXAMPLES, "test")
-    total = len(next(iter(columns.values())))
-    picked = np.unique(np.linspace(0, total - 1, min(NUM_GOLDEN, total)).astype(int))
+    picked = _spread(len(next(iter(columns.values()))), NUM_GOLDEN)
     rows = {name: [values[i] for i in picked] for name, values in columns.items()}
     settings = {param.name: param.default for param in task.signature.params}
     outputs = predictor.predict(rows, **settings)
     layout.write_json(layout.GOLDEN, {"inputs": rows, "params": settings, "outputs": outputs})
+
+
+def _write_reference(task: Task, answers: Answers) -> None:
+    """Rows from all over the test split as the request log would have them: drift is told by what differs from them."""
+    import pandas as pd
+
+    columns = task.inputs(layout.EXAMPLES, "test")
+    picked = _spread(len(answers.rows), NUM_REFERENCE)
+    given = {name: [values[i] for i in picked] for name, values in columns.items()}
+    told = answers.predictor.predict(given, **{param.name: param.default for param in task.signature.params})
+    plain = [field.name for field in task.signature.outputs if isinstance(field.type, str)]
+    known = answers.rows.drop(columns=["id", "split", "length", "digest"]).iloc[picked].reset_index(drop=True)
+    table = pd.DataFrame(
+        {f"input.{name}": values for name, values in given.items()} | {f"output.{name}": told[name] for name in plain}
+    )
+    with layout.written(layout.REFERENCE) as aside:
+        table.join(known).to_parquet(aside, index=False)
+
+
+def _spread(total: int, wanted: int) -> list[int]:
+    """So many row numbers, evenly from all over."""
+    return [int(i) for i in np.unique(np.linspace(0, total - 1, min(wanted, total)).astype(int))]
 
 
 def _write_plots(winner: Candidate, figures: Sequence[Figure]) -> None:

@@ -56,7 +56,7 @@ def _renew(client: Any, version: Any, evidence: dict[str, Any]) -> None:
 
 def _log_story(client: Any, run: str) -> None:
     """Put what a person needs to judge a version, and to make it again, beside it."""
-    for path in (layout.EVIDENCE, layout.METRICS, layout.REPORT, layout.PARAMS, layout.MANIFEST):
+    for path in (layout.EVIDENCE, layout.METRICS, layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.REFERENCE):
         client.log_artifact(run, str(path))
 
 

@@ -1,0 +1,126 @@
+"""How often `plumbline drift` sees drift where there is none, and how surely where there is.
+
+python benchmarks/drift.py [--model models/linear] [--windows 200] [--banking FOLDER]
+
+Windows are drawn like the requests of one day, answered by the model, and held against rows drawn before them. With
+--banking (a folder with banking77's files, clean and faulty) real texts are tried as well.
+"""
+
+import argparse
+import csv
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from plumbline import bundle, layout
+from plumbline.drift import tests
+from plumbline.evidence.intervals import proportion
+from plumbline.params import load_yaml
+from plumbline.tasks.text_classification.data.generated import ticket
+
+REFERENCE_ROWS = 900
+SIZES, SHARES = (200, 500, 1000), (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+NUM_POWER = 40  # windows for each point of the power curve
+SWAPPED = 0.3  # of the words in a text with typing errors
+
+Rows = list[dict[str, Any]]
+
+
+def main() -> None:
+    """Print the rate of false alarms, then the power."""
+    parser = argparse.ArgumentParser(description="False alarms and power of the drift check.")
+    parser.add_argument("--model", type=Path, default=Path("models/linear"), help="the bundle that answers")
+    parser.add_argument("--windows", type=int, default=200)
+    parser.add_argument("--banking", type=Path, help="a folder with base_test.csv and faulty files")
+    arguments = parser.parse_args()
+    limits = load_yaml(layout.PARAMS)["drift"]
+    predictor = bundle.load(arguments.model)
+    judge = _judge(predictor, limits["alpha"], limits["min_effect"])
+    print(f"alpha {limits['alpha']}, least stability index {limits['min_effect']}, {arguments.model} answers")
+    _print_generated(judge, arguments.windows)
+    if arguments.banking:
+        _print_banking(judge, arguments.banking, arguments.windows)
+
+
+def _judge(predictor: Any, alpha: float, min_effect: float) -> Callable[[Rows, Rows, int], bool]:
+    """Whether rows drifted from others."""
+
+    def table(rows: Rows) -> pd.DataFrame:
+        told = predictor.predict({"text": [row["text"] for row in rows]})
+        given = pd.DataFrame(rows).rename(columns={"text": "input.text"})
+        return given.assign(**{f"output.{name}": told[name] for name in ("label", "score")})
+
+    def drifted(old: Rows, new: Rows, seed: int) -> bool:
+        found = tests.compare(table(old), table(new), "output.label", seed)
+        return any(test.drifted for test in tests.judged(found, alpha, min_effect))
+
+    return drifted
+
+
+def _print_generated(judge: Callable[[Rows, Rows, int], bool], num_windows: int) -> None:
+    print(f"\ngenerated tickets, {REFERENCE_ROWS} rows of reference; share of windows that seem to drift")
+    print(f"{'rows':>6}{'stable':>24}" + "".join(f"{f'{share:.0%} new':>10}" for share in SHARES))
+    for size in SIZES:
+        alarms = sum(_drawn(judge, size, 0.0, seed) for seed in range(num_windows))
+        power = [sum(_drawn(judge, size, share, seed) for seed in range(NUM_POWER)) / NUM_POWER for share in SHARES]
+        print(f"{size:>6}{_share(alarms, num_windows):>24}" + "".join(f"{p:>10.0%}" for p in power), flush=True)
+
+
+def _drawn(judge: Callable[[Rows, Rows, int], bool], size: int, share: float, seed: int) -> bool:
+    draw = random.Random(f"drift {size} {share} {seed}")
+    old = [_row(draw, 0.0) for _ in range(REFERENCE_ROWS)]
+    return judge(old, [_row(draw, share) for _ in range(size)], seed)
+
+
+def _row(draw: random.Random, drift: float) -> dict[str, Any]:
+    found = ticket(draw, drift)
+    return {"text": found.text, "channel": found.channel, "product": found.product, "variant": found.variant}
+
+
+def _print_banking(judge: Callable[[Rows, Rows, int], bool], folder: Path, num_windows: int) -> None:
+    clean = [*_read(folder / "base_train.csv"), *_read(folder / "base_test.csv")]
+    print(f"\nbanking77, {len(clean)} clean texts; a third of them is the window, the rest the reference")
+    alarms = sum(judge(*_halved(clean, seed), seed) for seed in range(num_windows))
+    print(f"{'clean':<34}{_share(alarms, num_windows)}")
+    for share in (0.1, 0.2, 0.5):
+        seen = 0
+        for seed in range(NUM_POWER):
+            old, new = _halved(clean, seed)
+            draw = random.Random(seed)
+            seen += judge(old, [_mistyped(row, draw) if draw.random() < share else row for row in new], seed)
+        print(f"{f'{share:.0%} of the texts mistyped':<34}{seen / NUM_POWER:.0%}")
+    for path in sorted(folder.glob("*drifted*.csv")):
+        print(f"{path.name:<34}{'drift' if judge(_read(folder / 'base_test.csv'), _read(path), 0) else 'stable'}")
+
+
+def _halved(rows: Rows, seed: int) -> tuple[Rows, Rows]:
+    shuffled = random.Random(seed).sample(rows, len(rows))
+    cut = len(rows) * 2 // 3
+    return shuffled[:cut], shuffled[cut:]
+
+
+def _mistyped(row: dict[str, Any], draw: random.Random) -> dict[str, Any]:
+    """Neighbouring letters swapped in some of the words."""
+    words = row["text"].split(" ")
+    for index, word in enumerate(words):
+        if len(word) > 3 and draw.random() < SWAPPED:
+            at = draw.randrange(len(word) - 1)
+            words[index] = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    return {"text": " ".join(words)}
+
+
+def _read(path: Path) -> Rows:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{"text": row["text"]} for row in csv.DictReader(file) if row["text"]]
+
+
+def _share(hits: int, total: int) -> str:
+    low, high = proportion(hits, total, 0.95)
+    return f"{hits / total:.1%} ({low:.1%} to {high:.1%})"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""`plumbline drift` on a real registry: a request log from the real server, files, labels, and the journal."""
+
+import csv
+import json
+import random
+import re
+import time
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from tests.checkouts import Checkout, make_checkout
+from tests.serving.lines import Lines, serving
+
+from plumbline.tasks.text_classification.data.generated import ticket
+
+NUM_ROWS = 300
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A checkout whose champion is the linear candidate."""
+    made = make_checkout(tmp_path_factory.mktemp("drift"))
+    text = (made.path / "params.yaml").read_text(encoding="utf-8")
+    text = re.sub(r"(?ms)^  transformer:\n.*?(?=^\w)", "", text)
+    text = (
+        text.replace("floor: 0.80", "floor: 0.50")
+        .replace("calibration_error: 0.05", "calibration_error: 0.2")
+        .replace("simple_candidate: linear", "simple_candidate: null")
+    )
+    (made.path / "params.yaml").write_text(text.replace("num_rows: 4500", "num_rows: 3000"), encoding="utf-8")
+    made.run("git", "add", "-A")
+    made.run("git", "commit", "-qm", "start")
+    made.environment["PLUMBLINE_CACHE"] = str(made.path / "cache")
+    made.run("dvc", "repro", "--quiet")
+    return made
+
+
+def rows(seed: int, later: float) -> list[dict[str, str]]:
+    draw = random.Random(seed)
+    drawn = [ticket(draw, later) for _ in range(NUM_ROWS)]
+    return [{"text": one.text, "label": one.intent, "channel": one.channel} for one in drawn]
+
+
+def write(path: Path, table: list[dict[str, str]]) -> str:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(table[0]))
+        writer.writeheader()
+        writer.writerows(table)
+    return str(path)
+
+
+def test_a_file_like_before_and_one_of_a_later_world(trained: Checkout, tmp_path: Path) -> None:
+    said = trained.run("plumbline", "drift", write(tmp_path / "same.csv", rows(1, 0.0))).stdout
+    assert said.startswith("stable: none of ")
+    said = trained.run("plumbline", "drift", write(tmp_path / "later.csv", rows(2, 0.8)), code=30).stdout
+    assert "input.text (wording)" in said
+    assert "output.label (errors)" in said  # the labels came along
+    told = json.loads((trained.path / "reports/drift.json").read_text())
+    assert told["rows"]["current"]["num_rows"] == NUM_ROWS
+    page = (trained.path / "reports/drift.html").read_text()
+    assert "Least like before" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_few_rows_and_wrong_files_are_told(trained: Checkout, tmp_path: Path) -> None:
+    said = trained.run("plumbline", "drift", write(tmp_path / "few.csv", rows(1, 0.0)[:50]), code=32).stdout
+    assert said.startswith("too few rows: 50 rows; drift.min_rows asks for 200")
+    (tmp_path / "empty").mkdir()
+    assert "no requests-*.parquet there" in trained.run("plumbline", "drift", str(tmp_path / "empty"), code=1).stderr
+    odd = write(tmp_path / "odd.csv", [{"body": "where is it"}])
+    assert "no column 'text'" in trained.run("plumbline", "drift", odd, code=1).stderr
+    same = write(tmp_path / "same.csv", rows(1, 0.0))
+    assert "no such column" in trained.run("plumbline", "drift", same, "--label", "queue", code=2).stderr
+
+
+def test_requests_are_logged_looked_at_recorded_and_training_is_asked_for_once(
+    trained: Checkout, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    look = ("plumbline", "drift", str(log), "--record")
+    serve_and_ask(trained, log, rows(3, 0.0))
+    assert trained.run(*look).stdout.startswith("stable")
+    serve_and_ask(trained, log, rows(4, 1.0))
+    assert "1 of the last 2 windows drifted, 2 ask for training" in trained.run(*look, code=31).stdout
+    assert "too few rows: 0 rows" in trained.run(*look, code=32).stdout  # nothing came since
+    serve_and_ask(trained, log, rows(5, 1.0))
+    assert trained.run(*look, code=30).stdout.startswith("drift: ")
+    serve_and_ask(trained, log, rows(6, 1.0))
+    assert "training was asked for 1 times within a day" in trained.run(*look, code=31).stdout
+    actions = re.findall(
+        r"\b(drift|retrain)\b +(?:│|\|)? ?", trained.run("plumbline", "journal", "ticket-router").stdout
+    )
+    assert actions.count("retrain") == 1
+
+
+def serve_and_ask(trained: Checkout, log: Path, asked: list[dict[str, str]]) -> None:
+    with serving(Lines(trained.path), "--log-folder", str(log), uri="models:/ticket-router@champion") as server:
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
+        for start in range(0, len(asked), 50):
+            body = json.dumps({"inputs": {"text": [row["text"] for row in asked[start : start + 50]]}})
+            connection.request("POST", "/invocations", body, {"content-type": "application/json"})
+            assert connection.getresponse().read()
+        connection.close()
+        assert server.stop() == 0
+    time.sleep(1)  # the names of the files tell their second

@@ -1,0 +1,160 @@
+"""Drift: tests that are calibrated and see what they should, and a decision that waits, counts and holds back."""
+
+import random
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plumbline.drift import decision, tests
+from plumbline.drift.decision import Outcome
+from plumbline.journal import Entry
+from plumbline.params import Drift, Persistence, Retrain
+from plumbline.tasks.text_classification.data.generated import ticket
+
+ALPHA, MIN_EFFECT = 0.05, 0.1
+LIMITS = Drift(
+    alpha=ALPHA,
+    min_effect=MIN_EFFECT,
+    min_rows=200,
+    max_rows=5000,
+    persistence=Persistence(windows=2, of=3),
+    retrain=Retrain(per_day=1, cooldown_hours=12.0),
+)
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def rows(seed: int, size: int = 500, **changes: object) -> pd.DataFrame:
+    draw = np.random.default_rng(seed)
+    made = pd.DataFrame(
+        {
+            "input.x": draw.normal(size=size),
+            "input.channel": draw.choice(["mail", "chat", "phone"], size, p=[0.5, 0.3, 0.2]),
+            "output.y": draw.normal(size=size),
+        }
+    )
+    return made.assign(**changes)
+
+
+def drifted(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, str]:
+    """The columns that drift, and how."""
+    found = tests.judged(tests.compare(old, new, "output.y", 0), ALPHA, MIN_EFFECT)
+    return {test.column: test.what for test in found if test.drifted}
+
+
+def test_windows_of_the_same_world_are_stable() -> None:
+    alarms = sum(bool(drifted(rows(2 * seed), rows(2 * seed + 1))) for seed in range(200))
+    assert alarms <= 16  # 10 are allowed on average, and 17 come once in 25 runs; the seeds are fixed
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"input.x": np.random.default_rng(9).normal(1, 1, 500)}, {"input.x": "values"}),
+        ({"input.x": np.random.default_rng(9).normal(0, 1000, 500)}, {"input.x": "values"}),  # another unit
+        ({"input.x": rows(9)["input.x"].where(np.arange(500) % 5 > 0)}, {"input.x": "missing"}),
+        ({"input.channel": "chat"}, {"input.channel": "values"}),
+        ({"input.channel": ["fax"] * 150 + ["mail"] * 350}, {"input.channel": "values"}),
+        ({"output.y": np.random.default_rng(9).normal(0.5, 1, 500)}, {"output.y": "values"}),
+    ],
+)
+def test_what_changed_is_named(changes: dict, expected: dict[str, str]) -> None:
+    assert drifted(rows(0), rows(1, **changes)) == expected
+
+
+def test_a_sure_change_that_is_small_does_not_count() -> None:
+    old, new = rows(0, 50_000), rows(1, 50_000)
+    found = tests.judged(tests.compare(old, new.assign(**{"input.x": new["input.x"] + 0.1}), "", 0), ALPHA, MIN_EFFECT)
+    (moved,) = [test for test in found if test.column == "input.x"]
+    assert moved.adjusted < 1e-6
+    assert moved.effect is not None
+    assert moved.effect < MIN_EFFECT
+    assert not moved.drifted
+
+
+def test_a_slow_drift_is_seen_because_the_reference_stays() -> None:
+    old = rows(0)
+    seen = [
+        bool(drifted(old, rows(10 + day, **{"input.x": rows(10 + day)["input.x"] + 0.1 * day}))) for day in range(30)
+    ]
+    assert not any(seen[:2])
+    assert all(seen[10:])
+
+
+def tickets(seed: int, later: float, size: int = 400) -> pd.DataFrame:
+    draw = random.Random(seed)
+    return pd.DataFrame({"input.text": [ticket(draw, later).text for _ in range(size)]})
+
+
+def test_texts_of_a_later_world_are_told_by_their_words() -> None:
+    assert drifted(tickets(0, 0.0), tickets(1, 0.0)) == {}
+    found = tests.judged(tests.compare(tickets(0, 0.0), tickets(1, 0.5), "", 0), ALPHA, MIN_EFFECT)
+    wording = next(test for test in found if test.what == "wording")
+    assert wording.drifted
+    assert len(wording.examples) == 8
+    known = set(tickets(0, 0.0)["input.text"]) | set(tickets(1, 0.0)["input.text"])
+    assert not known & set(wording.examples)
+
+
+@pytest.mark.parametrize("answer", ["output.y", "output.label"])
+def test_labels_that_come_late_show_that_answers_are_worse(answer: str) -> None:
+    draw = np.random.default_rng(0)
+    if answer == "output.y":
+        truth = draw.normal(size=400)
+        old, worse = truth + draw.normal(0, 0.1, 400), truth + draw.normal(0, 0.3, 400)
+    else:
+        truth = draw.choice(["a", "b"], 400)
+        old, worse = (np.where(draw.random(400) < share, truth, "c") for share in (0.95, 0.80))
+    before = pd.DataFrame({answer: old, "label": truth})
+    after = pd.DataFrame({answer: worse, "label": truth})
+    assert tests.errors(before, before, answer, "label").p_value > 0.4
+    assert tests.errors(before, after, answer, "label").p_value < 1e-4
+    assert tests.errors(after, before, answer, "label").p_value > 0.9  # better is no drift
+
+
+def test_few_rows_tell_nothing() -> None:
+    found = decision.of_window([], 199, LIMITS)
+    assert (found.verdict, decision.EXIT_CODES[found.verdict]) == ("too few rows", 32)
+
+
+def look(seen: bool, version: str = "1", action: str = "drift", hours_ago: float = 0) -> Entry:
+    at = (NOW - timedelta(hours=hours_ago)).isoformat()
+    reason = f"{decision.SEEN[seen]}: ..."
+    return Entry("m", action, version, "", "", "", reason, number=1, at=at, actor="", prior="", seal="")  # type: ignore[arg-type]
+
+
+ASKED = {"action": "retrain", "seen": True}
+
+
+@pytest.mark.parametrize(
+    ("history", "expected", "said"),
+    [
+        ([look(True)], "watch", "1 of the last 1 windows drifted, 2 ask for training"),
+        ([look(True), look(True)], "drift", "2 of the last 2"),
+        ([look(True), look(False), look(True)], "drift", "2 of the last 3"),
+        ([look(True), look(False), look(False), look(True)], "watch", "1 of the last 3"),
+        ([look(True, "2"), look(True)], "watch", "1 of the last 1"),  # another champion's window
+        ([look(**ASKED, hours_ago=3), look(True), look(True)], "watch", "1 times within a day"),
+        ([look(**ASKED, hours_ago=25), look(True), look(True)], "drift", "2 of the last 2"),
+        ([look(**ASKED, hours_ago=-9000), look(True), look(True)], "watch", "within a day"),  # a clock set back
+    ],
+)
+def test_one_window_asks_for_nothing_and_training_is_asked_for_seldom(
+    history: list[Entry], expected: str, said: str
+) -> None:
+    found = decision.over_time(Outcome("drift", "1 of 9 tests"), history, "1", LIMITS, NOW)
+    assert found.verdict == expected
+    assert said in found.reason
+
+
+def test_a_window_that_is_stable_again_ends_it() -> None:
+    history = [look(True), look(True), look(False)]
+    assert decision.over_time(Outcome("stable", "0 of 9 tests"), history, "1", LIMITS, NOW).verdict == "stable"
+
+
+def test_training_cools_down() -> None:
+    limits = LIMITS.model_copy(update={"retrain": Retrain(per_day=5, cooldown_hours=12.0)})
+    history = [look(**ASKED, hours_ago=6), look(True), look(True)]
+    found = decision.over_time(Outcome("drift", "1 of 9 tests"), history, "1", limits, NOW)
+    assert (found.verdict, "less than 12" in found.reason) == ("watch", True)
