@@ -98,7 +98,9 @@ def numbers(name: str, what: str, old: np.ndarray, new: np.ndarray) -> Test:
     from scipy.stats import ks_2samp
 
     old, new = old[np.isfinite(old)], new[np.isfinite(new)]
-    p_value = float(ks_2samp(old, new).pvalue) if old.size and new.size else 1.0
+    if not old.size or not new.size:
+        return Test(name, what, "Kolmogorov-Smirnov", 1.0, 0.0, "no finite number to compare")
+    p_value = float(ks_2samp(old, new).pvalue)
     edges = np.unique(np.quantile(old, np.linspace(0, 1, NUM_BINS + 1)[1:-1]))
     counts = [np.bincount(np.searchsorted(edges, side), minlength=edges.size + 1) for side in (old, new)]
     told = f"median {np.median(old):.4g} before, {np.median(new):.4g} now"

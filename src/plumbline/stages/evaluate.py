@@ -37,7 +37,7 @@ def _evaluated(params: Params, task: Task) -> dict[str, Any]:
     answers = evaluation.collect(params, task)
     figures = task.figures(params, list(answers.ranked))
     _write_golden(task, answers.predictor)
-    _write_reference(task, answers)
+    _write_reference(params, task, answers)
     _write_plots(answers.winner, figures)
     _write_predictions(answers)
     facts = evaluation.facts(params, task, answers)
@@ -66,7 +66,7 @@ def _write_golden(task: Task, predictor: Predictor) -> None:
     layout.write_json(layout.GOLDEN, {"inputs": rows, "params": settings, "outputs": outputs})
 
 
-def _write_reference(task: Task, answers: Answers) -> None:
+def _write_reference(params: Params, task: Task, answers: Answers) -> None:
     """Rows from all over the test split as the request log would have them: drift is told by what differs from them."""
     import pandas as pd
 
@@ -75,7 +75,7 @@ def _write_reference(task: Task, answers: Answers) -> None:
     given = {name: [values[i] for i in picked] for name, values in columns.items()}
     told = answers.predictor.predict(given, **{param.name: param.default for param in task.signature.params})
     plain = [field.name for field in task.signature.outputs if isinstance(field.type, str)]
-    known = answers.rows.drop(columns=["id", "split", "length", "digest"]).iloc[picked].reset_index(drop=True)
+    known = answers.rows[["label", *params.evaluation.slices]].iloc[picked].reset_index(drop=True)
     table = pd.DataFrame(
         {f"input.{name}": values for name, values in given.items()} | {f"output.{name}": told[name] for name in plain}
     )
