@@ -473,4 +473,4 @@ def test_markdown_of_an_evaluation_that_broke_off(tmp_path: Path, monkeypatch: p
         "lineage": {"git_commit": ""},
     }
     layout.write_json(layout.EVIDENCE, broken)
-    assert report.markdown().startswith("## Error: the champion cannot be loaded")
+    assert report.markdown().startswith("## Error: `the champion cannot be loaded`")

@@ -54,6 +54,8 @@ def main(stage: str) -> int:
     except Terminated:
         print(f"{stage}: terminated; run the same command again to go on", file=sys.stderr)
         return TERMINATED
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
     return 0
 
 

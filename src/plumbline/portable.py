@@ -32,11 +32,12 @@ def pack(target: Path) -> int:
     folder = _folder()
     if not (folder / STORE).is_file():
         raise RegistryError(f"{folder}: there is no registry to pack; `make run` makes one")
+    if Path(journal.uri().removeprefix("sqlite:///")).resolve() != folder / JOURNAL:
+        raise RegistryError(f"the journal is not {folder / JOURNAL}; only a registry with its own journal is packed")
     with journal.opened(), tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        files = dict(_artifacts(folder))
-        for name in (STORE, JOURNAL):
-            if (folder / name).is_file():
-                files[name] = _copied(folder / name, Path(private) / name)
+        names = [name for name in (STORE, JOURNAL) if (folder / name).is_file()]
+        files = {name: _copied(folder / name, Path(private) / name) for name in names}
+        files |= dict(_artifacts(folder))  # after the databases: what they name is there
         contents = {"format": FORMAT, "folder": str(folder)}
         contents["files"] = {name: layout.digest(path) for name, path in sorted(files.items())}
         layout.write_json(Path(private) / CONTENTS, contents)
@@ -52,15 +53,16 @@ def unpack(source: Path) -> int:
     Raises RegistryError where there is a registry already, or the file is damaged, was changed or holds anything else.
     """
     folder = _folder()
-    for name in (STORE, JOURNAL, ARTIFACTS):
+    for name in (STORE, JOURNAL):
         if (folder / name).exists():
             raise RegistryError(f"{folder / name} is there already; a registry is unpacked where there is none")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as private:
         aside = Path(private)
-        contents = _extracted(source, aside)
-        _moved(aside / STORE, str(contents["folder"]), str(folder))
-        _check_journal(source, aside / JOURNAL)
+        with _explained(source):
+            contents = _extracted(source, aside)
+            _moved(aside / STORE, Path(contents["folder"]), folder)
+            _check_journal(aside / JOURNAL)
         for name in (ARTIFACTS, JOURNAL, STORE):  # the store last: without it there is no registry
             if (aside / name).exists():
                 layout.publish(aside / name, folder / name)
@@ -97,7 +99,7 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 def _extracted(source: Path, folder: Path) -> dict[str, Any]:
     """What the archive says it holds, once it is in `folder` and is just that."""
-    with _explained(source), tarfile.open(source, "r:") as archive:
+    with tarfile.open(source, "r:") as archive:
         first = archive.next()
         if first is None or first.name != CONTENTS or not first.isreg() or first.size > MAX_CONTENTS:
             raise ValueError(f"it does not begin with {CONTENTS}")
@@ -107,7 +109,7 @@ def _extracted(source: Path, folder: Path) -> dict[str, Any]:
             raise ValueError(f"format {contents['format']!r}, this version reads {FORMAT}")
         left: dict[str, str] = dict(contents["files"])
         while (member := archive.next()) is not None:
-            if not member.isreg() or member.name not in left:
+            if not member.isreg() or member.issparse() or member.name not in left:
                 raise ValueError(f"{member.name!r} is not among its contents")
             archive.extract(member, folder, filter="data")
             if layout.digest(folder / member.name) != left.pop(member.name):
@@ -117,21 +119,21 @@ def _extracted(source: Path, folder: Path) -> dict[str, Any]:
     return contents
 
 
-def _moved(store: Path, old: str, new: str) -> None:
+def _moved(store: Path, old: Path, new: Path) -> None:
     """Let the tables name files in `new` that they named in `old`."""
     with closing(sqlite3.connect(store)) as connection, connection:
         for table, column in LOCATIONS.items():
-            for start in ("file://", ""):
+            for before, after in ((f"{old.as_uri()}/", f"{new.as_uri()}/"), (f"{old}/", f"{new}/")):
                 connection.execute(
                     f"UPDATE {table} SET {column} = ? || substr({column}, ?) WHERE substr({column}, 1, ?) = ?",  # noqa: S608
-                    (f"{start}{new}/", len(start + old) + 2, len(start + old) + 1, f"{start}{old}/"),
+                    (after, len(before) + 1, len(before), before),
                 )
 
 
-def _check_journal(source: Path, path: Path) -> None:
+def _check_journal(path: Path) -> None:
     if not path.exists():
         return
-    with _explained(source), closing(sqlite3.connect(path)) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         connection.row_factory = sqlite3.Row
         rows = connection.execute("SELECT * FROM plumbline_journal ORDER BY number").fetchall()
         if position := journal.broken([journal.Entry(**dict(row)) for row in rows]):

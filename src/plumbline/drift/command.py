@@ -40,7 +40,8 @@ def drift(
     if label != tests.LABEL:
         if label not in new.rows:
             raise ParamsError(f"--label {label}: {current} has no such column")
-        new = window.Window(new.rows.rename(columns={label: tests.LABEL}), new.source)
+        named = new.rows.drop(columns=tests.LABEL, errors="ignore").rename(columns={label: tests.LABEL})
+        new = window.Window(named, new.source)
     answer = window.TOLD + bundle.signature(copy.folder).outputs[0].name
     compared = tests.compare(old.rows, new.rows, answer, params.seed)
     judged = tests.judged(compared, params.drift.alpha, params.drift.min_effect)
@@ -61,6 +62,8 @@ def _recorded(found: Outcome, copy: Copy, new: window.Window, limits: Drift) -> 
     digest = hashlib.sha256(f"{copy.bundle} {new.digest}".encode()).hexdigest()
     promotion.note(copy.name, "drift", copy.version, copy.bundle, digest, f"{seen}: {found.reason}")
     history = promotion.history(copy.name)
+    if ("retrain", digest) in [(entry.action, entry.evidence) for entry in history]:
+        return Outcome("watch", f"{found.reason}; training was asked for on these very rows")
     outcome = decision.over_time(found, history, copy.version, limits, decision.utc())
     if outcome.verdict == "drift":
         promotion.note(copy.name, "retrain", copy.version, copy.bundle, digest, outcome.reason)

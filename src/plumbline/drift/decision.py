@@ -40,13 +40,13 @@ def of_window(tests: Sequence[Test], num_rows: int, limits: Drift) -> Outcome:
 def over_time(window: Outcome, history: Sequence[Entry], version: str, limits: Drift, now: datetime) -> Outcome:
     """What is to be done when this window is the newest entry of `history`, which is oldest first.
 
-    Windows of other champions count for nothing. Times are the journal's, and only bound how often is trained: an entry
-    from the future, after a clock was set back, holds training back no longer than one from now.
+    Windows of other champions count for nothing. Times are the journal's, and only bound how often is trained: entries
+    from the future, after a clock was set back, hold nothing back.
     """
     looks = [entry for entry in history if (entry.action, entry.version) == ("drift", version)]
     recent = looks[-limits.persistence.of :]
     drifted = sum(entry.reason.startswith(SEEN[True]) for entry in recent)
-    asked = [min(datetime.fromisoformat(entry.at), now) for entry in history if entry.action == "retrain"]
+    asked = [at for entry in history if entry.action == "retrain" and (at := datetime.fromisoformat(entry.at)) <= now]
     counted = f"{window.reason}; {drifted} of the last {len(recent)} windows drifted"
     if window.verdict == "stable":
         return Outcome("stable", counted)
@@ -64,8 +64,8 @@ def over_time(window: Outcome, history: Sequence[Entry], version: str, limits: D
 
 def last(history: Sequence[Entry], version: str) -> datetime | None:
     """When this champion's requests were looked at last."""
-    looks = [entry.at for entry in history if (entry.action, entry.version) == ("drift", version)]
-    return datetime.fromisoformat(looks[-1]) if looks else None
+    looks = [datetime.fromisoformat(e.at) for e in history if (e.action, e.version) == ("drift", version)]
+    return max((at for at in looks if at <= utc()), default=None)
 
 
 def utc() -> datetime:

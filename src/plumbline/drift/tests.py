@@ -6,7 +6,7 @@ also has to be of some size before it counts: with enough rows, any difference i
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,7 +40,12 @@ class Test:
 def compare(reference: "pd.DataFrame", current: "pd.DataFrame", answer: str, seed: int) -> list[Test]:
     """Every column that both have, and where both know the right answers (`label`) whether `answer` is worse."""
     shared = [str(name) for name in reference.columns if name in current.columns]
+    reference, current = reference[shared].copy(), current[shared].copy()
+    for name in shared:
+        if not _is_number(reference[name]):  # the same text, whichever kind of file it came from
+            reference[name], current[name] = reference[name].map(_as_text), current[name].map(_as_text)
     tests = [test for name in shared for test in column(name, reference[name], current[name], seed)]
+    tests = [test for test in tests if (test.column, test.what) != (LABEL, "missing")]  # labels come late
     if {answer, LABEL} <= set(shared) and current[LABEL].notna().any():
         tests.append(errors(reference, current, answer, LABEL))
     return tests
@@ -82,12 +87,8 @@ def column(name: str, reference: "pd.Series", current: "pd.Series", seed: int) -
 
 def kind(values: "pd.Series") -> str:
     """What a column holds, by its reference rows: text, number or category."""
-    import pandas as pd
-
     found = values.dropna()
-    if pd.api.types.is_bool_dtype(found):
-        return "category"
-    if pd.api.types.is_numeric_dtype(found):
+    if _is_number(found):
         return "number" if found.nunique() > FEW_VALUES else "category"
     unique = found.astype(str).nunique()
     return "text" if unique > MAX_CATEGORIES and unique > len(found) / 2 else "category"
@@ -108,7 +109,7 @@ def numbers(name: str, what: str, old: np.ndarray, new: np.ndarray) -> Test:
 
 
 def categories(name: str, what: str, old: "pd.Series", new: "pd.Series") -> Test:
-    """Pearson's chi-squared test of two samples of categories; those that are rare, or new, count as one."""
+    """Pearson's chi-squared test of two samples of categories; those that are rare count as one, the new as another."""
     import pandas as pd
 
     table = pd.DataFrame({"old": old.value_counts(), "new": new.value_counts()}).fillna(0.0).sort_index()
@@ -169,9 +170,24 @@ def _text(name: str, old: "pd.Series", new: "pd.Series", seed: int) -> list[Test
     ]
 
 
+def _is_number(values: "pd.Series") -> bool:
+    import pandas as pd
+
+    return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
+
+
+def _as_text(value: Any) -> str | None:
+    """A value as every kind of file would have it; None for nothing."""
+    if value is None or value == "" or value != value:
+        return None
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
 def _pooled(table: np.ndarray) -> np.ndarray:
-    """Counts [2, categories] in which every expected count reaches MIN_EXPECTED, as far as that can be."""
-    expected = table.sum(axis=0) * table.sum(axis=1).min() / table.sum()
-    rare = expected < MIN_EXPECTED
-    kept = table[:, ~rare]
-    return np.column_stack([kept, table[:, rare].sum(axis=1)]) if rare.any() else kept
+    """Counts [2, categories], those that are new as one category, and of the others those that are rare."""
+    unseen, known = table[:, table[0] == 0].sum(axis=1), table[:, table[0] > 0]
+    expected = known.sum(axis=0) * table.sum(axis=1).min() / table.sum()
+    rare = known[:, expected < MIN_EXPECTED].sum(axis=1)
+    return np.column_stack([known[:, expected >= MIN_EXPECTED], *(one for one in (rare, unseen) if one.any())])

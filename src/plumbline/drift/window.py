@@ -76,7 +76,7 @@ def _logged(folder: Path, champion: Copy, max_rows: int, since: datetime | None)
                 (rows["model"] == champion.name) & (rows["version"] == champion.version) & (rows["side"] == "champion")
             )
             ours &= True if since is None else rows["at"] > since
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"{path}: no log of requests ({error}); move it out of the folder") from None
         parts.append(rows[ours])
     found = pd.concat(parts, ignore_index=True).sort_values("at", kind="stable").tail(max_rows)

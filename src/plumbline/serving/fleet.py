@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from plumbline import journal
-from plumbline.errors import PlumblineError, RegistryError
+from plumbline.errors import BundleError, PlumblineError, RegistryError
 from plumbline.journal import Decision
 from plumbline.serving import metrics
 from plumbline.serving.inputs import Asked, Columns
@@ -57,13 +57,12 @@ class Fleet:
 
     async def start(self) -> None:
         """Open what the registry names, then follow it."""
-        copy = await asyncio.to_thread(self._mirror.current)
         if self._settings.canary:
             self._canary = await self._opened(self._settings.canary.version, "canary")
         if self._settings.shadow:
             self._shadow = await self._opened(self._settings.shadow, "shadow")
-        self.champion = await self._checked(copy)
-        log.info("%s version %s answers", copy.name, copy.version)
+        self.champion = await self._fit()
+        log.info("%s answers", self._who())
         self._keep(self._follow())
 
     async def answer(self, asked: Asked, gone: Callable[[], bool]) -> Answer:
@@ -87,10 +86,24 @@ class Fleet:
             if served:
                 await served.close()
 
+    async def _fit(self) -> Served:
+        """What the registry names or, where that is unfit, what answered last: a new worker ends no old one."""
+        try:
+            return await self._checked(await asyncio.to_thread(self._mirror.current))
+        except BundleError as error:
+            kept = await asyncio.to_thread(self._mirror.local)
+            if kept is None:
+                raise
+            log.warning("%s; version %s, which answered last, goes on", error, kept.version)
+            return await self._checked(kept)
+
     async def _checked(self, copy: Copy) -> Served:
         """The new champion, which is kept: it will do while the registry is away."""
         served = await Served.opened(copy, self._settings.limits)
-        await asyncio.to_thread(self._mirror.keep, copy)
+        try:
+            await asyncio.to_thread(self._mirror.keep, copy)
+        except PlumblineError as error:
+            log.warning("%s version %s answers, but is not kept: %s", copy.name, copy.version, error)
         served.shown("champion")
         return served
 

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 
 MAX_CHARS = 100_000  # what a text longer than this holds is not a short text to route
 MAX_ROWS, MAX_CELLS = 32, 8192  # of one batch; cells are rows times the longest row
+MAX_THREADS = 8  # more keep more rows in memory than they gain
 ONE_BY_ONE = ("int8",)  # forms that round all rows of a call on one scale
 
 SLOWER = ["SkipLayerNormFusion"]  # on a CPU the one operator takes five times as long as the two that it replaces
@@ -194,8 +195,9 @@ def _padded(rows: list[Inputs]) -> Inputs:
 
 
 def _num_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The cores that this process may use, no more than MAX_THREADS."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, MAX_THREADS)
 
 
 def _options() -> onnxruntime.SessionOptions:
