@@ -151,6 +151,17 @@ def test_a_version_that_answers_otherwise_than_evaluated_serves_at_no_time(lines
         (tmp_path / "away").rename(mlruns)
 
 
+def test_a_worker_that_is_replaced_under_an_unfit_champion_ends_no_other(lines: Lines) -> None:
+    with serving(lines, "--poll-s", "0.2", "--workers", "2", LINE_ELSEWHERE="1") as server:
+        lines.champion(MOODY)
+        server.wait(lambda: "otherwise" in server.log.read_text())
+        killed = _children(server.process.pid)[0]
+        os.kill(int(killed), signal.SIGKILL)
+        server.wait(lambda: "which answered last, goes on" in server.log.read_text())
+        assert {_version(server) for _ in range(20)} == {"1"}
+        assert len(_children(server.process.pid)) == 2
+
+
 def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
     with serving(lines, "--canary", "2=50%") as server, loaded(server, 4) as load:
         server.wait(lambda: "is returned" in server.log.read_text())
