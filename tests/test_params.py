@@ -20,9 +20,14 @@ def refused(tmp_path: Path, text: str) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "path", [ROOT / "params.yaml", *sorted((ROOT / "recipes").glob("*.yaml"))], ids=lambda p: p.stem
-)
+SHIPPED = [
+    ROOT / "params.yaml",
+    *sorted((ROOT / "recipes").glob("*.yaml")),
+    ROOT / "src/plumbline/selftest/params.yaml",
+]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_shipped_file_is_valid(path: Path) -> None:
     params = load_params(path)
     assert params.candidates
