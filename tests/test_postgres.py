@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +69,9 @@ def programs() -> Path | None:
     return next((place for place in places if (place / "pg_ctl").exists()), None)
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+@contextmanager
+def started() -> Iterator[Server]:
+    """A server of its own, gone after the block; skips where there is no PostgreSQL."""
     place = programs()
     if place is None:
         pytest.skip("no PostgreSQL here: initdb is neither on PATH nor under /usr/lib/postgresql")
@@ -84,6 +86,12 @@ def server() -> Iterator[Server]:
         if (made.data / "postmaster.pid").exists():
             made.stop()
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with started() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")

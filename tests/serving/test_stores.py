@@ -3,11 +3,9 @@
 import base64
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -19,8 +17,7 @@ from urllib.request import urlopen
 
 import pytest
 from tests.racing import NAME, add_version
-from tests.test_postgres import Server as PostgreSQL
-from tests.test_postgres import programs, unprivileged
+from tests.test_postgres import started
 
 from plumbline import bundle, promotion, registry
 from plumbline.errors import BundleError, JournalError, RegistryError
@@ -258,6 +255,16 @@ def test_a_store_that_drips_is_away(here: Path, monkeypatch: pytest.MonkeyPatch)
         artifacts.fetch(rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000)
 
 
+def is_read_as_mlflow_reads_it(here: Path) -> None:
+    """Register two versions, the first as champion: the store says of them what MLflow says, and of others nothing."""
+    for slope in (1, 2):
+        add_version(here, slope)
+    promotion.first(NAME, "1")
+    store = stores.find()
+    says_what_mlflow_says(store, here)
+    refuses_what_is_not_there(store)
+
+
 @pytest.mark.slow
 @pytest.mark.service
 def test_a_tracking_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,12 +282,7 @@ def test_a_tracking_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         _wait(f"{address}/health")
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{here}/journal.db")
-        for slope in (1, 2):
-            add_version(here, slope)
-        promotion.first(NAME, "1")
-        store = stores.find()
-        says_what_mlflow_says(store, here)
-        refuses_what_is_not_there(store)
+        is_read_as_mlflow_reads_it(here)
         copy = Mirror(f"models:/{NAME}@champion").latest()
         assert bundle.load(copy.folder).predict({"x": [1.0]}) == {"y": [1.0]}
         registry.client().set_registered_model_alias(NAME, "champion", "2")
@@ -303,22 +305,9 @@ def test_a_tracking_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.service
 def test_postgresql(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = programs()
-    if place is None:
-        pytest.skip("no PostgreSQL here: initdb is neither on PATH nor under /usr/lib/postgresql")
-    folder = Path(tempfile.mkdtemp(prefix="plumbline-"))  # a socket's path must be short
-    shutil.chown(folder, unprivileged())
-    server = PostgreSQL(place, folder)
-    try:
-        server.run("initdb", "-A", "trust", "-U", "plumbline", "-D", server.data)
-        server.start()
+    with started() as server:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
-        for slope in (1, 2):
-            add_version(here, slope)
-        promotion.first(NAME, "1")
-        store = stores.find()
-        says_what_mlflow_says(store, here)
-        refuses_what_is_not_there(store)
+        is_read_as_mlflow_reads_it(here)
         mirror = Mirror(f"models:/{NAME}@champion")
         copy = mirror.latest()
         mirror.keep(copy)
@@ -326,10 +315,6 @@ def test_postgresql(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(RegistryError, match="cannot be read"):
             mirror.latest()
         assert mirror.local() == copy
-    finally:
-        if (server.data / "postmaster.pid").exists():
-            server.stop()
-        shutil.rmtree(folder)
 
 
 def _wait(address: str) -> None:
