@@ -1,6 +1,6 @@
-# The whole locked environment, to run the pipeline on a checkout that is mounted at /work:
+# The whole locked environment, to run the pipeline on a checkout that is mounted at /project:
 #   docker build -f docker/train.Dockerfile -t plumbline-train .
-#   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/work" plumbline-train
+#   docker run --rm --user "$(id -u):$(id -g)" -v "$PWD:/project" plumbline-train
 ARG BASE=docker.io/library/python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b
 
 FROM ${BASE} AS build
@@ -16,10 +16,10 @@ RUN python -m venv /opt/venv && \
 RUN if [ "$TORCH" = cpu ] && [ -z "$PIP_FIND_LINKS" ]; then export PIP_INDEX_URL=https://download.pytorch.org/whl/cpu; fi && \
     /opt/venv/bin/pip install --no-cache-dir --no-deps --require-hashes \
       --requirement "requirements-$TORCH.lock"
-WORKDIR /work
+WORKDIR /project
 COPY LICENSE README.md pyproject.toml ./
 COPY src src
-# Editable: the code that runs is that of the checkout at /work.
+# Editable: the code that runs is that of the checkout at /project.
 RUN /opt/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation --editable .
 
 FROM ${BASE}
@@ -28,9 +28,9 @@ FROM ${BASE}
 RUN apt-get update && \
     apt-get install --yes --no-install-recommends git && \
     rm -rf /var/lib/apt/lists/* && \
-    git config --system --add safe.directory /work
+    git config --system --add safe.directory /project
 COPY --from=build /opt/venv /opt/venv
-COPY --from=build /work /work
+COPY --from=build /project /project
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1 \
@@ -38,5 +38,5 @@ ENV PATH=/opt/venv/bin:$PATH \
     DVC_NO_ANALYTICS=true \
     MLFLOW_DISABLE_TELEMETRY=true
 USER 10001:10001
-WORKDIR /work
+WORKDIR /project
 CMD ["dvc", "repro"]

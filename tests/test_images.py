@@ -131,7 +131,7 @@ def trained(train: Image, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in (made.path, *made.path.rglob("*")):
         os.chown(path, USER, USER)
     with train.container() as container:
-        run(*inside(container, *train.config["Cmd"], mounts=(f"{made.path}:/work",)))
+        run(*inside(container, *train.config["Cmd"], mounts=(f"{made.path}:/project",)))
     return made.path
 
 
@@ -140,7 +140,7 @@ def test_the_training_image_runs_the_checkouts_pipeline(train: Image, trained: P
     assert (done["model"], done["version"]) == ("line", "1")
     assert (trained / "reports/registration.json").stat().st_uid == USER
     with train.container() as container:
-        mounted = (f"{trained}:/work",)
+        mounted = (f"{trained}:/project",)
         assert "as locked" in run(*inside(container, "plumbline", "doctor", mounts=mounted))
         torch = run(*inside(container, "python", "-c", "import torch; print(torch.__version__, torch.version.cuda)"))
     assert torch.strip() == "2.13.0+cpu None"
@@ -185,7 +185,7 @@ def test_serves_what_was_trained_writes_only_where_it_may_and_ends_well(
     token = tmp_path / "token"
     token.write_text(secrets.token_hex(32), encoding="utf-8")
     token.chmod(0o444)
-    port, mounts = free_port(), (f"{trained}/mlruns:/work/mlruns:ro", f"{token}:/run/secrets/token:ro")
+    port, mounts = free_port(), (f"{trained}/mlruns:/project/mlruns:ro", f"{token}:/run/secrets/token:ro")
     options = ["--host", "0.0.0.0", "--port", str(port), "--token-file", "/run/secrets/token"]  # noqa: S104
     config = serve.config
     health = [word.replace("8000", str(port)) for word in config["Healthcheck"]["Test"]]
@@ -194,7 +194,7 @@ def test_serves_what_was_trained_writes_only_where_it_may_and_ends_well(
         root = Path(run("buildah", "mount", container).strip())
         before = written(root)
         command = [*config["Entrypoint"], "models:/line@champion", *options]
-        words = inside(container, *command, mounts=mounts, MLFLOW_TRACKING_URI="sqlite:////work/mlruns/mlflow.db")
+        words = inside(container, *command, mounts=mounts, MLFLOW_TRACKING_URI="sqlite:////project/mlruns/mlflow.db")
         with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
             try:
                 wait_for(port, process)
@@ -221,7 +221,7 @@ def written(root: Path) -> set[Path]:
     return {
         path.relative_to(root)
         for top in root.iterdir()
-        if top.name not in ("tmp", "proc", "sys", "dev", "work")
+        if top.name not in ("tmp", "proc", "sys", "dev", "project")
         for path in top.rglob("*")
         if not path.is_dir() and "cache/plumbline" not in str(path)
     }
