@@ -13,18 +13,18 @@ def tidy(model: Any) -> None:
     del model.graph.value_info[:]  # ONNX Runtime works them out itself
 
 
-def prune(graph: Any) -> None:
+def _prune(graph: Any) -> None:
     """Take out nodes and weights on which no output rests."""
     needed, kept = {put.name for put in graph.output}, []
     for node in reversed(graph.node):
         if needed.intersection(node.output):
             kept.append(node)
             needed.update(node.input)
-    replace(graph.node, kept[::-1])
-    replace(graph.initializer, [weight for weight in graph.initializer if weight.name in needed])
+    _replace(graph.node, kept[::-1])
+    _replace(graph.initializer, [weight for weight in graph.initializer if weight.name in needed])
 
 
-def replace(items: Any, others: list[Any]) -> None:
+def _replace(items: Any, others: list[Any]) -> None:
     """Put `others` in the place of all `items` of a repeated field."""
     del items[:]
     items.extend(others)
@@ -50,8 +50,8 @@ def _drop_idle_reshapes(graph: Any) -> None:
         if shapes.get(source) and shapes[source] == shapes.get(name):
             same[name] = source
     for node in graph.node:
-        replace(node.input, [same[name] for name in node.input])
-    prune(graph)
+        _replace(node.input, [same[name] for name in node.input])
+    _prune(graph)
 
 
 def _shape(put: Any) -> tuple[Any, ...]:
