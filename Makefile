@@ -7,7 +7,10 @@ UV_VERSION := 0.13.8
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 # cpu or cuda: which build of torch is installed.
 TORCH ?= $(shell nvidia-smi >/dev/null 2>&1 && echo cuda || echo cpu)
-LOCKS := requirements.lock requirements-$(TORCH).lock
+# Whether the DVC remote is an object store or a server, which takes more packages.
+REMOTES := $(if $(shell { echo "$$DVC_REMOTE"; cat .dvc/config .dvc/config.local; } 2>/dev/null | grep -E '(s3|gs|ssh)://'),-remotes)
+LOCKS := requirements.lock requirements-$(TORCH).lock $(REMOTES:-%=requirements-%.lock)
+READY := $(VENV)/ready$(REMOTES)
 # Where the CPU wheel for Linux is found: a folder of wheels that pip knows of, else PyTorch's own index.
 ifeq ($(TORCH)-$(shell uname -s),cpu-Linux)
   WHEELS := $(if $(PIP_FIND_LINKS),--find-links "$(PIP_FIND_LINKS)",--torch-backend cpu)
@@ -17,14 +20,14 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run test test-slow selftest check format bench-train bench-ingest bench-bootstrap bench-serve bench-score probes ui lock images clean
+.PHONY: help setup run remote test test-slow selftest drill check format bench-train bench-ingest bench-bootstrap bench-serve bench-score probes ui lock keep-registry propose-lock images clean
 
 help:  ## show these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
-setup: $(VENV)/ready  ## install the locked environment into .venv
+setup: $(READY)  ## install the locked environment into .venv
 
-$(VENV)/ready: $(LOCKS) pyproject.toml
+$(READY): $(LOCKS) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
 	  { echo "the lock is for Python 3.11; found $$($(PYTHON) --version). Say: make PYTHON=/path/to/python3.11 ..."; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -32,10 +35,14 @@ $(VENV)/ready: $(LOCKS) pyproject.toml
 	@echo "installing the locked packages into $(VENV) (torch: $(TORCH))"
 	@$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes $(WHEELS) $(LOCKS)
 	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@! git rev-parse --git-dir >/dev/null 2>&1 || git config merge.dvc-lock.driver "$(CURDIR)/$(BIN)/plumbline merge-lock %O %A %B"
 	@touch $@
 
-run: setup  ## data in, a registered model out: the whole pipeline as params.yaml says
-	@dvc repro --quiet && plumbline report
+run: setup  ## data in, a registered model out: the whole pipeline as params.yaml says; PULL=--pull takes from the remote
+	@dvc repro --quiet $(PULL) && plumbline report
+
+remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, such as s3://bucket/folder
+	@dvc remote modify --local store url "$$DVC_REMOTE"
 
 test: setup  ## the fast tests
 	@pytest -n 2 --dist loadfile -m "not slow and not gpu"
@@ -46,9 +53,15 @@ test-slow: setup  ## the tests that take minutes
 selftest: setup  ## plant faults and see that every gate refuses its own
 	@plumbline selftest
 
-check: setup  ## style, types, the direction of imports, the images' files, the pipeline's graph
+drill: setup  ## a model's whole life in minutes: trained, promoted, served, refused, returned, drifted, replaced, rolled back
+	@plumbline drill
+
+check: setup  ## style, types, the direction of imports, the files of images and workflows, the pipeline's graph
 	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports
 	@hadolint docker/*.Dockerfile && check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml
+	@zizmor --offline --persona auditor --quiet --no-progress .github
+	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@check-jsonschema --builtin-schema vendor.github-actions .github/actions/*/action.yml
 	@pytest -q tests/test_dag.py
 
 format: setup  ## put the code in style
@@ -88,6 +101,22 @@ lock: setup  ## choose versions anew and write them down with their hashes
 	@for group in serve mlflow; do uv pip compile --group $$group --constraint requirements.lock --python-platform linux \
 	  --python-version 3.11 $(addprefix --no-emit-package ,$(NOT_SERVED)) --generate-hashes --no-header --quiet --upgrade \
 	  --output-file requirements-$$group.lock; done
+	@uv pip compile --group remotes --constraint requirements.lock --python-platform linux --python-version 3.11 --generate-hashes \
+	  --no-header --quiet --upgrade $$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.lock) \
+	  --output-file requirements-remotes.lock
+
+keep-registry:  ## in CI: keep registry-N.tar in the GitHub release `registry`; refused if another run took that number
+	@gh release view registry >/dev/null 2>&1 || gh release create registry --prerelease --title "Model registry" \
+	  --notes "The registry as the workflows left it; the highest number counts. plumbline registry fetch"
+	@gh release upload registry registry-*.tar
+
+BOT := -c user.name="github-actions[bot]" -c user.email="41898282+github-actions[bot]@users.noreply.github.com"
+propose-lock:  ## in CI: propose this dvc.lock in a pull request
+	@git add dvc.lock; if git diff --cached --quiet; then echo "dvc.lock is as it was"; else \
+	  git switch --quiet --force-create plumbline/lock && \
+	  git $(BOT) commit --quiet --message "dvc.lock: what was trained from $$(git rev-parse --short HEAD)" && \
+	  gh auth setup-git && git push --quiet --force origin plumbline/lock && \
+	  { gh pr view plumbline/lock --json state --jq .state 2>/dev/null | grep -q OPEN || gh pr create --head plumbline/lock --fill; }; fi
 
 images:  ## build the images that docker/compose.yaml and docs/images.md speak of
 	@for name in serve mlflow train; do docker build --file docker/$$name.Dockerfile --tag plumbline-$$name . || exit; done

@@ -5,6 +5,7 @@ import logging
 import os
 import shlex
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from plumbline import layout, pointer
+from plumbline import github, layout, pointer
 from plumbline.drift.command import drift
 from plumbline.entrypoint import INTERRUPTED, load_params, load_task
 from plumbline.errors import ParamsError, PlumblineError
@@ -50,6 +51,7 @@ def main() -> None:
         app()
     except PlumblineError as error:
         print(f"plumbline: {error}", file=sys.stderr)
+        github.annotate("error", "plumbline", str(error))
         sys.exit(error.exit_code)
 
 
@@ -175,11 +177,19 @@ def _show_next(done: dict[str, Any], champion: dict[str, Any] | None) -> None:
 
 
 @app.command()
-def verdict(as_json: Annotated[bool, typer.Option("--json", help="The whole evidence.")] = False) -> None:
+def verdict(
+    as_json: Annotated[bool, typer.Option("--json", help="The whole evidence.")] = False,
+    workflow: Annotated[
+        bool, typer.Option("--github", help="Tell a workflow: outputs, summary; exit 0 for promote and keep.")
+    ] = False,
+) -> None:
     """Print the verdict of the last evaluation and exit with it: promote 0, keep 10, refuse 20, error 1."""
+    from plumbline import outcome
     from plumbline.evidence import document
     from plumbline.evidence.verdict import EXIT_CODES
 
+    if workflow:
+        raise typer.Exit(outcome.tell(load_params(layout.PARAMS)))
     evidence = document.read(load_params(layout.PARAMS))
     if as_json:
         print(json.dumps(evidence, ensure_ascii=False, indent=2))
@@ -219,6 +229,17 @@ def run_selftest() -> None:
         raise PlumblineError("the champion gate promotes what is no better more often than it states")
 
 
+@app.command("drill")
+def run_drill() -> None:
+    """Live through a model's whole life, from training to rollback, in a clone below .plumbline/. Takes minutes."""
+    from plumbline import drill
+
+    start = time.monotonic()
+    drill.run(_plain)
+    took = time.monotonic() - start
+    _plain(f"\nthe drill is over: {len(drill.STEPS)} steps in {took:.0f} s; look around in {drill.FOLDER}")
+
+
 @app.command()
 def promote(
     name: str,
@@ -226,11 +247,16 @@ def promote(
     expect: Annotated[str, typer.Option(help="The champion you looked at: a version, or none.")],
     reason: Annotated[str, typer.Option(help="Why; it stands in the journal.")] = "",
     override: Annotated[bool, typer.Option(help="Whatever its evidence says; takes a --reason.")] = False,
+    bundle: Annotated[str, typer.Option(help="The digest of the bundle you looked at: no other is promoted.")] = "",
+    approved: Annotated[
+        bool, typer.Option("--approved", help="In GitHub Actions: the reason is who approved this run; somebody must.")
+    ] = False,
 ) -> None:
     """Make VERSION the champion of NAME, if its evidence says so and the champion still is the expected one."""
     from plumbline import promotion
 
-    _decided(promotion.promote(name, version, expect, reason, override))
+    why = github.approval() if approved else reason
+    _decided(promotion.promote(name, version, expect, why, override, bundle))
 
 
 @app.command()
@@ -327,6 +353,17 @@ def reproduce(
     _plain(done.summary)
 
 
+@app.command("merge-lock", hidden=True)
+def merge_lock(base: Path, ours: Path, theirs: Path) -> None:
+    """Merge three versions of dvc.lock into OURS: git calls it (.gitattributes)."""
+    from plumbline import lockfile
+
+    if again := lockfile.merge(base, ours, theirs):
+        print(
+            f"dvc.lock: changed on both sides, so `dvc repro` looks at them anew: {', '.join(again)}", file=sys.stderr
+        )
+
+
 @recipe.command("list")
 def list_recipes() -> None:
     """The recipes, with the first line of each."""
@@ -378,14 +415,31 @@ def unpack(source: Annotated[Path, typer.Argument(metavar="FILE", help="What `pa
     _plain(f"{portable.unpack(source):,} files; `plumbline fsck` looks deeper")
 
 
+@carried.command()
+def fetch() -> None:
+    """Make the registry that the last workflow run kept in the GitHub release `registry` this machine's; needs `gh`.
+
+    In a workflow: output `next`, the name under which this run has to pack its own.
+    """
+    if github.is_shared():
+        return _plain("the registry is on a server that all runs share; there is nothing to fetch")
+    files, following = github.fetch()
+    github.output(next=following)
+    _plain(
+        f"{files:,} files; `plumbline fsck` looks deeper" if files else "no registry was kept yet: this is the first"
+    )
+
+
 def _plain(text: str) -> None:
     out.print(text, markup=False)
 
 
 def _decided(entry: "Entry") -> None:
-    out.print(
+    said = (
         f"{entry.model}: the champion is version {entry.version}, it was {entry.previous}; journal entry {entry.number}"
     )
+    out.print(said)
+    github.summary(f"**{entry.action}**: {said}")
     if pointer.belongs_here():
         out.print(f"{layout.CHAMPION} names it now: {COMPARES}")
 

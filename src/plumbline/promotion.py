@@ -5,6 +5,7 @@ comes between, the next command that takes the lock finishes the move; an alias 
 other hands, and everything stops until a person has looked.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -32,16 +33,18 @@ def first(name: str, version: str) -> Entry | None:
         return _decide(client, book, found, NONE, "first", "registry.first_champion in params.yaml")
 
 
-def promote(name: str, version: str, expect: str, reason: str, override: bool = False) -> Entry:
+def promote(name: str, version: str, expect: str, reason: str, override: bool = False, bundle: str = "") -> Entry:
     """Make `version` champion, if its evidence says so and the champion still is `expect` (a version, or "none").
 
-    `override` passes over the verdict and the comparison, never over changed files; it takes a reason.
+    `override` passes over the verdict and the comparison, never over changed files; it takes a reason. Where a
+    `bundle` is given, its digest or the first 12 digits of that, the decision is on that bundle and no other.
     Raises RegistryError where another is champion or was compared with, RefusedError where the verdict is not promote
     or the version was returned as a canary, BundleError where files or evidence are not what was registered.
     """
     if override and not reason.strip():
         raise ParamsError("--override takes a --reason: it stands in the journal")
     found, evidence = _proven(name, version)
+    _refuse_other_bundle(found, bundle)
     if not override and evidence.get("verdict") != "promote":
         raise RefusedError(
             f"{name} version {version}: the verdict is {evidence.get('verdict')}: {evidence.get('summary')} "
@@ -204,6 +207,18 @@ def _proven(name: str, version: str) -> tuple[Any, dict[str, Any]]:
     if evidence.get("digests", {}).get("bundle") != found.tags[registry.BUNDLE_TAG]:
         raise BundleError(f"{name} version {version}: its evidence speaks of another bundle; do not use it")
     return found, evidence
+
+
+def _refuse_other_bundle(version: Any, asked: str) -> None:
+    if not asked:
+        return
+    if not re.fullmatch(r"[0-9a-f]{12,64}", asked):
+        raise ParamsError(f"--bundle {asked[:80]!r}: expected the digest of a bundle, at least its first 12 digits")
+    if not version.tags[registry.BUNDLE_TAG].startswith(asked):
+        raise RegistryError(
+            f"{version.name} version {version.version} is bundle {version.tags[registry.BUNDLE_TAG][:12]}, not "
+            f"{asked[:12]}, which was looked at; nothing was changed"
+        )
 
 
 def _refuse_former_champion(book: Journal, name: str, version: str) -> None:

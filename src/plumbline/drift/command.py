@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plumbline import bundle, layout, page, promotion, registry
+from plumbline import bundle, github, layout, page, promotion, registry
 from plumbline.drift import decision, tests, window
 from plumbline.drift.decision import Outcome
 from plumbline.drift.tests import Test
@@ -26,6 +26,9 @@ def drift(
     record: Annotated[
         bool,
         typer.Option("--record", help="Look at what was logged since the last look, and decide over several together."),
+    ] = False,
+    workflow: Annotated[
+        bool, typer.Option("--github", help="Tell a workflow: output, summary; exit 0 whatever was found.")
     ] = False,
 ) -> None:
     """Hold today's rows against those that the champion was evaluated on; see docs/drift.md.
@@ -53,6 +56,11 @@ def drift(
     with layout.written(layout.DRIFT_PAGE) as aside:
         aside.write_text(page.render("drift.html", told), encoding="utf-8")
     typer.echo(f"{outcome.verdict}: {outcome.reason}\nthe whole story: {layout.DRIFT_PAGE}")
+    if workflow:
+        github.output(drift=outcome.verdict)
+        github.summary(f"## Drift: {outcome.verdict}\n\n{page.code(outcome.reason)}")
+        github.annotate("notice", "drift", f"{outcome.verdict}: {outcome.reason}")
+        return
     raise typer.Exit(decision.EXIT_CODES[outcome.verdict])
 
 

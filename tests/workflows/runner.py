@@ -1,0 +1,228 @@
+"""Runs the jobs of a workflow as GitHub does: each in a fresh clone, each `run:` in bash, outputs through files."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from tests.checkouts import ROOT, Checkout
+from tests.workflows.expressions import filled, holds
+
+HUB = ROOT / "tests" / "workflows" / "hub.py"
+EVENT = {"ref": "refs/heads/main", "repository": "owner/router", "event_name": "push", "actor": "ada", "run_id": "7"}
+
+
+@dataclass
+class Job:
+    """What came of a job; `log` is all that its steps printed."""
+
+    result: str = "success"
+    outputs: dict[str, str] = field(default_factory=dict)
+    log: str = ""
+    summary: str = ""
+    steps: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass
+class Hosting:
+    """A repository with its releases and variables; `origin` is the checkout that everything is cloned from."""
+
+    origin: Checkout
+    folder: Path
+    variables: dict[str, str] = field(default_factory=dict)
+    between: Callable[[str], None] = lambda name: None  # called before each job, with its name
+
+    def __post_init__(self) -> None:
+        self.hub, self.bin = self.folder / "hub", self.folder / "bin"
+        self.hub.mkdir()
+        self.bin.mkdir()
+        self.approve()
+        (self.bin / "gh").write_text(f'#!/bin/sh\nexec {sys.executable} {HUB} "$@"\n')
+        (self.bin / "gh").chmod(0o755)
+        self.runs = 0
+
+    def approve(self, *reviews: tuple[str, str]) -> None:
+        """Who says what when the next run waits for approval; nobody, if left out."""
+        told = [{"state": state, "user": {"login": who}, "comment": "looked at it"} for who, state in reviews]
+        (self.hub / "approvals.json").write_text(json.dumps(told))
+
+    def kept(self) -> list[str]:
+        """The registries in the release, oldest first."""
+        return sorted(path.name for path in (self.hub / "release").glob("*")) if self.hub.exists() else []
+
+    def told(self, what: str) -> list[Any]:
+        """`asked`, `comments` or `pulls`: what came in from the workflows."""
+        path = self.hub / f"{what}.json"
+        return json.loads(path.read_text()) if path.exists() else []
+
+    def run(self, name: str, inputs: Mapping[str, str] | None = None, **event: Any) -> dict[str, Job]:
+        """Run a workflow from the origin's last commit; its jobs by name, in the order in which they ran."""
+        self.runs += 1
+        sha = self.origin.run("git", "rev-parse", "HEAD").stdout.strip()
+        return Run(self, name, inputs or {}, EVENT | {"sha": sha} | event).jobs()
+
+
+class Run:
+    """One run of one workflow."""
+
+    def __init__(self, hosting: Hosting, name: str, inputs: Mapping[str, str], event: Mapping[str, Any]) -> None:
+        self.hosting, self.event = hosting, event
+        self.folder = hosting.folder / f"run{hosting.runs}"
+        self.artifacts = self.folder / "artifacts"
+        self.artifacts.mkdir(parents=True)
+        self.workflow = _yaml(hosting.origin.path / f".github/workflows/{name}.yml")
+        declared = self.workflow["on"].get("workflow_dispatch") or {}
+        self.inputs = {key: told.get("default", "") for key, told in declared.get("inputs", {}).items()} | dict(inputs)
+
+    def jobs(self) -> dict[str, Job]:
+        done: dict[str, Job] = {}
+        for name, job in self.workflow["jobs"].items():  # each stands after those it needs
+            asked = job.get("needs", [])
+            needs = {need: done[need] for need in ([asked] if isinstance(asked, str) else asked)}
+            done[name] = self._job(name, job, needs)
+        return done
+
+    def _job(self, name: str, job: Mapping[str, Any], needs: Mapping[str, Job]) -> Job:
+        known = {
+            "github": self.event | {"token": json.dumps(job["permissions"]), "workspace": str(self.folder / name)},
+            "inputs": self.inputs,
+            "vars": self.hosting.variables,
+            "needs": {need: {"result": found.result, "outputs": found.outputs} for need, found in needs.items()},
+        }
+        fine = all(found.result == "success" for found in needs.values())
+        if not holds(job.get("if"), known, _status(fine)):
+            return Job("skipped")
+        self.hosting.between(name)
+        done = Job()
+        work = self.folder / name
+        work.mkdir()
+        environment = _evaluated(job.get("env", {}), known, done)
+        for step in job["steps"]:
+            self._step(step, work, known | {"steps": done.steps}, environment, done)
+        outputs = {"steps": done.steps, **known}
+        done.outputs = {key: filled(text, outputs, {}) for key, text in job.get("outputs", {}).items()}
+        return done
+
+    def _step(
+        self, step: Mapping[str, Any], work: Path, known: Mapping[str, Any], environment: Mapping[str, str], done: Job
+    ) -> None:
+        functions = _status(done.result == "success")
+        told: dict[str, Any] = {"outcome": "skipped", "outputs": {}}
+        if "id" in step:
+            done.steps[step["id"]] = told
+        if not holds(step.get("if"), known, functions):
+            return
+        given = {key: filled(text, known, functions) for key, text in step.get("with", {}).items()}
+        action = step.get("uses", "").partition("@")[0]
+        if action.startswith("$/"):
+            described = _yaml(self.hosting.origin.path / action[2:] / "action.yml")
+            for inner in described["runs"]["steps"]:
+                self._step(inner, work, known | {"inputs": given}, environment, done)
+            return
+        if action:
+            fine = self._use(action, given, work, told["outputs"])
+        else:
+            more = environment | _evaluated(step.get("env", {}), known, done)
+            fine = self._script(step["run"], work, more, told["outputs"], done)
+        told["outcome"] = "success" if fine else "failure"
+        if not fine:
+            done.result = "failure"
+
+    def _script(self, script: str, work: Path, more: Mapping[str, str], outputs: dict[str, str], done: Job) -> bool:
+        files = {name: self.folder / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        for path in files.values():
+            path.write_text("")
+        environment = {
+            **self.hosting.origin.environment,
+            "PATH": f"{self.hosting.bin}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(work / "src"),
+            "HUB": str(self.hosting.hub),
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_ACTOR": self.event["actor"],
+            "GITHUB_REPOSITORY": self.event["repository"],
+            "GITHUB_RUN_ID": self.event["run_id"],
+            **{name: str(path) for name, path in files.items()},
+            **more,
+        }
+        command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
+        ran = subprocess.run(
+            command, cwd=work, env=environment, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        done.log += ran.stdout
+        done.summary += files["GITHUB_STEP_SUMMARY"].read_text()
+        outputs.update(_outputs(files["GITHUB_OUTPUT"].read_text()))
+        return ran.returncode == 0
+
+    def _use(self, action: str, given: Mapping[str, str], work: Path, outputs: dict[str, str]) -> bool:
+        match action:
+            case "actions/checkout":
+                assert given["persist-credentials"].lower() == "false"
+                url = self.hosting.origin.path.as_uri()
+                _git("clone", "--quiet", url, str(work))
+                _git("-C", str(work), "checkout", "--quiet", "-B", "main", self.event["sha"])
+            case "actions/setup-python":
+                _link_environment(work)
+            case "actions/upload-artifact":
+                found = [path for line in given["path"].split() for path in work.glob(line)]
+                if not found:
+                    return given["if-no-files-found"] != "error"
+                folder = self.artifacts / given["name"]
+                for path in found:
+                    target = folder / path.relative_to(work if len(found) > 1 else path.parent)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copytree(path, target) if path.is_dir() else shutil.copy2(path, target)
+                outputs["artifact-id"] = given["name"]
+            case "actions/download-artifact":
+                if not (self.artifacts / given["name"]).is_dir():
+                    return False
+                shutil.copytree(self.artifacts / given["name"], work, dirs_exist_ok=True)
+            case _:
+                pytest.fail(f"{action} is not known here")
+        return True
+
+
+def _status(fine: bool) -> dict[str, Callable[[], bool]]:
+    return {
+        "success": lambda: fine,
+        "failure": lambda: not fine,
+        "cancelled": lambda: False,
+        "always": lambda: True,
+    }
+
+
+def _evaluated(texts: Mapping[str, Any], known: Mapping[str, Any], done: Job) -> dict[str, str]:
+    return {key: filled(text, known, _status(done.result == "success")) for key, text in texts.items()}
+
+
+def _outputs(text: str) -> dict[str, str]:
+    """What a step wrote into GITHUB_OUTPUT: name<<END, lines, END."""
+    found, lines = {}, iter(text.splitlines())
+    for line in lines:
+        name, _, end = line.partition("<<")
+        found[name] = "\n".join(iter(lambda: next(lines), end))
+    return found
+
+
+def _link_environment(work: Path) -> None:
+    """Let `make setup` find this very environment, as if it had installed it."""
+    venv = work / ".venv"
+    venv.mkdir()
+    for path in Path(sys.prefix).iterdir():
+        if not path.name.startswith("ready"):
+            (venv / path.name).symlink_to(path)
+    (venv / "ready").touch()
+
+
+def _git(*arguments: str) -> None:
+    subprocess.run(["git", *arguments], check=True, capture_output=True)
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    return YAML(typ="safe").load(path.read_text(encoding="utf-8"))

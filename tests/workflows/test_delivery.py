@@ -1,0 +1,264 @@
+"""The life of a model through the workflows: every `run:` block in bash, on the real DVC, MLflow and plumbline.
+
+The tests go on where the one before ended, as days in the life of one repository.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.checkouts import Checkout
+from tests.workflows.runner import Hosting, Job
+
+pytestmark = pytest.mark.slow
+WEAK, BETTER, ALIKE = (
+    "{kind: gradient, learning_rate: 0.05, max_epochs: 9}",
+    "{kind: least_squares}",
+    "{kind: gradient, learning_rate: 0.05, max_epochs: 14}",
+)
+
+
+@pytest.fixture(scope="module")
+def hosting(line: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Hosting:
+    """A repository of lines with one candidate, hosted where nothing was set up."""
+    params = line.path / "params.yaml"
+    text = re.sub(r"(?ms)^candidates:\n.*?(?=^training)", f"candidates:\n  only: {WEAK}\n", params.read_text())
+    params.write_text(text.replace("candidates: [closed]", "candidates: [only]"))
+    push(line, "one candidate")
+    return Hosting(line, tmp_path_factory.mktemp("hosting"))
+
+
+def push(line: Checkout, why: str) -> None:
+    line.run("git", "add", "-A")
+    line.run("git", "commit", "-qm", why)
+
+
+def change(hosting: Hosting, old: str, new: str) -> None:
+    """A push that replaces something in params.yaml."""
+    hosting.origin.replace("params.yaml", old, new)
+    push(hosting.origin, f"{new} instead of {old}")
+
+
+def results(jobs: dict[str, Job]) -> dict[str, str]:
+    return {name: job.result for name, job in jobs.items()}
+
+
+@pytest.fixture
+def champion(hosting: Hosting, tmp_path: Path) -> "Laptop":
+    return Laptop(hosting, tmp_path)
+
+
+class Laptop:
+    """A person's checkout, into which the registry that the workflows kept is fetched."""
+
+    def __init__(self, hosting: Hosting, folder: Path) -> None:
+        self.hosting, self.folder = hosting, folder
+        self.looks = 0
+
+    def journal(self) -> list[dict]:
+        """The decisions that were kept last."""
+        self.looks += 1
+        clone = self.folder / f"laptop{self.looks}"
+        here = self.hosting.origin.path
+        self.hosting.origin.run("git", "clone", "-q", str(here), str(clone))
+        there = {
+            "PATH": f"{self.hosting.bin}:{self.hosting.origin.environment['PATH']}",
+            "PYTHONPATH": str(here / "src"),
+            "HUB": str(self.hosting.hub),
+            "GH_TOKEN": json.dumps({"contents": "read"}),
+        }
+        script = f"cd {clone} && plumbline registry fetch >&2 && plumbline journal line --json"
+        said = self.hosting.origin.run("bash", "-ec", script, **there).stdout
+        return [json.loads(row) for row in said.splitlines()]
+
+    def version(self) -> str:
+        return [entry["version"] for entry in self.journal() if entry["previous"]][-1]
+
+
+def test_a_fork_with_nothing_set_up_trains_reports_and_keeps_its_registry(hosting: Hosting, champion: Laptop) -> None:
+    jobs = hosting.run("retrain")
+    assert results(jobs) == {"train": "success", "keep": "success", "propose": "skipped"} | dict.fromkeys(
+        ("promote", "keep-promoted"), "skipped"
+    )
+    assert (jobs["train"].outputs["verdict"], jobs["train"].outputs["waits"]) == ("promote", "no")  # the first champion
+    assert "## Promote: only may be promoted" in jobs["train"].summary
+    assert "::notice title=promote::" in jobs["train"].log
+    assert hosting.kept() == ["registry-000001.tar"]
+    assert champion.version() == "1"
+
+
+def test_what_nobody_approved_is_not_promoted(hosting: Hosting, champion: Laptop) -> None:
+    hosting.variables["DVC_REMOTE"] = str(hosting.folder / "remote")
+    change(hosting, WEAK, BETTER)
+    jobs = hosting.run("retrain")
+    assert (jobs["train"].outputs["verdict"], jobs["train"].outputs["waits"]) == ("promote", "yes")
+    assert "It waits for somebody's word" in jobs["train"].summary
+    assert results(jobs)["promote"] == "failure"
+    assert "nobody approved this run" in jobs["promote"].log
+    assert results(jobs)["keep-promoted"] == "skipped"
+    assert champion.version() == "1"
+
+
+def test_an_approval_promotes_and_training_comes_from_the_remote(hosting: Hosting, champion: Laptop) -> None:
+    hosting.approve(("grace", "approved"))
+    jobs = hosting.run("retrain")
+    assert "epoch" not in jobs["train"].log  # pulled: the run before pushed what it had trained
+    assert set(results(jobs).values()) == {"success", "skipped"}
+    assert results(jobs)["keep-promoted"] == "success"
+    last = champion.journal()[-1]
+    assert (last["action"], last["version"], last["actor"]) == ("promote", "2", "ada")
+    assert last["reason"] == "approved by grace: looked at it"
+    assert last["bundle"] == jobs["train"].outputs["bundle"]
+
+
+def test_what_is_no_better_is_kept_back_and_the_run_is_green(hosting: Hosting, champion: Laptop) -> None:
+    change(hosting, BETTER, ALIKE)
+    jobs = hosting.run("retrain")
+    assert (jobs["train"].result, jobs["train"].outputs["verdict"]) == ("success", "keep")
+    assert "::notice title=keep::" in jobs["train"].log
+    assert results(jobs)["promote"] == "skipped"
+    assert champion.version() == "2"
+
+
+def test_a_refusal_is_red_and_on_record(hosting: Hosting, champion: Laptop) -> None:
+    change(hosting, "floor: 0.1", "floor: 0.0001")
+    jobs = hosting.run("retrain")
+    assert (jobs["train"].result, jobs["train"].outputs["verdict"]) == ("failure", "refuse")
+    assert "::error title=refuse::" in jobs["train"].log
+    assert "- **floor**:" in jobs["train"].summary
+    assert (results(jobs)["keep"], results(jobs)["promote"]) == ("success", "skipped")
+    assert champion.journal()[-1]["action"] == "refuse"
+    change(hosting, "floor: 0.0001", "floor: 0.1")
+
+
+def test_an_error_is_red_and_says_so(hosting: Hosting, champion: Laptop) -> None:
+    before = hosting.kept()
+    change(hosting, "max_abs_x: 1.0", "max_abs_x: 0.5")
+    jobs = hosting.run("retrain")
+    assert (jobs["train"].result, jobs["train"].outputs["verdict"]) == ("failure", "error")
+    assert "## Error: no verdict was reached" in jobs["train"].summary
+    assert results(jobs)["promote"] == "skipped"
+    assert len(hosting.kept()) == len(before) + 1
+    change(hosting, "max_abs_x: 0.5", "max_abs_x: 1.0")
+    change(hosting, "seed: 3", "sed: 3")
+    jobs = hosting.run("retrain")
+    assert jobs["train"].result == "failure"
+    assert "sed: unknown key (did you mean seed?)" in jobs["train"].log
+    assert "Traceback" not in jobs["train"].log
+    change(hosting, "sed: 3", "seed: 3")
+
+
+def test_of_two_runs_that_go_on_from_one_registry_the_second_is_told(hosting: Hosting, champion: Laptop) -> None:
+    def meanwhile(job: str) -> None:
+        if job == "keep":
+            newest = hosting.hub / "release" / hosting.kept()[-1]
+            taken = f"registry-{int(newest.stem[-6:]) + 1:06}.tar"
+            newest.with_name(taken).write_bytes(newest.read_bytes())
+
+    hosting.between = meanwhile
+    jobs = hosting.run("retrain")
+    hosting.between = lambda name: None
+    assert results(jobs)["keep"] == "failure"
+    assert "already exists" in jobs["keep"].log
+    assert champion.version() == "2"
+
+
+DECISION = {"model": "line", "version": "3", "expect": "2", "reason": "by hand"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"model": "line; touch hacked"},
+        {"version": "$(touch hacked)"},
+        {"version": "../3"},
+        {"bundle": "`touch hacked`"},
+        {"bundle": "0" * 64},
+        {"version": "3\ntouch hacked"},
+        {"expect": "1"},
+        {"expect": '"; touch hacked; "'},
+    ],
+    ids=lambda changed: " ".join(map(repr, changed.values())),
+)
+def test_hostile_or_wrong_inputs_decide_nothing(hosting: Hosting, changed: dict[str, str]) -> None:
+    before = hosting.kept()
+    jobs = hosting.run("promote", DECISION | changed)
+    assert results(jobs) == {"decide": "failure", "keep": "skipped"}
+    assert "plumbline: " in jobs["decide"].log
+    assert "Traceback" not in jobs["decide"].log
+    assert not list(hosting.folder.rglob("hacked"))
+    assert hosting.kept() == before
+
+
+def test_a_person_goes_back(hosting: Hosting, champion: Laptop) -> None:
+    assert set(results(hosting.run("promote", DECISION | {"action": "rollback", "version": ""})).values()) == {
+        "success"
+    }
+    assert champion.version() == "1"
+    assert champion.journal()[-1]["reason"] == "by hand"
+
+
+def test_a_branch_decides_nothing(hosting: Hosting) -> None:
+    for name in ("retrain", "promote", "drift", "image"):
+        jobs = hosting.run(name, DECISION if name == "promote" else {}, ref="refs/heads/mine")
+        assert set(results(jobs).values()) == {"skipped"}
+
+
+def pull_request(owner: str) -> dict:
+    return {
+        "event_name": "pull_request",
+        "ref": "refs/pull/5/merge",
+        "event": {"pull_request": {"number": "5", "head": {"repo": {"full_name": owner}}}},
+    }
+
+
+def test_a_pull_request_is_told_what_it_does_to_the_model(hosting: Hosting) -> None:
+    before = hosting.kept()
+    jobs = hosting.run("report", **pull_request("owner/router"))
+    assert set(results(jobs).values()) == {"success"}
+    ((number, body),) = hosting.told("comments")
+    assert number == "5"
+    assert "gain" in body
+    assert "What changed since the champion" in body
+    assert hosting.kept() == before
+
+
+def test_from_a_fork_the_report_is_on_the_page_of_the_run(hosting: Hosting) -> None:
+    jobs = hosting.run("report", **pull_request("stranger/router"))
+    assert results(jobs) == {"judge": "success", "post": "skipped"}
+    assert "What changed since the champion" in jobs["judge"].summary
+    assert len(hosting.told("comments")) == 1
+
+
+def requests(folder: Path, day: int, low: float) -> None:
+    """A day's log of requests to version 1, as the server writes it."""
+    folder.mkdir(exist_ok=True)
+    x = [low + (row + day / 10) / 301 * (1 - low) for row in range(300)]
+    at = pd.Timestamp.now(tz="UTC")
+    about = {"at": at, "model": "line", "version": "1", "side": "champion", "ms": 1.0}
+    pd.DataFrame({"input.x": x, "output.y": [2 * one + 1 for one in x]}).assign(**about).to_parquet(
+        folder / f"requests-{day}.parquet"
+    )
+
+
+def test_drift_that_lasts_asks_for_training_once(hosting: Hosting, tmp_path: Path) -> None:
+    assert set(results(hosting.run("drift", event_name="schedule")).values()) == {"skipped"}  # no requests are named
+    hosting.variables["PLUMBLINE_REQUESTS"] = str(tmp_path / "requests")
+    said = []
+    for day, low in enumerate((-1.0, 0.5, 0.5, 0.5)):
+        requests(tmp_path / "requests", day, low)
+        jobs = hosting.run("drift", event_name="schedule")
+        assert (jobs["look"].result, jobs["keep"].result) == ("success", "success")
+        said.append(jobs["look"].outputs["drift"])
+    assert said == ["stable", "watch", "drift", "watch"]
+    assert hosting.told("asked") == [["retrain.yml", "reason=drift, see run 7"]]
+
+
+def test_the_lock_is_proposed_where_that_is_asked_for(hosting: Hosting) -> None:
+    hosting.variables["PLUMBLINE_LOCK"] = "pull-request"
+    jobs = hosting.run("retrain")
+    assert jobs["propose"].result == "success", jobs["propose"].log
+    assert hosting.told("pulls") == ["plumbline/lock"]
+    assert "train@only:" in hosting.origin.run("git", "show", "plumbline/lock:dvc.lock").stdout

@@ -1,0 +1,158 @@
+"""Bad changes to the workflows are planted one at a time: `make check` finds each, and nothing where there is none."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from tests.checkouts import ROOT
+
+TITLE = "${{ github.event.pull_request.title }}"
+PLANTS = {
+    "a title that a stranger wrote, in a script": (
+        "report.yml",
+        "run: make run",
+        f'run: make run && echo "{TITLE}"',
+        "template-injection",
+    ),
+    "an input in a script": (
+        "promote.yml",
+        'rollback "$MODEL"',
+        "rollback ${{ inputs.model }}",
+        "template-injection",
+    ),
+    "a branch's code with the rights of main": (
+        "report.yml",
+        "on:\n  pull_request:",
+        "on:\n  pull_request_target:",
+        "dangerous-triggers",
+    ),
+    "an action by tag": (
+        "retrain.yml",
+        "checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1",
+        "checkout@v7",
+        "unpinned-uses",
+    ),
+    "all rights": ("promote.yml", "permissions: {}", "permissions: write-all", "excessive-permissions"),
+    "a right that is not explained": (
+        "report.yml",
+        "pull-requests: write # a comment",
+        "pull-requests: write",
+        "undocumented-permissions",
+    ),
+    "credentials that stay in the clone": ("ci.yml", "persist-credentials: false", "fetch-depth: 1", "artipacked"),
+    "every secret for everybody": (
+        "drift.yml",
+        "  keep:\n    name: keep the registry\n",
+        "  other:\n    name: other\n    uses: owner/other/.github/workflows/x.yml@main\n    secrets: inherit\n"
+        "  keep:\n    name: keep the registry\n",
+        "secrets-inherit",
+    ),
+    "a secret outside of an environment": ("drift.yml", "    environment: drift\n", "", "secrets-outside-env"),
+    "a cache where images are made": (
+        "image.yml",
+        "      - uses: docker/setup-buildx-action@",
+        "      - uses: actions/cache@55cc8345863c7cc4c66a329aec7e433d2d1c52a9 # v6.1.0\n        with:\n"
+        "          path: x\n          key: x\n      - uses: docker/setup-buildx-action@",
+        "cache-poisoning",
+    ),
+    "a runner of somebody's own": ("retrain.yml", "runs-on: ubuntu-24.04", "runs-on: [self-hosted]", "self-hosted"),
+    "a way into the PATH of later steps": (
+        "../actions/setup/action.yml",
+        "run: make setup",
+        'run: make setup && echo "$PWD/.venv/bin" >> "$GITHUB_PATH"',
+        "github-env",
+    ),
+    "a key that does not exist": ("drift.yml", "timeout-minutes: 60", "timeout: 60", "timeout"),
+    "a job that never ends": ("drift.yml", "    timeout-minutes: 60\n", "", "no timeout"),
+    "two versions of one action": (
+        "report.yml",
+        "checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1",
+        "checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v6.0.2",
+        "is pinned differently",
+    ),
+}
+
+
+def faults(folder: Path) -> str:
+    """What is wrong with the workflows in `folder`: the words of `make check`, and what no linter knows."""
+    workflows = [str(path) for path in sorted(folder.glob("workflows/*.yml"))]
+    actions = [str(path) for path in sorted(folder.glob("actions/*/action.yml"))]
+    said = [
+        subprocess.run(command, capture_output=True, text=True, check=False)
+        for command in (
+            ["zizmor", "--offline", "--persona", "auditor", "--no-progress", "--quiet", str(folder)],
+            ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows],
+            ["check-jsonschema", "--builtin-schema", "vendor.github-actions", *actions],
+        )
+    ]
+    found = [done.stdout + done.stderr for done in said if done.returncode]
+    return "\n".join([*found, *pinned_differently(folder), *endless(folder), *unlocked(folder)])
+
+
+def pinned_differently(folder: Path) -> list[str]:
+    """Actions of which the files name more than one commit, or one commit by more than one version."""
+    pins: dict[str, set[str]] = {}
+    for path in folder.rglob("*.yml"):
+        for name, pin in re.findall(r"uses: ([\w./-]+)@(.*)", path.read_text()):
+            pins.setdefault(name, set()).add(pin)
+    return [f"{name} is pinned differently: {sorted(found)}" for name, found in pins.items() if len(found) > 1]
+
+
+def endless(folder: Path) -> list[str]:
+    return [f"{name}: no timeout" for name, job in jobs(folder) if "timeout-minutes" not in job and "uses" not in job]
+
+
+def unlocked(folder: Path) -> list[str]:
+    """Jobs that may write to the repository and run more than make."""
+    installs = [
+        name
+        for name, job in jobs(folder)
+        if job.get("permissions", {}).get("contents") == "write"
+        and any("setup" in step.get("uses", "") for step in job["steps"])
+    ]
+    return [f"{name}: may write to the repository and installs packages" for name in installs]
+
+
+def jobs(folder: Path) -> list[tuple[str, dict]]:
+    parsed = {path: YAML(typ="safe").load(path.read_text()) for path in sorted(folder.glob("workflows/*.yml"))}
+    return [(f"{path.name} {name}", job) for path, found in parsed.items() for name, job in found["jobs"].items()]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The files under .github, to be spoiled."""
+    shutil.copytree(ROOT / ".github", tmp_path / ".github")
+    return tmp_path / ".github"
+
+
+def test_there_is_nothing_to_find(copy: Path) -> None:
+    assert faults(copy).strip() == ""
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_each_plant_is_found(copy: Path, plant: str) -> None:
+    name, old, new, said = PLANTS[plant]
+    path = copy / "workflows" / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    assert said in faults(copy)
+
+
+def test_a_job_that_may_write_installs_nothing(copy: Path) -> None:
+    path = copy / "workflows" / "retrain.yml"
+    text = path.read_text()
+    at = text.index("      contents: read\n")
+    path.write_text(text[:at] + "      contents: write # to be bold\n" + text[at + len("      contents: read\n") :])
+    assert "retrain.yml train: may write to the repository and installs packages" in faults(copy)
+
+
+def test_scripts_only_call_commands(copy: Path) -> None:
+    """What decides stands in commands that have tests, not in a script."""
+    scripts = [step["run"] for _, job in jobs(copy) for step in job["steps"] if "run" in step]
+    assert [
+        run for run in scripts if not re.match(r"(make|gh|\.ci/run|\.venv/bin/(plumbline|dvc)) [^;&|\n]*$", run)
+    ] == []
