@@ -71,6 +71,7 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
         ("forms: [int8, fp32]", "forms: [int8, fp32, int8]", "a form is named twice"),
         ("max_loss: 0.01,", "max_loss: -1,", "evaluation.parity.max_loss: input should be greater than or equal to 0"),
         ("version: 1", "version: 2", "version: input should be 1; found 2"),
+        ("    label: label", "    label: output.label", "a model must not learn from its own answers"),
     ],
 )
 def test_a_wrong_value_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:

@@ -160,6 +160,18 @@ def test_an_override_takes_a_reason_and_stands_in_the_journal(here: Path) -> Non
     assert promotion.rollback(NAME, None, "").version == "1"
 
 
+def test_a_decision_on_a_bundle_is_on_no_other(here: Path) -> None:
+    promotion.first(NAME, "1")
+    looked_at = registry.resolve(f"models:/{NAME}/2").tags[registry.BUNDLE_TAG]
+    with pytest.raises(RegistryError, match=f"version 2 is bundle {looked_at[:12]}, not 000000000000"):
+        promotion.promote(NAME, "2", expect="1", reason="", bundle="0" * 64)
+    for odd in (looked_at[:11], "../" + looked_at, looked_at.upper(), f"{looked_at}\n"):
+        with pytest.raises(ParamsError, match="expected the digest of a bundle"):
+            promotion.promote(NAME, "2", expect="1", reason="", bundle=odd)
+    assert stands() == "1"
+    assert promotion.promote(NAME, "2", expect="1", reason="", bundle=looked_at[:12]).version == "2"
+
+
 def test_a_canary_that_was_returned_takes_an_override(here: Path) -> None:
     promotion.first(NAME, "1")
     with journal.opened() as book:

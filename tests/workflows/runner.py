@@ -157,7 +157,7 @@ class Run:
         )
         done.log += ran.stdout
         done.summary += files["GITHUB_STEP_SUMMARY"].read_text()
-        outputs.update(_outputs(files["GITHUB_OUTPUT"].read_text()))
+        outputs.update(parsed_outputs(files["GITHUB_OUTPUT"].read_text()))
         return ran.returncode == 0
 
     def _use(self, action: str, given: Mapping[str, str], work: Path, outputs: dict[str, str]) -> bool:
@@ -201,7 +201,7 @@ def _evaluated(texts: Mapping[str, Any], known: Mapping[str, Any], done: Job) ->
     return {key: filled(text, known, _status(done.result == "success")) for key, text in texts.items()}
 
 
-def _outputs(text: str) -> dict[str, str]:
+def parsed_outputs(text: str) -> dict[str, str]:
     """What a step wrote into GITHUB_OUTPUT: name<<END, lines, END."""
     found, lines = {}, iter(text.splitlines())
     for line in lines:

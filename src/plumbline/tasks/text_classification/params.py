@@ -29,6 +29,11 @@ class Columns(Shape):
             raise ValueError(f"{', '.join(twice)}: named twice")
         if taken := sorted(RESERVED & set(self.metadata)):
             raise ValueError(f"{', '.join(taken)}: names that data/manifest.parquet uses itself; rename the column")
+        if self.label.startswith("output."):
+            raise ValueError(
+                f"{self.label}: what a model answered, as the log of requests has it; a model must not learn from its "
+                "own answers, so let people label these rows, in a column of another name"
+            )
         return self
 
 

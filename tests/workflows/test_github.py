@@ -1,0 +1,84 @@
+"""What commands tell a workflow, with texts that try to say more than they are asked; and `gh`, where it fails."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.workflows.runner import HUB, parsed_outputs
+
+from plumbline import github
+from plumbline.errors import PlumblineError, RefusedError, RegistryError
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A job's surroundings: its files, and a `gh` on PATH whose service lies in a folder."""
+    (tmp_path / "gh").write_text(f'#!/bin/sh\nexec python3 {HUB} "$@"\n')
+    (tmp_path / "gh").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("HUB", str(tmp_path))
+    monkeypatch.setenv("GH_TOKEN", json.dumps({"contents": "read", "actions": "read"}))
+    for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "owner/router")
+    monkeypatch.setenv("GITHUB_RUN_ID", "7")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return tmp_path
+
+
+def test_a_value_sets_no_other_output(job: Path) -> None:
+    told = "keep\nend\nverdict<<end\npromote\nend\nbundle=1"
+    github.output(reason=told, verdict="keep")
+    assert parsed_outputs((job / "GITHUB_OUTPUT").read_text()) == {"reason": told, "verdict": "keep"}
+
+
+def test_an_annotation_is_one_command(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    github.annotate("error", "a,b:c", "50 % wrong\r\n::add-mask::x\n")
+    assert capsys.readouterr().out == "::error title=a%2Cb%3Ac::50 %25 wrong%0D%0A::add-mask::x%0A\n"
+
+
+def test_outside_of_a_workflow_nothing_is_told(
+    job: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name)
+    github.output(verdict="keep")
+    github.summary("text")
+    github.annotate("notice", "keep", "text")
+    assert capsys.readouterr().out == ""
+
+
+def test_only_an_approval_is_one(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reviews(*states: str) -> None:
+        told = [{"state": state, "user": {"login": "grace"}, "comment": "a\nb"} for state in states]
+        (job / "approvals.json").write_text(json.dumps(told))
+
+    for states in ((), ("rejected",)):
+        reviews(*states)
+        with pytest.raises(RefusedError, match="nobody approved this run"):
+            github.approval()
+    reviews("rejected", "approved")
+    assert github.approval() == "approved by grace: a b"
+    monkeypatch.setenv("GH_TOKEN", "{}")
+    with pytest.raises(RegistryError, match=r"gh api .* failed \(HTTP 403"):
+        github.approval()
+    monkeypatch.delenv("GITHUB_RUN_ID")
+    with pytest.raises(PlumblineError, match="is for a job of GitHub Actions"):
+        github.approval()
+
+
+def test_no_registry_is_something_else_than_no_answer(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert github.fetch() == (0, "registry-000001.tar")
+    (job / "release").mkdir()
+    for name in ("registry-000009.tar", "registry-000010.tar", "registry-99.tar", "other.tar"):
+        (job / "release" / name).write_text("no archive")
+    with pytest.raises(RegistryError, match=r"registry-000010\.tar: no registry that was packed here"):
+        github.fetch()
+    monkeypatch.setenv("GH_TOKEN", "{}")
+    with pytest.raises(RegistryError, match=r"gh release view failed \(HTTP 403"):
+        github.fetch()
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(RegistryError, match="GitHub's command `gh`"):
+        github.fetch()
