@@ -126,11 +126,11 @@ def opened() -> Iterator[Journal]:
 
 
 @contextmanager
-def seen() -> Iterator[Journal]:
-    """The journal for reading alone, without its lock: nobody who decides waits for those who look."""
+def seen(at: str | None = None) -> Iterator[Journal]:
+    """The journal, or that `at` another URI, for reading alone, without its lock: nobody who decides waits for it."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    engine = _engine()
+    engine = _engine(at)
     try:
         if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():
             raise JournalError(f"there is no journal at {engine.url.database}: no decision was ever made here")
@@ -156,13 +156,14 @@ def uri() -> str:
     )
 
 
-def _engine() -> "Engine":
+def _engine(at: str | None = None) -> "Engine":
     from sqlalchemy import create_engine
     from sqlalchemy.exc import ArgumentError
 
     try:
-        wait = {"connect_timeout": CONNECT_TIMEOUT_S} if uri().startswith("postgresql") else {}
-        return create_engine(uri(), connect_args=wait)
+        where = at or uri()
+        wait = {"connect_timeout": CONNECT_TIMEOUT_S} if where.startswith("postgresql") else {}
+        return create_engine(where, connect_args=wait)
     except ModuleNotFoundError as error:
         raise JournalError(f"the journal's database needs the package {error.name}; run `make setup`") from None
     except ArgumentError as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 from plumbline import journal, layout, tracking
 from plumbline.bundle import strict
-from plumbline.errors import RegistryError
+from plumbline.errors import JournalError, RegistryError
 
 FORMAT = 1
 CONTENTS = "contents.json"
@@ -133,10 +133,8 @@ def _moved(store: Path, old: Path, new: Path) -> None:
 def _check_journal(path: Path) -> None:
     if not path.exists():
         return
-    with closing(sqlite3.connect(path)) as connection:
-        connection.row_factory = sqlite3.Row
-        rows = connection.execute("SELECT * FROM plumbline_journal ORDER BY number").fetchall()
-        if position := journal.broken([journal.Entry(**dict(row)) for row in rows]):
+    with journal.seen(f"sqlite:///{path}") as book:
+        if position := journal.broken(book.unchecked()):
             raise ValueError(f"entry {position} of its journal is not what was written")
 
 
@@ -144,5 +142,5 @@ def _check_journal(path: Path) -> None:
 def _explained(source: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, tarfile.TarError, ValueError, KeyError, TypeError, sqlite3.Error) as error:
+    except (OSError, tarfile.TarError, ValueError, KeyError, TypeError, sqlite3.Error, JournalError) as error:
         raise RegistryError(f"{source}: no registry that was packed here ({error}); nothing was unpacked") from None
