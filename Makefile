@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run remote test test-slow selftest drill check format bench-train bench-ingest bench-bootstrap bench-serve bench-score probes ui lock keep-registry propose-lock images clean
+.PHONY: help setup run remote test test-slow selftest drill check format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift probes ui lock keep-registry images clean
 
 help:  ## show these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -82,6 +82,9 @@ bench-serve: setup  ## requests/s, latency, memory beside MLflow, LitServe and B
 bench-score: setup  ## rows/s of plumbline score against Transformers and ONNX Runtime, and its memory as files grow
 	@python benchmarks/score.py && python benchmarks/score.py --memory
 
+bench-drift: setup  ## false alarms and power of plumbline drift, with the model that `make run` left
+	@python benchmarks/drift.py
+
 probes: setup  ## what plumbline serve and mlflow models serve make of the same odd requests
 	@python -m benchmarks.probes
 
@@ -105,18 +108,8 @@ lock: setup  ## choose versions anew and write them down with their hashes
 	  --no-header --quiet --upgrade $$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.lock) \
 	  --output-file requirements-remotes.lock
 
-keep-registry:  ## in CI: keep registry-N.tar in the GitHub release `registry`; refused if another run took that number
-	@gh release view registry >/dev/null 2>&1 || gh release create registry --prerelease --title "Model registry" \
-	  --notes "The registry as the workflows left it; the highest number counts. plumbline registry fetch"
-	@gh release upload registry registry-*.tar
-
-BOT := -c user.name="github-actions[bot]" -c user.email="41898282+github-actions[bot]@users.noreply.github.com"
-propose-lock:  ## in CI: propose this dvc.lock in a pull request
-	@git add dvc.lock; if git diff --cached --quiet; then echo "dvc.lock is as it was"; else \
-	  git switch --quiet --force-create plumbline/lock && \
-	  git $(BOT) commit --quiet --message "dvc.lock: what was trained from $$(git rev-parse --short HEAD)" && \
-	  gh auth setup-git && git push --quiet --force origin plumbline/lock && \
-	  { gh pr view plumbline/lock --json state --jq .state 2>/dev/null | grep -q OPEN || gh pr create --head plumbline/lock --fill; }; fi
+keep-registry:  ## in CI: keep the registry-N.tar in the folder FROM in the GitHub release `registry`; installs nothing
+	@PYTHONPATH=src python3 -P -m plumbline.released "$(FROM)"
 
 images:  ## build the images that docker/compose.yaml and docs/images.md speak of
 	@for name in serve mlflow train; do docker build --file docker/$$name.Dockerfile --tag plumbline-$$name . || exit; done

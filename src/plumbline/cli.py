@@ -5,6 +5,7 @@ import logging
 import os
 import shlex
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,7 +20,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from plumbline import github, layout, pointer
+from plumbline import github, layout, pointer, released
 from plumbline.drift.command import drift
 from plumbline.entrypoint import INTERRUPTED, load_params, load_task
 from plumbline.errors import ParamsError, PlumblineError
@@ -247,16 +248,21 @@ def promote(
     expect: Annotated[str, typer.Option(help="The champion you looked at: a version, or none.")],
     reason: Annotated[str, typer.Option(help="Why; it stands in the journal.")] = "",
     override: Annotated[bool, typer.Option(help="Whatever its evidence says; takes a --reason.")] = False,
-    bundle: Annotated[str, typer.Option(help="The digest of the bundle you looked at: no other is promoted.")] = "",
-    approved: Annotated[
-        bool, typer.Option("--approved", help="In GitHub Actions: the reason is who approved this run; somebody must.")
-    ] = False,
+    bundle: Annotated[
+        str | None, typer.Option(help="The digest of the bundle you looked at: no other is promoted.")
+    ] = None,
+    asked_by: Annotated[
+        str | None,
+        typer.Option(help="In GitHub Actions: who asked for it; somebody else must have approved this run."),
+    ] = None,
 ) -> None:
     """Make VERSION the champion of NAME, if its evidence says so and the champion still is the expected one."""
-    from plumbline import promotion
+    from plumbline import promotion, registry
 
-    why = github.approval() if approved else reason
-    _decided(promotion.promote(name, version, expect, why, override, bundle))
+    if asked_by is not None:
+        commit = registry.resolve(f"models:/{name}/{version}").tags.get("plumbline.git_commit", "")
+        reason = "; ".join(filter(None, [reason, github.approval(asked_by, commit)]))
+    _decided(promotion.promote(name, version, expect, reason, override, bundle, once=asked_by is not None))
 
 
 @app.command()
@@ -264,11 +270,14 @@ def rollback(
     name: str,
     to: Annotated[str | None, typer.Option(help="A version that was champion; the one before if left out.")] = None,
     reason: Annotated[str, typer.Option(help="Why; it stands in the journal.")] = "",
+    expect: Annotated[
+        str | None, typer.Option(help="The champion you looked at; whichever there is, if left out.")
+    ] = None,
 ) -> None:
     """Bring back the champion before this one."""
     from plumbline import promotion
 
-    _decided(promotion.rollback(name, to, reason))
+    _decided(promotion.rollback(name, to, reason, expect))
 
 
 @app.command()
@@ -310,7 +319,7 @@ def show_journal(name: str, as_json: Annotated[bool, typer.Option("--json", help
 
 @app.command("champion")
 def show_champion(
-    name: str,
+    name: Annotated[str, typer.Argument(help="The registered model; that of params.yaml if left out.")] = "",
     as_of: Annotated[str | None, typer.Option(help="A day or moment, ISO 8601, UTC.")] = None,
     pin: Annotated[
         bool, typer.Option("--pin", help="Write it into champion.json: `dvc repro` compares with it.")
@@ -319,6 +328,7 @@ def show_champion(
     """Who is champion of NAME, or was, and by which decision."""
     from plumbline import promotion
 
+    name = name or load_params(layout.PARAMS).registry.model
     if pin:
         if as_of:
             raise ParamsError("--pin takes the champion of now; leave out --as-of")
@@ -421,12 +431,17 @@ def fetch() -> None:
 
     In a workflow: output `next`, the name under which this run has to pack its own.
     """
+    from plumbline import portable
+
     if github.is_shared():
         return _plain("the registry is on a server that all runs share; there is nothing to fetch")
-    files, following = github.fetch()
-    github.output(next=following)
+    found, files = released.newest(), 0
+    if found:
+        with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
+            files = portable.unpack(released.download(found, Path(folder)))
+    github.output(next=released.following(found))
     _plain(
-        f"{files:,} files; `plumbline fsck` looks deeper" if files else "no registry was kept yet: this is the first"
+        f"{found}: {files:,} files; `plumbline fsck` looks deeper" if found else "none was kept yet: this is the first"
     )
 
 

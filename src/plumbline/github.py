@@ -1,24 +1,15 @@
-"""GitHub as a workflow's step meets it: outputs, summary, annotations, who approved, and the registry between runs.
-
-Without an account anywhere the registry travels from run to run as assets of the release `registry`, numbered from 1;
-the one with the highest number counts. A number is taken once, so of two runs that go on from the same registry the
-second is refused (`make keep-registry`), and nothing is lost unseen.
-"""
+"""GitHub as a workflow's step meets it: outputs, summary, annotations, and who approved its run."""
 
 import json
 import os
-import re
-import subprocess
-import tempfile
 import uuid
 from pathlib import Path
 from typing import Any, Literal
 
-from plumbline import portable, tracking
-from plumbline.errors import PlumblineError, RefusedError, RegistryError
+from plumbline import released, tracking
+from plumbline.errors import ParamsError, PlumblineError, RefusedError
 
-RELEASE = "registry"
-ASSET = re.compile(r"registry-(\d{6})\.tar")
+ENVIRONMENT = "production"
 
 
 def output(**values: str) -> None:
@@ -39,60 +30,47 @@ def annotate(level: Literal["notice", "error"], title: str, text: str) -> None:
         print(f"::{level} title={_escaped(title, ':,')}::{_escaped(text)}", flush=True)  # noqa: T201
 
 
-def approval() -> str:
-    """Who approved a job of this run, and what they said. RefusedError where nobody did."""
-    repository, run = (os.environ.get(name, "") for name in ("GITHUB_REPOSITORY", "GITHUB_RUN_ID"))
-    if not repository or not run:
-        raise PlumblineError("--approved is for a job of GitHub Actions; elsewhere give a --reason")
-    reviews: list[dict[str, Any]] = json.loads(_gh("api", f"repos/{repository}/actions/runs/{run}/approvals"))
-    approved = [review for review in reviews if review["state"] == "approved"]
-    if not approved:
-        raise RefusedError(
-            "nobody approved this run, so nothing was changed: the environment `production` needs required reviewers "
-            "(docs/operate.md), or run the workflow `promote` by hand"
-        )
-    last = approved[-1]
-    return " ".join(f"approved by {last['user']['login']}: {last['comment'] or 'no comment'}".split())
+def approval(asked_by: str, commit: str) -> str:
+    """This run, and who approved it for production, with what they said: a reason for the journal.
 
-
-def fetch() -> tuple[int, str]:
-    """Make the newest registry that was kept this machine's; how many files it has, and the name of its successor.
-
-    0 files where none was kept yet. Raises RegistryError where GitHub cannot be asked or the file is not sound.
+    `asked_by` is whose push or request led to it; empty where a person started this very run. Raises RefusedError
+    where somebody asked, and nobody approved but them or the author of the `commit` that was trained.
     """
-    numbers = {int(found[1]): name for name in _assets() if (found := ASSET.fullmatch(name))}
-    following = f"registry-{max(numbers, default=0) + 1:06}.tar"
-    if not numbers:
-        return 0, following
-    newest = numbers[max(numbers)]
-    with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
-        _gh("release", "download", RELEASE, "--pattern", newest, "--dir", folder)
-        return portable.unpack(Path(folder) / newest), following
+    repository, run = (os.environ.get(f"GITHUB_{name}", "") for name in ("REPOSITORY", "RUN_ID"))
+    if not repository or not run:
+        raise PlumblineError("--asked-by is for a job of GitHub Actions; elsewhere give a --reason")
+    reviews: list[dict[str, Any]] = json.loads(released.gh("api", f"repos/{repository}/actions/runs/{run}/approvals"))
+    approved = {
+        review["user"]["login"]: review["comment"] or "no comment"
+        for review in reviews
+        if review["state"] == "approved" and ENVIRONMENT in [found["name"] for found in review["environments"]]
+    }
+    if asked_by:
+        author = released.gh("api", f"repos/{repository}/commits/{commit}", "--jq", ".author.login").strip()
+        if not set(approved) - {asked_by, author}:
+            who = ", ".join(approved) or "nobody"
+            raise RefusedError(
+                f"run {run} was asked for by {asked_by}, on a commit of {author}, and approved by {who}: somebody else "
+                f"has to. Nothing was changed. The environment {ENVIRONMENT} needs required reviewers "
+                "(docs/operate.md), or a person runs the workflow `promote` by hand"
+            )
+    told = [f"approved by {who}: {comment}" for who, comment in approved.items()]
+    return " ".join("; ".join([*told, f"run {run}"]).split())
 
 
 def is_shared() -> bool:
-    """Whether all runs use one tracking server, so that no registry has to travel."""
-    return not tracking.uri().startswith("sqlite:///")
+    """Whether all runs use one tracking server, so that no registry has to travel.
 
-
-def _assets() -> list[str]:
-    try:
-        said = _gh("release", "view", RELEASE, "--json", "assets", "--jq", ".assets[].name")
-    except RegistryError as error:
-        if "release not found" in str(error):
-            return []
-        raise
-    return said.split()
-
-
-def _gh(*arguments: str) -> str:
-    try:
-        done = subprocess.run(["gh", *arguments], capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        raise RegistryError("this needs GitHub's command `gh` (https://cli.github.com), logged in") from None
-    if done.returncode:
-        raise RegistryError(f"gh {' '.join(arguments[:2])} failed ({tracking.first_line(RuntimeError(done.stderr))})")
-    return done.stdout
+    ParamsError for a bare database: the files of its models would be left on this machine, and it goes.
+    """
+    uri = tracking.uri()
+    if uri.startswith("sqlite:///"):
+        return False
+    if uri.startswith(("https://", "http://")):
+        return True
+    raise ParamsError(
+        "MLFLOW_TRACKING_URI names a database; workflows need an MLflow server, which keeps files as well"
+    )
 
 
 def _append(variable: str, text: str) -> None:

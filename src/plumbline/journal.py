@@ -202,4 +202,8 @@ def _seal(entry: Entry) -> str:
 
 def _actor() -> str:
     """Who decides: the person or workflow that CI names, else user@host."""
-    return os.environ.get("GITHUB_ACTOR") or f"{getpass.getuser()}@{socket.gethostname()}"
+    return (
+        os.environ.get("GITHUB_TRIGGERING_ACTOR")
+        or os.environ.get("GITHUB_ACTOR")
+        or f"{getpass.getuser()}@{socket.gethostname()}"
+    )

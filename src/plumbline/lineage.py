@@ -11,7 +11,7 @@ INPUTS = {
     "dvc_lock": Path("dvc.lock"),
     "requirements": Path("requirements.lock"),
 }
-WRITTEN = ("dvc.lock", "reports")  # by the pipeline itself: what it made does not make its inputs dirty
+WRITTEN = ("champion.json", "dvc.lock", "reports")  # by plumbline itself: evidence names the champion it compared with
 
 
 def lineage() -> dict[str, str]:

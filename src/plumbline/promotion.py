@@ -33,11 +33,20 @@ def first(name: str, version: str) -> Entry | None:
         return _decide(client, book, found, NONE, "first", "registry.first_champion in params.yaml")
 
 
-def promote(name: str, version: str, expect: str, reason: str, override: bool = False, bundle: str = "") -> Entry:
+def promote(
+    name: str,
+    version: str,
+    expect: str,
+    reason: str,
+    override: bool = False,
+    bundle: str | None = None,
+    once: bool = False,
+) -> Entry:
     """Make `version` champion, if its evidence says so and the champion still is `expect` (a version, or "none").
 
     `override` passes over the verdict and the comparison, never over changed files; it takes a reason. Where a
-    `bundle` is given, its digest or the first 12 digits of that, the decision is on that bundle and no other.
+    `bundle` is given, its digest or the first 12 digits of that, the decision is on that bundle and no other. `once`:
+    the reason names this one request, so that who repeats it after a crash is given the decision that it led to.
     Raises RegistryError where another is champion or was compared with, RefusedError where the verdict is not promote
     or the version was returned as a canary, BundleError where files or evidence are not what was registered.
     """
@@ -52,12 +61,9 @@ def promote(name: str, version: str, expect: str, reason: str, override: bool = 
         )
     with _opened() as (client, book):
         current = _settled(client, book, name)
-        stands = current.version if current else NONE
-        if stands != expect:
-            raise RegistryError(
-                f"{name}: the champion is {stands}, not {expect}; nothing was changed. "
-                f"Look at `plumbline journal {name}`, then decide again"
-            )
+        if once and current and (current.version, current.previous, current.reason) == (version, expect, reason):
+            return current
+        stands = _expected(name, current, expect)
         if stands == version:
             raise RegistryError(f"{name}: version {version} is the champion already")
         if registry.resolve(f"models:/{name}/{version}").tags != found.tags:
@@ -69,11 +75,14 @@ def promote(name: str, version: str, expect: str, reason: str, override: bool = 
         return _decide(client, book, found, stands, "override" if override else "promote", reason)
 
 
-def rollback(name: str, to: str | None, reason: str) -> Entry:
-    """Bring back the champion before this one, or version `to`, which must have been champion once."""
+def rollback(name: str, to: str | None, reason: str, expect: str | None = None) -> Entry:
+    """Bring back the champion before this one, or version `to`, which must have been champion once.
+
+    Raises RegistryError where there is none, or the champion is not `expect`, if that is given.
+    """
     with _opened() as (client, book):
         current = _settled(client, book, name)
-        stands = current.version if current else NONE
+        stands = _expected(name, current, expect)
         moves = [entry for entry in book.entries(name) if entry.moves]
         version = to or _before(moves, stands)
         if version == NONE:
@@ -209,8 +218,19 @@ def _proven(name: str, version: str) -> tuple[Any, dict[str, Any]]:
     return found, evidence
 
 
-def _refuse_other_bundle(version: Any, asked: str) -> None:
-    if not asked:
+def _expected(name: str, current: Entry | None, expect: str | None) -> str:
+    """The champion's version, or "none"; RegistryError where it is not the one that was looked at."""
+    stands = current.version if current else NONE
+    if expect not in (None, stands):
+        raise RegistryError(
+            f"{name}: the champion is {stands}, not {expect}; nothing was changed. "
+            f"Look at `plumbline journal {name}`, then decide again"
+        )
+    return stands
+
+
+def _refuse_other_bundle(version: Any, asked: str | None) -> None:
+    if asked is None:
         return
     if not re.fullmatch(r"[0-9a-f]{12,64}", asked):
         raise ParamsError(f"--bundle {asked[:80]!r}: expected the digest of a bundle, at least its first 12 digits")

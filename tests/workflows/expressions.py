@@ -11,7 +11,7 @@ OPERATORS = {"&&": " and ", "||": " or ", "!": " not "}
 
 def filled(text: Any, known: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> str:
     """A text with all of its ${{ }} replaced."""
-    return re.sub(r"\$\{\{(.*?)\}\}", lambda found: shown(value(found[1], known, functions)), str(text))
+    return re.sub(r"\$\{\{(.*?)\}\}", lambda found: shown(value(found[1], known, functions)), shown(text))
 
 
 def holds(condition: str | None, known: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> bool:

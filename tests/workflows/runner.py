@@ -16,7 +16,8 @@ from tests.checkouts import ROOT, Checkout
 from tests.workflows.expressions import filled, holds
 
 HUB = ROOT / "tests" / "workflows" / "hub.py"
-EVENT = {"ref": "refs/heads/main", "repository": "owner/router", "event_name": "push", "actor": "ada", "run_id": "7"}
+EVENT = {"ref": "refs/heads/main", "repository": "owner/router", "event_name": "push", "actor": "ada"}
+BOT = "github-actions[bot]"
 
 
 @dataclass
@@ -36,29 +37,33 @@ class Hosting:
 
     origin: Checkout
     folder: Path
-    variables: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)  # of the repository and of its environments
+    secrets: dict[str, str] = field(default_factory=dict)  # of its environments alone
     between: Callable[[str], None] = lambda name: None  # called before each job, with its name
 
     def __post_init__(self) -> None:
         self.hub, self.bin = self.folder / "hub", self.folder / "bin"
         self.hub.mkdir()
         self.bin.mkdir()
-        self.approve()
+        (self.hub / "author").write_text("ada")
         (self.bin / "gh").write_text(f'#!/bin/sh\nexec {sys.executable} {HUB} "$@"\n')
         (self.bin / "gh").chmod(0o755)
         self.runs = 0
 
-    def approve(self, *reviews: tuple[str, str]) -> None:
-        """Who says what when the next run waits for approval; nobody, if left out."""
-        told = [{"state": state, "user": {"login": who}, "comment": "looked at it"} for who, state in reviews]
-        (self.hub / "approvals.json").write_text(json.dumps(told))
+    def approve(self, *reviews: tuple[str, str, str]) -> None:
+        """Who will have reviewed the next run, for which environment, and what came of it."""
+        told = [
+            {"state": state, "user": {"login": who}, "comment": "looked at it", "environments": [{"name": where}]}
+            for who, where, state in reviews
+        ]
+        (self.hub / f"{self.runs + 1}.json").write_text(json.dumps(told))
 
     def kept(self) -> list[str]:
         """The registries in the release, oldest first."""
         return sorted(path.name for path in (self.hub / "release").glob("*")) if self.hub.exists() else []
 
     def told(self, what: str) -> list[Any]:
-        """`asked`, `comments` or `pulls`: what came in from the workflows."""
+        """`asked` or `comments`: what came in from the workflows."""
         path = self.hub / f"{what}.json"
         return json.loads(path.read_text()) if path.exists() else []
 
@@ -66,7 +71,12 @@ class Hosting:
         """Run a workflow from the origin's last commit; its jobs by name, in the order in which they ran."""
         self.runs += 1
         sha = self.origin.run("git", "rev-parse", "HEAD").stdout.strip()
-        return Run(self, name, inputs or {}, EVENT | {"sha": sha} | event).jobs()
+        return Run(self, name, inputs or {}, EVENT | {"sha": sha, "run_id": str(self.runs)} | event).jobs()
+
+    def run_asked(self) -> dict[str, Job]:
+        """Run what a workflow asked for last."""
+        name, inputs = self.told("asked")[-1]
+        return self.run(name.removesuffix(".yml"), inputs, event_name="workflow_dispatch", actor=BOT)
 
 
 class Run:
@@ -94,6 +104,8 @@ class Run:
             "github": self.event | {"token": json.dumps(job["permissions"]), "workspace": str(self.folder / name)},
             "inputs": self.inputs,
             "vars": self.hosting.variables,
+            "secrets": self.hosting.secrets if "environment" in job else {},
+            "runner": {"temp": str(self.folder / f"{name}.temp")},
             "needs": {need: {"result": found.result, "outputs": found.outputs} for need, found in needs.items()},
         }
         fine = all(found.result == "success" for found in needs.values())
@@ -103,6 +115,7 @@ class Run:
         done = Job()
         work = self.folder / name
         work.mkdir()
+        Path(known["runner"]["temp"]).mkdir()
         environment = _evaluated(job.get("env", {}), known, done)
         for step in job["steps"]:
             self._step(step, work, known | {"steps": done.steps}, environment, done)
@@ -146,6 +159,8 @@ class Run:
             "HUB": str(self.hosting.hub),
             "GITHUB_ACTIONS": "true",
             "GITHUB_ACTOR": self.event["actor"],
+            "GITHUB_EVENT_NAME": self.event["event_name"],
+            "RUNNER_TEMP": f"{work}.temp",
             "GITHUB_REPOSITORY": self.event["repository"],
             "GITHUB_RUN_ID": self.event["run_id"],
             **{name: str(path) for name, path in files.items()},
@@ -165,24 +180,30 @@ class Run:
             case "actions/checkout":
                 assert given["persist-credentials"].lower() == "false"
                 url = self.hosting.origin.path.as_uri()
-                _git("clone", "--quiet", url, str(work))
-                _git("-C", str(work), "checkout", "--quiet", "-B", "main", self.event["sha"])
+                depth = [] if given.get("fetch-depth") == "0" else ["--depth", "1"]
+                _git(
+                    "clone", "--quiet", *depth, url, str(work)
+                )  # of main's last commit, which is what events name here
             case "actions/setup-python":
                 _link_environment(work)
             case "actions/upload-artifact":
                 found = [path for line in given["path"].split() for path in work.glob(line)]
                 if not found:
                     return given["if-no-files-found"] != "error"
+                top = found[0] if len(found) == 1 and found[0].is_dir() else work  # what all of them lie in
+                files = [file for path in found for file in (path.rglob("*") if path.is_dir() else [path])]
                 folder = self.artifacts / given["name"]
-                for path in found:
-                    target = folder / path.relative_to(work if len(found) > 1 else path.parent)
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copytree(path, target) if path.is_dir() else shutil.copy2(path, target)
+                shutil.rmtree(folder, ignore_errors=given["overwrite"] == "true")
+                for file in files:
+                    inside = file.relative_to(top)
+                    if file.is_file() and not any(part.startswith(".") for part in inside.parts):
+                        (folder / inside).parent.mkdir(parents=True, exist_ok=True)
+                        shutil.copy2(file, folder / inside)
                 outputs["artifact-id"] = given["name"]
             case "actions/download-artifact":
                 if not (self.artifacts / given["name"]).is_dir():
                     return False
-                shutil.copytree(self.artifacts / given["name"], work, dirs_exist_ok=True)
+                shutil.copytree(self.artifacts / given["name"], work / given.get("path", "."), dirs_exist_ok=True)
             case _:
                 pytest.fail(f"{action} is not known here")
         return True

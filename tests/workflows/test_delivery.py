@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from tests.checkouts import Checkout
-from tests.workflows.runner import Hosting, Job
+from tests.workflows.hub import BEGUN
+from tests.workflows.runner import BOT, Hosting, Job
 
 pytestmark = pytest.mark.slow
 WEAK, BETTER, ALIKE = (
@@ -79,9 +80,7 @@ class Laptop:
 
 def test_a_fork_with_nothing_set_up_trains_reports_and_keeps_its_registry(hosting: Hosting, champion: Laptop) -> None:
     jobs = hosting.run("retrain")
-    assert results(jobs) == {"train": "success", "keep": "success", "propose": "skipped"} | dict.fromkeys(
-        ("promote", "keep-promoted"), "skipped"
-    )
+    assert results(jobs) == {"train": "success", "keep": "success", "ask": "skipped"}
     assert (jobs["train"].outputs["verdict"], jobs["train"].outputs["waits"]) == ("promote", "no")  # the first champion
     assert "## Promote: only may be promoted" in jobs["train"].summary
     assert "::notice title=promote::" in jobs["train"].log
@@ -89,28 +88,70 @@ def test_a_fork_with_nothing_set_up_trains_reports_and_keeps_its_registry(hostin
     assert champion.version() == "1"
 
 
-def test_what_nobody_approved_is_not_promoted(hosting: Hosting, champion: Laptop) -> None:
-    hosting.variables["DVC_REMOTE"] = str(hosting.folder / "remote")
-    change(hosting, WEAK, BETTER)
-    jobs = hosting.run("retrain")
-    assert (jobs["train"].outputs["verdict"], jobs["train"].outputs["waits"]) == ("promote", "yes")
-    assert "It waits for somebody's word" in jobs["train"].summary
-    assert results(jobs)["promote"] == "failure"
-    assert "nobody approved this run" in jobs["promote"].log
-    assert results(jobs)["keep-promoted"] == "skipped"
+@pytest.mark.parametrize(
+    "reviews",
+    [
+        (),
+        (("grace", "production", "rejected"),),
+        (("grace", "training", "approved"),),
+        (("ada", "production", "approved"),),
+        (("lin", "production", "approved"),),
+    ],
+    ids=["nobody", "rejected", "another environment", "who pushed", "who wrote the commit"],
+)
+def test_what_nobody_else_approved_is_not_promoted(hosting: Hosting, champion: Laptop, reviews: tuple) -> None:
+    if not hosting.told("asked"):
+        hosting.variables["DVC_REMOTE"] = str(hosting.folder / "remote")
+        change(hosting, WEAK, BETTER)
+        jobs = hosting.run("retrain")
+        assert (jobs["train"].outputs["verdict"], jobs["train"].outputs["waits"]) == ("promote", "yes")
+        assert "It waits for somebody's word" in jobs["train"].summary
+        (hosting.hub / "author").write_text("lin")
+    before = hosting.kept()
+    hosting.approve(*reviews)
+    jobs = hosting.run_asked()
+    assert results(jobs) == {"decide": "failure", "keep": "skipped"}
+    assert "was asked for by ada, on a commit of lin, and approved by" in jobs["decide"].log
+    assert hosting.kept() == before
     assert champion.version() == "1"
 
 
-def test_an_approval_promotes_and_training_comes_from_the_remote(hosting: Hosting, champion: Laptop) -> None:
-    hosting.approve(("grace", "approved"))
+def test_what_is_not_what_was_approved_is_not_promoted(hosting: Hosting) -> None:
+    inputs = hosting.told("asked")[-1][1]
+    for changed in ({"bundle": "0" * 64}, {"expect": "none"}, {"bundle": ""}):
+        hosting.approve(("grace", "production", "approved"))
+        jobs = hosting.run("promote", inputs | changed, event_name="workflow_dispatch", actor=BOT)
+        assert results(jobs) == {"decide": "failure", "keep": "skipped"}
+        assert "Traceback" not in jobs["decide"].log
+
+
+def test_an_approval_promotes_that_bundle(hosting: Hosting, champion: Laptop) -> None:
+    hosting.approve(("grace", "production", "approved"))
+    assert set(results(hosting.run_asked()).values()) == {"success"}
+    last = champion.journal()[-1]
+    assert (last["action"], last["version"], last["actor"]) == ("promote", "2", BOT)
+    assert "approved by grace: looked at it; run " in last["reason"]
+    assert last["bundle"] == hosting.told("asked")[-1][1]["bundle"]
+
+
+def test_a_job_that_died_after_its_decision_is_run_again(hosting: Hosting, champion: Laptop) -> None:
+    """Its registry is lost with the runner, or its decision stands on a server: both end as if nothing had happened."""
+    before = champion.journal()
+    newest = hosting.hub / "release" / hosting.kept()[-1]
+    last = before[-1]
+    hosting.approve(("grace", "production", "approved"))
+    run = last["reason"].rpartition("run ")[2]
+    jobs = hosting.run("promote", hosting.told("asked")[-1][1], event_name="workflow_dispatch", actor=BOT, run_id=run)
+    assert set(results(jobs).values()) == {"success"}
+    assert champion.journal() == before
+    assert hosting.kept()[-1] > newest.name
+
+
+def test_evidence_is_made_anew_for_another_champion_and_training_is_spared(hosting: Hosting, champion: Laptop) -> None:
     jobs = hosting.run("retrain")
     assert "epoch" not in jobs["train"].log  # pulled: the run before pushed what it had trained
-    assert set(results(jobs).values()) == {"success", "skipped"}
-    assert results(jobs)["keep-promoted"] == "success"
-    last = champion.journal()[-1]
-    assert (last["action"], last["version"], last["actor"]) == ("promote", "2", "ada")
-    assert last["reason"] == "approved by grace: looked at it"
-    assert last["bundle"] == jobs["train"].outputs["bundle"]
+    assert jobs["train"].outputs["verdict"] == "keep"  # against itself, not again against version 1
+    assert champion.version() == "2"
 
 
 def test_what_is_no_better_is_kept_back_and_the_run_is_green(hosting: Hosting, champion: Laptop) -> None:
@@ -118,7 +159,7 @@ def test_what_is_no_better_is_kept_back_and_the_run_is_green(hosting: Hosting, c
     jobs = hosting.run("retrain")
     assert (jobs["train"].result, jobs["train"].outputs["verdict"]) == ("success", "keep")
     assert "::notice title=keep::" in jobs["train"].log
-    assert results(jobs)["promote"] == "skipped"
+    assert results(jobs)["ask"] == "skipped"
     assert champion.version() == "2"
 
 
@@ -128,7 +169,7 @@ def test_a_refusal_is_red_and_on_record(hosting: Hosting, champion: Laptop) -> N
     assert (jobs["train"].result, jobs["train"].outputs["verdict"]) == ("failure", "refuse")
     assert "::error title=refuse::" in jobs["train"].log
     assert "- **floor**:" in jobs["train"].summary
-    assert (results(jobs)["keep"], results(jobs)["promote"]) == ("success", "skipped")
+    assert (results(jobs)["keep"], results(jobs)["ask"]) == ("success", "skipped")
     assert champion.journal()[-1]["action"] == "refuse"
     change(hosting, "floor: 0.0001", "floor: 0.1")
 
@@ -139,7 +180,7 @@ def test_an_error_is_red_and_says_so(hosting: Hosting, champion: Laptop) -> None
     jobs = hosting.run("retrain")
     assert (jobs["train"].result, jobs["train"].outputs["verdict"]) == ("failure", "error")
     assert "## Error: no verdict was reached" in jobs["train"].summary
-    assert results(jobs)["promote"] == "skipped"
+    assert results(jobs)["ask"] == "skipped"
     assert len(hosting.kept()) == len(before) + 1
     change(hosting, "max_abs_x: 0.5", "max_abs_x: 1.0")
     change(hosting, "seed: 3", "sed: 3")
@@ -161,11 +202,47 @@ def test_of_two_runs_that_go_on_from_one_registry_the_second_is_told(hosting: Ho
     jobs = hosting.run("retrain")
     hosting.between = lambda name: None
     assert results(jobs)["keep"] == "failure"
+    assert "another run was faster" in jobs["keep"].log
     assert "already exists" in jobs["keep"].log
     assert champion.version() == "2"
 
 
-DECISION = {"model": "line", "version": "3", "expect": "2", "reason": "by hand"}
+def test_what_an_artifact_brings_along_is_not_run(hosting: Hosting) -> None:
+    def plant(job: str) -> None:
+        if job == "keep":
+            (artifact,) = (hosting.folder / f"run{hosting.runs}" / "artifacts").glob("registry-*")
+            (artifact / "Makefile").write_text("keep-registry:\n\ttouch hacked\n")
+            (artifact / ".venv/bin").mkdir(parents=True)
+
+    before = hosting.kept()
+    hosting.between = plant
+    jobs = hosting.run("retrain")
+    hosting.between = lambda name: None
+    assert results(jobs)["keep"] == "failure"
+    assert "expected one file registry-N.tar" in jobs["keep"].log
+    assert not list(hosting.folder.rglob("hacked"))
+    assert hosting.kept() == before
+
+
+def test_an_upload_that_was_cut_short_stops_everybody_and_is_named(hosting: Hosting) -> None:
+    cut = hosting.hub / "release" / "registry-000099.tar"
+    cut.write_bytes(BEGUN)
+    jobs = hosting.run("retrain")
+    assert jobs["train"].result == "failure"
+    assert "registry-000099.tar in the release registry is not whole" in jobs["train"].log
+    assert jobs["keep"].result == "skipped"
+    cut.unlink()
+
+
+def test_a_database_alone_is_no_registry_for_runners_that_go(hosting: Hosting) -> None:
+    hosting.secrets["MLFLOW_TRACKING_URI"] = "postgresql+psycopg2://registry:5432/mlflow"
+    jobs = hosting.run("retrain")
+    del hosting.secrets["MLFLOW_TRACKING_URI"]
+    assert jobs["train"].result == "failure"
+    assert "names a database; workflows need an MLflow server" in jobs["train"].log
+
+
+DECISION = {"model": "line", "version": "3", "expect": "2", "reason": "by hand", "bundle": "0" * 12}
 
 
 @pytest.mark.parametrize(
@@ -175,8 +252,10 @@ DECISION = {"model": "line", "version": "3", "expect": "2", "reason": "by hand"}
         {"version": "$(touch hacked)"},
         {"version": "../3"},
         {"bundle": "`touch hacked`"},
-        {"bundle": "0" * 64},
+        {"bundle": ""},
         {"version": "3\ntouch hacked"},
+        {"model": "--override"},
+        {"action": "rollback", "version": "1", "expect": "3"},
         {"expect": "1"},
         {"expect": '"; touch hacked; "'},
     ],
@@ -186,7 +265,7 @@ def test_hostile_or_wrong_inputs_decide_nothing(hosting: Hosting, changed: dict[
     before = hosting.kept()
     jobs = hosting.run("promote", DECISION | changed)
     assert results(jobs) == {"decide": "failure", "keep": "skipped"}
-    assert "plumbline: " in jobs["decide"].log
+    assert re.search("plumbline: |Usage: plumbline promote", jobs["decide"].log)
     assert "Traceback" not in jobs["decide"].log
     assert not list(hosting.folder.rglob("hacked"))
     assert hosting.kept() == before
@@ -232,20 +311,24 @@ def test_from_a_fork_the_report_is_on_the_page_of_the_run(hosting: Hosting) -> N
     assert len(hosting.told("comments")) == 1
 
 
-def requests(folder: Path, day: int, low: float) -> None:
+def requests(folder: Path, day: int, low: float, num_rows: int = 300) -> None:
     """A day's log of requests to version 1, as the server writes it."""
     folder.mkdir(exist_ok=True)
-    x = [low + (row + day / 10) / 301 * (1 - low) for row in range(300)]
+    x = [low + (row + day / 10) / 301 * (1 - low) for row in range(num_rows)]
     at = pd.Timestamp.now(tz="UTC")
     about = {"at": at, "model": "line", "version": "1", "side": "champion", "ms": 1.0}
     pd.DataFrame({"input.x": x, "output.y": [2 * one + 1 for one in x]}).assign(**about).to_parquet(
-        folder / f"requests-{day}.parquet"
+        folder / f"requests-{at:%Y%m%dT%H%M%S}-1-{day}.parquet"
     )
 
 
 def test_drift_that_lasts_asks_for_training_once(hosting: Hosting, tmp_path: Path) -> None:
     assert set(results(hosting.run("drift", event_name="schedule")).values()) == {"skipped"}  # no requests are named
     hosting.variables["PLUMBLINE_REQUESTS"] = str(tmp_path / "requests")
+    requests(tmp_path / "requests", 9, -1.0, num_rows=20)
+    before = hosting.kept()
+    assert hosting.run("drift", event_name="schedule")["look"].outputs["drift"] == "too few rows"
+    assert hosting.kept() == before
     said = []
     for day, low in enumerate((-1.0, 0.5, 0.5, 0.5)):
         requests(tmp_path / "requests", day, low)
@@ -253,12 +336,21 @@ def test_drift_that_lasts_asks_for_training_once(hosting: Hosting, tmp_path: Pat
         assert (jobs["look"].result, jobs["keep"].result) == ("success", "success")
         said.append(jobs["look"].outputs["drift"])
     assert said == ["stable", "watch", "drift", "watch"]
-    assert hosting.told("asked") == [["retrain.yml", "reason=drift, see run 7"]]
+    asked = [(name, inputs) for name, inputs in hosting.told("asked") if name == "retrain.yml"]
+    assert asked == [("retrain.yml", {"reason": f"drift, see run {hosting.runs - 1}"})]
 
 
-def test_the_lock_is_proposed_where_that_is_asked_for(hosting: Hosting) -> None:
-    hosting.variables["PLUMBLINE_LOCK"] = "pull-request"
-    jobs = hosting.run("retrain")
-    assert jobs["propose"].result == "success", jobs["propose"].log
-    assert hosting.told("pulls") == ["plumbline/lock"]
-    assert "train@only:" in hosting.origin.run("git", "show", "plumbline/lock:dvc.lock").stdout
+def test_what_was_not_kept_asks_for_nothing(hosting: Hosting, tmp_path: Path) -> None:
+    """The journal says how often training was asked for: where it is lost, asking would never end."""
+    hosting.origin.replace("params.yaml", "{per_day: 1, cooldown_hours: 12}", "{per_day: 9, cooldown_hours: 0}")
+    hosting.origin.replace(
+        ".github/workflows/drift.yml", "          path: reports/drift.*", "          path: nothing.*"
+    )
+    push(hosting.origin, "an upload that fails")
+    hosting.variables["PLUMBLINE_REQUESTS"] = str(tmp_path / "requests")
+    requests(tmp_path / "requests", 1, 0.5)
+    asked = hosting.told("asked")
+    jobs = hosting.run("drift", event_name="schedule")
+    assert (jobs["look"].result, jobs["look"].outputs["drift"]) == ("failure", "drift")
+    assert results(jobs)["ask"] == "skipped"
+    assert hosting.told("asked") == asked

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.workflows.runner import HUB, parsed_outputs
 
-from plumbline import github
+from plumbline import github, released
 from plumbline.errors import PlumblineError, RefusedError, RegistryError
 
 
@@ -50,35 +50,56 @@ def test_outside_of_a_workflow_nothing_is_told(
     assert capsys.readouterr().out == ""
 
 
-def test_only_an_approval_is_one(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def reviews(*states: str) -> None:
-        told = [{"state": state, "user": {"login": "grace"}, "comment": "a\nb"} for state in states]
-        (job / "approvals.json").write_text(json.dumps(told))
+def test_an_approval_names_who_gave_it_and_needs_a_run(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def reviews(*found: tuple[str, str]) -> None:
+        told = [
+            {"state": state, "user": {"login": who}, "comment": "a\nb", "environments": [{"name": "production"}]}
+            for who, state in found
+        ]
+        (job / "7.json").write_text(json.dumps(told))
 
-    for states in ((), ("rejected",)):
-        reviews(*states)
-        with pytest.raises(RefusedError, match="nobody approved this run"):
-            github.approval()
-    reviews("rejected", "approved")
-    assert github.approval() == "approved by grace: a b"
+    (job / "author").write_text("lin\n")
+    assert github.approval("", "c0ffee") == "run 7"  # a person's own run
+    for found in ((), (("grace", "rejected"),), (("ada", "approved"), ("lin", "approved"))):
+        reviews(*found)
+        with pytest.raises(RefusedError, match="somebody else has to"):
+            github.approval("ada", "c0ffee")
+    reviews(("ada", "approved"), ("grace", "approved"))
+    assert github.approval("ada", "c0ffee") == "approved by ada: a b; approved by grace: a b; run 7"
     monkeypatch.setenv("GH_TOKEN", "{}")
-    with pytest.raises(RegistryError, match=r"gh api .* failed \(HTTP 403"):
-        github.approval()
+    with pytest.raises(RegistryError, match=r"gh api .* failed: HTTP 403"):
+        github.approval("ada", "c0ffee")
     monkeypatch.delenv("GITHUB_RUN_ID")
     with pytest.raises(PlumblineError, match="is for a job of GitHub Actions"):
-        github.approval()
+        github.approval("ada", "c0ffee")
 
 
 def test_no_registry_is_something_else_than_no_answer(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert github.fetch() == (0, "registry-000001.tar")
+    assert released.newest() is None
+    assert released.following(None) == "registry-000001.tar"
     (job / "release").mkdir()
     for name in ("registry-000009.tar", "registry-000010.tar", "registry-99.tar", "other.tar"):
-        (job / "release" / name).write_text("no archive")
-    with pytest.raises(RegistryError, match=r"registry-000010\.tar: no registry that was packed here"):
-        github.fetch()
+        (job / "release" / name).write_text("a registry")
+    assert released.newest() == "registry-000010.tar"
+    assert released.following("registry-000010.tar") == "registry-000011.tar"
     monkeypatch.setenv("GH_TOKEN", "{}")
-    with pytest.raises(RegistryError, match=r"gh release view failed \(HTTP 403"):
-        github.fetch()
+    with pytest.raises(RegistryError, match="gh release view failed: HTTP 403"):
+        released.newest()
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(RegistryError, match="GitHub's command `gh`"):
-        github.fetch()
+        released.newest()
+
+
+def test_twenty_registries_are_kept_and_only_a_registry_is(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GH_TOKEN", json.dumps({"contents": "write"}))
+    folder = job / "kept"
+    folder.mkdir()
+    for number in range(1, 24):
+        (folder / f"registry-{number:06}.tar").write_text("a registry")
+        assert released.keep(folder) == f"registry-{number:06}.tar"
+        (folder / f"registry-{number:06}.tar").unlink()
+    names = sorted(path.name for path in (job / "release").iterdir())
+    assert (len(names), names[0], names[-1]) == (20, "registry-000004.tar", "registry-000023.tar")
+    (folder / "registry-000024.tar").symlink_to(job / "release" / names[0])
+    with pytest.raises(RegistryError, match=r"expected one file registry-N\.tar"):
+        released.keep(folder)

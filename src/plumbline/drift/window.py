@@ -52,7 +52,7 @@ def reference(version: "ModelVersion") -> Window:
 def current(path: Path, champion: Copy, max_rows: int, since: datetime | None = None) -> Window:
     """The last `max_rows` rows of a file, which the champion answers now; or of a request log, those it answered then.
 
-    Of a log only rows after `since` are taken. Raises DataError where there is nothing that can be read.
+    Of a log only what was written after `since` is taken. Raises DataError where there is nothing that can be read.
     """
     if path.is_dir():
         rows = _logged(path, champion, max_rows, since)
@@ -66,6 +66,10 @@ def _logged(folder: Path, champion: Copy, max_rows: int, since: datetime | None)
     files = sorted(folder.glob(LOG), reverse=True)
     if not files:
         raise DataError(f"{folder}: no {LOG} there; `plumbline serve --log-folder {folder}` writes them")
+    if since is not None:  # a file's name tells when it was written, which is after all of its requests
+        files = [path for path in files if path.name >= f"requests-{since:%Y%m%dT%H%M%S}"]
+    if not files:
+        return pd.DataFrame()
     parts: list[pd.DataFrame] = []
     for path in files:
         if sum(map(len, parts)) >= max_rows:
@@ -75,7 +79,6 @@ def _logged(folder: Path, champion: Copy, max_rows: int, since: datetime | None)
             ours = (
                 (rows["model"] == champion.name) & (rows["version"] == champion.version) & (rows["side"] == "champion")
             )
-            ours &= True if since is None else rows["at"] > since
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(f"{path}: no log of requests ({error}); move it out of the folder") from None
         parts.append(rows[ours])
