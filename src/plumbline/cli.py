@@ -28,6 +28,7 @@ from plumbline.params import nearest
 from plumbline.serving import command
 
 if TYPE_CHECKING:
+    from plumbline.contract import Task
     from plumbline.finding import Finding
     from plumbline.journal import Entry
 
@@ -87,12 +88,11 @@ def predict(
     params = load_params(layout.PARAMS)
     task = load_task(params.task)
     rows = [line.rstrip("\n") for line in sys.stdin] if values == ["-"] else values
-    column = task.signature.inputs[0]
-    asked = rows if column.type == "string" else [json.loads(row) for row in rows]
+    asked = _columns(task, rows)
     chosen = _inference_params(set_, {param.name: param.default for param in task.signature.params})
     predictor, version = promotion.load(model or f"models:/{params.registry.model}@champion")
     try:
-        answers = predictor.predict({column.name: asked}, **chosen)
+        answers = predictor.predict(asked, **chosen)
     except ValueError as error:
         raise PlumblineError(str(error)) from None
     records = [dict(zip(answers, row, strict=True)) for row in zip(*answers.values(), strict=True)]
@@ -100,7 +100,7 @@ def predict(
         for record in records:
             print(json.dumps(record, ensure_ascii=False))
         return
-    table = Table(column.name, *answers, title=f"{version.name} version {version.version}", title_justify="left")
+    table = Table(next(iter(asked)), *answers, title=f"{version.name} version {version.version}", title_justify="left")
     for row, record in zip(rows, records, strict=True):
         table.add_row(row, *(_cell(value) for value in record.values()))
     out.print(table, markup=False)
@@ -171,8 +171,9 @@ def _show_next(done: dict[str, Any], champion: dict[str, Any] | None) -> None:
     out.print(f"registered:      {name} version {version}; runs and registry: make ui")
     if champion and done["verdict"] == "promote":
         out.print(f"promote it:      {program} promote {name} {version} --expect {champion['version']}", markup=False)
-    asked = next(iter(task.example.values()))[0]
-    question = shlex.quote(asked if isinstance(asked, str) else json.dumps(asked))
+    asked = {name: values[0] for name, values in task.example.items()}
+    only = next(iter(asked.values()))
+    question = shlex.quote(only if isinstance(only, str) else json.dumps(only if len(asked) == 1 else asked))
     which = f"--model models:/{name}/{version} " if champion else ""
     out.print(f"ask it:          {program} predict {which}{question}", markup=False)
 
@@ -469,6 +470,25 @@ def _show(findings: list["Finding"]) -> None:
             out.print(f"       -> {finding.remedy}", markup=False)
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
+
+
+def _columns(task: "Task", rows: list[str]) -> dict[str, list[Any]]:
+    """What was asked on the command line: values of the only column there has to be, or JSON objects of several."""
+    needed = [field for field in task.signature.inputs if field.required]
+    if len(needed) == 1 and needed[0].type == "string":
+        return {needed[0].name: list(rows)}
+    try:
+        values = [json.loads(row) for row in rows]
+    except ValueError as error:
+        raise ParamsError(f"a value is no JSON ({error})") from None
+    if len(needed) == 1:
+        return {needed[0].name: values}
+    names = list(values[0]) if values and isinstance(values[0], dict) else []
+    if not names or not all(isinstance(value, dict) and list(value) == names for value in values):
+        raise ParamsError(
+            f"expected JSON objects with {', '.join(field.name for field in needed)}, all with the same keys"
+        )
+    return {name: [value[name] for value in values] for name in names}
 
 
 def _recipes() -> list[Path]:

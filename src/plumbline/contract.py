@@ -35,10 +35,14 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True)
 class Field:
-    """One column of a signature; `type` is an MLflow type name, or a nested form as MLflow writes it in JSON."""
+    """One column of a signature; `type` is an MLflow type name, or a nested form as MLflow writes it in JSON.
+
+    An input that is not `required` may be left out, or hold None.
+    """
 
     name: str
     type: str | Mapping[str, Any]
+    required: bool = True
 
 
 @dataclass(frozen=True)

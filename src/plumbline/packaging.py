@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle, layout, mlmodel, registry, tracking
-from plumbline.contract import Predictor, Signature, Task
+from plumbline.contract import Field, Predictor, Signature, Task
 from plumbline.errors import BundleError, RegistryError
 
 if TYPE_CHECKING:
@@ -181,11 +181,12 @@ def _signature(signature: Signature) -> "ModelSignature":
     from mlflow.models import ModelSignature
     from mlflow.types import ParamSchema, Schema
 
-    def column(name: str, form: Any) -> dict[str, Any]:
-        return {"name": name, "required": True, **(dict(form) if not isinstance(form, str) else {"type": form})}
+    def column(field: Field) -> dict[str, Any]:
+        form = {"type": field.type} if isinstance(field.type, str) else dict(field.type)
+        return {"name": field.name, "required": field.required, **form}
 
-    def schema(fields: Any) -> Schema:
-        return Schema.from_json(json.dumps([column(field.name, field.type) for field in fields]))
+    def schema(fields: Sequence[Field]) -> Schema:
+        return Schema.from_json(json.dumps([column(field) for field in fields]))
 
     params = [{"name": p.name, "type": p.type, "default": p.default, "shape": None} for p in signature.params]
     inputs, outputs = schema(signature.inputs), schema(signature.outputs)

@@ -45,7 +45,7 @@ def _checked(found: Any) -> dict[str, Any]:
         _expect(isinstance(found[key], str) and WORD.fullmatch(found[key]), f"{key}: {found[key]!r:.100} is no name")
     _check_files(found["files"])
     _check_signature(found["signature"])
-    _check_example(found["example"], [field["name"] for field in found["signature"]["inputs"]])
+    _check_example(found["example"], found["signature"]["inputs"])
     return found
 
 
@@ -67,22 +67,29 @@ def _check_files(files: Any) -> None:
 def _check_signature(found: Any) -> None:
     _expect(isinstance(found, dict) and set(found) == {"inputs", "outputs", "params"}, "signature: not of its form")
     for side, keys in (
-        ("inputs", {"name", "type"}),
-        ("outputs", {"name", "type"}),
+        ("inputs", {"name", "type", "required"}),
+        ("outputs", {"name", "type", "required"}),
         ("params", {"name", "type", "default"}),
     ):
         entries = found[side]
         _expect(isinstance(entries, list) and len(entries) <= 1000, f"signature: {side}: no list of a sensible length")
         for entry in entries:
-            _expect(isinstance(entry, dict) and set(entry) == keys, f"signature: {side}: {entry!r:.100} has other keys")
+            _expect(
+                isinstance(entry, dict) and set(entry) in (keys, keys - {"required"}),  # once there was no such key
+                f"signature: {side}: {entry!r:.100} has other keys",
+            )
             _expect(isinstance(entry["name"], str) and 0 < len(entry["name"]) <= 200, f"signature: {side}: a bad name")
             _expect(isinstance(entry["type"], str | dict), f"signature: {side}: {entry['name']!r} has no type")
+            _expect(isinstance(entry.get("required", True), bool), f"signature: {side}: {entry['name']!r}: required?")
         names = [entry["name"] for entry in entries]
         _expect(len(set(names)) == len(names), f"signature: {side}: a name stands twice")
 
 
-def _check_example(found: Any, names: list[str]) -> None:
-    _expect(isinstance(found, dict) and set(found) == set(names), "example: its columns are not those of the signature")
+def _check_example(found: Any, inputs: list[dict[str, Any]]) -> None:
+    names = {field["name"] for field in inputs}
+    needed = {field["name"] for field in inputs if field.get("required", True)}
+    fits = isinstance(found, dict) and needed <= set(found) <= names
+    _expect(fits, "example: its columns are not those of the signature")
     _expect(all(isinstance(values, list) and values for values in found.values()), "example: a column holds no rows")
     _expect(len({len(values) for values in found.values()}) <= 1, "example: its columns differ in length")
 

@@ -51,20 +51,20 @@ def read(raw: bytes, content_type: str, signature: Signature, max_rows: int) -> 
 def checked(columns: Mapping[str, Any], params: Mapping[str, Any], signature: Signature, max_rows: int) -> Asked:
     """Columns as the signature has them and parameters filled up with defaults; Refusal names what is wrong."""
     names = [field.name for field in signature.inputs]
-    if missing := [name for name in names if name not in columns]:
+    if missing := [field.name for field in signature.inputs if field.required and field.name not in columns]:
         raise bad(f"no column {missing[0]!r}; the model takes {', '.join(names)}")
-    if len(columns) > len(names):
+    if not columns.keys() <= set(names):
         place = next(place for place, name in enumerate(columns) if name not in names)
         raise bad(f"column {place + 1} is none of the model's: it takes {', '.join(names)}")
-    lengths = {len(columns[name]) for name in names}
+    lengths = {len(values) for values in columns.values()}
     if len(lengths) != 1:
         raise bad("the columns are not equally long")
     if not 1 <= (num_rows := lengths.pop()) <= max_rows:
         too_many = Refusal(413, "TOO_MANY_ROWS", f"too many rows; at most {max_rows} in one request")
         raise too_many if num_rows else bad("there is no row")
-    return Asked(
-        {field.name: _column(field, columns[field.name]) for field in signature.inputs}, _params(params, signature)
-    )
+    absent = [None] * num_rows  # in every request alike, so that they can be answered together
+    given = {field.name: _column(field, columns.get(field.name, absent)) for field in signature.inputs}
+    return Asked(given, _params(params, signature))
 
 
 def _json(body: Any, signature: Signature) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -161,7 +161,7 @@ def _parsed(kind: Any, text: str, row: int) -> Any:
 def _column(field: Field, values: Any) -> list[Any]:
     fits = _fits(field.type)
     for row, value in enumerate(values):
-        if not fits(value):
+        if not fits(value) and (field.required or value is not None):
             raise bad(f"row {row}: {field.name}: expected {_spoken(field.type)}, found {_kind(value)}")
     return list(values)
 

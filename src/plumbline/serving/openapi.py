@@ -40,8 +40,9 @@ def _refusal() -> dict[str, Any]:
 
 
 def _invocations(signature: Signature) -> dict[str, Any]:
-    records = {"type": "array", "minItems": 1, "items": _object({f.name: _schema(f.type) for f in signature.inputs})}
-    columns = _object({f.name: {"type": "array", "items": _schema(f.type)} for f in signature.inputs})
+    values = [{f.name: _schema(f.type) for f in signature.inputs if f.required is needed} for needed in (True, False)]
+    records = {"type": "array", "minItems": 1, "items": _object(*values)}
+    columns = _object(*({name: {"type": "array", "items": form} for name, form in part.items()} for part in values))
     params = {"type": "object", "additionalProperties": False}
     params["properties"] = {p.name: _schema(p.type) for p in signature.params}
     forms = {"dataframe_records": records, "instances": records, "inputs": columns}
@@ -49,8 +50,9 @@ def _invocations(signature: Signature) -> dict[str, Any]:
 
 
 def _infer(signature: Signature) -> dict[str, Any]:
-    tensor = [_tensor(field) for field in signature.inputs]
-    inputs = {"type": "array", "prefixItems": tensor, "minItems": len(tensor), "maxItems": len(tensor)}
+    tensor = [_tensor(field) for field in sorted(signature.inputs, key=lambda field: not field.required)]
+    needed = sum(field.required for field in signature.inputs)
+    inputs = {"type": "array", "prefixItems": tensor, "minItems": needed, "maxItems": len(tensor)}
     return _object({"inputs": inputs}, {"id": {"type": "string", "maxLength": tensors.MAX_ID}})
 
 

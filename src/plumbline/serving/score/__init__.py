@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,9 @@ def score(model: "Copy", request: Request, watch: Watch, say: Callable[[str], No
     stamp, run = _stamp(request.input), _run(model, request, added)
     with closing(opened(request.input, request.output, added)) as source:
         request.check_names(source.names, signature)
-        sink, ask = sink_for(request.input, request.output, source, added), _ask(model, request, signature)
+        there = tuple(field for field in signature.inputs if field.required or field.name in source.names)
+        ask = _ask(model, request, replace(signature, inputs=there))
+        sink = sink_for(request.input, request.output, source, added)
         with _explained(request.output), Parts(request.output, run) as parts:
             start, num_before = time.perf_counter(), parts.num_rows
             if parts.outdated or num_before:

@@ -1,0 +1,1 @@
+"""Recover each of several sinusoids from their noisy mixture."""

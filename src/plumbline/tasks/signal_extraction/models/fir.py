@@ -1,0 +1,50 @@
+"""The linear candidate: least squares filters on the samples so far, one for each number of them, in closed form.
+
+Shapes: M windows, K components, W taps. Filters are [K, W, W]: of component k, after p + 1 samples, on sample q <= p.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from plumbline import layout
+from plumbline.contract import Learner
+from plumbline.tasks.signal_extraction.data import Windows
+from plumbline.tasks.signal_extraction.params import Fir
+
+
+def fir(shape: Fir, train: Windows) -> Learner:
+    """Ridge regression (Hoerl and Kennard 1970) of each component on the last samples of the train windows."""
+    solved: dict[str, np.ndarray] = {}
+
+    def solve() -> None:
+        solved["filters"] = filters(train.signals, train.components, shape.taps, shape.ridge)
+
+    def save(folder: Path) -> None:
+        from safetensors.numpy import save_file
+
+        save_file(solved, folder / "model.safetensors")
+        setting = train.setting
+        config = {"kind": "fir", "frequencies_hz": setting.frequencies_hz, "sample_rate_hz": setting.sample_rate_hz}
+        layout.write_json(folder / "config.json", config)
+
+    return Learner(save=save, solve=solve)
+
+
+def filters(signals: np.ndarray, components: np.ndarray, taps: int, ridge: float) -> np.ndarray:
+    """The filters [K, W, W] for windows [M, L] of components [M, K, L], L >= W = `taps`.
+
+    All share one Gram matrix of the last W samples: fewer samples, by its leading blocks, need no sums of their own.
+    """
+    from scipy.linalg import cholesky, solve_triangular
+
+    recent = signals[:, ::-1][:, :taps]  # the newest sample first
+    gram = recent.T @ recent / len(recent) + ridge * np.eye(taps)
+    lower = cholesky(gram, lower=True)
+    # of the normal equations L L' h = b, the first step is one for all lengths: z[:w] depends on b[:w] alone
+    halfway = solve_triangular(lower, recent.T @ components[:, :, -1] / len(recent), lower=True)
+    found = np.zeros((components.shape[1], taps, taps))
+    for w in range(1, taps + 1):
+        weights = solve_triangular(lower[:w, :w], halfway[:w], lower=True, trans="T")
+        found[:, w - 1, :w] = weights[::-1].T
+    return found

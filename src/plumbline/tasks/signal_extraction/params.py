@@ -1,0 +1,174 @@
+"""The shape of params.yaml for signal extraction."""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from plumbline.params import Name, Params, Shape
+
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+Dropout = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Range(Shape):
+    """A uniform distribution."""
+
+    low: float
+    high: float
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> "Range":
+        if not 0 < self.low <= self.high:
+            raise ValueError(f"expected 0 < low <= high, found {self.low} and {self.high}")
+        return self
+
+
+class Mixture(Shape):
+    """What both kinds of data have in common: a mean of sinusoids, seen through windows of `window` samples."""
+
+    watch: str  # the file or folder that DVC compares; the data are generated, so it may be empty
+    sample_rate_hz: Annotated[int, Field(ge=2, le=1_000_000)]
+    amplitude: Range
+    phase_scale: Annotated[float, Field(ge=0, le=1)]  # phases are uniform from 0 to 2 pi times this
+    window: Annotated[int, Field(ge=1, le=100_000)]  # samples that a predictor may look back on
+
+
+class Course(Mixture):
+    """The published setting: amplitude and phase are drawn anew for every sample, one realisation a split."""
+
+    kind: Literal["course"]
+    frequencies_hz: Annotated[list[Count], Field(min_length=1)]
+    num_samples: Count
+    seeds: Mapping[Literal["train", "validation", "test"], list[Annotated[int, Field(ge=0, lt=2**32)]]]
+    stride: Count  # from one held-out window to the next; windows of train begin at every sample
+
+    @model_validator(mode="after")
+    def _windows_are_apart_and_meet_every_phase(self) -> "Course":
+        if self.window > self.num_samples:
+            raise ValueError(f"window: {self.window} samples do not fit into num_samples ({self.num_samples})")
+        if self.stride < self.window:
+            raise ValueError(f"stride: {self.stride}; held-out windows of {self.window} samples would overlap")
+        if math.gcd(self.stride, self.sample_rate_hz) > 1:
+            raise ValueError(
+                f"stride: {self.stride} shares a factor with sample_rate_hz ({self.sample_rate_hz}), so that held-out "
+                f"windows would begin at few of its phases; try {self.stride + 1}"
+            )
+        if missing := {"train", "validation", "test"} - {split for split, seeds in self.seeds.items() if seeds}:
+            raise ValueError(f"seeds: none for {', '.join(sorted(missing))}")
+        return self
+
+
+class Realisations(Shape):
+    """How many realisations each split has."""
+
+    train: Count
+    validation: Count
+    test: Count
+
+
+class Honest(Mixture):
+    """Many realisations, each with an offset, amplitudes and phases of its own; each is one window of one split."""
+
+    kind: Literal["honest"]
+    frequencies_hz: Annotated[list[Positive], Field(min_length=1)]
+    max_offset_s: Positive  # a realisation begins at a random sample before this
+    noise: Positive  # standard deviation of what is added to every sample of the mixture
+    realisations: Realisations
+
+
+class Validation(Shape):
+    """What realisations must be."""
+
+    max_abs_signal: Positive
+    max_peak_error_hz: Positive  # between a component's spectral peak and the frequency that names it
+    min_rows: Count  # of each split
+
+
+class Fir(Shape):
+    """Ridge regression on the last samples, one for each number of samples that are there: solved in closed form."""
+
+    kind: Literal["fir"]
+    taps: Count
+    ridge: Positive  # added to the diagonal of the mean outer product of the samples
+
+
+class Recurrent(Shape):
+    """What every LSTM needs (Hochreiter and Schmidhuber 1997)."""
+
+    hidden: Count
+    layers: Count
+    dropout: Dropout  # between layers
+    fresh: bool  # draw new realisations from the generator in every epoch, instead of windows of the train split
+    windows_per_epoch: Count
+    batch_size: Count  # windows; each is asked for every frequency
+    learning_rate: Positive
+    plateau: Count  # epochs without a better loss before the learning rate is lowered
+    plateau_factor: Annotated[float, Field(gt=0, lt=1)]
+    max_epochs: Count
+    patience: Count
+    gradient_clip: Positive
+
+    @model_validator(mode="after")
+    def _dropout_has_a_place(self) -> "Recurrent":
+        if self.dropout and self.layers == 1:
+            raise ValueError("dropout: acts between layers, and there is one")
+        return self
+
+
+class Window(Recurrent):
+    """Sample and one-hot frequency in, trained on whole windows."""
+
+    kind: Literal["window"]
+
+
+class Stateful(Recurrent):
+    """As window, trained by truncated backpropagation through time: chunk by chunk, the hidden state carried on."""
+
+    kind: Literal["stateful"]
+    chunk: Count
+
+
+class Film(Recurrent):
+    """An LSTM on the samples alone; the frequency scales and shifts its units (Perez et al. 2018, arXiv:1709.07871)."""
+
+    kind: Literal["film"]
+
+
+Candidate = Annotated[Fir | Window | Stateful | Film, Field(discriminator="kind")]
+
+
+class SignalParams(Params):
+    """params.yaml with task: signal_extraction."""
+
+    task: Literal["signal_extraction"]
+    data: Annotated[Course | Honest, Field(discriminator="kind")]
+    validation: Validation
+    candidates: Annotated[Mapping[Name, Candidate], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _frequencies_can_be_told(self) -> "SignalParams":
+        found, nyquist = self.data.frequencies_hz, self.data.sample_rate_hz / 2
+        if len(set(found)) < len(found):
+            raise ValueError("data.frequencies_hz: one stands twice")
+        if high := [frequency for frequency in found if frequency >= nyquist]:
+            raise ValueError(f"data.frequencies_hz: {high[0]} Hz is not below half of sample_rate_hz ({nyquist:g})")
+        return self
+
+    @model_validator(mode="after")
+    def _chunks_fill_a_window(self) -> "SignalParams":
+        for name, shape in self.candidates.items():
+            if isinstance(shape, Stateful) and self.data.window % shape.chunk:
+                raise ValueError(
+                    f"candidates.{name}.chunk: {shape.chunk} samples do not divide data.window ({self.data.window})"
+                )
+            if isinstance(shape, Fir) and shape.taps > self.data.window:
+                raise ValueError(
+                    f"candidates.{name}.taps: {shape.taps}, but data.window shows {self.data.window} samples"
+                )
+        return self
+
+
+SHAPE = SignalParams

@@ -1,0 +1,1 @@
+"""How well a predictor recovers the components, against the least error that is possible."""
