@@ -16,6 +16,7 @@ CATALOGUE = {  # name -> what it means, and what to do
         for split in SPLITS
     },
     "length": ("Every window has data.window samples", "run `dvc repro ingest` with this version"),
+    "finite": ("No sample is missing", "mend the source: a sample is NaN"),
     "range": (
         "Samples lie in their range",
         "look at data.amplitude and data.noise, or raise validation.max_abs_signal",
@@ -42,6 +43,7 @@ def expectations(params: SignalParams, table: "pd.DataFrame") -> list[Check]:
         "schema": gxe.ExpectTableColumnsToMatchSet(column_set=[*MANIFEST_COLUMNS, "realisation"], exact_match=False),
         "splits": gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=list(SPLITS)),
         "length": gxe.ExpectColumnValuesToBeInSet(column="length", value_set=[params.data.window]),
+        "finite": gxe.ExpectColumnValuesToNotBeNull(column="furthest"),
         "range": gxe.ExpectColumnValuesToBeBetween(column="furthest", max_value=limits.max_abs_signal),
         "peak": gxe.ExpectColumnValuesToBeBetween(column="peak_error_hz", max_value=limits.max_peak_error_hz),
         "realisations": gxe.ExpectColumnValuesToBeNull(column="also_in"),

@@ -7,6 +7,7 @@ Shapes: M simulated windows, P positions, K components, L samples of a window, B
 """
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,6 +31,7 @@ def floor(setting: Setting, num_windows: int = NUM_WINDOWS) -> np.ndarray:
     return (_course if setting.kind == "course" else _honest)(setting, num_windows, random)
 
 
+@functools.lru_cache(maxsize=4)
 def log_density(setting: Setting) -> tuple[np.ndarray, float]:
     """Course: the log-chance of each cell of a sample's value at each position [P, B], and the width of a cell.
 
@@ -57,7 +59,7 @@ def _uniform(setting: Setting, sines: np.ndarray, edges: np.ndarray) -> np.ndarr
 
 
 def _course(setting: Setting, num_windows: int, random: np.random.Generator) -> np.ndarray:
-    table, width = log_density(setting)
+    table, width = log_density(replace(setting, window=1))  # the same for windows of all lengths
     starts = np.arange(num_windows) % setting.max_offset  # every position as often: only noise is left to chance
     cells = np.rint(draw(setting, num_windows, random, starts)[0] / width).astype(int) + CELLS // 2
     values = np.ascontiguousarray(table.T, np.float32)  # [B, P]
@@ -78,7 +80,7 @@ def _honest(setting: Setting, num_windows: int, random: np.random.Generator) -> 
     turns = setting.turns(np.arange(setting.max_offset + setting.window))[:, None]
     parts = (amplitude * np.sin(turns + phase)).astype(np.float32)  # [K, M, P + L]
     means = parts.mean(axis=0)
-    places = random.integers(0, setting.max_offset, (num_windows, 1)) + np.arange(setting.window)
+    places = (np.arange(num_windows) % setting.max_offset)[:, None] + np.arange(setting.window)
     signals = np.take_along_axis(means, places, axis=1)
     signals = signals + random.normal(0, setting.noise, signals.shape).astype(np.float32)
     logs = np.zeros((num_windows, setting.max_offset), np.float32)

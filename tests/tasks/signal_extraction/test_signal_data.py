@@ -1,0 +1,210 @@
+"""Realisations: the published ones number for number, honest ones independent; and what is wrong is seen."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.small_signals import HONEST, PUBLISHED, small_params, values, write_examples
+
+from plumbline.contract import SPLITS
+from plumbline.errors import DataError, ParamsError, RejectedError
+from plumbline.params import read
+from plumbline.stages.ingest import ingest
+from plumbline.stages.validate import validate
+from plumbline.tasks.signal_extraction.data import generators, permuted, storage, windows
+from plumbline.tasks.signal_extraction.data import read as read_split
+from plumbline.tasks.signal_extraction.expectations import leaks
+from plumbline.tasks.signal_extraction.expectations.spectrum import peaks
+from plumbline.tasks.signal_extraction.params import SignalParams
+from plumbline.tasks.signal_extraction.task import TASK
+
+
+@pytest.mark.parametrize(
+    ("seed", "begin", "std"),
+    [
+        (1, [0.030607, 0.050371, 0.087779, 0.107149, 0.123630], 0.356019),
+        (2, [0.038167, 0.062614, 0.095434, 0.109997, 0.128682], 0.355465),
+    ],
+)
+def test_the_published_realisations_number_for_number(seed: int, begin: list[float], std: float) -> None:
+    mixture, components = generators.published(PUBLISHED, seed, 10_000)
+    assert mixture[:5].round(6).tolist() == begin
+    assert mixture.std().round(6) == std
+    np.testing.assert_allclose(components[1], np.sin(2 * np.pi * 3 * np.arange(10_000) / 1000), atol=1e-12)
+
+
+def test_the_published_range() -> None:
+    mixture, _ = generators.published(PUBLISHED, 1, 10_000)
+    assert (mixture.min().round(4), mixture.max().round(4)) == (-0.8347, 0.8676)
+
+
+def test_windows_of_the_published_setting(tmp_path: Path) -> None:
+    examples = write_examples(small_params("signal_extraction_course", window=50), tmp_path)
+    train, test = windows(examples, "train"), windows(examples, "test")
+    assert len(train.ids) == 4 * (10_000 - 50 + 1)
+    assert set(train.realisations) == {"seed1"}
+    assert set(test.realisations) == {"seed2"}
+    assert len(set(test.starts % 1000)) == len(test.starts)  # no phase twice
+    assert np.diff(test.starts).min() >= 50
+    mixture, components = generators.published(PUBLISHED, 2, 10_000)
+    np.testing.assert_array_equal(test.signals[3], mixture[153:203])
+    np.testing.assert_array_equal(test.components[3], components[:, 153:203])
+
+
+def test_a_drawn_window_is_one_of_a_realisation_of_its_own() -> None:
+    starts = np.full(4000, 123)
+    drawn, parts = generators.draw(PUBLISHED, 4000, np.random.default_rng(0), starts)
+    cut = np.stack([generators.published(PUBLISHED, seed, 200)[0][123:173] for seed in range(1000)])
+    np.testing.assert_allclose(drawn.mean(axis=0), cut.mean(axis=0), atol=0.004)
+    np.testing.assert_allclose(drawn.std(axis=0), cut.std(axis=0), rtol=0.15)
+    np.testing.assert_allclose(parts[0], np.sin(PUBLISHED.turns(np.arange(123, 173))))
+
+
+def test_honest_realisations_have_constants_of_their_own() -> None:
+    quiet = dataclasses.replace(HONEST, noise=1e-12, window=1000)
+    mixture, components = generators.draw(quiet, 50, np.random.default_rng(3))
+    np.testing.assert_allclose(mixture, components.mean(axis=1), atol=1e-9)
+    heights = np.abs(components).max(axis=2)
+    assert heights.min() >= 0.79
+    assert heights.max() <= 1.2
+    assert len({signal.tobytes() for signal in mixture}) == 50
+    noisy, parts = generators.draw(HONEST, 500, np.random.default_rng(3))
+    assert (noisy - parts.mean(axis=1)).std() == pytest.approx(HONEST.noise, rel=0.03)
+
+
+def test_ingested_twice_it_is_the_same(tmp_path: Path) -> None:
+    params = small_params()
+    one, two = (write_examples(params, tmp_path / name) for name in ("one", "two"))
+    for path in one.iterdir():
+        assert path.read_bytes() == (two / path.name).read_bytes()
+    assert (tmp_path / "one/manifest.parquet").read_bytes() == (tmp_path / "two/manifest.parquet").read_bytes()
+
+
+@pytest.mark.parametrize("num_samples", [60, 1000])
+def test_a_spectral_peak_is_found_also_in_less_than_a_period(num_samples: int) -> None:
+    seconds, wanted = np.arange(num_samples) / 1000, np.array([1.0, 3.3, 7.0])
+    found = peaks(np.sin(2 * np.pi * wanted[:, None] * seconds + 0.7), 1000)
+    np.testing.assert_allclose(found, wanted, atol=0.03)
+
+
+@pytest.fixture
+def accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SignalParams:
+    monkeypatch.chdir(tmp_path)
+    params = small_params()
+    ingest(params, TASK)
+    validate(params, TASK)
+    return params
+
+
+def _damage(split: str, change: str) -> None:
+    """Change one split, and the manifest and facts with it, as a bad source would."""
+    from plumbline import layout
+
+    found = read_split(layout.EXAMPLES, split)
+    ids, signals, components = list(found.ids), found.signals.copy(), found.components.copy()
+    manifest, source = pd.read_parquet(layout.MANIFEST), layout.read_json(layout.SOURCE)
+    if change == "swapped components":
+        components = components[:, ::-1]
+    elif change == "a copied realisation":
+        other = read_split(layout.EXAMPLES, "train")
+        manifest.loc[manifest["realisation"] == ids[0], "realisation"] = other.ids[0]
+        ids[0] = other.ids[0]
+    elif change == "a copied window":
+        digest = manifest.loc[manifest["split"] == "train", "digest"].iloc[0]
+        manifest.loc[manifest["realisation"] == ids[0], "digest"] = digest
+    elif change == "a wild sample":
+        manifest.loc[manifest["realisation"] == ids[0], "furthest"] = 40.0
+    elif change == "a missing sample":
+        manifest.loc[manifest["realisation"] == ids[0], "furthest"] = np.nan
+    storage.write(layout.EXAMPLES, split, storage.Realisations(ids, signals, components))
+    manifest.to_parquet(layout.MANIFEST, index=False)
+    layout.write_json(layout.SOURCE, source | {"digest": layout.digest(layout.EXAMPLES)})
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        ("swapped components", "peak:"),
+        ("a copied realisation", "realisations:"),
+        ("a copied window", "windows:"),
+        ("a wild sample", "range:"),
+        ("a missing sample", "finite:"),
+    ],
+)
+def test_what_is_wrong_is_rejected(accepted: SignalParams, change: str, check: str) -> None:
+    _damage("test", change)
+    with pytest.raises(RejectedError, match=check):
+        validate(accepted, TASK)
+
+
+def test_a_leak_is_counted_by_realisation_and_by_window(tmp_path: Path) -> None:
+    params = small_params()
+    examples = write_examples(params, tmp_path)
+    assert [leak.num_leaked for leak in leaks(params, examples)] == [0, 0, 0, 0]
+    train, test = read_split(examples, "train"), read_split(examples, "test")
+    ids = [*train.ids[:2], *test.ids[2:]]
+    signals = np.concatenate([train.signals[5:6], test.signals[1:]])
+    storage.write(examples, "test", storage.Realisations(ids, signals, test.components))
+    found = {(leak.split, leak.kind): leak for leak in leaks(params, examples)}
+    assert found["test", "group"].num_leaked == 2
+    assert found["test", "exact"].num_leaked == 1
+    assert found["validation", "group"].num_leaked == 0
+    assert "also in train" in found["test", "group"].examples[0]
+
+
+def test_shuffled_answers_have_nothing_to_do_with_their_samples(tmp_path: Path) -> None:
+    examples = write_examples(small_params(), tmp_path)
+    (tmp_path / "shuffled").mkdir()
+    permuted(examples, tmp_path / "shuffled", 3, 200)
+    before, after = windows(examples, "train"), windows(tmp_path / "shuffled", "train")
+    assert len(after.ids) == 200
+    np.testing.assert_array_equal(after.signals, before.signals[:50])
+    kept = before.components[:50]
+    assert abs(np.corrcoef(after.components.ravel(), kept.ravel())[0, 1]) < 0.05
+    np.testing.assert_allclose(np.sort(after.components[:, 1].ravel()), np.sort(kept[:, 1].ravel()))
+
+
+def test_a_long_realisation_is_cut_for_the_control(tmp_path: Path) -> None:
+    examples = write_examples(small_params("signal_extraction_course"), tmp_path)
+    (tmp_path / "shuffled").mkdir()
+    permuted(examples, tmp_path / "shuffled", 3, 400)
+    assert len(windows(tmp_path / "shuffled", "train").ids) == 400
+
+
+@pytest.mark.parametrize("name", [*(f"{split}.signals.npy" for split in SPLITS), "setting.json", "train.json"])
+def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
+    examples = write_examples(small_params(), tmp_path)
+    (examples / name).write_bytes(b"\x00")
+    with pytest.raises(DataError, match="run `dvc repro ingest`"):
+        [windows(examples, split) for split in SPLITS]
+
+
+@pytest.mark.parametrize(
+    ("recipe", "change", "said"),
+    [
+        ("signal_extraction_course", {"stride": 30}, "held-out windows of 40 samples would overlap"),
+        ("signal_extraction_course", {"stride": 50}, "try 51"),
+        ("signal_extraction_course", {"num_samples": 20}, "do not fit into num_samples"),
+        ("signal_extraction_course", {"seeds": {"train": [1], "test": [2]}}, "seeds: none for validation"),
+        ("signal_extraction", {"frequencies_hz": [1.0, 600.0]}, "600.0 Hz is not below half of sample_rate_hz"),
+        ("signal_extraction", {"frequencies_hz": [3.0, 3.0]}, "one stands twice"),
+        ("signal_extraction", {"amplitude": {"low": 2.0, "high": 1.0}}, "expected 0 < low <= high"),
+    ],
+)
+def test_params_that_cannot_be_meant(tmp_path: Path, recipe: str, change: dict, said: str) -> None:
+    from ruamel.yaml import YAML
+
+    with (tmp_path / "params.yaml").open("w") as file:
+        YAML().dump(values(recipe, **change), file)
+    with pytest.raises(ParamsError) as caught:
+        read(tmp_path / "params.yaml", lambda _: SignalParams)
+    assert said in str(caught.value)
+
+
+def test_chunks_have_to_fill_a_window() -> None:
+    found = values()
+    found["candidates"]["stateful"]["chunk"] = 30
+    with pytest.raises(ValueError, match=r"candidates.stateful.chunk: 30 samples do not divide data.window \(40\)"):
+        SignalParams.model_validate(found)

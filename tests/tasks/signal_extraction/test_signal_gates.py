@@ -1,0 +1,128 @@
+"""What is too good to be true, leaks, or is worth no more than a filter is refused by the gate that is there for it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.small_signals import asked, small_params, write_examples
+
+from plumbline.contract import Columns, Predictor
+from plumbline.tasks.signal_extraction.data import Realisations, read, storage, windows
+from plumbline.tasks.signal_extraction.models.fir import filters
+from plumbline.tasks.signal_extraction.params import SignalParams
+from plumbline.tasks.signal_extraction.predictor import Filters, Row
+from plumbline.tasks.signal_extraction.scoring.scores import score
+from plumbline.tasks.signal_extraction.task import TASK
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> tuple[SignalParams, Path]:
+    """The published setting at L = 50."""
+    params = small_params("signal_extraction_course", window=50)
+    return params, write_examples(params, tmp_path_factory.mktemp("course"))
+
+
+class Knows:
+    """Answers with what it has by heart, and an error of the size `mse`."""
+
+    forms = ("exact",)
+
+    def __init__(self, examples: Path, mse: float) -> None:
+        self._answers: dict[Any, np.ndarray] = {}
+        random = np.random.default_rng(0)
+        for split in ("train", "test"):
+            found = windows(examples, split)
+            for signal, parts in zip(found.signals, found.components, strict=True):
+                for frequency, part in zip(found.setting.frequencies_hz, parts, strict=True):
+                    said = part + random.normal(0, np.sqrt(mse), len(part))
+                    self._answers[signal.tobytes(), frequency] = said
+
+    def predict(self, columns: Columns, **_: Any) -> dict[str, list[Any]]:
+        pairs = zip(columns["signal"], columns["frequency_hz"], strict=True)
+        return {"component": [self._answers[np.array(s).tobytes(), f] for s, f in pairs]}
+
+
+class Linear:
+    """The FIR of equal context, on so many taps."""
+
+    forms = ("exact",)
+
+    def __init__(self, examples: Path, taps: int) -> None:
+        train = windows(examples, "train")
+        self._frequencies = list(train.setting.frequencies_hz)
+        self._filters = Filters(filters(train.signals, train.components, taps, 1e-5))
+
+    def predict(self, columns: Columns, **_: Any) -> dict[str, list[Any]]:
+        pairs = zip(columns["signal"], columns["frequency_hz"], strict=True)
+        rows = [Row(np.array(s), self._frequencies.index(f), np.empty(0)) for s, f in pairs]
+        return {"component": [said for said, _ in self._filters.answer(rows)]}
+
+
+def _scores(examples: Path, predictor: Predictor) -> np.ndarray:
+    return score(examples, "test", predictor).per_example["mse"]
+
+
+def test_the_published_0062_is_refused_by_bounds(course: tuple[SignalParams, Path]) -> None:
+    params, examples = course
+    planted = _scores(examples, Knows(examples, 0.062))
+    assert planted.mean() == pytest.approx(0.062, abs=0.002)
+    gate = asked("bounds", params, winner=planted, bound=TASK.bounds(params, examples, "test"))
+    assert gate.status == "fail"
+    assert "too good to be true" in gate.reason
+    assert gate.threshold == pytest.approx(0.120, rel=0.05)
+
+
+@pytest.mark.parametrize("mse", [0.125, 0.15, 0.199])
+def test_an_honest_score_passes_bounds(course: tuple[SignalParams, Path], mse: float) -> None:
+    params, examples = course
+    bound = TASK.bounds(params, examples, "test")
+    assert asked("bounds", params, winner=_scores(examples, Knows(examples, mse)), bound=bound).status == "pass"
+
+
+def test_windows_of_one_realisation_on_both_sides_are_refused_by_leakage(tmp_path: Path) -> None:
+    """As published: one realisation is cut into windows, which are divided at random."""
+    params = small_params("signal_extraction_course", window=50)
+    examples = write_examples(params, tmp_path)
+    assert asked("leakage", params, leaks=TASK.leaks(params, examples)).status == "pass"
+    train = read(examples, "train")
+    storage.write(
+        examples, "validation", Realisations(train.ids, train.signals[:, 2000:4000], train.components[..., 2000:4000])
+    )
+    gate = asked("leakage", params, leaks=TASK.leaks(params, examples))
+    assert gate.status == "fail"
+    assert gate.measured == 1
+    renamed = Realisations(["another"], train.signals[:, 2000:4000], train.components[..., 2000:4000])
+    storage.write(examples, "validation", renamed)
+    gate = asked("leakage", params, leaks=TASK.leaks(params, examples))
+    assert gate.status == "fail", "a copy under another name"
+
+
+def test_who_does_not_beat_the_fir_of_equal_context_is_refused(course: tuple[SignalParams, Path]) -> None:
+    """A winner that is a little worse, equal, or better by luck alone; against one that is surely better."""
+    params, examples = course
+    fir = _scores(examples, Linear(examples, 50))
+    trivial = {name: _scores(examples, found) for name, found in TASK.baselines(params, examples).items()}
+    assert trivial["gain"].mean() == pytest.approx(0.377, abs=0.01)
+    assert fir.mean() < trivial["gain"].mean() - 0.04
+    for winner, status in (
+        (_scores(examples, Linear(examples, 45)), "fail"),
+        (fir, "fail"),
+        (fir + np.random.default_rng(0).normal(-0.0001, 0.05, fir.size), "fail"),
+        (_scores(examples, Knows(examples, 0.2)), "pass"),
+    ):
+        gate = asked("baselines", params, winner=winner, baselines=trivial, simple=fir)
+        assert gate.status == status, gate.reason
+
+
+def test_the_oscillator_that_ignores_its_input_is_worth_nothing_here(tmp_path: Path) -> None:
+    """In the published split it is perfect: there the targets of train and test are the same."""
+    params = small_params()
+    examples = write_examples(params, tmp_path)
+    blind = TASK.baselines(params, examples)["oscillator"]
+    assert score(examples, "test", blind).metrics["mse"] > 0.5
+    whole = small_params("signal_extraction_course", window=1000, stride=1001)
+    examples = write_examples(whole, tmp_path / "course")
+    first = windows(examples, "test")
+    said = blind.predict({"signal": first.signals[:1].tolist(), "frequency_hz": [3.0]})["component"]
+    np.testing.assert_allclose(said[0], first.components[0, 1], atol=1e-9)

@@ -1,0 +1,221 @@
+"""Candidates: filters solve what they should, states are carried as if nothing were cut, killed trainings go on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.small_signals import PUBLISHED, ROOT, small_params, write_examples
+from tests.small_texts import Silent
+
+from plumbline import training
+from plumbline.errors import TrainingError
+from plumbline.tasks.signal_extraction.data import Windows, generators, windows
+from plumbline.tasks.signal_extraction.models import learner
+from plumbline.tasks.signal_extraction.models.batches import Batches
+from plumbline.tasks.signal_extraction.models.extractor import Extractor
+from plumbline.tasks.signal_extraction.models.fir import filters
+from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film
+
+LINEAR = {1: 0.3768, 10: 0.3741, 50: 0.2765, 100: 0.2006, 250: 0.0686, 500: 0.00012}
+
+
+@pytest.fixture
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return write_examples(small_params(), tmp_path)
+
+
+@pytest.mark.parametrize("taps", LINEAR)
+def test_the_published_linear_baseline(taps: int) -> None:
+    """Trained on seed 1, tested on seed 2, at the end of every window."""
+    cut = [
+        [
+            np.lib.stride_tricks.sliding_window_view(part, taps, axis=-1)
+            for part in generators.published(PUBLISHED, s, 10_000)
+        ]
+        for s in (1, 2)
+    ]
+    (signals, components), (asked, truth) = cut
+    found = filters(signals, components.swapaxes(0, 1), taps, 1e-6)[:, -1]
+    assert ((asked @ found.T - truth[:, :, -1].T) ** 2).mean() == pytest.approx(LINEAR[taps], rel=0.01, abs=1e-5)
+
+
+def test_each_filter_is_the_ridge_solution_for_its_number_of_samples() -> None:
+    random = np.random.default_rng(0)
+    signals, components = random.normal(size=(200, 12)), random.normal(size=(200, 2, 12))
+    found = filters(signals, components, 8, 0.1)
+    for w in (1, 3, 8):
+        recent = signals[:, -w:]
+        gram = recent.T @ recent / 200 + 0.1 * np.eye(w)
+        expected = np.linalg.solve(gram, recent.T @ components[:, :, -1] / 200)
+        np.testing.assert_allclose(found[:, w - 1, :w], expected.T, atol=1e-12)
+        assert not found[:, w - 1, w:].any()
+
+
+@pytest.mark.parametrize("network", [Conditioned, Film])
+def test_a_sequence_in_chunks_is_the_sequence(network: type) -> None:
+    torch.manual_seed(0)
+    model = network(4, 16, 2, 0.0).double()
+    signals = torch.randn(3, 60, dtype=torch.float64)
+    whole, end = model(signals)
+    state, parts = None, []
+    for chunk in signals.split([1, 1, 8, 50], dim=1):
+        part, state = model(chunk, state)
+        parts.append(part)
+    torch.testing.assert_close(torch.cat(parts, dim=2), whole)
+    torch.testing.assert_close(state, end)
+
+
+def _chunked() -> tuple[Extractor, Batches]:
+    shape = small_params().candidates["stateful"]
+    random = np.random.default_rng(1)
+    made = Windows(PUBLISHED, ["r"] * 40, np.arange(40), random.normal(size=(40, 40)), random.normal(size=(40, 4, 40)))
+    torch.manual_seed(0)
+    data = Batches(made, made, shape.model_copy(update={"fresh": False}), 10, 5)
+    return Extractor(Conditioned(4, shape.hidden, 1, 0.0), shape, carried=data.sampler.batch), data
+
+
+def test_truncated_backpropagation_step_by_step() -> None:
+    """Each chunk's loss and gradient against a plain loop, sample by sample, that detaches where a chunk begins."""
+    module, data = _chunked()
+    data.sampler.set_epoch(0)
+    chunks, numbers = data.sampler.chunks, list(data.sampler)[:8]
+    cell = torch.nn.LSTMCell(5, module.model.lstm.hidden_size)
+    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
+        setattr(cell, name, torch.nn.Parameter(getattr(module.model.lstm, f"{name}_l0").detach().clone()))
+    state = None
+    for count, batch in enumerate(chunks.__getitems__(rows) for rows in numbers):
+        module.zero_grad()
+        cell.zero_grad()
+        loss = module.training_step(batch, count)
+        loss.backward()
+        if count % 4 == 0:
+            assert batch["first"].all()
+            state = tuple(torch.zeros(8 * 4, cell.hidden_size) for _ in range(2))
+        state, answers = tuple(part.detach() for part in state), []
+        for sample in range(10):
+            inputs = torch.cat(
+                [batch["signals"][:, sample].repeat_interleave(4)[:, None], torch.eye(4).repeat(8, 1)], 1
+            )
+            state = cell(inputs, state)
+            answers.append(module.model.head(state[0]).reshape(8, 4))
+        expected = ((torch.stack(answers, 2) - batch["components"]) ** 2).mean()
+        expected.backward()
+        torch.testing.assert_close(loss, expected)
+        torch.testing.assert_close(module.model.lstm.weight_hh_l0.grad, cell.weight_hh.grad, atol=1e-6, rtol=1e-4)
+        torch.testing.assert_close(module.hidden[0], state[0].detach())
+
+
+def test_chunks_of_a_window_follow_each_other_and_every_epoch_has_its_own_windows() -> None:
+    _, data = _chunked()
+    seen = []
+    for epoch in (0, 1, 0):
+        data.sampler.set_epoch(epoch)
+        found = [data.sampler.chunks.__getitems__(rows) for rows in data.sampler]
+        assert [bool(batch["first"].all()) for batch in found] == [True, False, False, False] * 5
+        seen.append(torch.cat([batch["signals"] for batch in found]))
+    assert not torch.equal(seen[0], seen[1])
+    assert torch.equal(seen[0], seen[2])
+
+
+def test_fresh_windows_are_new_in_every_epoch_and_none_of_the_train_split(examples: Path) -> None:
+    params = small_params()
+    sampler = learner(params, "film", examples).data.sampler
+    kept = {row.tobytes() for row in windows(examples, "train").signals.astype(np.float32)}
+    for epoch in (0, 1):
+        sampler.set_epoch(epoch)
+        drawn = {row.numpy().tobytes() for row in sampler.chunks.signals}
+        assert len(drawn) == 40
+        assert not drawn & kept
+        kept |= drawn
+
+
+def test_a_carried_state_belongs_to_one_process(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(TrainingError, match=r"candidates\.stateful: .* train it without torchrun"):
+        learner(small_params(), "stateful", examples)
+
+
+def test_the_learning_rate_falls_where_the_loss_does_not(examples: Path) -> None:
+    params = small_params()
+    shape = params.candidates["film"].model_copy(
+        update={"learning_rate": 1e-6, "plateau": 1, "max_epochs": 8, "patience": 8}
+    )
+    params = params.model_copy(update={"candidates": {"film": shape}})
+    made, rates = learner(params, "film", examples), []
+    made.module.on_train_epoch_start = lambda: rates.append(made.module.optimizers().param_groups[0]["lr"])
+    training.fit(made, params, "film", Silent(), must_learn=False)
+    assert rates[0] == 1e-6
+    assert rates[-1] < 1e-6
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("candidate", ["stateful", "window", "film"])
+def test_trained_on_cuda_it_answers_as_its_graph(examples: Path, candidate: str) -> None:
+    params = small_params()
+    params = params.model_copy(update={"training": params.training.model_copy(update={"device": "cuda"})})
+    made = learner(params, candidate, examples)
+    training.fit(made, params, candidate, Silent())
+    made.save(examples)  # TrainingError where the graph says otherwise
+
+
+KILLED = """
+import hashlib, json, os, signal, sys
+from pathlib import Path
+import torch
+from tests.small_signals import small_params
+from tests.small_texts import Silent
+from plumbline import layout, training
+from plumbline.tasks.signal_extraction.models import learner
+from plumbline.training.loop import Loop
+
+torch.set_num_threads(1)
+candidate, examples, step = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+params = small_params()
+made, ended = learner(params, candidate, examples), Loop.on_train_batch_end
+steps = []
+
+def die(self, *arguments):
+    ended(self, *arguments)
+    steps.append(self.state.step)
+    if self.state.step == step:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Loop.on_train_batch_end = die
+training.fit(made, params, candidate, Silent(), must_learn=False)
+digest = hashlib.sha256()
+for name, tensor in sorted(made.module.model.state_dict().items()):
+    digest.update(name.encode() + tensor.numpy().tobytes())
+curve = layout.digest(layout.TRAINING / f"{candidate}.csv")
+print(json.dumps({"weights": digest.hexdigest(), "curve": curve, "first": steps[0]}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("candidate", "step"), [("stateful", 26), ("stateful", 40), ("window", 8), ("film", 11)])
+def test_killed_in_the_middle_it_ends_in_the_same_weights(tmp_path: Path, candidate: str, step: int) -> None:
+    """stateful: at step 26 of 20 an epoch, in the middle of a window; at 40, between two epochs."""
+    examples = write_examples(small_params(), tmp_path)
+
+    def run(name: str, kill: int, code: int) -> str:
+        (tmp_path / name).mkdir(exist_ok=True)
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", KILLED, candidate, examples, str(kill)],
+            cwd=tmp_path / name, capture_output=True, text=True, check=False,
+            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"},
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr[-2000:]
+        return done.stdout.splitlines()[-1] if code == 0 else ""
+
+    undisturbed = json.loads(run("undisturbed", 0, 0))
+    run("killed", step, -signal.SIGKILL)
+    resumed = json.loads(run("killed", 0, 0))
+    assert resumed.pop("first") > 1
+    undisturbed.pop("first")
+    assert resumed == undisturbed
