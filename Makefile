@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run remote test test-slow selftest drill check format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift probes ui lock keep-registry images clean
+.PHONY: help setup run remote test test-slow selftest drill check format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-signals probes ui lock keep-registry images clean
 
 help:  ## show these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -84,6 +84,9 @@ bench-score: setup  ## rows/s of plumbline score against Transformers and ONNX R
 
 bench-drift: setup  ## false alarms and power of plumbline drift, with the model that `make run` left
 	@python benchmarks/drift.py
+
+bench-signals: setup  ## signal extraction: training against a plain loop, inference against real time; results: benchmarks/signals.py
+	@python benchmarks/signals.py train && python benchmarks/signals.py infer
 
 probes: setup  ## what plumbline serve and mlflow models serve make of the same odd requests
 	@python -m benchmarks.probes

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 NUM_MISTAKES = 20
+NUM_ITEMS = 6  # of a signal that are shown
 NUM_METRICS = 3  # beside the metric that decides, on a terminal that is wide enough
 WIDE = 104  # characters
 # What evidence of an older format lacks; null in evidence.json says that there was none, which is something else.
@@ -222,4 +223,6 @@ def _cell(value: Any) -> str | float | int:
         return "yes" if value else "no"
     if isinstance(value, (int, np.integer)):
         return int(value)
+    if isinstance(value, list) and len(value) > NUM_ITEMS and all(isinstance(item, float) for item in value):
+        return f"{', '.join(f'{item:.4g}' for item in value[:NUM_ITEMS])}, ... ({len(value):,} in all)"
     return float(value) if isinstance(value, (float, np.floating)) else str(value)

@@ -75,7 +75,7 @@ def _write_reference(params: Params, task: Task, answers: Answers) -> None:
     given = {name: [values[i] for i in picked] for name, values in columns.items()}
     told = answers.predictor.predict(given, **{param.name: param.default for param in task.signature.params})
     plain = [field.name for field in task.signature.outputs if isinstance(field.type, str)]
-    known = answers.rows[["label", *params.evaluation.slices]].iloc[picked].reset_index(drop=True)
+    known = answers.rows[list(dict.fromkeys(["label", *params.evaluation.slices]))].iloc[picked].reset_index(drop=True)
     table = pd.DataFrame(
         {f"input.{name}": values for name, values in given.items()} | {f"output.{name}": told[name] for name in plain}
     )

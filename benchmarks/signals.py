@@ -1,0 +1,202 @@
+"""Signal extraction: speed of training and of stateful inference, and what candidates reach beside floor and filter.
+
+python benchmarks/signals.py train [--candidate film]      windows/s against a plain PyTorch loop, in turn
+python benchmarks/signals.py infer                         how many times faster than real time, on one core
+python benchmarks/signals.py results [--kind course] [--windows 10 50] [--candidates film] [--epochs 25]
+"""
+
+import argparse
+import math
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from plumbline import training
+from plumbline.contract import Learner, Predictor
+from plumbline.params import load_yaml
+from plumbline.tasks.signal_extraction.data import ingest, windows
+from plumbline.tasks.signal_extraction.models import learner
+from plumbline.tasks.signal_extraction.params import SignalParams
+from plumbline.tasks.signal_extraction.predictor import load
+from plumbline.tasks.signal_extraction.scoring.floor import floor
+from plumbline.tasks.signal_extraction.scoring.scores import score
+
+RECIPES = Path(__file__).resolve().parents[1] / "recipes"
+NAMES = {"course": "signal_extraction_course", "honest": "signal_extraction"}
+WINDOWS = (10, 50, 100, 250)
+ROUNDS, EPOCHS = 3, 3
+SECONDS, PIECE = 60, 100  # of signal, and samples of a piece
+
+
+class Heard:
+    """A log that keeps the figures."""
+
+    def __init__(self) -> None:
+        self.figures: dict[str, float] = {}
+
+    def params(self, values: dict[str, object]) -> None:
+        """Nothing is done with them."""
+
+    def metrics(self, values: dict[str, float], step: int) -> None:
+        """Keep the last ones."""
+        self.figures |= values
+
+    def tag(self, key: str, value: str) -> None:
+        """Nothing is done with it."""
+
+
+def main() -> None:
+    """Do what is asked."""
+    parser = argparse.ArgumentParser(description="Speed and results of signal extraction.")
+    parser.add_argument("what", choices=("train", "infer", "results"))
+    parser.add_argument("--candidate", default="film", choices=("stateful", "window", "film"))
+    parser.add_argument("--kind", nargs="+", default=list(NAMES), choices=NAMES)
+    parser.add_argument("--windows", nargs="+", type=int, default=list(WINDOWS), help="samples")
+    parser.add_argument("--candidates", nargs="*", default=["film"], help="beside fir; none: only floor and filter")
+    parser.add_argument("--epochs", type=int, help="instead of the recipe's")
+    arguments = parser.parse_args()
+    {"train": _train, "infer": _infer, "results": _results}[arguments.what](arguments)
+
+
+def _train(arguments: argparse.Namespace) -> None:
+    name = arguments.candidate
+    params = _params("honest", 100, **{name: {"windows_per_epoch": 1024, "max_epochs": EPOCHS, "patience": EPOCHS}})
+    found: dict[str, list[float]] = {"plumbline": [], "plain loop": []}
+    with _examples(params) as examples:
+        for _ in range(ROUNDS):
+            found["plumbline"].append(_ours(params, name, examples))
+            found["plain loop"].append(_plain(params, name, examples))
+    print(f"{name}, {torch.get_num_threads()} threads, best of {ROUNDS}: windows/s of 100 samples, 4 frequencies each")
+    for way, rates in found.items():
+        print(f"{way:<12}{max(rates):>9,.0f}   ({', '.join(f'{rate:,.0f}' for rate in rates)})")
+    print(f"plumbline is {max(found['plumbline']) / max(found['plain loop']):.2f} times as fast")
+
+
+def _ours(params: SignalParams, name: str, examples: Path) -> float:
+    log = Heard()
+    training.fit(learner(params, name, examples), params, name, log, must_learn=False)
+    training.clean(name)
+    return log.figures["train/samples_per_second"]
+
+
+def _plain(params: SignalParams, name: str, examples: Path) -> float:
+    """The same network, batches and steps without Lightning, checkpoints, or anything else."""
+    made, shape = learner(params, name, examples), params.candidates[name]
+    model, sampler = made.module.model, made.data.sampler
+    optimizer = torch.optim.Adam(model.parameters(), lr=shape.learning_rate)  # type: ignore[union-attr]
+    seconds, count, state = 0.0, 0, None
+    for epoch in range(EPOCHS):
+        sampler.set_epoch(epoch)
+        began = time.perf_counter()
+        for numbers in sampler:
+            batch = sampler.chunks.__getitems__(numbers)
+            carried = None if batch["first"][0] or state is None else tuple(part.detach() for part in state)
+            said, state = model(batch["signals"], carried)
+            loss = torch.nn.functional.mse_loss(said, batch["components"])
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            count += len(numbers)
+        seconds += time.perf_counter() - began
+    return count / seconds
+
+
+def _infer(arguments: argparse.Namespace) -> None:
+    params = _params("honest", 100)
+    with _examples(params) as examples:
+        for name in ("stateful", "fir"):
+            made = learner(params, name, examples)
+            if made.solve:
+                made.solve()
+            predictor = _saved(made)  # how fast it answers does not depend on what it learned
+            rate = params.data.sample_rate_hz
+            signal = np.random.default_rng(0).normal(0, 0.3, rate * SECONDS).tolist()
+            at_once = _seconds(predictor, [signal])
+            pieces = _seconds(predictor, [signal[at : at + PIECE] for at in range(0, len(signal), PIECE)])
+            print(f"{name}: {SECONDS} s at {rate} Hz, one frequency, one core")
+            print(f"  at once                  {SECONDS / at_once:>8,.0f} times real time")
+            print(f"  {PIECE} samples at a time   {SECONDS / pieces:>8,.0f} times real time")
+
+
+def _seconds(predictor: Predictor, pieces: list[list[float]]) -> float:
+    """Seconds of processor time, the best of some."""
+    found = []
+    for _ in range(ROUNDS):
+        state, began = None, time.process_time()
+        for piece in pieces:
+            said = predictor.predict({"signal": [piece], "frequency_hz": [3.0], "state": [state]})
+            state = said["state"][0]
+        found.append(time.process_time() - began)
+    return min(found)
+
+
+def _results(arguments: argparse.Namespace) -> None:
+    names = ("MSE", "last", "floor", "last", "FIR", "last", "excess")
+    print(f"{'data':<8}{'L':>5}  {'candidate':<10}{''.join(f'{name:>9}' for name in names)}{'s':>7}")
+    for kind in arguments.kind:
+        for length in arguments.windows:
+            changes = {} if arguments.epochs is None else {"max_epochs": arguments.epochs, "patience": arguments.epochs}
+            params = _params(kind, length, **dict.fromkeys(arguments.candidates, changes))
+            with _examples(params) as examples:
+                _rows(kind, length, params, arguments.candidates, examples)
+
+
+def _rows(kind: str, length: int, params: SignalParams, candidates: list[str], examples: Path) -> None:
+    least, linear = floor(windows(examples, "test").setting), (float("nan"), float("nan"))
+    for name in ["fir", *candidates]:
+        began, made = time.perf_counter(), learner(params, name, examples)
+        if made.solve:
+            made.solve()
+        else:
+            training.fit(made, params, name, Heard(), must_learn=False)
+        seconds = time.perf_counter() - began
+        found = score(examples, "test", _saved(made)).metrics
+        reached = found["mse"], found["mse_last"]
+        linear = reached if name == "fir" else linear
+        cells = "".join(
+            f"{value:>9.4f}" for value in (*reached, least.mean(), least[-1], *linear, reached[0] - least.mean())
+        )
+        print(f"{kind:<8}{length:>5}  {name:<10}{cells}{seconds:>7.0f}", flush=True)
+
+
+def _saved(made: Learner) -> Predictor:
+    """What answers for a learner that has learned."""
+    (folder := Path("bundle")).mkdir(exist_ok=True)
+    made.save(folder)
+    return load(folder)
+
+
+def _params(kind: str, length: int, **changes: dict[str, Any]) -> SignalParams:
+    """The recipe of a kind, with windows of another length and changes to its candidates."""
+    values = load_yaml(RECIPES / f"{NAMES[kind]}.yaml")
+    values["data"]["window"] = length
+    if kind == "course":
+        rate = values["data"]["sample_rate_hz"]
+        values["data"]["stride"] = next(step for step in range(length, length + rate) if math.gcd(step, rate) == 1)
+    values["candidates"]["fir"]["taps"] = length
+    stateful = values["candidates"]["stateful"]
+    stateful["chunk"] = math.gcd(length, stateful["chunk"])
+    for name, change in changes.items():
+        values["candidates"][name] |= change
+    return SignalParams.model_validate(values)
+
+
+@contextmanager
+def _examples(params: SignalParams) -> Iterator[Path]:
+    """A folder of its own, with the examples in it, as the working directory."""
+    with tempfile.TemporaryDirectory(prefix="plumbline-signals-") as folder, chdir(folder):
+        examples = Path(folder) / "data/examples"
+        examples.mkdir(parents=True)
+        ingest(params, examples, Path(folder) / "data/manifest.parquet")
+        yield examples
+
+
+if __name__ == "__main__":
+    main()

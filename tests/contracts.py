@@ -1,0 +1,96 @@
+"""What every task has to do, whatever it is about: held against it without DVC or MLflow, in the current folder."""
+
+import dataclasses
+import inspect
+import math
+from typing import Any
+
+import pandas as pd
+
+from plumbline import bundle, layout
+from plumbline.contract import MANIFEST_COLUMNS, SPLITS, Leak, Predictor, Task
+from plumbline.evidence import document, measure
+from plumbline.params import Params
+from plumbline.stages.ingest import ingest
+from plumbline.stages.validate import validate
+
+
+def check(params: Params, task: Task, candidate: str) -> None:
+    """Ingest, validate, solve `candidate`, and ask all that evaluation asks; AssertionError names what is missing."""
+    ingest(params, task)
+    validate(params, task)
+    manifest = pd.read_parquet(layout.MANIFEST)
+    assert set(MANIFEST_COLUMNS) <= set(manifest), "the manifest lacks a column"
+    assert set(manifest["split"]) == set(SPLITS), "a split has no row"
+    assert manifest["id"].is_unique
+    assert set(params.evaluation.slices) <= set(manifest), "evaluation.slices names no column of the manifest"
+
+    learner = task.learner(params, candidate, layout.EXAMPLES)
+    assert learner.solve, "held against the contract with a candidate in closed form"
+    learner.solve()
+    folder = layout.bundle(candidate)
+    folder.mkdir(parents=True)
+    learner.save(folder)
+    bundle.seal(folder, task, candidate)
+    _check_predictor(task, bundle.load(folder))
+    _check_scores(params, task, bundle.load(folder), manifest)
+    _check_control(params, task)
+
+
+def _check_predictor(task: Task, predictor: Predictor) -> None:
+    code = task.predictor.read_text(encoding="utf-8")
+    assert "import plumbline" not in code, "the predictor imports plumbline"
+    assert "from plumbline" not in code, "the predictor imports plumbline"
+    answers = predictor.predict(task.example)
+    assert list(answers) == [field.name for field in task.signature.outputs], "other outputs than in the signature"
+    for name, columns in task.faulty.items():
+        try:
+            predictor.predict(columns)
+        except (ValueError, LookupError, TypeError):
+            continue
+        raise AssertionError(f"{name}: is answered, and should be refused")
+    columns = task.inputs(layout.EXAMPLES, "test")
+    some = {name: values[:8] for name, values in columns.items()}
+    together = predictor.predict(some)
+    for row in range(len(next(iter(some.values())))):
+        alone = predictor.predict({name: values[row : row + 1] for name, values in some.items()})
+        for name, values in alone.items():
+            assert _near(values[0], together[name][row]), f"row {row}: another {name} alone than in company"
+
+
+def _check_scores(params: Params, task: Task, predictor: Predictor, manifest: pd.DataFrame) -> None:
+    ours = measure.scores(task, "test", predictor)  # ValueError where a metric is missing, or not the mean
+    assert len(document.aligned(manifest, "test", ours)) == (manifest["split"] == "test").sum()
+    baselines = task.baselines(params, layout.EXAMPLES)
+    assert baselines, "there is no baseline"
+    sign = 1 if task.metric.higher_is_better else -1
+    bound = task.bounds(params, layout.EXAMPLES, "test")
+    assert bound.reason
+    for name, found in baselines.items():
+        theirs = measure.scores(task, "test", found).per_example[task.metric.name].mean()
+        assert bound.limit is None or sign * (bound.limit - theirs) > 0, f"{name} is better than possible"
+    leaks = task.leaks(params, layout.EXAMPLES)
+    assert leaks, "the task looks for no leak"
+    assert all(isinstance(leak, Leak) and leak.num_leaked == 0 for leak in leaks)
+    cases = task.behaviour(params, layout.EXAMPLES, predictor)
+    assert sum(case.num_cases for case in cases), "there is no behavioural case"
+
+
+def _check_control(params: Params, task: Task) -> None:
+    layout.CHECKPOINTS.mkdir(parents=True)
+    task.permuted(layout.EXAMPLES, layout.CHECKPOINTS, params.seed, params.control.max_rows)
+    for name in params.control.candidates:
+        shuffled = task.learner(params, name, layout.CHECKPOINTS)
+        assert shuffled.solve or shuffled.module
+
+
+def is_record(task: Any) -> bool:
+    """Whether it is a Task all of whose functions can be called."""
+    fields = [getattr(task, field.name) for field in dataclasses.fields(Task) if "Callable" in str(field.type)]
+    return isinstance(task, Task) and all(map(inspect.isfunction, fields))
+
+
+def _near(one: Any, other: Any) -> bool:
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_near, one, other))
+    return math.isclose(one, other, abs_tol=1e-5) if isinstance(one, float) else bool(one == other)
