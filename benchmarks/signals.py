@@ -7,6 +7,7 @@ python benchmarks/signals.py results [--kind course] [--windows 10 50] [--candid
 
 import argparse
 import math
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from plumbline.entrypoint import THREADS
+
+os.environ |= {name: value for name, value in THREADS.items() if name not in os.environ}  # before torch starts threads
+
 import torch
 
 from plumbline import training
