@@ -59,9 +59,8 @@ class Request:
     def check_names(self, found: Sequence[str], signature: Signature) -> None:
         """Raise DataError for an input that lacks a column, or has one that is called like an answer."""
         for field in signature.inputs:
-            if (
-                found and field.required and field.name not in found
-            ):  # lines of JSON have no columns where there is no line
+            # lines of JSON have no columns where there is no line
+            if found and field.required and field.name not in found:
                 shown = ", ".join(map(repr, found[:NUM_NAMES])) + (", ..." if len(found) > NUM_NAMES else "")
                 hint = nearest(field.name, list(found))
                 raise DataError(f"{self.input}: no column {field.name!r}{hint}; found {shown or 'none'}")
