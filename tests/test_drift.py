@@ -1,5 +1,6 @@
 """Drift: tests that are calibrated and see what they should, and a decision that waits, counts and holds back."""
 
+import json
 import random
 from datetime import UTC, datetime, timedelta
 
@@ -176,3 +177,21 @@ def test_training_cools_down() -> None:
     history = [look(**ASKED, hours_ago=6), look(True), look(True)]
     found = decision.over_time(Outcome("drift", "1 of 9 tests"), history, "1", limits, NOW)
     assert (found.verdict, "less than 12" in found.reason) == ("watch", True)
+
+
+def test_arrays_are_compared_by_mean_spread_and_length_also_where_they_are_logged_as_json() -> None:
+    random = np.random.default_rng(5)
+
+    def signals(rows: int, mean: float = 0.0, spread: float = 1.0, length: int = 50) -> list[np.ndarray]:
+        return [random.normal(mean, spread, length) for _ in range(rows)]
+
+    def seen(current: list) -> set[str]:
+        old, new = pd.DataFrame({"input.signal": signals(400)}), pd.DataFrame({"input.signal": current})
+        return {t.column for t in tests.judged(tests.compare(old, new, "output.component", 0), 0.05, 0.1) if t.drifted}
+
+    assert seen([json.dumps(one.tolist()) for one in signals(300)]) == set()
+    assert seen(signals(300, mean=0.2)) == {"input.signal mean"}
+    assert seen([one.tolist() for one in signals(300, spread=1.5)]) >= {"input.signal standard deviation"}
+    assert "input.signal length" in seen(signals(300, length=60))
+    odd = [*signals(297), "no array", None, []]
+    assert seen(odd) == set()

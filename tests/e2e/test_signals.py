@@ -127,3 +127,13 @@ def test_http_answers_as_the_bundle(ran: Checkout, asked: dict[str, list[Any]], 
         assert status == 400
         assert "the model knows 1, 3, 5, 7" in found["message"]
         assert "state" in server.ask("GET", "/openapi.json")[2].decode()
+
+
+def test_drift_of_signals_is_seen(ran: Checkout) -> None:
+    rows = pd.read_parquet(ran.path / "reports/reference.parquet")[["input.signal", "input.frequency_hz"]]
+    rows.columns = ["signal", "frequency_hz"]
+    many = pd.concat([rows] * (1 + 200 // len(rows)), ignore_index=True)
+    many.to_parquet(ran.path / "same.parquet")
+    assert ran.run("plumbline", "drift", "same.parquet").stdout.startswith("stable")
+    many.assign(signal=many["signal"].map(lambda signal: signal + 0.5)).to_parquet(ran.path / "moved.parquet")
+    assert "input.signal mean (values)" in ran.run("plumbline", "drift", "moved.parquet", code=30).stdout

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.drift import texts
+from plumbline.drift import arrays, texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,9 @@ class Test:
 def compare(reference: "pd.DataFrame", current: "pd.DataFrame", answer: str, seed: int) -> list[Test]:
     """Every column that both have, and where both know the right answers (`label`) whether `answer` is worse."""
     shared = [str(name) for name in reference.columns if name in current.columns]
-    reference, current = reference[shared].copy(), current[shared].copy()
+    signals = arrays.names(reference[shared])
+    reference, current = (arrays.measured(side[shared], signals) for side in (reference, current))
+    shared = list(reference.columns)
     for name in shared:
         if not _is_number(reference[name]):  # the same text, whichever kind of file it came from
             reference[name], current[name] = reference[name].map(_as_text), current[name].map(_as_text)
