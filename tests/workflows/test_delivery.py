@@ -265,7 +265,7 @@ def test_hostile_or_wrong_inputs_decide_nothing(hosting: Hosting, changed: dict[
     before = hosting.kept()
     jobs = hosting.run("promote", DECISION | changed)
     assert results(jobs) == {"decide": "failure", "keep": "skipped"}
-    assert re.search("plumbline: |Usage: plumbline promote", jobs["decide"].log)
+    assert re.search("plumbline: |Usage:", jobs["decide"].log)
     assert "Traceback" not in jobs["decide"].log
     assert not list(hosting.folder.rglob("hacked"))
     assert hosting.kept() == before
