@@ -83,7 +83,7 @@ Members = dict[str, tuple[tarfile.TarInfo, bytes]]
 def changed(members: Members) -> None:
     name = next(name for name in members if name.endswith("weights.json"))
     info, raw = members[name]
-    members[name] = info, raw.replace(b"2", b"3")
+    members[name] = info, raw + b" "
 
 
 def added(members: Members) -> None:
