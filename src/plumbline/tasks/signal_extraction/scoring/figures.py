@@ -1,38 +1,16 @@
-"""The pictures by which a person judges an extractor, as SVG that is the same in every run.
+"""The pictures by which a person judges an extractor."""
 
-Colours are those of Okabe and Ito (2008), told apart by colour-blind readers too; every line also has its own marker.
-"""
-
-import io
-import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from plumbline.contract import Candidate, Figure
+from plumbline.drawing import BLACK, BLUE, figure, styled
 from plumbline.tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-MARKERS, BLACK, GREY = "osD^vPX", "#222222", "#999999"
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # text stays text: small, searchable, and drawn in the reader's own font
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "savefig.transparent": True,
-    "savefig.bbox": "tight",
-}
+GREY = "#999999"
 
 
 def figures(params: SignalParams, candidates: list[Candidate]) -> list[Figure]:
@@ -47,26 +25,25 @@ def _shown(winner: Candidate) -> Figure:
     table = winner.test.tables["shown"]
     labels = _labels(table)
 
-    def draw(panels: "list[Axes]") -> None:
+    def draw(*panels: "Axes") -> None:
         for axes, label in zip(panels, labels, strict=True):
             axes.plot(table["seconds"], table["mixture"], color=GREY, linewidth=1, label="mixture")
             axes.plot(table["seconds"], table[f"truth {label}"], color=BLACK, linestyle="--", label="truth")
-            axes.plot(table["seconds"], table[f"answer {label}"], color=COLOURS[0], label=winner.name)
+            axes.plot(table["seconds"], table[f"answer {label}"], color=BLUE, label=winner.name)
             axes.set_ylabel(label)
             axes.set_ylim(-1.4, 1.4)
         panels[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
         panels[-1].set_xlabel("seconds")
 
     caption = f"The first test window: the mixture, each component as it is, and what {winner.name} says of it."
-    return _figure("components", "Components", caption, (6.2, 1.3 * len(labels) + 0.6), len(labels), draw)
+    return figure("components", "Components", caption, (6.2, 1.3 * len(labels) + 0.6), draw, len(labels))
 
 
 def _by_sample(winner: Candidate) -> Figure:
     table = winner.test.tables["by_sample"]
 
-    def draw(panels: "list[Axes]") -> None:
-        axes = panels[0]
-        axes.plot(table["sample"], table["mse"], color=COLOURS[0], label=winner.name)
+    def draw(axes: "Axes") -> None:
+        axes.plot(table["sample"], table["mse"], color=BLUE, label=winner.name)
         axes.plot(table["sample"], table["floor"], color=BLACK, linestyle="--", label="floor")
         axes.fill_between(table["sample"], 0, table["floor"], color=GREY, alpha=0.25, linewidth=0)
         axes.set(xlabel="sample of the window", ylabel="mean squared error (test)", ylim=(0, None))
@@ -76,13 +53,12 @@ def _by_sample(winner: Candidate) -> Figure:
         f"The error of {winner.name} at each sample of a window, and the least that is possible there: nothing honest "
         "reaches the grey area on average."
     )
-    return _figure("by_sample", "Error against position in the window", caption, (5.4, 3.9), 1, draw)
+    return figure("by_sample", "Error against position in the window", caption, (5.4, 3.9), draw)
 
 
 def _by_context(candidates: list[Candidate]) -> Figure:
-    def draw(panels: "list[Axes]") -> None:
-        axes = panels[0]
-        for candidate, (colour, marker) in _styled(candidates):
+    def draw(axes: "Axes") -> None:
+        for candidate, (colour, marker) in styled(candidates):
             table = candidate.test.tables["by_sample"]
             axes.plot(
                 table["sample"], table["mse"], color=colour, marker=marker, markersize=4,
@@ -95,34 +71,33 @@ def _by_context(candidates: list[Candidate]) -> Figure:
         axes.legend(loc="best")
 
     caption = "What each candidate makes of the samples seen so far, above the least error that is possible."
-    return _figure("by_context", "Error against context", caption, (5.4, 3.9), 1, draw)
+    return figure("by_context", "Error against context", caption, (5.4, 3.9), draw, math=True)
 
 
 def _spectra(winner: Candidate) -> Figure:
     table = winner.test.tables["spectra"]
     labels = _labels(table)
 
-    def draw(panels: "list[Axes]") -> None:
+    def draw(*panels: "Axes") -> None:
         rows = table[table["frequency_hz"] <= table["frequency_hz"].max() / 4]
         for axes, label in zip(panels, labels, strict=True):
             axes.plot(rows["frequency_hz"], rows["mixture"], color=GREY, linewidth=1, label="mixture")
             axes.plot(rows["frequency_hz"], rows[f"truth {label}"], color=BLACK, linestyle="--", label="truth")
-            axes.plot(rows["frequency_hz"], rows[f"answer {label}"], color=COLOURS[0], label=winner.name)
+            axes.plot(rows["frequency_hz"], rows[f"answer {label}"], color=BLUE, label=winner.name)
             axes.set_yscale("log")
             axes.set_ylabel(label)
         panels[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
         panels[-1].set_xlabel("Hz")
 
     caption = f"Mean amplitude spectra over all test windows: what {winner.name} adds where a component has nothing."
-    return _figure("spectra", "Spectra", caption, (6.2, 1.3 * len(labels) + 0.6), len(labels), draw)
+    return figure("spectra", "Spectra", caption, (6.2, 1.3 * len(labels) + 0.6), draw, len(labels), math=True)
 
 
 def _learning(candidates: list[Candidate]) -> Figure:
-    def draw(panels: "list[Axes]") -> None:
+    def draw(axes: "Axes") -> None:
         from matplotlib.ticker import MaxNLocator
 
-        axes = panels[0]
-        for candidate, (colour, marker) in _styled(candidates):
+        for candidate, (colour, marker) in styled(candidates):
             if candidate.history is not None:
                 rows = candidate.history
                 axes.plot(
@@ -137,44 +112,8 @@ def _learning(candidates: list[Candidate]) -> Figure:
         axes.legend(loc="best")
 
     caption = "Validation (solid, with marks) and training error (dotted), epoch by epoch, above the least possible."
-    return _figure("learning", "Learning curves", caption, (5.4, 3.9), 1, draw)
+    return figure("learning", "Learning curves", caption, (5.4, 3.9), draw)
 
 
 def _labels(table: "pd.DataFrame") -> list[str]:
     return [str(name).removeprefix("truth ") for name in table if str(name).startswith("truth ")]
-
-
-def _styled(candidates: list[Candidate]) -> list[tuple[Candidate, tuple[str, str]]]:
-    """Each candidate with a colour and marker that it keeps in every figure, whatever its rank."""
-    names = sorted(candidate.name for candidate in candidates)
-    looks = {name: (COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]) for i, name in enumerate(names)}
-    return [(candidate, looks[candidate.name]) for candidate in candidates]
-
-
-def _figure(
-    name: str,
-    title: str,
-    caption: str,
-    size_inches: tuple[float, float],
-    num_panels: int,
-    draw: "Callable[[list[Axes]], None]",
-) -> Figure:
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure as Canvas
-
-    with rc_context(STYLE | {"svg.hashsalt": name}):  # the salt makes every run's ids the same
-        canvas = Canvas(figsize=size_inches, layout="constrained")
-        draw(list(np.atleast_1d(canvas.subplots(num_panels, sharex=True))))
-        text = io.StringIO()
-        no_trace: dict[str, Any] = {"Date": None, "Creator": None}
-        canvas.savefig(text, format="svg", metadata=no_trace)
-    return Figure(name, title, caption, _inline(text.getvalue(), title, name))
-
-
-def _inline(svg: str, title: str, name: str) -> str:
-    """The <svg> element alone, named for screen readers, its ids made the figure's own."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\bid="', f'id="{name}-', svg)
-    svg = re.sub(r'(href="#|url\(#)', rf"\1{name}-", svg)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)

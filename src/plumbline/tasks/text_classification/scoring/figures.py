@@ -1,42 +1,18 @@
-"""The pictures by which a person judges a text classifier, as SVG that is the same in every run.
+"""The pictures by which a person judges a text classifier."""
 
-Colours are those of Okabe and Ito (2008), told apart by colour-blind readers too; every line also has its own marker.
-"""
-
-import io
-import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plumbline.contract import Candidate, Figure
+from plumbline.drawing import BLACK, BLUE, SKY, figure, styled
 from plumbline.evidence import intervals
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
-    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#222222"
-)  # fmt: skip
-COLOURS, MARKERS = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK), "osD^vPX"
 FEW_CLASSES = 20  # up to here the cells of the confusion matrix carry their numbers
-STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # text stays text: small, searchable, and drawn in the reader's own font
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "text.parse_math": False,  # a class name may hold a dollar sign
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
-    "savefig.transparent": True,
-    "savefig.bbox": "tight",
-}
 
 
 def figures(params: TextParams, candidates: list[Candidate]) -> list[Figure]:
@@ -52,7 +28,7 @@ def _cost(candidates: list[Candidate], confidence: float) -> Figure:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     def draw(axes: "Axes") -> None:
-        for candidate, (colour, marker) in _styled(candidates):
+        for candidate, (colour, marker) in styled(candidates):
             hits = candidate.test.per_example["accuracy"]
             low, high = intervals.mean(hits, "binary", confidence)
             x, y = candidate.latency_ms["one_p50"], hits.mean()
@@ -69,7 +45,7 @@ def _cost(candidates: list[Candidate], confidence: float) -> Figure:
         axes.legend(loc="best")
 
     caption = f"Each candidate's test accuracy with its {confidence:.0%} interval against what one answer costs here."
-    return _figure("cost", "Accuracy against latency", caption, (5.2, 3.9), draw)
+    return figure("cost", "Accuracy against latency", caption, (5.2, 3.9), draw)
 
 
 def _reliability(winner: Candidate) -> Figure:
@@ -89,12 +65,12 @@ def _reliability(winner: Candidate) -> Figure:
     before = winner.test.metrics.get("ece_before_temperature")
     told = f"{ece:.3f} (before the temperature {before:.3f})" if before is not None else f"{ece:.3f}"
     caption = f"How often {winner.name} is right when it says how sure it is. Expected calibration error {told}."
-    return _figure("reliability", "Reliability", caption, (5.2, 3.9), draw)
+    return figure("reliability", "Reliability", caption, (5.2, 3.9), draw)
 
 
 def _risk_coverage(candidates: list[Candidate]) -> Figure:
     def draw(axes: "Axes") -> None:
-        for candidate, (colour, marker) in _styled(candidates):
+        for candidate, (colour, marker) in styled(candidates):
             table = candidate.test.tables["risk_coverage"]
             axes.plot(
                 table["coverage"], table["accuracy"], color=colour, marker=marker, markersize=4, label=candidate.name
@@ -105,14 +81,14 @@ def _risk_coverage(candidates: list[Candidate]) -> Figure:
     caption = (
         "What accuracy becomes when the least confident answers are left to a person (set by the parameter threshold)."
     )
-    return _figure("risk_coverage", "Abstention", caption, (5.2, 3.9), draw)
+    return figure("risk_coverage", "Abstention", caption, (5.2, 3.9), draw)
 
 
 def _learning(candidates: list[Candidate]) -> Figure:
     from matplotlib.ticker import MaxNLocator
 
     def draw(axes: "Axes") -> None:
-        for candidate, (colour, marker) in _styled(candidates):
+        for candidate, (colour, marker) in styled(candidates):
             history = candidate.history
             if history is None or "validation/loss" not in history:
                 continue
@@ -128,7 +104,7 @@ def _learning(candidates: list[Candidate]) -> Figure:
         axes.legend(loc="best")
 
     caption = "Validation loss (solid, with marks) and training loss (dotted) of every candidate, epoch by epoch."
-    return _figure("learning", "Learning curves", caption, (5.2, 3.9), draw)
+    return figure("learning", "Learning curves", caption, (5.2, 3.9), draw)
 
 
 def _confusion(winner: Candidate) -> Figure:
@@ -159,7 +135,7 @@ def _confusion(winner: Candidate) -> Figure:
     side = max(5.0, 2.2 + 0.45 * len(names)) if few else 3 + 0.145 * len(names)
     marked = "numbers count texts" if few else "numbers count texts off the diagonal"
     caption = f"Rows are the actual classes, columns what {winner.name} said; each row's colour sums to 1, {marked}."
-    return _figure("confusion", "Confusion matrix", caption, (side, side), draw)
+    return figure("confusion", "Confusion matrix", caption, (side, side), draw)
 
 
 def _per_class(winner: Candidate, confidence: float) -> Figure:
@@ -180,43 +156,12 @@ def _per_class(winner: Candidate, confidence: float) -> Figure:
 
     caption = f"F1 of every class with its {confidence:.0%} interval, best first; the number of test texts in brackets."
     height = 1.2 + (0.3 if len(table) <= FEW_CLASSES else 0.19) * len(table)
-    return _figure("per_class", "F1 of each class", caption, (6.2, height), draw)
-
-
-def _styled(candidates: list[Candidate]) -> list[tuple[Candidate, tuple[str, str]]]:
-    """Each candidate with a colour and marker that it keeps in every figure, whatever its rank."""
-    names = sorted(candidate.name for candidate in candidates)
-    looks = {name: (COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]) for i, name in enumerate(names)}
-    return [(candidate, looks[candidate.name]) for candidate in candidates]
+    return figure("per_class", "F1 of each class", caption, (6.2, height), draw)
 
 
 def _decades(values: list[float]) -> tuple[float, float]:
     """Whole powers of ten around positive values, so that a logarithmic axis has ticks to read."""
     return 10 ** np.floor(np.log10(min(values))), 10 ** np.ceil(np.log10(max(values)) + 0.01)
-
-
-def _figure(
-    name: str, title: str, caption: str, size_inches: tuple[float, float], draw: Callable[["Axes"], None]
-) -> Figure:
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure as Canvas
-
-    with rc_context(STYLE | {"svg.hashsalt": name}):  # the salt makes every run's ids the same
-        canvas = Canvas(figsize=size_inches, layout="constrained")
-        draw(canvas.add_subplot())
-        text = io.StringIO()
-        no_trace: dict[str, Any] = {"Date": None, "Creator": None}
-        canvas.savefig(text, format="svg", metadata=no_trace)
-    return Figure(name, title, caption, _inline(text.getvalue(), title, name))
-
-
-def _inline(svg: str, title: str, name: str) -> str:
-    """The <svg> element alone, named for screen readers, its ids made the figure's own."""
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\bid="', f'id="{name}-', svg)
-    svg = re.sub(r'(href="#|url\(#)', rf"\1{name}-", svg)
-    return svg.replace("<svg ", f'<svg role="img" aria-label="{title}" ', 1)
 
 
 def _cut(name: str) -> str:
