@@ -52,7 +52,7 @@ def keep(folder: Path) -> str:
     inside = sorted(folder.iterdir())
     if len(inside) != 1 or not ASSET.fullmatch(inside[0].name) or inside[0].is_symlink() or not inside[0].is_file():
         raise RegistryError(f"{folder}: expected one file registry-N.tar; found {[path.name for path in inside]}")
-    if not _exists():
+    if _assets() is None:
         gh("release", "create", RELEASE, "--prerelease", "--title", TITLE, "--notes", NOTES)
     try:
         gh("release", "upload", RELEASE, str(inside[0]))
@@ -60,7 +60,7 @@ def keep(folder: Path) -> str:
         raise RegistryError(
             f"{inside[0].name} was not kept: another run was faster, or GitHub is away. Run all jobs again ({error})"
         ) from None
-    for name in sorted(_assets())[:-NUM_KEPT]:
+    for name in sorted(_assets() or {})[:-NUM_KEPT]:
         gh("release", "delete-asset", RELEASE, name, "--yes")
     return inside[0].name
 
@@ -77,23 +77,16 @@ def gh(*arguments: str) -> str:
     return done.stdout
 
 
-def _assets() -> dict[str, str]:
-    """The state of each registry in the release."""
-    if not _exists():
-        return {}
-    told = gh("release", "view", RELEASE, "--json", "assets", "--jq", r'.assets[] | "\(.name) \(.state)"')
-    states = dict(line.split(" ", 1) for line in told.splitlines() if line)
-    return {name: state for name, state in states.items() if ASSET.fullmatch(name)}
-
-
-def _exists() -> bool:
+def _assets() -> dict[str, str] | None:
+    """The state of each registry in the release; None where there is no release."""
     try:
-        gh("release", "view", RELEASE)
+        told = gh("release", "view", RELEASE, "--json", "assets", "--jq", r'.assets[] | "\(.name) \(.state)"')
     except RegistryError as error:
         if "release not found" in str(error):
-            return False
+            return None
         raise
-    return True
+    states = dict(line.split(" ", 1) for line in told.splitlines() if line)
+    return {name: state for name, state in states.items() if ASSET.fullmatch(name)}
 
 
 if __name__ == "__main__":

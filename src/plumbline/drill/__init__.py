@@ -26,7 +26,7 @@ STEPS: tuple[tuple[str, Callable[[Scene], str]], ...] = (
 
 def run(say: Callable[[str], None]) -> None:
     """Do all steps. PlumblineError says which did not come out as it should."""
-    with Scene.cloned(FOLDER, say) as scene:
-        for number, (title, step) in enumerate(STEPS, 1):
-            say(f"\n{number}. {title}")
-            say(f"   {step(scene)}")
+    scene = Scene.cloned(FOLDER, say)
+    for number, (title, step) in enumerate(STEPS, 1):
+        say(f"\n{number}. {title}")
+        say(f"   {step(scene)}")

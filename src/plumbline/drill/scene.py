@@ -31,8 +31,7 @@ class Scene:
     say: Callable[[str], None]
 
     @classmethod
-    @contextmanager
-    def cloned(cls, folder: Path, say: Callable[[str], None]) -> Iterator["Scene"]:
+    def cloned(cls, folder: Path, say: Callable[[str], None]) -> "Scene":
         """The last commit of this checkout in `folder`, in place of an earlier drill."""
         shutil.rmtree(folder, ignore_errors=True)
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -46,7 +45,7 @@ class Scene:
             scene._finished("git", "config", key, value)
         with (folder / ".git/info/exclude").open("a", encoding="utf-8") as file:
             file.write("requests/\n")
-        yield scene
+        return scene
 
     @property
     def environment(self) -> dict[str, str]:
