@@ -16,6 +16,7 @@ import pytest
 from tests.serving.lines import MOODY, SLOPES, Lines, Server, serving
 
 from plumbline import promotion
+from plumbline.serving.server import START_S
 from plumbline.serving.settings import Canary
 from plumbline.serving.trial import Sprt, Trial
 
@@ -157,9 +158,19 @@ def test_a_worker_that_is_replaced_under_an_unfit_champion_ends_no_other(lines: 
         server.wait(lambda: "otherwise" in server.log.read_text())
         killed = _children(server.process.pid)[0]
         os.kill(int(killed), signal.SIGKILL)
+        server.wait(lambda: len(set(_children(server.process.pid)) - {killed}) == 2)
         server.wait(lambda: "which answered last, goes on" in server.log.read_text())
         assert {_version(server) for _ in range(20)} == {"1"}
         assert len(_children(server.process.pid)) == 2
+
+
+def test_a_worker_that_dies_while_it_is_asked_whether_it_lives_is_replaced_at_once(lines: Lines) -> None:
+    with serving(lines) as server:
+        (worker,) = _children(server.process.pid)
+        os.kill(int(worker), signal.SIGSTOP)
+        time.sleep(1.5)  # it is asked every half second
+        os.kill(int(worker), signal.SIGKILL)
+        server.wait(lambda: set(_children(server.process.pid)) - {worker}, START_S / 2)
 
 
 def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:

@@ -46,10 +46,16 @@ def application(settings: Settings) -> "FastAPI":
 
 
 class Supervisor(Multiprocess):
-    """uvicorn's, which lets go of the socket before its workers do: else clients go on to connect to nobody."""
+    """uvicorn's, which holds nothing open that its workers should close."""
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace workers that died; the end of one that is being asked is seen at once, not at the timeout."""
+        for worker in self.processes:
+            worker.child_conn.close()
+        super().keep_subprocess_alive()
 
     def terminate_all(self) -> None:
-        """End the workers."""
+        """End the workers. The socket goes first: else clients go on to connect to nobody."""
         for bound in self.sockets:
             bound.close()
         super().terminate_all()
