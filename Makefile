@@ -38,8 +38,8 @@ $(READY): $(LOCKS) pyproject.toml
 	@! git rev-parse --git-dir >/dev/null 2>&1 || git config merge.dvc-lock.driver "$(CURDIR)/$(BIN)/plumbline merge-lock %O %A %B"
 	@touch $@
 
-run: setup  ## data in, a registered model out: the whole pipeline as params.yaml says; PULL=--pull takes from the remote
-	@dvc repro --quiet $(PULL) && plumbline report
+run: setup  ## data in, a registered model out, as params.yaml or RECIPE=name says; PULL=--pull takes from the DVC remote
+	@$(if $(RECIPE),plumbline recipe use "$(RECIPE)" &&) dvc repro --quiet $(PULL) && plumbline report
 
 remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, such as s3://bucket/folder
 	@dvc remote modify --local store url "$$DVC_REMOTE"

@@ -2,7 +2,7 @@
 
 python benchmarks/signals.py train [--candidate film]      windows/s against a plain PyTorch loop, in turn
 python benchmarks/signals.py infer                         how many times faster than real time, on one core
-python benchmarks/signals.py results [--kind course] [--windows 10 50] [--candidates film] [--epochs 25]
+python benchmarks/signals.py results [--kind course] [--windows 10 50] [--candidates film] [--figure contexts.svg]
 """
 
 import argparse
@@ -12,10 +12,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from plumbline.entrypoint import THREADS
 
@@ -24,7 +26,8 @@ os.environ |= {name: value for name, value in THREADS.items() if name not in os.
 import torch
 
 from plumbline import training
-from plumbline.contract import Learner, Predictor
+from plumbline.contract import Figure, Learner, Predictor
+from plumbline.drawing import BLACK, COLOURS, MARKERS, figure
 from plumbline.params import load_yaml
 from plumbline.tasks.signal_extraction.data import ingest, windows
 from plumbline.tasks.signal_extraction.models import learner
@@ -35,7 +38,8 @@ from plumbline.tasks.signal_extraction.scoring.scores import score
 
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 NAMES = {"course": "signal_extraction_course", "honest": "signal_extraction"}
-WINDOWS = (10, 50, 100, 250)
+WINDOWS, LSTMS = (10, 50, 100, 250), ("stateful", "window", "film")
+COLUMNS = ["data", "L", "candidate", "MSE", "last", "floor", "floor last", "seconds"]
 ROUNDS, EPOCHS = 3, 3
 SECONDS, PIECE = 60, 100  # of signal, and samples of a piece
 
@@ -61,11 +65,14 @@ def main() -> None:
     """Do what is asked."""
     parser = argparse.ArgumentParser(description="Speed and results of signal extraction.")
     parser.add_argument("what", choices=("train", "infer", "results"))
-    parser.add_argument("--candidate", default="film", choices=("stateful", "window", "film"))
+    parser.add_argument("--candidate", default="film", choices=LSTMS)
     parser.add_argument("--kind", nargs="+", default=list(NAMES), choices=NAMES)
     parser.add_argument("--windows", nargs="+", type=int, default=list(WINDOWS), help="samples")
-    parser.add_argument("--candidates", nargs="*", default=["film"], help="beside fir; none: only floor and filter")
-    parser.add_argument("--epochs", type=int, help="instead of the recipe's")
+    parser.add_argument("--candidates", nargs="*", default=list(LSTMS), help="beside fir; none: only floor and filter")
+    parser.add_argument(
+        "--table", type=Path, default=Path("signals.csv"), help="rows that are there are not made again"
+    )
+    parser.add_argument("--figure", type=Path, help="where to draw the table, as SVG")
     arguments = parser.parse_args()
     {"train": _train, "infer": _infer, "results": _results}[arguments.what](arguments)
 
@@ -144,32 +151,58 @@ def _seconds(predictor: Predictor, pieces: list[list[float]]) -> float:
 
 
 def _results(arguments: argparse.Namespace) -> None:
-    names = ("MSE", "last", "floor", "last", "FIR", "last", "excess")
-    print(f"{'data':<8}{'L':>5}  {'candidate':<10}{''.join(f'{name:>9}' for name in names)}{'s':>7}")
-    for kind in arguments.kind:
-        for length in arguments.windows:
-            changes = {} if arguments.epochs is None else {"max_epochs": arguments.epochs, "patience": arguments.epochs}
-            params = _params(kind, length, **dict.fromkeys(arguments.candidates, changes))
-            with _examples(params) as examples:
-                _rows(kind, length, params, arguments.candidates, examples)
+    """Train what the table lacks, as the recipe says, but for as many samples whatever the window's length is."""
+    path = arguments.table.resolve()
+    table = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
+    for kind, length, name in product(arguments.kind, arguments.windows, ["fir", *arguments.candidates]):
+        if ((table["data"] == kind) & (table["L"] == length) & (table["candidate"] == name)).any():
+            continue
+        with _examples(_params(kind, length)) as examples:
+            row = kind, length, name, *_reached(_params(kind, length), name, examples)
+        table = pd.DataFrame([*table.itertuples(index=False), row], columns=COLUMNS)
+        table.to_csv(path, index=False)
+        print(", ".join(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row), flush=True)
+    print(_beside_the_filter(table).to_markdown(index=False, floatfmt=".4f"))
+    if arguments.figure:
+        arguments.figure.write_text(_drawn(table).svg, encoding="utf-8")
 
 
-def _rows(kind: str, length: int, params: SignalParams, candidates: list[str], examples: Path) -> None:
-    least, linear = floor(windows(examples, "test").setting), (float("nan"), float("nan"))
-    for name in ["fir", *candidates]:
-        began, made = time.perf_counter(), learner(params, name, examples)
-        if made.solve:
-            made.solve()
-        else:
-            training.fit(made, params, name, Heard(), must_learn=False)
-        seconds = time.perf_counter() - began
-        found = score(examples, "test", _saved(made)).metrics
-        reached = found["mse"], found["mse_last"]
-        linear = reached if name == "fir" else linear
-        cells = "".join(
-            f"{value:>9.4f}" for value in (*reached, least.mean(), least[-1], *linear, reached[0] - least.mean())
-        )
-        print(f"{kind:<8}{length:>5}  {name:<10}{cells}{seconds:>7.0f}", flush=True)
+def _reached(params: SignalParams, name: str, examples: Path) -> tuple[float, ...]:
+    """Error over all samples and at the last, both floors, and the seconds of training."""
+    began, made = time.perf_counter(), learner(params, name, examples)
+    if made.solve:
+        made.solve()
+    else:
+        training.fit(made, params, name, Heard(), must_learn=False)
+    seconds = time.perf_counter() - began
+    found = score(examples, "test", _saved(made)).metrics
+    least = floor(windows(examples, "test").setting)
+    return found["mse"], found["mse_last"], float(least.mean()), float(least[-1]), seconds
+
+
+def _beside_the_filter(table: pd.DataFrame) -> pd.DataFrame:
+    filters = table[table["candidate"] == "fir"].set_index(["data", "L"])["MSE"]
+    beside = [filters.get((row["data"], row["L"]), math.nan) for _, row in table.iterrows()]
+    return table.assign(**{"FIR": beside, "excess": table["MSE"] - table["floor"]})
+
+
+def _drawn(table: pd.DataFrame) -> Figure:
+    """Error against context, a panel for each kind of data."""
+
+    def draw(*panels: Any) -> None:
+        for axes, (kind, rows) in zip(panels, table.groupby("data"), strict=True):
+            for place, (name, found) in enumerate(rows.sort_values("L").groupby("candidate")):
+                axes.plot(found["L"], found["MSE"], color=COLOURS[place], marker=MARKERS[place], label=name)
+            least = rows.groupby("L")["floor"].first()
+            axes.plot(least.index, least, color=BLACK, linestyle="--", label="floor")
+            axes.set(xscale="log", ylim=(0, None), ylabel=f"mean squared error, {kind}")
+            axes.set_xticks(least.index, [str(length) for length in least.index])
+            axes.minorticks_off()
+        panels[0].legend(loc="best")
+        panels[-1].set_xlabel("samples of context")
+
+    num_panels = table["data"].nunique()
+    return figure("contexts", "Error against context", "", (6.2, 3.2 * num_panels), draw, num_panels, math=True)
 
 
 def _saved(made: Learner) -> Predictor:
@@ -182,13 +215,17 @@ def _saved(made: Learner) -> Predictor:
 def _params(kind: str, length: int, **changes: dict[str, Any]) -> SignalParams:
     """The recipe of a kind, with windows of another length and changes to its candidates."""
     values = load_yaml(RECIPES / f"{NAMES[kind]}.yaml")
-    values["data"]["window"] = length
+    usual, values["data"]["window"] = values["data"]["window"], length
     if kind == "course":
         rate = values["data"]["sample_rate_hz"]
         values["data"]["stride"] = next(step for step in range(length, length + rate) if math.gcd(step, rate) == 1)
     values["candidates"]["fir"]["taps"] = length
     stateful = values["candidates"]["stateful"]
     stateful["chunk"] = math.gcd(length, stateful["chunk"])
+    for name in LSTMS:
+        shape = values["candidates"][name]
+        for key in ("max_epochs", "patience"):
+            shape[key] = max(1, round(shape[key] * usual / length))
     for name, change in changes.items():
         values["candidates"][name] |= change
     return SignalParams.model_validate(values)

@@ -15,7 +15,15 @@ from plumbline.tasks.signal_extraction.task import TASK
 ROOT = Path(__file__).resolve().parents[1]
 PUBLISHED = Setting("course", (1.0, 3.0, 5.0, 7.0), 1000, 0.8, 1.2, 0.01, 50, 51, 1000, 0.0)
 HONEST = Setting("honest", (1.0, 3.0, 5.0, 7.0), 1000, 0.8, 1.2, 0.05, 40, 40, 1000, 0.05)
-LSTM = {"hidden": 8, "layers": 1, "dropout": 0.0, "windows_per_epoch": 40, "batch_size": 8, "max_epochs": 3}
+LSTM = {
+    "hidden": 8,
+    "layers": 1,
+    "dropout": 0.0,
+    "windows_per_epoch": 40,
+    "batch_size": 8,
+    "warmup": 0.3,
+    "max_epochs": 3,
+}
 
 
 def values(recipe: str = "signal_extraction", **data: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from plumbline.tasks.signal_extraction.models import learner
 from plumbline.tasks.signal_extraction.models.batches import Batches
 from plumbline.tasks.signal_extraction.models.extractor import Extractor
 from plumbline.tasks.signal_extraction.models.fir import filters
-from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film
+from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film, Heads
 
 LINEAR = {1: 0.3768, 10: 0.3741, 50: 0.2765, 100: 0.2006, 250: 0.0686, 500: 0.00012}
 
@@ -58,7 +58,7 @@ def test_each_filter_is_the_ridge_solution_for_its_number_of_samples() -> None:
         assert not found[:, w - 1, w:].any()
 
 
-@pytest.mark.parametrize("network", [Conditioned, Film])
+@pytest.mark.parametrize("network", [Conditioned, Heads, Film])
 def test_a_sequence_in_chunks_is_the_sequence(network: type) -> None:
     torch.manual_seed(0)
     model = network(4, 16, 2, 0.0).double()
@@ -78,7 +78,7 @@ def _chunked() -> tuple[Extractor, Batches]:
     made = Windows(PUBLISHED, ["r"] * 40, np.arange(40), random.normal(size=(40, 40)), random.normal(size=(40, 4, 40)))
     torch.manual_seed(0)
     data = Batches(made, made, shape.model_copy(update={"fresh": False}), 10, 5)
-    return Extractor(Conditioned(4, shape.hidden, 1, 0.0), shape, carried=data.sampler.batch), data
+    return Extractor(Conditioned(4, shape.hidden, 1, 0.0), shape, 1, carried=data.sampler.batch), data
 
 
 def test_truncated_backpropagation_step_by_step() -> None:
@@ -142,17 +142,18 @@ def test_a_carried_state_belongs_to_one_process(examples: Path, monkeypatch: pyt
         learner(small_params(), "stateful", examples)
 
 
-def test_the_learning_rate_falls_where_the_loss_does_not(examples: Path) -> None:
-    params = small_params()
-    shape = params.candidates["film"].model_copy(
-        update={"learning_rate": 1e-6, "plateau": 1, "max_epochs": 8, "patience": 8}
+def test_the_learning_rate_rises_then_falls_to_nothing(examples: Path) -> None:
+    params, rates = small_params(), []
+    made = learner(params, "film", examples)
+    made.module.on_train_batch_start = lambda batch, number: rates.append(
+        made.module.optimizers().param_groups[0]["lr"]
     )
-    params = params.model_copy(update={"candidates": {"film": shape}})
-    made, rates = learner(params, "film", examples), []
-    made.module.on_train_epoch_start = lambda: rates.append(made.module.optimizers().param_groups[0]["lr"])
     training.fit(made, params, "film", Silent(), must_learn=False)
-    assert rates[0] == 1e-6
-    assert rates[-1] < 1e-6
+    highest = int(np.argmax(rates))
+    assert len(rates) == 15
+    assert rates[0] < rates[highest] == pytest.approx(params.candidates["film"].learning_rate, rel=0.1)
+    assert rates[highest:] == sorted(rates[highest:], reverse=True)
+    assert rates[-1] < rates[highest] / 20
 
 
 @pytest.mark.gpu

@@ -98,15 +98,15 @@ class Fir(Shape):
 class Recurrent(Shape):
     """What every LSTM needs (Hochreiter and Schmidhuber 1997)."""
 
+    kind: str
     hidden: Count
     layers: Count
     dropout: Dropout  # between layers
     fresh: bool  # draw new realisations from the generator in every epoch, instead of windows of the train split
     windows_per_epoch: Count
     batch_size: Count  # windows; each is asked for every frequency
-    learning_rate: Positive
-    plateau: Count  # epochs without a better loss before the learning rate is lowered
-    plateau_factor: Annotated[float, Field(gt=0, lt=1)]
+    learning_rate: Positive  # at its highest
+    warmup: Annotated[float, Field(ge=0, lt=1)]  # share of all steps in which the learning rate rises
     max_epochs: Count
     patience: Count
     gradient_clip: Positive
@@ -119,13 +119,13 @@ class Recurrent(Shape):
 
 
 class Window(Recurrent):
-    """Sample and one-hot frequency in, trained on whole windows."""
+    """An LSTM on the samples alone, with an output for each frequency; trained on whole windows."""
 
     kind: Literal["window"]
 
 
 class Stateful(Recurrent):
-    """As window, trained by truncated backpropagation through time: chunk by chunk, the hidden state carried on."""
+    """Sample and one-hot frequency in; trained by truncated backpropagation: chunk by chunk, the state carried on."""
 
     kind: Literal["stateful"]
     chunk: Count

@@ -10,13 +10,13 @@ from plumbline import layout
 from plumbline.errors import TrainingError
 from plumbline.tasks.signal_extraction.data import Setting
 from plumbline.tasks.signal_extraction.models.graph import graph
-from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film
+from plumbline.tasks.signal_extraction.models.networks import Network
 from plumbline.tasks.signal_extraction.predictor import load
 
 TOLERANCE = 1e-4  # of components, which are of the order of 1
 
 
-def save(folder: Path, model: Conditioned | Film, setting: Setting, signals: np.ndarray) -> None:
+def save(folder: Path, model: Network, setting: Setting, signals: np.ndarray) -> None:
     """Write `model`; TrainingError if the graph answers otherwise than the model on the windows `signals` [M, L]."""
     model = model.float().cpu().eval()
     save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, folder / "model.safetensors")
@@ -33,7 +33,7 @@ def save(folder: Path, model: Conditioned | Film, setting: Setting, signals: np.
 
 
 @torch.inference_mode()
-def _compare(folder: Path, model: Conditioned | Film, setting: Setting, signals: np.ndarray) -> None:
+def _compare(folder: Path, model: Network, setting: Setting, signals: np.ndarray) -> None:
     expected = model(torch.from_numpy(signals.astype(np.float32)))[0].numpy()
     asked = np.repeat(signals, len(setting.frequencies_hz), axis=0).tolist()
     frequencies = list(setting.frequencies_hz) * len(signals)

@@ -7,7 +7,7 @@ import torch
 from torch.nn import functional
 
 from plumbline.tasks.signal_extraction.models.batches import Batch
-from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film, State
+from plumbline.tasks.signal_extraction.models.networks import Network, State
 from plumbline.tasks.signal_extraction.params import Recurrent
 
 
@@ -18,9 +18,9 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
     buffers, so that a checkpoint holds them and a killed training goes on in the middle of a window.
     """
 
-    def __init__(self, model: Conditioned | Film, shape: Recurrent, carried: int = 0) -> None:
+    def __init__(self, model: Network, shape: Recurrent, num_steps: int, carried: int = 0) -> None:
         super().__init__()
-        self.model, self._shape = model, shape
+        self.model, self._shape, self._num_steps = model, shape, num_steps
         if carried:
             size = (shape.layers, carried * model.rows_a_window, shape.hidden)
             self.register_buffer("hidden", torch.zeros(size))
@@ -47,26 +47,21 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
         self._sums += torch.stack([error, error.new_tensor(size)])
 
     def on_validation_epoch_end(self) -> None:
-        """Log the error over all windows, and let the learning rate follow it.
-
-        Lightning would do the latter after the epoch's checkpoint was written, and a resumed training would miss it.
-        """
+        """Log the error over all windows."""
         error, rows = self._sums.tolist()
         self.log("validation/loss", error / rows)
-        if not self.trainer.sanity_checking:
-            self.lr_schedulers().step(error / rows)
-
-    def lr_scheduler_step(self, scheduler: Any, metric: Any) -> None:
-        """Nothing: see on_validation_epoch_end."""
 
     def configure_optimizers(self) -> Any:
-        """Adam (Kingma and Ba 2015); the learning rate falls where the validation loss does not."""
+        """Adam (Kingma and Ba 2015); the learning rate rises at first, then falls to 0 as a cosine.
+
+        Smith and Topin 2018, arXiv:1708.07120, without their cycle of momentum.
+        """
         shape = self._shape
         optimizer = torch.optim.Adam(self.model.parameters(), lr=shape.learning_rate)
-        plateau = torch.optim.lr_scheduler.ReduceLROnPlateau(
-            optimizer, factor=shape.plateau_factor, patience=shape.plateau
+        cycle = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, shape.learning_rate, self._num_steps, pct_start=shape.warmup, cycle_momentum=False
         )
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": plateau, "monitor": "validation/loss"}}
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": cycle, "interval": "step"}}
 
     def _answer(self, signals: torch.Tensor, state: State | None) -> tuple[torch.Tensor, State]:
         with torch.autocast(signals.device.type, enabled=False):  # rounding would add up from step to step

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film
+from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film, Heads, Network
 
 OPSET, IR = 20, 9
 
@@ -33,7 +33,7 @@ class _Graph:
         return outputs[0]
 
 
-def graph(model: Conditioned | Film) -> Any:
+def graph(model: Network) -> Any:
     """An onnx.ModelProto: signal [R, T], frequency (one-hot) [R, K], hidden and cell [D, R, H] -> component [R, T] and
     the states after it.
     """
@@ -55,15 +55,18 @@ def graph(model: Conditioned | Film) -> Any:
         states = _film(made, model, states)
     made.add("MatMul", [states, made.constant("head", _array(model.head.weight).T)], "weighed")
     made.add("Add", ["weighed", made.constant("head_bias", _array(model.head.bias))], "answers")
-    made.add("Squeeze", ["answers", "last"], "answers_turned")
+    if isinstance(model, Heads):
+        made.add("Mul", ["answers", "frequency"], "asked_answers")  # [T, R, K], all but one 0
+        made.add("ReduceSum", ["asked_answers", "last"], "answers_turned", keepdims=0)
+    else:
+        made.add("Squeeze", ["answers", "last"], "answers_turned")
     made.add("Transpose", ["answers_turned"], "component", perm=[1, 0])
 
     def put(name: str, *shape: Any) -> Any:
         return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
 
     state = (model.lstm.num_layers, "rows", model.lstm.hidden_size)
-    num_frequencies = model.num_frequencies if isinstance(model, Conditioned) else len(model.scale)
-    taken = [put("signal", "rows", "samples"), put("frequency", "rows", num_frequencies)]
+    taken = [put("signal", "rows", "samples"), put("frequency", "rows", model.num_frequencies)]
     taken += [put("hidden", *state), put("cell", *state)]
     given = [put("component", "rows", "samples"), put("hidden_after", *state), put("cell_after", *state)]
     whole = helper.make_graph(made.nodes, "signal_extraction", taken, given, made.weights)

@@ -32,6 +32,23 @@ class Conditioned(torch.nn.Module):
         return self.head(states).reshape(size, num, length), state
 
 
+class Heads(torch.nn.Module):
+    """LSTM(1 -> H) on the samples, and a linear layer with one output for each frequency; B rows."""
+
+    rows_a_window = 1
+
+    def __init__(self, num_frequencies: int, hidden: int, layers: int, dropout: float) -> None:
+        super().__init__()
+        self.lstm = torch.nn.LSTM(1, hidden, layers, batch_first=True, dropout=dropout)
+        self.head = torch.nn.Linear(hidden, num_frequencies)
+        self.num_frequencies = num_frequencies
+
+    def forward(self, signals: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
+        """Components [B, K, T] for signals [B, T], and the state after them; no state: zeros."""
+        states, state = self.lstm(signals[:, :, None], state)
+        return self.head(states).transpose(1, 2), state
+
+
 class Film(torch.nn.Module):
     """LSTM(1 -> H) on the samples, a layer whose units each frequency scales and shifts, and a linear layer; B rows.
 
@@ -47,6 +64,7 @@ class Film(torch.nn.Module):
         self.scale = torch.nn.Parameter(1 + 0.1 * torch.randn(num_frequencies, hidden))
         self.shift = torch.nn.Parameter(0.1 * torch.randn(num_frequencies, hidden))
         self.head = torch.nn.Linear(hidden, 1)
+        self.num_frequencies = num_frequencies
 
     def forward(self, signals: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
         """Components [B, K, T] for signals [B, T], and the state after them; no state: zeros."""
@@ -54,3 +72,6 @@ class Film(torch.nn.Module):
         mixed = self.mix(states)[:, None]
         units = torch.relu(self.scale[:, None] * mixed + self.shift[:, None])
         return self.head(units).squeeze(3), state
+
+
+Network = Conditioned | Heads | Film

@@ -11,9 +11,10 @@ from plumbline.tasks.signal_extraction.data import Windows
 from plumbline.tasks.signal_extraction.models.batches import Batches
 from plumbline.tasks.signal_extraction.models.export import save
 from plumbline.tasks.signal_extraction.models.extractor import Extractor
-from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film
-from plumbline.tasks.signal_extraction.params import Film as FilmShape
+from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film, Heads, Network
 from plumbline.tasks.signal_extraction.params import Recurrent, Stateful
+
+NETWORKS: dict[str, type[Network]] = {"stateful": Conditioned, "window": Heads, "film": Film}
 
 
 def recurrent(shape: Recurrent, candidate: str, seed: int, train: Windows, validation: Windows) -> Learner:
@@ -27,9 +28,9 @@ def recurrent(shape: Recurrent, candidate: str, seed: int, train: Windows, valid
         )
     data = Batches(train, validation, shape, chunk, seed)
     torch.manual_seed(seed)
-    network = Film if isinstance(shape, FilmShape) else Conditioned
-    model = network(len(train.setting.frequencies_hz), shape.hidden, shape.layers, shape.dropout)
-    module = Extractor(model, shape, carried=data.sampler.batch if carries else 0)
+    model = NETWORKS[shape.kind](len(train.setting.frequencies_hz), shape.hidden, shape.layers, shape.dropout)
+    num_steps = len(data.sampler) * shape.max_epochs
+    module = Extractor(model, shape, num_steps, carried=data.sampler.batch if carries else 0)
 
     def write(folder: Path) -> None:
         save(folder, module.model, train.setting, validation.signals[:64])
