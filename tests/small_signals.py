@@ -36,7 +36,7 @@ def values(recipe: str = "signal_extraction", **data: Any) -> dict[str, Any]:
     found["candidates"]["stateful"]["chunk"] = 10
     found["candidates"]["window"] |= {"layers": 2, "dropout": 0.2}
     if found["data"]["kind"] == "honest":
-        found["data"]["realisations"] = {"train": 120, "validation": 30, "test": 60}
+        found["data"]["realisations"] = {"train": 120, "validation": 60, "test": 240}
     found["validation"]["min_rows"] = 30
     found["training"] |= {"device": "cpu", "checkpoint_every_steps": 3}
     return found

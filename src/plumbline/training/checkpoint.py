@@ -1,7 +1,6 @@
 """What a killed training needs to go on to the very same weights: safetensors and counters, no pickle."""
 
 import hashlib
-import inspect
 import json
 import re
 import shutil
@@ -51,7 +50,7 @@ class Store:
     @classmethod
     def open(cls, learner: Learner, params: Params, candidate: str) -> "Store":
         """The store of this very training; those of the candidate's other trainings are removed."""
-        name = f"{candidate}-{key(learner, params, candidate)}"
+        name = f"{candidate}-{key(params, candidate)}"
         if ranks.is_main():
             remove(layout.CHECKPOINTS, candidate, keep=name)
         return cls(layout.CHECKPOINTS / name)
@@ -117,14 +116,14 @@ class Store:
         return self.folder / f"best-{epoch}.safetensors"
 
 
-def key(learner: Learner, params: Params, candidate: str) -> str:
+def key(params: Params, candidate: str) -> str:
     """A digest of all that decides the weights: parameters, examples, code, libraries, threads and processes."""
     parts = {
         "candidate": params.candidates[candidate].model_dump(mode="json"),
         "training": params.training.model_dump(mode="json"),
         "seed": params.seed,
         "data": layout.digest(layout.EXAMPLES),
-        "code": [layout.digest(path) for path in _code(learner)],
+        "code": [layout.digest(path) for path in _code(params.task)],
         "libraries": [version(name) for name in LIBRARIES],
         "machine": [torch.get_num_threads(), ranks.world()],
     }
@@ -138,9 +137,9 @@ def remove(folder: Path, candidate: str, keep: str | None) -> None:
             shutil.rmtree(path)
 
 
-def _code(learner: Learner) -> list[Path]:
-    folders = [Path(__file__).parent, Path(inspect.getfile(type(learner.module))).parent]
-    return [path for folder in folders for path in sorted(folder.glob("*.py"))]
+def _code(task: str) -> list[Path]:
+    here = Path(__file__).parent
+    return [path for folder in (here, here.parent / "tasks" / task) for path in sorted(folder.rglob("*.py"))]
 
 
 def _learned(module: torch.nn.Module) -> dict[str, torch.Tensor]:

@@ -45,9 +45,12 @@ def test_windows_of_the_published_setting(tmp_path: Path) -> None:
     train, test = windows(examples, "train"), windows(examples, "test")
     assert len(train.ids) == 4 * (10_000 - 50 + 1)
     assert set(train.realisations) == {"seed1"}
-    assert set(test.realisations) == {"seed2"}
-    assert len(set(test.starts % 1000)) == len(test.starts)  # no phase twice
-    assert np.diff(test.starts).min() >= 50
+    assert test.realisations[::195] == ["seed2", "seed2", "seed4", "seed5", "seed6"]
+    starts = test.starts[:196]  # of one realisation
+    assert len(set(starts % 1000)) == len(starts)  # no phase twice
+    assert np.diff(starts).min() >= 50
+    assert len(test.ids) == len(set(test.ids)) == len(test.signals) == 784  # a held-out window is asked once
+    assert np.bincount(test.rows[1]).tolist() == [196] * 4
     mixture, components = generators.published(PUBLISHED, 2, 10_000)
     np.testing.assert_array_equal(test.signals[3], mixture[153:203])
     np.testing.assert_array_equal(test.components[3], components[:, 153:203])
@@ -85,7 +88,7 @@ def test_ingested_twice_it_is_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("num_samples", [60, 1000])
 def test_a_spectral_peak_is_found_also_in_less_than_a_period(num_samples: int) -> None:
     seconds, wanted = np.arange(num_samples) / 1000, np.array([1.0, 3.3, 7.0])
-    found = peaks(np.sin(2 * np.pi * wanted[:, None] * seconds + 0.7), 1000)
+    found = peaks(np.sin(2 * np.pi * wanted[:, None] * seconds + 0.7), 1000, 50)
     np.testing.assert_allclose(found, wanted, atol=0.03)
 
 
@@ -186,7 +189,14 @@ def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
     [
         ("signal_extraction_course", {"stride": 30}, "held-out windows of 40 samples would overlap"),
         ("signal_extraction_course", {"stride": 50}, "try 51"),
-        ("signal_extraction_course", {"num_samples": 20}, "do not fit into num_samples"),
+        ("signal_extraction_course", {"stride": 45, "sample_rate_hz": 2205}, "try 46"),
+        ("signal_extraction_course", {"num_samples": 1038}, "for which there have to be 1039"),
+        ("signal_extraction_course", {"seeds": {"train": [1], "validation": [3], "test": [2, 2]}}, "2 stands twice"),
+        ("signal_extraction_course", {"seeds": {"train": [1], "validation": [1], "test": [2]}}, "1 stands twice"),
+        ("signal_extraction", {"sample_rate_hz": 48_000}, "may begin at 48,000 places"),
+        ("signal_extraction", {"window": 400, "max_offset_s": 6.0}, "6,000 places"),
+        ("signal_extraction", {"window": 2}, "at least 3 do"),
+        ("signal_extraction", {"frequencies_hz": [1.0, 1.0000001]}, "six digits"),
         ("signal_extraction_course", {"seeds": {"train": [1], "test": [2]}}, "seeds: none for validation"),
         ("signal_extraction", {"frequencies_hz": [1.0, 600.0]}, "600.0 Hz is not below half of sample_rate_hz"),
         ("signal_extraction", {"frequencies_hz": [3.0, 3.0]}, "one stands twice"),
@@ -201,6 +211,27 @@ def test_params_that_cannot_be_meant(tmp_path: Path, recipe: str, change: dict, 
     with pytest.raises(ParamsError) as caught:
         read(tmp_path / "params.yaml", lambda _: SignalParams)
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "change", "said"),
+    [
+        ("control", {"candidates": ["film"]}, "film draws fresh windows, and would not see the shuffled ones"),
+        ("training", {"precision": "bf16"}, "training.precision: bf16"),
+    ],
+)
+def test_what_would_not_be_done_is_refused(section: str, change: dict, said: str) -> None:
+    found = values()
+    found[section] |= change
+    with pytest.raises(ValueError, match=said):
+        SignalParams.model_validate(found)
+
+
+def test_any_frequency_is_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    params = small_params(frequencies_hz=[60.0, 121.5])
+    ingest(params, TASK)
+    validate(params, TASK)
 
 
 def test_chunks_have_to_fill_a_window() -> None:

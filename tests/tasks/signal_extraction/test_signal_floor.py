@@ -88,3 +88,19 @@ def test_the_honest_bound_is_reached_by_who_is_told_so_much_and_by_nobody_else()
         weights /= weights.sum(axis=1, keepdims=True)
         errors.append(((weights @ parts[:, now].T - components[:, :, sample]) ** 2).mean())
     assert np.mean(errors) == pytest.approx(floor(plain).mean(), rel=0.08)
+
+
+def test_who_is_told_nothing_errs_by_more_than_the_honest_bound() -> None:
+    """The posterior mean for amplitudes and phases at their means, on windows that have others."""
+    starts = np.arange(1000)
+    signals, components = draw(HONEST, 1000, np.random.default_rng(3), starts)
+    places = np.arange(1000 + HONEST.window)
+    parts = np.sin(HONEST.turns(places) + HONEST.phase_scale * np.pi)
+    means, logs, errors = parts.mean(axis=0), np.zeros((1000, 1000)), []
+    for sample in range(HONEST.window):
+        now = slice(sample, sample + 1000)
+        logs -= (signals[:, sample, None] - means[now]) ** 2 / (2 * HONEST.noise**2)
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        errors.append(((weights @ parts[:, now].T - components[:, :, sample]) ** 2).mean())
+    assert floor(HONEST).mean() < np.mean(errors) < 4 * floor(HONEST).mean()

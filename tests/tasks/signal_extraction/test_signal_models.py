@@ -14,6 +14,7 @@ from tests.small_signals import PUBLISHED, ROOT, small_params, write_examples
 from tests.small_texts import Silent
 
 from plumbline import training
+from plumbline.contract import SPLITS
 from plumbline.errors import TrainingError
 from plumbline.tasks.signal_extraction.data import Windows, generators, windows
 from plumbline.tasks.signal_extraction.models import learner
@@ -136,6 +137,18 @@ def test_fresh_windows_are_new_in_every_epoch_and_none_of_the_train_split(exampl
         kept |= drawn
 
 
+@pytest.mark.parametrize("split", SPLITS)
+def test_no_epoch_draws_a_split(examples: Path, split: str) -> None:
+    """Also where it draws as many windows as the split has."""
+    params, held = small_params(), windows(examples, split)
+    shape = params.candidates["film"].model_copy(update={"windows_per_epoch": len(held.signals)})
+    sampler = learner(params.model_copy(update={"candidates": {"film": shape}}), "film", examples).data.sampler
+    kept = {row.tobytes() for row in held.signals.astype(np.float32)}
+    for epoch in range(4):
+        sampler.set_epoch(epoch)
+        assert not {row.numpy().tobytes() for row in sampler.chunks.signals} & kept
+
+
 def test_a_carried_state_belongs_to_one_process(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(TrainingError, match=r"candidates\.stateful: .* train it without torchrun"):
@@ -199,9 +212,11 @@ print(json.dumps({"weights": digest.hexdigest(), "curve": curve, "first": steps[
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("candidate", "step"), [("stateful", 26), ("stateful", 40), ("window", 8), ("film", 11)])
+@pytest.mark.parametrize(("candidate", "step"), [("stateful", 28), ("stateful", 40), ("window", 8), ("film", 11)])
 def test_killed_in_the_middle_it_ends_in_the_same_weights(tmp_path: Path, candidate: str, step: int) -> None:
-    """stateful: at step 26 of 20 an epoch, in the middle of a window; at 40, between two epochs."""
+    """A checkpoint is written every 3 steps. stateful, 4 chunks a window and 20 steps an epoch: killed at step 28, it
+    goes on from 27, in the middle of a window; at 40, between two epochs.
+    """
     examples = write_examples(small_params(), tmp_path)
 
     def run(name: str, kill: int, code: int) -> str:

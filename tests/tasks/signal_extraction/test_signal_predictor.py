@@ -91,6 +91,7 @@ def test_rows_that_begin_and_rows_that_go_on_stand_together(answerer: predictor.
         ({"signal": [True]}, "row 1: signal: expected an array of numbers"),
         ({"signal": 0.1}, "row 1: signal: expected an array of numbers, found 0.1"),
         ({"frequency_hz": 4.5}, "row 1: frequency_hz: 4.5; the model knows 1, 3, 5, 7"),
+        ({"frequency_hz": 10**400}, "row 1: int too large to convert to float"),
         ({"frequency_hz": "3"}, "row 1: frequency_hz: expected a number, found '3'"),
         ({"frequency_hz": True}, "row 1: frequency_hz: expected a number"),
         ({"frequency_hz": None}, "row 1: frequency_hz: expected a number"),
@@ -112,6 +113,17 @@ def test_bad_calls_are_named(answerer: predictor.Predictor) -> None:
         answerer.predict(rows, sample_rate_hz=500)
     with pytest.raises(ValueError, match="no column 'frequency_hz'; found 'signal'"):
         answerer.predict({"signal": [[0.1]]})
+    with pytest.raises(ValueError, match="columns of different lengths"):
+        answerer.predict({"signal": [[0.1], [0.2]], "frequency_hz": [3.0]})
+
+
+def test_a_row_longer_than_a_batch_is_answered_in_pieces(
+    answerer: predictor.Predictor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = _rows(3)
+    whole = answerer.predict(rows)
+    monkeypatch.setattr(predictor, "MAX_CELLS", 7)
+    assert answerer.predict(rows)["component"] == [pytest.approx(said, abs=1e-5) for said in whole["component"]]
 
 
 def test_the_whole_score_of_a_candidate(trained: Path, answerer: Predictor) -> None:

@@ -1,5 +1,6 @@
 """The shape of params.yaml for signal extraction."""
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -11,6 +12,12 @@ from plumbline.params import Name, Params, Shape
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Dropout = Annotated[float, Field(ge=0, lt=1)]
+MAX_POSITIONS, MAX_CELLS = 10_000, 2_000_000  # at which a window may begin, and these times its samples: for the floor
+
+
+def apart(window: int, sample_rate_hz: int) -> int:
+    """The least stride at which windows do not overlap, and begin at every phase of a second."""
+    return next(stride for stride in itertools.count(window) if math.gcd(stride, sample_rate_hz) == 1)
 
 
 class Range(Shape):
@@ -47,17 +54,23 @@ class Course(Mixture):
 
     @model_validator(mode="after")
     def _windows_are_apart_and_meet_every_phase(self) -> "Course":
-        if self.window > self.num_samples:
-            raise ValueError(f"window: {self.window} samples do not fit into num_samples ({self.num_samples})")
+        if self.num_samples < (least := self.sample_rate_hz + self.window - 1):
+            raise ValueError(
+                f"num_samples: {self.num_samples}; the floor takes windows of {self.window} samples to begin anywhere "
+                f"in a second, for which there have to be {least}"
+            )
         if self.stride < self.window:
             raise ValueError(f"stride: {self.stride}; held-out windows of {self.window} samples would overlap")
         if math.gcd(self.stride, self.sample_rate_hz) > 1:
             raise ValueError(
                 f"stride: {self.stride} shares a factor with sample_rate_hz ({self.sample_rate_hz}), so that held-out "
-                f"windows would begin at few of its phases; try {self.stride + 1}"
+                f"windows would begin at few of its phases; try {apart(self.stride, self.sample_rate_hz)}"
             )
         if missing := {"train", "validation", "test"} - {split for split, seeds in self.seeds.items() if seeds}:
             raise ValueError(f"seeds: none for {', '.join(sorted(missing))}")
+        every = [seed for seeds in self.seeds.values() for seed in seeds]
+        if twice := [seed for seed in every if every.count(seed) > 1]:
+            raise ValueError(f"seeds: {twice[0]} stands twice, and would give the same realisation twice")
         return self
 
 
@@ -77,6 +90,12 @@ class Honest(Mixture):
     max_offset_s: Positive  # a realisation begins at a random sample before this
     noise: Positive  # standard deviation of what is added to every sample of the mixture
     realisations: Realisations
+
+    @model_validator(mode="after")
+    def _a_frequency_can_be_seen(self) -> "Honest":
+        if self.window < 3:
+            raise ValueError(f"window: {self.window} samples of a realisation show no frequency; at least 3 do")
+        return self
 
 
 class Validation(Shape):
@@ -151,10 +170,35 @@ class SignalParams(Params):
     @model_validator(mode="after")
     def _frequencies_can_be_told(self) -> "SignalParams":
         found, nyquist = self.data.frequencies_hz, self.data.sample_rate_hz / 2
-        if len(set(found)) < len(found):
-            raise ValueError("data.frequencies_hz: one stands twice")
+        if len({f"{frequency:g}" for frequency in found}) < len(found):
+            raise ValueError("data.frequencies_hz: one stands twice, or two differ by less than six digits tell")
         if high := [frequency for frequency in found if frequency >= nyquist]:
             raise ValueError(f"data.frequencies_hz: {high[0]} Hz is not below half of sample_rate_hz ({nyquist:g})")
+        return self
+
+    @model_validator(mode="after")
+    def _the_floor_can_be_computed(self) -> "SignalParams":
+        data = self.data
+        seconds = data.max_offset_s if isinstance(data, Honest) else 1.0
+        positions = round(seconds * data.sample_rate_hz)
+        if positions > MAX_POSITIONS or positions * data.window > MAX_CELLS:
+            raise ValueError(
+                f"data: a window of {data.window} samples may begin at {positions:,} places; the floor is computed for "
+                f"up to {MAX_POSITIONS:,}, and {MAX_CELLS:,} places times samples: lower sample_rate_hz, window or "
+                "max_offset_s"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _training_is_what_it_says(self) -> "SignalParams":
+        if self.training.precision != "fp32":
+            raise ValueError(f"training.precision: {self.training.precision}; a state adds up rounding: fp32 here")
+        for name in self.control.candidates:
+            shape = self.candidates.get(name)
+            if isinstance(shape, Recurrent) and shape.fresh:
+                raise ValueError(
+                    f"control.candidates: {name} draws fresh windows, and would not see the shuffled ones; name another"
+                )
         return self
 
     @model_validator(mode="after")

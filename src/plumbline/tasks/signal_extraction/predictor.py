@@ -15,7 +15,7 @@ import onnxruntime
 from safetensors.numpy import load_file
 
 MAX_SAMPLES = 10_000_000  # of one row
-MAX_CELLS = 262_144  # of one batch: rows times samples
+MAX_CELLS = 65_536  # of one batch: rows times samples
 SAME_HZ = 1e-6
 
 
@@ -64,6 +64,8 @@ class Predictor:
             if name not in columns:
                 raise ValueError(f"no column {name!r}; found {', '.join(map(repr, columns)) or 'no columns'}")
         states = columns.get("state", [None] * len(columns["signal"]))
+        if not len(columns["signal"]) == len(columns["frequency_hz"]) == len(states):
+            raise ValueError("columns of different lengths: every row has a signal and a frequency_hz")
         asked = zip(columns["signal"], columns["frequency_hz"], states, strict=True)
         rows = [self._checked(number, *row) for number, row in enumerate(asked)]
         found: list[Any] = [None] * len(rows)
@@ -75,7 +77,7 @@ class Predictor:
     def _checked(self, number: int, signal: Any, frequency: Any, state: Any) -> Row:
         try:
             return Row(_samples(signal), self._place(frequency), self._known(state))
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise ValueError(f"row {number}: {error}") from None
 
     def _place(self, frequency: Any) -> int:
@@ -137,20 +139,25 @@ class Lstm:
 
     def answer(self, rows: list[Row]) -> list[tuple[np.ndarray, np.ndarray]]:
         """Component [T] and state of each row; all signals are equally long."""
+        signals = np.stack([row.signal for row in rows]).astype(np.float32)
+        frequencies = self._known[[row.frequency for row in rows]]
         states = np.zeros((len(rows), *self._shape), np.float32)
         for state, row in zip(states, rows, strict=True):
             if len(row.state):
                 state[:] = row.state.reshape(self._shape)
-        hidden, cell = np.ascontiguousarray(states.transpose(1, 2, 0, 3))
-        feed = {
-            "signal": np.stack([row.signal for row in rows]).astype(np.float32),
-            "frequency": self._known[[row.frequency for row in rows]],
-            "hidden": hidden,
-            "cell": cell,
-        }
-        found, *after = self._session.run(["component", "hidden_after", "cell_after"], feed)
+        after = list(np.ascontiguousarray(states.transpose(1, 2, 0, 3)))
+        parts, step = [], max(1, MAX_CELLS // len(rows))
+        for at in range(0, signals.shape[1], step):  # a long row piece by piece: memory does not grow with it
+            feed = {
+                "signal": signals[:, at : at + step],
+                "frequency": frequencies,
+                "hidden": after[0],
+                "cell": after[1],
+            }
+            part, *after = self._session.run(["component", "hidden_after", "cell_after"], feed)
+            parts.append(part)
         kept = np.stack(after).transpose(2, 0, 1, 3).reshape(len(rows), -1)
-        return list(zip(found.astype(float), kept.astype(float), strict=True))
+        return list(zip(np.concatenate(parts, axis=1).astype(float), kept.astype(float), strict=True))
 
 
 def _samples(signal: Any) -> np.ndarray:

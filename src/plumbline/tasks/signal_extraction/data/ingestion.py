@@ -1,4 +1,4 @@
-"""From params to realisations and one manifest row for each window and component."""
+"""From params to realisations, and a manifest of the rows that their windows give."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,14 +46,13 @@ def _realisations(params: SignalParams, made: Setting, split: str, number: int) 
 def _rows(split: str, found: Windows) -> "pd.DataFrame":
     import pandas as pd
 
-    labels = found.setting.labels
-    every = len(labels)  # rows of a window
-    table = pd.DataFrame({"id": found.ids, "split": split, "label": labels * len(found.starts)})
+    window, part = found.rows
+    table = pd.DataFrame({"id": found.ids, "split": split, "label": np.array(found.setting.labels)[part]})
     return table.assign(
         length=found.setting.window,
-        digest=np.repeat(found.digests, every),
-        realisation=np.repeat(found.realisations, every),
-        start=np.repeat(found.starts, every),
-        frequency_hz=np.tile(found.setting.frequencies_hz, len(found.starts)),
-        furthest=np.repeat(np.abs(found.signals).max(axis=1), every),  # NaN where a sample is
+        digest=np.array(found.digests)[window],
+        realisation=np.array(found.realisations)[window],
+        start=found.starts[window],
+        frequency_hz=np.array(found.setting.frequencies_hz)[part],
+        furthest=np.abs(found.signals).max(axis=1)[window],  # NaN where a sample is
     )

@@ -1,6 +1,7 @@
 """Realisations seen through windows: what a predictor is asked, row by row.
 
-Shapes: M windows, K components, L samples. A row is one window asked for one component: M * K rows, windows first.
+Shapes: M windows, K components, L samples. A row is one window asked for one component. A held-out window is asked for
+one alone: two rows that share a window are not independent, which intervals take rows to be.
 """
 
 import hashlib
@@ -15,21 +16,29 @@ from plumbline.tasks.signal_extraction.data.storage import read, setting
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of one split; views of its realisations, not copies."""
+    """The windows of one split, and the rows that they give."""
 
     setting: Setting
     realisations: list[str]  # of each window [M]
     starts: np.ndarray  # sample number in the realisation [M]
     signals: np.ndarray  # [M, L]
     components: np.ndarray  # [M, K, L]
+    asked_once: bool = False  # else a window is asked for all components
+
+    @property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """The window and the component of each row, both [R]."""
+        places, num = np.arange(len(self.signals)), self.components.shape[1]
+        if self.asked_once:
+            return places, np.random.default_rng(0).permutation(places % num)  # each as often, at no fixed place
+        return np.repeat(places, num), np.tile(np.arange(num), len(places))
 
     @property
     def ids(self) -> list[str]:
-        """One for each row [M * K]."""
+        """One for each row [R]."""
         return [
-            f"{realisation}@{start}/{frequency:g}"
-            for realisation, start in zip(self.realisations, self.starts, strict=True)
-            for frequency in self.setting.frequencies_hz
+            f"{self.realisations[window]}@{self.starts[window]}/{self.setting.frequencies_hz[part]:g}"
+            for window, part in zip(*self.rows, strict=True)
         ]
 
     @property
@@ -39,7 +48,7 @@ class Windows:
 
 
 def windows(examples: Path, split: str) -> Windows:
-    """The windows of a split: of train at every sample, of the others `stride` apart."""
+    """The windows of a split: of train at every sample, of the others `stride` apart and asked once."""
     found, made = read(examples, split), setting(examples)
     step = 1 if split == "train" else made.stride
     views = np.lib.stride_tricks.sliding_window_view(found.signals, made.window, axis=-1)[:, ::step]
@@ -51,4 +60,5 @@ def windows(examples: Path, split: str) -> Windows:
         starts=np.tile(np.arange(each) * step, len(found.ids)),
         signals=views.reshape(-1, made.window),
         components=parts.swapaxes(1, 2).reshape(-1, len(made.frequencies_hz), made.window),
+        asked_once=split != "train",
     )

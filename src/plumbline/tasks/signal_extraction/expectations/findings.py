@@ -38,10 +38,10 @@ def _components(examples: Path) -> "pd.DataFrame":
     import pandas as pd
 
     made = setting(examples)
-    parts = []
+    top_hz, parts = 2 * max(made.frequencies_hz), []
     for split in SPLITS:
         found = read(examples, split)
-        errors = np.abs(peaks(found.components, made.sample_rate_hz) - np.array(made.frequencies_hz))
+        errors = np.abs(peaks(found.components, made.sample_rate_hz, top_hz) - np.array(made.frequencies_hz))
         labels = np.tile(made.labels, len(found.ids))
         rows = {"split": split, "realisation": np.repeat(found.ids, len(made.labels)), "label": labels}
         parts.append(pd.DataFrame(rows | {"peak_error_hz": errors.ravel()}))

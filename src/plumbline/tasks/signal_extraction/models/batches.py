@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
+from plumbline.contract import SPLITS
 from plumbline.tasks.signal_extraction.data import Windows
 from plumbline.tasks.signal_extraction.data.generators import draw
 from plumbline.tasks.signal_extraction.params import Recurrent
@@ -44,7 +45,8 @@ class Chunks(Dataset[Batch]):
 class Epochs(Sampler[list[int]]):
     """The batches of one epoch: windows of the train split in random order, or ones drawn from the generator.
 
-    The chunks of a batch of windows follow each other, so that its states can be carried on.
+    The chunks of a batch of windows follow each other, so that its states can be carried on. Ingest draws split n from
+    (seed, n); an epoch's key begins with a number that no split has, so that none of its windows is a held-out one.
     """
 
     def __init__(self, train: Windows, shape: Recurrent, chunk: int, seed: int) -> None:
@@ -59,7 +61,7 @@ class Epochs(Sampler[list[int]]):
         """Choose the epoch whose batches come next, and its windows."""
         self.epoch = epoch
         if self._filled != epoch:
-            self.chunks.fill(*self._windows(np.random.default_rng((self._seed, epoch))))
+            self.chunks.fill(*self._windows(np.random.default_rng((self._seed, len(SPLITS), epoch))))
             self._filled = epoch
 
     def __len__(self) -> int:

@@ -1,5 +1,7 @@
 """The LightningModule that trains every network: mean squared error over all samples and components of a chunk."""
 
+import math
+from functools import partial
 from typing import Any
 
 import lightning as L  # noqa: N812 (its own documentation's name)
@@ -29,10 +31,10 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
 
     def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
         """The mean squared error of a batch of chunks."""
-        found, state = self._answer(batch["signals"], self._state(batch["first"]) if self._carries else None)
+        found, state = self.model(batch["signals"], self._state(batch["first"]) if self._carries else None)
         if self._carries:
             for kept, new in zip((self.hidden, self.cell), state, strict=True):
-                kept[:, : new.shape[1]].copy_(new.detach())
+                kept.copy_(new.detach())
         return functional.mse_loss(found, batch["components"])
 
     def on_validation_epoch_start(self) -> None:
@@ -41,7 +43,7 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Add one batch of whole windows to squared error and rows."""
-        found, _ = self._answer(batch["signals"], None)
+        found, _ = self.model(batch["signals"])
         size = len(found)
         error = functional.mse_loss(found, batch["components"]) * size
         self._sums += torch.stack([error, error.new_tensor(size)])
@@ -52,24 +54,23 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
         self.log("validation/loss", error / rows)
 
     def configure_optimizers(self) -> Any:
-        """Adam (Kingma and Ba 2015); the learning rate rises at first, then falls to 0 as a cosine.
+        """Adam (Kingma and Ba 2015); the learning rate rises in a line, then falls as a cosine.
 
-        Smith and Topin 2018, arXiv:1708.07120, without their cycle of momentum.
+        Loshchilov and Hutter 2017, arXiv:1608.03983, without restarts.
         """
-        shape = self._shape
-        optimizer = torch.optim.Adam(self.model.parameters(), lr=shape.learning_rate)
-        cycle = torch.optim.lr_scheduler.OneCycleLR(
-            optimizer, shape.learning_rate, self._num_steps, pct_start=shape.warmup, cycle_momentum=False
-        )
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": cycle, "interval": "step"}}
-
-    def _answer(self, signals: torch.Tensor, state: State | None) -> tuple[torch.Tensor, State]:
-        with torch.autocast(signals.device.type, enabled=False):  # rounding would add up from step to step
-            found: tuple[torch.Tensor, State] = self.model(signals, state)
-            return found
+        optimizer = torch.optim.Adam(self.model.parameters(), lr=self._shape.learning_rate)
+        rate = partial(_rate, self._num_steps, self._shape.warmup * self._num_steps)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def _state(self, first: torch.Tensor) -> State:
         """The states that were kept, zero for windows of which this is the first chunk."""
         goes_on = (~first).repeat_interleave(self.model.rows_a_window).to(self.hidden.dtype)[None, :, None]
-        rows = goes_on.shape[1]
-        return self.hidden[:, :rows] * goes_on, self.cell[:, :rows] * goes_on
+        return self.hidden * goes_on, self.cell * goes_on
+
+
+def _rate(num_steps: int, num_warmup: float, step: int) -> float:
+    """The share of the learning rate at `step`."""
+    if step < num_warmup:
+        return (step + 1) / (num_warmup + 1)
+    return (1 + math.cos(math.pi * (step - num_warmup) / (num_steps - num_warmup))) / 2

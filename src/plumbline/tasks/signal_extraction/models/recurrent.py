@@ -19,9 +19,8 @@ NETWORKS: dict[str, type[Network]] = {"stateful": Conditioned, "window": Heads, 
 
 def recurrent(shape: Recurrent, candidate: str, seed: int, train: Windows, validation: Windows) -> Learner:
     """An LSTM with random weights and its batches; TrainingError where several processes would share a state."""
-    carries, chunk = isinstance(shape, Stateful), train.setting.window
-    if isinstance(shape, Stateful):
-        chunk = shape.chunk
+    carries = isinstance(shape, Stateful)
+    chunk = shape.chunk if isinstance(shape, Stateful) else train.setting.window
     if carries and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise TrainingError(
             f"candidates.{candidate}: a carried state belongs to one process; train it without torchrun"

@@ -33,8 +33,9 @@ def behaviour(params: SignalParams, examples: Path, predictor: Predictor) -> lis
 def _without_noise(made: Setting, predictor: Predictor) -> Case:
     """At the end of a window of the plain mixture, each component is nearer to the answer than to silence."""
     turns = made.turns(np.arange(made.window) + np.linspace(0, made.max_offset, 16, endpoint=False)[:, None])
-    truth = np.sin(turns + made.phase_scale * np.pi)  # [K, 16, L], phases at their mean
-    signals = truth.mean(axis=0).tolist()
+    waves = np.sin(turns + made.phase_scale * np.pi)  # [K, 16, L], amplitudes and phases at their mean
+    height = (made.low + made.high) / 2
+    signals, truth = (height * waves).mean(axis=0).tolist(), waves if made.kind == "course" else height * waves
     passed, failures = 0, []
     for frequency, label, part in zip(made.frequencies_hz, made.labels, truth[:, :, -1], strict=True):
         found = _answers(predictor, {"signal": signals, "frequency_hz": [frequency] * len(signals)})[:, -1]

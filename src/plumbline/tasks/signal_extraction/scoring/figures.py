@@ -31,7 +31,6 @@ def _shown(winner: Candidate) -> Figure:
             axes.plot(table["seconds"], table[f"truth {label}"], color=BLACK, linestyle="--", label="truth")
             axes.plot(table["seconds"], table[f"answer {label}"], color=BLUE, label=winner.name)
             axes.set_ylabel(label)
-            axes.set_ylim(-1.4, 1.4)
         panels[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
         panels[-1].set_xlabel("seconds")
 
@@ -79,12 +78,11 @@ def _spectra(winner: Candidate) -> Figure:
     labels = _labels(table)
 
     def draw(*panels: "Axes") -> None:
-        rows = table[table["frequency_hz"] <= table["frequency_hz"].max() / 4]
         for axes, label in zip(panels, labels, strict=True):
-            axes.plot(rows["frequency_hz"], rows["mixture"], color=GREY, linewidth=1, label="mixture")
-            axes.plot(rows["frequency_hz"], rows[f"truth {label}"], color=BLACK, linestyle="--", label="truth")
-            axes.plot(rows["frequency_hz"], rows[f"answer {label}"], color=BLUE, label=winner.name)
-            axes.set_yscale("log")
+            axes.plot(table["frequency_hz"], table["mixture"], color=GREY, linewidth=1, label="mixture")
+            axes.plot(table["frequency_hz"], table[f"truth {label}"], color=BLACK, linestyle="--", label="truth")
+            axes.plot(table["frequency_hz"], table[f"answer {label}"], color=BLUE, label=winner.name)
+            axes.set_ylim(0, None)
             axes.set_ylabel(label)
         panels[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
         panels[-1].set_xlabel("Hz")
