@@ -92,9 +92,10 @@ class Learner:
 class Scores:
     """How well one predictor answered one split."""
 
-    # The task's metric by its name; rows as in `id`, else as in the manifest. `confidence`: the probability that the
-    # predictor gave its answer, where it gives one; the calibration gate holds it against a metric of 0 and 1.
-    # `predicted`: the answer, where two are equal or not; the parity gate counts on how many rows two forms agree.
+    # The task's metric by its name; rows as in `id`, else as in the manifest. Intervals take rows to be independent:
+    # of two that share a recording or a person, only one is asked. `confidence`: the probability that the predictor
+    # gave its answer, where it gives one; the calibration gate holds it against a metric of 0 and 1. `predicted`: the
+    # answer, where two are equal or not; the parity gate counts on how many rows two forms agree.
     per_example: dict[str, "np.ndarray"]
     metrics: dict[str, float]
     tables: dict[str, "pd.DataFrame"] = field(default_factory=dict)  # confusion, reliability ...
