@@ -236,7 +236,7 @@ def inner(process: subprocess.Popen[str]) -> psutil.Process:
 
 
 def wait_for(port: int, process: subprocess.Popen[str]) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     while True:
         assert process.poll() is None, process.stdout and process.stdout.read()
         try:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 QUEUE_SIZE = 10_000
-FLUSH_TIMEOUT_S = 60.0
+FLUSH_TIMEOUT_S = 300.0
 MAX_SOURCE = 60_000
 ENVIRONMENT = {  # MLflow's own defaults would wait for minutes on a server that is away
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",

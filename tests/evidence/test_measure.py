@@ -1,5 +1,6 @@
 """What is measured of candidates: ranked on validation alone, cost counted, foreign code kept in its place."""
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,19 @@ def test_latency_is_taken_on_batches_of_real_rows() -> None:
     assert set(sizes) == {1, measure.BATCH_ROWS}
     assert set(found) == {"one_p50", "one_p95", "batch_p50", "batch_p95", "rows_per_s"}
     assert 0 < found["one_p50"] <= found["one_p95"]
+
+
+def test_one_call_that_was_held_up_is_not_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "MAX_SECONDS", 0.1)
+    calls: list[int] = []
+
+    class Stalls:
+        def predict(self, columns, **params):
+            calls.append(1)
+            time.sleep(0.3 if len(calls) == measure.WARM_UP + 3 else 0)
+            return {"label": ["x"]}
+
+    assert measure.latency_ms(Stalls(), {"text": ["a"]})["one_p95"] < 300
 
 
 def test_groups_are_held_against_a_reference_and_small_ones_left_out() -> None:

@@ -143,9 +143,12 @@ def serving(
     lines: Lines, *options: str, uri: str = "models:/line@champion", ready: bool = True, **environment: str
 ) -> Iterator[Server]:
     """The server on a free port, ready; ended, if it still runs, when the block does."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    free = socket.socket()
+    free.setsockopt(
+        socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+    )  # bound while the block runs, so that nobody else gets it
+    free.bind(("127.0.0.1", 0))
+    port = free.getsockname()[1]
     log = lines.folder / f"serve-{port}.log"
     command = [str(Path(sys.executable).with_name("plumbline")), "serve", uri, "--port", str(port), *options]
     with log.open("w") as written:
@@ -161,6 +164,7 @@ def serving(
         if process.poll() is None:
             process.terminate()
             process.wait(timeout=60)
+        free.close()
 
 
 def _is_ready(server: Server) -> bool:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 ELSEWHERE = "LINE_ELSEWHERE"  # set: this machine computes otherwise than the one that evaluated
-SLOW, NAN, RAISES, HANGS, DIES = 1001.0, 1002.0, 1003.0, 1004.0, 1005.0
+SLOW, NAN, RAISES, HANGS, DIES, SLOWER = 1001.0, 1002.0, 1003.0, 1004.0, 1005.0, 1006.0
 
 
 class Moody:
@@ -18,6 +18,8 @@ class Moody:
     def predict(self, columns, **params):
         if SLOW in columns["x"]:
             time.sleep(0.5)
+        if SLOWER in columns["x"]:
+            time.sleep(5)
         if RAISES in columns["x"]:
             raise RuntimeError("a secret of the model")
         if HANGS in columns["x"]:

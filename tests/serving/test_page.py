@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 from tests.serving.lines import Lines, serving
 
+expect.set_options(timeout=60_000)
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # MLflow, in this process, warns about its own libraries
@@ -54,8 +55,10 @@ def test_ask_one_row_and_a_file(lines: Lines, page: Page, tmp_path: Path) -> Non
 def test_it_says_when_the_canary_answered(lines: Lines, page: Page) -> None:
     with serving(lines, "--canary", "3=50%") as server:
         page.goto(f"http://127.0.0.1:{server.port}/")
+        expect(page.locator("h1")).to_have_text("line")  # the page has filled in its example before
         page.fill("#asked", '{"x": 2}')
         for _ in range(40):
+            page.evaluate("document.querySelector('#answer').replaceChildren()")
             page.click("#go")
             expect(page.locator("#answer .facts")).to_contain_text("answered")
             if "the canary answered" in page.locator("#answer .facts").inner_text():

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +39,24 @@ FORMS = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz")
 MANY = 32_000  # rows: 32 chunks
 
 
+HALTING = """
+import os, signal, sys
+from plumbline.cli import main
+from plumbline.serving.score.parts import Parts
+
+num_rows, append = int(sys.argv.pop(1)), Parts.append
+
+def halting(self, *arguments):
+    append(self, *arguments)
+    if self.num_rows >= num_rows:
+        Parts.append = append
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+Parts.append = halting
+main()
+"""
+
+
 @dataclass(frozen=True)
 class Model:
     """A registered text classifier."""
@@ -67,6 +84,15 @@ class Model:
             self.command(given, wanted, *options), env=self.environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings,
         )  # fmt: skip
+
+    def halted(self, given: Path, wanted: Path, num_rows: int) -> subprocess.Popen[str]:
+        """Started with bad rows kept, and stopped where so many rows are there to last."""
+        command = [sys.executable, "-c", HALTING, str(num_rows), *self.command(given, wanted, "--bad-rows", "keep")[1:]]
+        process = subprocess.Popen(
+            command, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+        return process
 
     def run(self, given: Path, wanted: Path, *options: str, code: int = 0, **settings: Any) -> str:
         process = self.start(given, wanted, *options, **settings)
@@ -324,16 +350,6 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("many") / "in.csv", {"n": list(range(MANY)), "text": texts})
 
 
-def halt(process: subprocess.Popen[str], state: Path, num_rows: int) -> None:
-    """Let it run until the state file counts so many rows, and hold it there."""
-    until = time.monotonic() + 60
-    while process.send_signal(signal.SIGSTOP) or not state.exists() or layout.read_json(state)["rows"] < num_rows:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < until
-        process.send_signal(signal.SIGCONT)
-        time.sleep(0.002)
-
-
 def test_a_row_gets_in_a_file_what_it_gets_alone(model: Model, many: Path, tmp_path: Path) -> None:
     model.score(many, tmp_path / "out.jsonl", keep_bad=True, params={"top_k": 9})
     for row in [found for found in read(tmp_path / "out.jsonl")[::397] if found["text"]]:
@@ -349,8 +365,7 @@ def test_killed_anywhere_it_goes_on_to_the_same_output(model: Model, many: Path,
     assert model.score(many, whole, keep_bad=True).num_bad == 32
     parts = tmp_path / f".{target.name}.parts"
     for num_rows in (1, 8_000, 20_000):
-        process = model.start(many, target, "--bad-rows", "keep")
-        halt(process, parts / "state.json", num_rows)
+        process = model.halted(many, target, num_rows)
         process.kill()
         process.wait()
         assert not target.exists()
@@ -366,8 +381,7 @@ def test_killed_anywhere_it_goes_on_to_the_same_output(model: Model, many: Path,
 
 
 def test_interrupted_it_says_how_to_go_on(model: Model, many: Path, tmp_path: Path) -> None:
-    process = model.start(many, tmp_path / "out.csv", "--bad-rows", "keep")
-    halt(process, tmp_path / ".out.csv.parts/state.json", 1)
+    process = model.halted(many, tmp_path / "out.csv", 1)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGCONT)
     said = "".join(process.communicate(timeout=60))

@@ -255,6 +255,14 @@ def test_a_store_that_drips_is_away(here: Path, monkeypatch: pytest.MonkeyPatch)
         artifacts.fetch(rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000)
 
 
+def test_a_file_that_is_cut_short_is_the_stores_fault(here: Path) -> None:
+    with (
+        answering((200, {"Content-Length": "1000"}, b"x")) as (address, _),
+        pytest.raises(RegistryError, match=r"cannot be fetched \(IncompleteRead"),
+    ):
+        artifacts.fetch(rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000)
+
+
 def is_read_as_mlflow_reads_it(here: Path) -> None:
     """Register two versions, the first as champion: the store says of them what MLflow says, and of others nothing."""
     for slope in (1, 2):

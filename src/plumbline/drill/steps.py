@@ -62,8 +62,13 @@ def canary(scene: Scene) -> str:
     scene.run("dvc repro --quiet", show=["evaluate:"])
     with scene.serving("--canary", "2=30%") as server:
         texts = [one.text for one in _draw(400, 3, BEFORE)]
-        sides = server.ask(texts)
-        until(lambda: "return" in [entry["action"] for entry in scene.journal(NAME)], "the journal says `return`")
+        sides: list[tuple[str, str]] = []
+
+        def returned() -> bool:
+            sides.extend(server.ask(texts))
+            return "return" in [entry["action"] for entry in scene.journal(NAME)]
+
+        until(returned, "the journal says `return`")
         require({version for version, _ in server.ask(texts)} == {"1"}, "version 1 alone answers after that")
     answered = sum(side == "canary" for _, side in sides)
     require(answered > 0, "the canary answered some requests before it was returned")

@@ -1,6 +1,5 @@
 """What is not as it was for the champion: parameters, data, code, and the examples that are answered otherwise."""
 
-import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plumbline.contract import SPLITS, Metric, Scores
+from plumbline.lineage import git
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,11 +66,11 @@ def code(old: str, new: str, *, old_dirty: bool = False, new_dirty: bool = False
     for commit in (old, new):
         if not commit:
             return found | {"unknown": "no commit is on record"}
-        if _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}") is None:
+        if git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}") is None:
             return found | {"unknown": f"commit {commit} is not in this clone"}
     ends = [old] if new_dirty else [old, new]
-    listed = _git("diff", "--numstat", "--no-renames", "-z", "--end-of-options", *ends, "--", *CODE)
-    commits = _git("rev-list", "--count", f"{old}..{new}")
+    listed = git("diff", "--numstat", "--no-renames", "-z", "--end-of-options", *ends, "--", *CODE)
+    commits = git("rev-list", "--count", f"{old}..{new}")
     if listed is None or commits is None:
         return found | {"unknown": f"git cannot compare {old} with {new}"}
     files = [_numstat(line) for line in listed.split("\0") if line]
@@ -146,18 +146,9 @@ def _numstat(line: str) -> dict[str, Any]:
 
 
 def _untracked() -> list[dict[str, Any]]:
-    listed = _git("ls-files", "--others", "--exclude-standard", "-z", "--", *CODE) or ""
+    listed = git("ls-files", "--others", "--exclude-standard", "-z", "--", *CODE) or ""
     paths = [path for path in listed.split("\0") if path]
     return [{"path": path, "added": len(Path(path).read_bytes().splitlines()), "removed": 0} for path in paths]
-
-
-def _git(*arguments: str) -> str | None:
-    """What git prints, or None where it fails."""
-    try:
-        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip("\n") if done.returncode == 0 else None
 
 
 def _hits(values: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse, IncompleteRead
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
@@ -40,6 +40,8 @@ def fetch(store: "Store", location: str, name: str, target: Path, limit: int) ->
             if time.monotonic() > until:
                 raise TimeoutError(f"not whole after {TIMEOUT_S:.0f} s")
             kept.write(chunk)
+        if isinstance(found, HTTPResponse) and found.length:
+            raise IncompleteRead(b"", found.length)
 
 
 def open_file(location: str, name: str) -> "IO[bytes]":

@@ -13,10 +13,11 @@ from typing import Any
 from plumbline.contract import Predictor
 from plumbline.serving import metrics
 from plumbline.serving.inputs import Asked, Columns
-from plumbline.serving.refusals import Refusal, bad, late, overloaded
+from plumbline.serving.refusals import Refusal, bad, late, not_ready, overloaded
 from plumbline.serving.settings import Limits
 
 SWEEP_S = 0.05
+STILL_S = 1.0  # late by more than this, a sweep shows that the process stood still: nobody is blamed for that time
 HUNG = 70  # exit status of a worker whose predictor does not come back
 log = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class Batcher:
         self._rows = 0  # that wait
         self._open: set[Request] = set()  # without an answer yet
         self._busy_since: float | None = None
+        self._still = 0.0
         self._closed = False
         self._wake = threading.Condition()
         self._thread = threading.Thread(target=self._work, name="predictor", daemon=True)
@@ -61,10 +63,15 @@ class Batcher:
         return self._rows >= self._limits.waiting_rows
 
     def ask(self, asked: Asked, gone: Callable[[], bool], timeout_s: float) -> "asyncio.Future[Columns]":
-        """The answer to come. Refusal 429 where too much waits; the future gets a Refusal where it comes too late."""
+        """The answer to come; the future gets a Refusal where it is too late.
+
+        Raises Refusal: 429 where too much waits, 503 after the end.
+        """
+        if self._closed:
+            raise not_ready()
         if self._rows and self._rows + asked.num_rows > self._limits.waiting_rows:
             raise overloaded()
-        request = Request(asked, self._loop.create_future(), time.monotonic() + timeout_s, gone)
+        request = Request(asked, self._loop.create_future(), self._now() + timeout_s, gone)
         self._open.add(request)
         with self._wake:
             self._waiting.append(request)
@@ -89,7 +96,7 @@ class Batcher:
                 if not self._waiting:
                     return
                 batch = self._take()
-                self._busy_since = time.monotonic()
+                self._busy_since = self._now()
             outcomes = self._answers(batch)
             self._busy_since = None
             if outcomes:
@@ -108,7 +115,7 @@ class Batcher:
         return batch
 
     def _answers(self, batch: list[Request]) -> list[tuple[Request, Columns | Exception]]:
-        now = time.monotonic()
+        now = self._now()
         asking = [request for request in batch if request.deadline > now and not request.gone()]
         done: list[tuple[Request, Columns | Exception]] = [(r, late()) for r in batch if r not in asking]
         if not asking:
@@ -142,8 +149,11 @@ class Batcher:
     async def _sweep(self) -> None:
         """Give up what is late, and the whole worker where the predictor does not come back."""
         while True:
+            before = time.monotonic()
             await asyncio.sleep(SWEEP_S)
-            now, since = time.monotonic(), self._busy_since
+            if (still := time.monotonic() - before - SWEEP_S) > STILL_S:
+                self._still += still
+            now, since = self._now(), self._busy_since
             for request in [request for request in self._open if request.deadline <= now]:
                 self._open.discard(request)
                 if not request.answer.done():
@@ -151,6 +161,10 @@ class Batcher:
             if since is not None and now - since > self._limits.hang_s:
                 log.critical("the predictor has not answered for %.0f s; this worker ends", self._limits.hang_s)
                 os._exit(HUNG)
+
+    def _now(self) -> float:
+        """Seconds on a clock that stands still when the process does."""
+        return time.monotonic() - self._still
 
 
 def _refusal(error: Exception) -> Refusal:

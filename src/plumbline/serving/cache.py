@@ -114,7 +114,10 @@ class Cache:
         needed = {self.place(found.bundle, found.golden) for found in pointers if found}
         now, spare = time.time(), []
         for path in self._copies.iterdir():
-            age = now - path.lstat().st_mtime
+            try:
+                age = now - path.lstat().st_mtime
+            except FileNotFoundError:
+                continue  # another process has fetched, and moved it to its place
             if path.name.startswith(".fetch-"):
                 if age > ABANDONED_S:
                     shutil.rmtree(path, ignore_errors=True)

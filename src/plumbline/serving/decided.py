@@ -28,12 +28,13 @@ def agreed(asked: Address, ask: Callable[[], Version]) -> Version:
     if tracking.uri().startswith("http") and not os.environ.get("PLUMBLINE_JOURNAL_URI"):
         _tell(asked.name)
         return found
-    for _ in range(TRIES):
+    for number in range(TRIES + 1):
+        if number:
+            time.sleep(PAUSE_S)
+            found = ask()
         entry = _last_move(asked.name)
         if entry and entry.version == found.number:
             return _same(found, entry)
-        time.sleep(PAUSE_S)
-        found = ask()
     made = f"made version {entry.version} champion" if entry else "never made one champion"
     raise JournalError(
         f"{asked.name}: the registry says that version {found.number} is champion, the journal of decisions {made}; "

@@ -43,6 +43,7 @@ class Fleet:
         self._trial = Trial(settings.canary) if settings.canary else None
         self._returned: Decision | None = None  # not in the journal yet
         self._tasks: set[asyncio.Task[None]] = set()
+        self._recording: asyncio.Task[None] | None = None
         self.draining = False
 
     @property
@@ -79,9 +80,11 @@ class Fleet:
         return Answer(columns, champion.copy, "champion", seconds)
 
     async def close(self) -> None:
-        """Answer what waits, then end all."""
-        for task in self._tasks:
+        """Answer what waits, put a return that is due into the journal, then end all."""
+        for task in self._tasks - {self._recording}:
             task.cancel()
+        if self._recording:
+            await self._recording
         for served in (self.champion, self._canary, self._shadow):
             if served:
                 await served.close()
@@ -150,14 +153,17 @@ class Fleet:
             if refusal.status < 500:
                 raise
             self._judge(failed=True, differs=True, slow=False)
+            champion = self.champion or champion  # it may have been swapped meanwhile
             columns, seconds = await champion.answer(asked, gone, limit / 2)
             return Answer(columns, champion.copy, "champion", seconds)
-        self._keep(self._compared(champion, asked, columns, seconds))
+        self._keep(self._compared(asked, columns, seconds))
         return Answer(columns, canary.copy, "canary", seconds)
 
-    async def _compared(self, champion: Served, asked: Asked, theirs: Columns, seconds: float) -> None:
+    async def _compared(self, asked: Asked, theirs: Columns, seconds: float) -> None:
+        if self.champion is None:
+            return
         try:
-            ours, took = await champion.answer(asked, _stays, self._settings.limits.deadline_s)
+            ours, took = await self.champion.answer(asked, _stays, self._settings.limits.deadline_s)
         except Refusal:
             return  # the champion is overloaded: nothing is learned of the canary
         slowdown = self._settings.canary.max_slowdown if self._settings.canary else 1
@@ -174,7 +180,7 @@ class Fleet:
             log.error("canary: %s version %s is returned: %s", copy.name, copy.version, reason)
             self._returned = Decision(copy.name, "return", copy.version, "", copy.bundle, "", reason)
             self._stop_canary()
-            self._keep(self._record())
+            self._recording = self._keep(self._record())
 
     def _stop_canary(self) -> None:
         canary, self._canary = self._canary, None
@@ -202,11 +208,12 @@ class Fleet:
             outcome = "failed"
         metrics.PAIRS.labels("shadow", outcome).inc()
 
-    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+    def _keep(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Let `work` run beside the requests."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def _who(self) -> str:
         copy = self.champion and self.champion.copy

@@ -13,7 +13,7 @@ from plumbline.serving.refusals import Refusal, bad
 from plumbline.serving.settings import Limits
 
 GONE = "plumbline.gone"
-LINGER_S = 0.5  # for requests that are on their way when the server ends
+LINGER_S = 2.0  # for requests that are on their way when the server ends
 MAX_HEAD = 65_536  # bytes of headers, or of trailers; what one read of the socket brings is taken before it is counted
 UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 SPARE_FILES = 64  # of those that a process may open, not for connections

@@ -93,10 +93,11 @@ class RequestLog:
             return
         rows = [{name: _flat(value) for name, value in row.items()} for row in rows]
         self._count += 1
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-        path = self._folder / f"requests-{stamp}-{os.getpid()}-{self._count}.parquet"
+        path = self._folder / f".{os.getpid()}.parquet"
         with layout.written(path) as aside:
             pq.write_table(pa.Table.from_pylist(rows), aside)
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")  # of the moment at which it can be seen
+        path.rename(self._folder / f"requests-{stamp}-{os.getpid()}-{self._count}.parquet")
         metrics.LOGGED.inc(len(rows))
         for old in sorted(self._folder.glob("requests-*.parquet"))[:-MAX_FILES]:
             old.unlink(missing_ok=True)

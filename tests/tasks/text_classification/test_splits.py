@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.errors import DataError
@@ -27,6 +27,7 @@ def test_shares_are_those_asked_for() -> None:
     assert counts["validation"] / 20_000 == pytest.approx(0.15, abs=0.01)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_texts_that_differ_in_form_alone_stay_together(text: str) -> None:
     assign = assigner(BY_TEXT, {None}, no_days)

@@ -1,0 +1,42 @@
+"""What a result came from is told as it is, and where git says nothing, nothing good is assumed."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from plumbline.lineage import lineage
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for variable in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(variable)
+    (tmp_path / "params.yaml").write_text("seed: 1\n")
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "one"]):
+        subprocess.run(["git", *command], check=True)
+    return tmp_path
+
+
+def test_whether_an_input_was_changed(clone: Path) -> None:
+    facts = lineage()
+    assert len(facts["git_commit"]) == 40
+    assert facts["git_dirty"] == "false"
+    (clone / "dvc.lock").write_text("written by plumbline itself")
+    assert lineage()["git_dirty"] == "false"
+    (clone / "params.yaml").write_text("seed: 2\n")
+    assert lineage()["git_dirty"] == "true"
+
+
+def test_what_git_does_not_tell_may_be_changed(clone: Path) -> None:
+    (clone / ".git/index").write_bytes(b"not an index")
+    assert lineage()["git_dirty"] == "true"
+
+
+def test_outside_a_repository_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert "git_commit" not in lineage()
