@@ -34,6 +34,19 @@ def choose(training: Training, earlier: Precision | None = None) -> Machine:
     return Machine(device, precision, compiled)
 
 
+def seed(device: str, number: int) -> None:
+    """Seed the generators of `device` and of the CPU.
+
+    torch.manual_seed also puts down the call, with its traceback, for every kind of device that may be there one day:
+    a millisecond and some memory at every step.
+    """
+    torch.default_generator.manual_seed(number)
+    if device == "cuda":
+        torch.cuda.manual_seed(number)
+    elif device == "mps":
+        torch.mps.manual_seed(number)
+
+
 def _device(wanted: Literal["auto", "cuda", "mps", "cpu"]) -> Literal["cuda", "mps", "cpu"]:
     if wanted == "auto":
         return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"

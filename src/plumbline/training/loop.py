@@ -13,7 +13,7 @@ from plumbline import layout
 from plumbline.contract import Learner
 from plumbline.errors import TrainingError
 from plumbline.params import Params
-from plumbline.training import ranks
+from plumbline.training import device, ranks
 from plumbline.training.checkpoint import State, Store
 from plumbline.training.progress import Progress
 
@@ -69,9 +69,9 @@ class Loop(L.Callback):  # type: ignore[misc]
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Start the sums of an epoch; a NaN or infinity stays in `_sum`, `_bad` holds the first step that gave one."""
-        device = pl_module.device
-        self._sum = torch.tensor(self.state.loss, dtype=torch.float64 if device.type != "mps" else None, device=device)
-        self._bad = torch.tensor(-1, device=device)
+        where = pl_module.device
+        self._sum = torch.tensor(self.state.loss, dtype=torch.float64 if where.type != "mps" else None, device=where)
+        self._bad = torch.tensor(-1, device=where)
         self._began, self._examples = time.perf_counter(), self.state.num_examples
         self._num_batches = trainer.datamodule.num_batches
 
@@ -79,7 +79,7 @@ class Loop(L.Callback):  # type: ignore[misc]
         self, trainer: L.Trainer, pl_module: L.LightningModule, batch: Any, batch_idx: int
     ) -> None:
         """Seed this step, so that its dropout is the same whether or not training was killed before."""
-        torch.manual_seed((self.seed << 32) + self.state.step * ranks.world() + ranks.rank())
+        device.seed(pl_module.device.type, (self.seed << 32) + self.state.step * ranks.world() + ranks.rank())
 
     def on_before_optimizer_step(
         self, trainer: L.Trainer, pl_module: L.LightningModule, optimizer: torch.optim.Optimizer

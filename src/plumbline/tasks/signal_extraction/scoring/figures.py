@@ -23,14 +23,14 @@ def figures(params: SignalParams, candidates: list[Candidate]) -> list[Figure]:
 
 def _shown(winner: Candidate) -> Figure:
     table = winner.test.tables["shown"]
-    labels = _labels(table)
+    labels, top = _labels(table), 1.1 * float(table.drop(columns="seconds").abs().to_numpy().max())
 
     def draw(*panels: "Axes") -> None:
         for axes, label in zip(panels, labels, strict=True):
             axes.plot(table["seconds"], table["mixture"], color=GREY, linewidth=1, label="mixture")
             axes.plot(table["seconds"], table[f"truth {label}"], color=BLACK, linestyle="--", label="truth")
             axes.plot(table["seconds"], table[f"answer {label}"], color=BLUE, label=winner.name)
-            axes.set_ylabel(label)
+            axes.set(ylabel=label, ylim=(-top, top))
         panels[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
         panels[-1].set_xlabel("seconds")
 
@@ -82,12 +82,14 @@ def _spectra(winner: Candidate) -> Figure:
             axes.plot(table["frequency_hz"], table["mixture"], color=GREY, linewidth=1, label="mixture")
             axes.plot(table["frequency_hz"], table[f"truth {label}"], color=BLACK, linestyle="--", label="truth")
             axes.plot(table["frequency_hz"], table[f"answer {label}"], color=BLUE, label=winner.name)
-            axes.set_ylim(0, None)
-            axes.set_ylabel(label)
+            axes.set(ylabel=label, ylim=(0, None))
         panels[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
         panels[-1].set_xlabel("Hz")
 
-    caption = f"Mean amplitude spectra over all test windows: what {winner.name} adds where a component has nothing."
+    caption = (
+        f"Mean amplitude spectra over all test windows, and what {winner.name} makes of them. A short window "
+        "blurs a line over the inverse of its length."
+    )
     return figure("spectra", "Spectra", caption, (6.2, 1.3 * len(labels) + 0.6), draw, len(labels), math=True)
 
 
