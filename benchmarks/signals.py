@@ -157,6 +157,7 @@ def _seconds(predictor: Predictor, pieces: list[list[float]]) -> float:
 
 def _results(arguments: argparse.Namespace) -> None:
     """Train what the table lacks, as the recipe says, but for as many samples whatever the window's length is."""
+    torch.set_num_threads(1)
     path = arguments.table.resolve()
     table = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
     for kind, length, name in product(arguments.kind, arguments.windows, ["fir", *arguments.candidates]):
@@ -194,8 +195,9 @@ def _reached(params: SignalParams, name: str, examples: Path) -> tuple[float, ..
 
 def _digest(params: SignalParams) -> str:
     """Of all that a row of the table follows from, but the libraries."""
-    code = Path(inspect.getfile(SignalParams)).parent
-    parts = [params.model_dump_json(), *(layout.digest(path) for path in sorted(code.rglob("*.py")))]
+    folders = [Path(inspect.getfile(found)).parent for found in (SignalParams, training.fit)]
+    code = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    parts = [params.model_dump_json(), *map(layout.digest, [*code, Path(__file__)])]
     return hashlib.sha256("".join(parts).encode()).hexdigest()[:12]
 
 

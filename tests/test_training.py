@@ -29,6 +29,13 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "examples"
 
 
+def test_a_step_is_seeded_as_torch_seeds() -> None:
+    device.seed("cpu", (7 << 32) + 3)
+    ours = torch.rand(3)
+    torch.manual_seed((7 << 32) + 3)
+    assert torch.equal(ours, torch.rand(3))
+
+
 def test_the_curve_has_a_row_an_epoch_and_the_log_hears_the_same(examples: Path) -> None:
     log = Silent()
     training.fit(learner(small_params(), "linear", examples), small_params(), "linear", log)

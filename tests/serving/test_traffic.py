@@ -265,15 +265,18 @@ def test_several_workers_one_killed(lines: Lines) -> None:
 def test_a_process_that_stood_still_blames_nobody(lines: Lines) -> None:
     with (
         serving(lines, "--deadline-s", "4", "--hang-s", "6", uri=f"models:/line/{MOODY}") as server,
-        ThreadPoolExecutor(1) as pool,
+        ThreadPoolExecutor(2) as pool,
     ):
         (worker,) = _children(server.process.pid)
         slower = pool.submit(server.predict, SLOWER)
         server.wait(lambda: server.metric("plumbline_batch_rows_sum") == 1)
+        waiting = pool.submit(server.predict, 1.0)
+        time.sleep(0.2)
         os.kill(int(worker), signal.SIGSTOP)
         time.sleep(3)
         os.kill(int(worker), signal.SIGCONT)
         assert slower.result()[0] == 200  # five seconds later, of which three do not count
+        assert waiting.result()[0] == 200
 
 
 def test_who_asks_after_the_end_is_told() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from plumbline import github
-from plumbline.cli import asking, carrying, deciding, looking, recipes, trying
+from plumbline.cli import decisions, inference, inspection, recipes, registry, selfcheck
 from plumbline.drift.command import drift
 from plumbline.errors import PlumblineError
 from plumbline.serving.command import serve
@@ -16,10 +16,10 @@ from plumbline.serving.command import serve
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help=__doc__)
 app.command()(serve)
 app.command()(drift)
-for commands in (asking, looking, trying, deciding):
+for commands in (inference, inspection, selfcheck, decisions):
     app.add_typer(commands.app)
 app.add_typer(recipes.app, name="recipe")
-app.add_typer(carrying.app, name="registry")
+app.add_typer(registry.app, name="registry")
 
 
 def main() -> None:

@@ -39,7 +39,7 @@ def use_recipe(name: str, force: Annotated[bool, typer.Option(help="Replace unco
         raise PlumblineError(f"{layout.PARAMS} has changes that are not committed; commit them, or add --force")
     with layout.written(layout.PARAMS) as aside:
         aside.write_bytes(path.read_bytes())
-    out.print(f"{layout.PARAMS} is now {path}. Next: dvc repro")
+    out.print(f"{layout.PARAMS} is now {path}; `dvc repro` runs it")
 
 
 def _recipes() -> list[Path]:

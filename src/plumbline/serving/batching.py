@@ -17,7 +17,7 @@ from plumbline.serving.refusals import Refusal, bad, late, not_ready, overloaded
 from plumbline.serving.settings import Limits
 
 SWEEP_S = 0.05
-STILL_S = 1.0  # late by more than this, a sweep shows that the process stood still: nobody is blamed for that time
+STILL_S = 1.0  # late by more than this, but for its own work, a process stood still: that time does not count
 HUNG = 70  # exit status of a worker whose predictor does not come back
 log = logging.getLogger(__name__)
 
@@ -115,8 +115,7 @@ class Batcher:
         return batch
 
     def _answers(self, batch: list[Request]) -> list[tuple[Request, Columns | Exception]]:
-        now = self._now()
-        asking = [request for request in batch if request.deadline > now and not request.gone()]
+        asking = [request for request in batch if not request.answer.done() and not request.gone()]
         done: list[tuple[Request, Columns | Exception]] = [(r, late()) for r in batch if r not in asking]
         if not asking:
             return done
@@ -149,10 +148,10 @@ class Batcher:
     async def _sweep(self) -> None:
         """Give up what is late, and the whole worker where the predictor does not come back."""
         while True:
-            before = time.monotonic()
+            before, worked = time.monotonic(), time.process_time()
             await asyncio.sleep(SWEEP_S)
-            if (still := time.monotonic() - before - SWEEP_S) > STILL_S:
-                self._still += still
+            still = time.monotonic() - before - SWEEP_S - (time.process_time() - worked)
+            self._still += still if still > STILL_S else 0
             now, since = self._now(), self._busy_since
             for request in [request for request in self._open if request.deadline <= now]:
                 self._open.discard(request)

@@ -12,7 +12,7 @@ from plumbline.journal import Entry
 from plumbline.registry import BUNDLE_TAG, CHAMPION, EVIDENCE_TAG, Address
 from plumbline.serving.stores import Version
 
-TRIES, PAUSE_S = 4, 0.5  # a decision is in the journal a moment before its alias moves
+TRIES, PAUSE_S = 5, 0.5  # a decision is in the journal a moment before its alias moves
 log = logging.getLogger(__name__)
 
 
@@ -28,7 +28,7 @@ def agreed(asked: Address, ask: Callable[[], Version]) -> Version:
     if tracking.uri().startswith("http") and not os.environ.get("PLUMBLINE_JOURNAL_URI"):
         _tell(asked.name)
         return found
-    for number in range(TRIES + 1):
+    for number in range(TRIES):
         if number:
             time.sleep(PAUSE_S)
             found = ask()

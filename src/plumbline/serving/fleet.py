@@ -85,6 +85,7 @@ class Fleet:
             task.cancel()
         if self._recording:
             await self._recording
+        await self._record()
         for served in (self.champion, self._canary, self._shadow):
             if served:
                 await served.close()
@@ -160,10 +161,11 @@ class Fleet:
         return Answer(columns, canary.copy, "canary", seconds)
 
     async def _compared(self, asked: Asked, theirs: Columns, seconds: float) -> None:
-        if self.champion is None:
+        champion = self.champion
+        if champion is None:
             return
         try:
-            ours, took = await self.champion.answer(asked, _stays, self._settings.limits.deadline_s)
+            ours, took = await champion.answer(asked, _stays, self._settings.limits.deadline_s)
         except Refusal:
             return  # the champion is overloaded: nothing is learned of the canary
         slowdown = self._settings.canary.max_slowdown if self._settings.canary else 1

@@ -124,7 +124,7 @@ class Protocol(HttpToolsProtocol):
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.keep_alive = False
         else:
-            self.loop.call_later(LINGER_S, self._close_if_idle)
+            self.loop.call_later(min(LINGER_S, self._limits.drain_s / 2), self._close_if_idle)
 
     def _close_if_idle(self) -> None:
         if self._is_idle:

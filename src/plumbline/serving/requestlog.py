@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import random
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -93,7 +94,7 @@ class RequestLog:
             return
         rows = [{name: _flat(value) for name, value in row.items()} for row in rows]
         self._count += 1
-        path = self._folder / f".{os.getpid()}.parquet"
+        path = self._folder / f".{secrets.token_hex(8)}.parquet"
         with layout.written(path) as aside:
             pq.write_table(pa.Table.from_pylist(rows), aside)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")  # of the moment at which it can be seen

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 BACKLOG = 2048
-KEEP_ALIVE_S, START_S = 75, 60
+KEEP_ALIVE_S, START_S = 75, 30
 
 
 def serve(settings: Settings) -> None:

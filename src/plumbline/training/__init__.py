@@ -42,7 +42,7 @@ def fit(learner: Learner, params: Params, candidate: str, log: Log, *, must_lear
 
     Raises TrainingError for a loss that is not finite and, if it `must_learn`, where nothing was learned.
     """
-    store = checkpoint.Store.open(learner, params, candidate)
+    store = checkpoint.Store.open(params, candidate)
     state = store.load(learner.module)
     machine = device.choose(params.training, state.precision)
     state.precision = machine.precision

@@ -14,7 +14,6 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from plumbline import layout
-from plumbline.contract import Learner
 from plumbline.params import Params
 from plumbline.training import ranks
 from plumbline.training.device import Precision
@@ -48,7 +47,7 @@ class Store:
         self._optimizer: dict[str, Any] = {}
 
     @classmethod
-    def open(cls, learner: Learner, params: Params, candidate: str) -> "Store":
+    def open(cls, params: Params, candidate: str) -> "Store":
         """The store of this very training; those of the candidate's other trainings are removed."""
         name = f"{candidate}-{key(params, candidate)}"
         if ranks.is_main():

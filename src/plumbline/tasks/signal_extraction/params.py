@@ -44,7 +44,7 @@ class Mixture(Shape):
 
 
 class Course(Mixture):
-    """The published setting: amplitude and phase are drawn anew for every sample, one realisation a split."""
+    """The published setting: amplitude and phase are drawn anew for every sample, a realisation for each seed."""
 
     kind: Literal["course"]
     frequencies_hz: Annotated[list[Count], Field(min_length=1)]

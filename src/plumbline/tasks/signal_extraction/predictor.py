@@ -77,17 +77,17 @@ class Predictor:
     def _checked(self, number: int, signal: Any, frequency: Any, state: Any) -> Row:
         try:
             return Row(_samples(signal), self._place(frequency), self._known(state))
-        except (ValueError, OverflowError) as error:
+        except ValueError as error:
             raise ValueError(f"row {number}: {error}") from None
 
     def _place(self, frequency: Any) -> int:
         if isinstance(frequency, bool) or not isinstance(frequency, int | float | np.number):
             raise ValueError(f"frequency_hz: expected a number, found {frequency!r:.60}")  # noqa: TRY004 (a bad row)
         for place, known in enumerate(self.frequencies_hz):
-            if abs(float(frequency) - known) <= SAME_HZ:
+            if known - SAME_HZ <= frequency <= known + SAME_HZ:
                 return place
         listed = ", ".join(f"{known:g}" for known in self.frequencies_hz)
-        raise ValueError(f"frequency_hz: {frequency!r}; the model knows {listed}")
+        raise ValueError(f"frequency_hz: {frequency!r:.60}; the model knows {listed}")
 
     def _known(self, state: Any) -> np.ndarray:
         if state is None or (isinstance(state, float) and math.isnan(state)):  # as pandas has a missing one

@@ -14,7 +14,7 @@ import numpy as np
 from plumbline.tasks.signal_extraction.data.generators import draw
 from plumbline.tasks.signal_extraction.data.setting import Setting
 
-NUM_WINDOWS = 10_000  # simulated: the mean over them is within 1 to 2 % of that over all
+NUM_WINDOWS = 10_000  # simulated: the mean over them is within about 1 % of that over all
 AT_ONCE = 500  # of them, for the sake of memory
 CELLS = 2048  # of the value of a sample of the mixture
 NUM_PHASES = 64  # over which the density of a component is averaged
