@@ -143,10 +143,8 @@ def serving(
     lines: Lines, *options: str, uri: str = "models:/line@champion", ready: bool = True, **environment: str
 ) -> Iterator[Server]:
     """The server on a free port, ready; ended, if it still runs, when the block does."""
-    free = socket.socket()
-    free.setsockopt(
-        socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-    )  # bound while the block runs, so that nobody else gets it
+    free = socket.socket()  # bound while the block runs, so that nobody else gets the port
+    free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     free.bind(("127.0.0.1", 0))
     port = free.getsockname()[1]
     log = lines.folder / f"serve-{port}.log"
