@@ -40,6 +40,12 @@ def test_a_sound_one_answers(package: Path, saved: Path) -> None:
     assert packaging.rehearse(str(package), saved / "golden.json", TASK).problems == ()
 
 
+def test_its_memory_is_that_of_the_process_that_answers(package: Path, saved: Path) -> None:
+    ballast = b"x" * 1_500_000_000  # of the process that asks
+    rehearsal = packaging.rehearse(str(package), saved / "golden.json", TASK)
+    assert 50 < rehearsal.rss_mb < len(ballast) / 1e6
+
+
 def edit(old: str, new: str) -> Callable[[Path], None]:
     def damage(package: Path) -> None:
         text = (package / "MLmodel").read_text()
