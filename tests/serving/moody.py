@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 ELSEWHERE = "LINE_ELSEWHERE"  # set: this machine computes otherwise than the one that evaluated
-SLOW, NAN, RAISES, HANGS, DIES, SLOWER = 1001.0, 1002.0, 1003.0, 1004.0, 1005.0, 1006.0
+SLOW, NAN, RAISES, HANGS, DIES, SLOWER, WAITS = 1001.0, 1002.0, 1003.0, 1004.0, 1005.0, 1006.0, 1007.0
+WAITS_FILE, GO_FILE = "waits", "go"  # where the server runs
 
 
 class Moody:
@@ -20,6 +21,10 @@ class Moody:
             time.sleep(0.5)
         if SLOWER in columns["x"]:
             time.sleep(5)
+        if WAITS in columns["x"]:
+            Path(WAITS_FILE).touch()
+            while not Path(GO_FILE).exists():
+                time.sleep(0.05)
         if RAISES in columns["x"]:
             raise RuntimeError("a secret of the model")
         if HANGS in columns["x"]:

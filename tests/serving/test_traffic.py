@@ -1,6 +1,7 @@
 """Versions that change under load: hot swaps, canaries, shadows, a registry that goes away, an end in the middle."""
 
 import asyncio
+import fcntl
 import json
 import os
 import shutil
@@ -15,9 +16,10 @@ from threading import Event, Thread
 import pyarrow.parquet as pq
 import pytest
 from tests.serving.lines import MOODY, SLOPES, Lines, Server, serving
-from tests.serving.moody import SLOWER, Moody
+from tests.serving.moody import GO_FILE, RAISES, SLOWER, WAITS, WAITS_FILE, Moody
 
 from plumbline import promotion
+from plumbline.journal import Entry
 from plumbline.serving.batching import Batcher
 from plumbline.serving.inputs import Asked
 from plumbline.serving.refusals import Refusal
@@ -190,8 +192,7 @@ def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
         server.wait(lambda: len(load.statuses) > after + 200)
         assert load.versions == {"1"}
     assert set(load.statuses) == {200}
-    with lines.here():
-        last = promotion.history("line")[-1]
+    last = _history(lines)[-1]
     assert (last.action, last.version) == ("return", "2")
     assert "other answers than the champion" in last.reason
 
@@ -208,6 +209,39 @@ def test_where_a_canary_fails_the_champion_answers(lines: Lines) -> None:
         sides = {server.predict(1003.0)[1]["x-plumbline-side"] for _ in range(20)}
         assert sides == {"champion"}
         server.wait(lambda: "failures" in server.log.read_text())
+
+
+def test_where_a_canary_fails_the_champion_of_now_answers(lines: Lines) -> None:
+    waits, go = lines.folder / WAITS_FILE, lines.folder / GO_FILE
+    limits = ("--deadline-s", "120", "--hang-s", "120")
+    with (
+        serving(lines, "--canary", f"{MOODY}=50%", "--poll-s", "0.2", *limits) as server,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        while not waits.exists():  # until the canary is asked
+            asked = pool.submit(server.predict, WAITS, RAISES)
+            server.wait(lambda asked=asked: waits.exists() or asked.done())
+        lines.champion("2")
+        server.wait(lambda: server.metric("plumbline_swaps_total") == 1)
+        go.touch()
+        status, headers, _ = asked.result()
+        assert (status, headers["x-plumbline-version"]) == (200, "2")
+
+
+def test_a_return_reaches_the_journal_though_the_server_ends(lines: Lines) -> None:
+    before = len(_history(lines))
+    with (
+        serving(lines, "--canary", "2=50%", *ANY_SPEED) as server,
+        (lines.folder / "mlruns/journal.db.lock").open("a") as lock,
+    ):
+        fcntl.flock(lock, fcntl.LOCK_EX)  # somebody decides just then
+        with loaded(server, 4):
+            server.wait(lambda: "is returned" in server.log.read_text())
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(2)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert server.process.wait(timeout=60) == 0
+    assert [(entry.action, entry.version) for entry in _history(lines)[before:]] == [("return", "2")]
 
 
 def test_a_shadow_listens_and_never_answers(lines: Lines) -> None:
@@ -316,6 +350,11 @@ def test_a_sound_canary_is_seldom_returned() -> None:
                 returned += 1
                 break
     assert returned <= 15  # 1 % is the level; 3 % would be far beyond it
+
+
+def _history(lines: Lines) -> list[Entry]:
+    with lines.here():
+        return promotion.history("line")
 
 
 def _version(server: Server) -> str:
