@@ -58,7 +58,7 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
 
         Loshchilov and Hutter 2017, arXiv:1608.03983, without restarts.
         """
-        optimizer = torch.optim.Adam(self.model.parameters(), lr=self._shape.learning_rate)
+        optimizer = torch.optim.Adam(self.model.parameters(), lr=self._shape.learning_rate, fused=True)
         rate = partial(_rate, self._num_steps, self._shape.warmup * self._num_steps)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
