@@ -112,7 +112,7 @@ lock: setup  ## choose versions anew and write them down with their hashes
 	  --output-file requirements-remotes.lock
 
 keep-registry:  ## in CI: keep the registry-N.tar in the folder FROM in the GitHub release `registry`; installs nothing
-	@PYTHONPATH=src python3 -P -m plumbline.released "$(FROM)"
+	@PYTHONPATH=src python3 -P -m plumbline.ci.github_release "$(FROM)"
 
 images:  ## build the images that docker/compose.yaml and docs/images.md speak of
 	@for name in serve mlflow train; do docker build --file docker/$$name.Dockerfile --tag plumbline-$$name . || exit; done

@@ -14,24 +14,30 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 from scipy.stats import bootstrap
 
-from plumbline.evidence import intervals
+from plumbline.statistics import intervals
 
 CONFIDENCE = 0.95
 
 
 def main() -> None:
     """Print one line a way, then the ratio of their seconds and how far their ends are apart."""
-    parser = argparse.ArgumentParser(description="Seconds and memory of the paired bootstrap interval.")
+    parser = argparse.ArgumentParser(
+        description="Seconds and memory of the paired bootstrap interval."
+    )
     parser.add_argument("rows", metavar="ROWS", type=int, nargs="?", default=10_000)
     rows = parser.parse_args().rows
-    print(f"{intervals.NUM_RESAMPLES:,} resamples of {rows:,} paired scores, BCa at {CONFIDENCE:.0%}")
+    print(
+        f"{intervals.NUM_RESAMPLES:,} resamples of {rows:,} paired scores, BCa at {CONFIDENCE:.0%}"
+    )
     print(f"{'':<10} {'seconds':>8} {'peak RSS':>10} {'interval':>22}")
     results = [_apart(way, rows) for way in (_ours, _stock)]
     for name, (seconds, peak, low, high) in zip(("plumbline", "scipy"), results, strict=True):
         print(f"{name:<10} {seconds:>8.2f} {peak:>7.0f} MB {low:>10.6f} to {high:.6f}")
     ours, stock = results
     print(f"ratio of seconds, scipy to plumbline: {stock[0] / ours[0]:.1f}")
-    print(f"largest difference between the ends: {max(abs(ours[2] - stock[2]), abs(ours[3] - stock[3])):.1e}")
+    print(
+        f"largest difference between the ends: {max(abs(ours[2] - stock[2]), abs(ours[3] - stock[3])):.1e}"
+    )
 
 
 def _ours(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
@@ -40,7 +46,11 @@ def _ours(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
 
 def _stock(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
     found = bootstrap(
-        (ours - theirs,), np.mean, confidence_level=CONFIDENCE, n_resamples=intervals.NUM_RESAMPLES, rng=0
+        (ours - theirs,),
+        np.mean,
+        confidence_level=CONFIDENCE,
+        n_resamples=intervals.NUM_RESAMPLES,
+        rng=0,
     ).confidence_interval
     return float(found.low), float(found.high)
 
@@ -51,7 +61,9 @@ def _apart(way: Callable[..., tuple[float, float]], rows: int) -> tuple[float, f
         return pool.submit(_measured, way, rows).result()
 
 
-def _measured(way: Callable[..., tuple[float, float]], rows: int) -> tuple[float, float, float, float]:
+def _measured(
+    way: Callable[..., tuple[float, float]], rows: int
+) -> tuple[float, float, float, float]:
     rng = np.random.default_rng(1)
     ours = rng.exponential(2.0, rows)
     theirs = ours + rng.normal(0.02, 0.5, rows)
@@ -59,7 +71,9 @@ def _measured(way: Callable[..., tuple[float, float]], rows: int) -> tuple[float
     start = time.perf_counter()
     low, high = way(ours, theirs)
     seconds = time.perf_counter() - start
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1024 if sys.platform == "darwin" else 1
+    )
     return seconds, kilobytes * 1024 / 1e6, low, high
 
 

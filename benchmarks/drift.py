@@ -15,10 +15,11 @@ from typing import Any
 
 import pandas as pd
 
-from plumbline import bundle, layout
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.params import load_yaml
 from plumbline.drift import tests
-from plumbline.evidence.intervals import proportion
-from plumbline.params import load_yaml
+from plumbline.statistics.intervals import proportion
 from plumbline.tasks.text_classification.data.generated import ticket
 
 REFERENCE_ROWS = 900
@@ -32,14 +33,18 @@ Rows = list[dict[str, Any]]
 def main() -> None:
     """Print the rate of false alarms, then the power."""
     parser = argparse.ArgumentParser(description="False alarms and power of the drift check.")
-    parser.add_argument("--model", type=Path, default=Path("models/linear"), help="the bundle that answers")
+    parser.add_argument(
+        "--model", type=Path, default=Path("models/linear"), help="the bundle that answers"
+    )
     parser.add_argument("--windows", type=int, default=200)
     parser.add_argument("--banking", type=Path, help="a folder with base_test.csv and faulty files")
     arguments = parser.parse_args()
     limits = load_yaml(layout.PARAMS)["drift"]
     predictor = bundle.load(arguments.model)
     judge = _judge(predictor, limits["alpha"], limits["min_effect"])
-    print(f"alpha {limits['alpha']}, least stability index {limits['min_effect']}, {arguments.model} answers")
+    print(
+        f"alpha {limits['alpha']}, least stability index {limits['min_effect']}, {arguments.model} answers"
+    )
     _print_generated(judge, arguments.windows)
     if arguments.banking:
         _print_banking(judge, arguments.banking, arguments.windows)
@@ -61,12 +66,20 @@ def _judge(predictor: Any, alpha: float, min_effect: float) -> Callable[[Rows, R
 
 
 def _print_generated(judge: Callable[[Rows, Rows, int], bool], num_windows: int) -> None:
-    print(f"\ngenerated tickets, {REFERENCE_ROWS} rows of reference; share of windows that seem to drift")
+    print(
+        f"\ngenerated tickets, {REFERENCE_ROWS} rows of reference; share of windows that seem to drift"
+    )
     print(f"{'rows':>6}{'stable':>24}" + "".join(f"{f'{share:.0%} new':>10}" for share in SHARES))
     for size in SIZES:
         alarms = sum(_drawn(judge, size, 0.0, seed) for seed in range(num_windows))
-        power = [sum(_drawn(judge, size, share, seed) for seed in range(NUM_POWER)) / NUM_POWER for share in SHARES]
-        print(f"{size:>6}{_share(alarms, num_windows):>24}" + "".join(f"{p:>10.0%}" for p in power), flush=True)
+        power = [
+            sum(_drawn(judge, size, share, seed) for seed in range(NUM_POWER)) / NUM_POWER
+            for share in SHARES
+        ]
+        print(
+            f"{size:>6}{_share(alarms, num_windows):>24}" + "".join(f"{p:>10.0%}" for p in power),
+            flush=True,
+        )
 
 
 def _drawn(judge: Callable[[Rows, Rows, int], bool], size: int, share: float, seed: int) -> bool:
@@ -77,12 +90,21 @@ def _drawn(judge: Callable[[Rows, Rows, int], bool], size: int, share: float, se
 
 def _row(draw: random.Random, drift: float) -> dict[str, Any]:
     found = ticket(draw, drift)
-    return {"text": found.text, "channel": found.channel, "product": found.product, "variant": found.variant}
+    return {
+        "text": found.text,
+        "channel": found.channel,
+        "product": found.product,
+        "variant": found.variant,
+    }
 
 
-def _print_banking(judge: Callable[[Rows, Rows, int], bool], folder: Path, num_windows: int) -> None:
+def _print_banking(
+    judge: Callable[[Rows, Rows, int], bool], folder: Path, num_windows: int
+) -> None:
     clean = [*_read(folder / "base_train.csv"), *_read(folder / "base_test.csv")]
-    print(f"\nbanking77, {len(clean)} clean texts; a third of them is the window, the rest the reference")
+    print(
+        f"\nbanking77, {len(clean)} clean texts; a third of them is the window, the rest the reference"
+    )
     alarms = sum(judge(*_halved(clean, seed), seed) for seed in range(num_windows))
     print(f"{'clean':<34}{_share(alarms, num_windows)}")
     for share in (0.1, 0.2, 0.5):
@@ -90,10 +112,14 @@ def _print_banking(judge: Callable[[Rows, Rows, int], bool], folder: Path, num_w
         for seed in range(NUM_POWER):
             old, new = _halved(clean, seed)
             draw = random.Random(seed)
-            seen += judge(old, [_mistyped(row, draw) if draw.random() < share else row for row in new], seed)
+            seen += judge(
+                old, [_mistyped(row, draw) if draw.random() < share else row for row in new], seed
+            )
         print(f"{f'{share:.0%} of the texts mistyped':<34}{seen / NUM_POWER:.0%}")
     for path in sorted(folder.glob("*drifted*.csv")):
-        print(f"{path.name:<34}{'drift' if judge(_read(folder / 'base_test.csv'), _read(path), 0) else 'stable'}")
+        print(
+            f"{path.name:<34}{'drift' if judge(_read(folder / 'base_test.csv'), _read(path), 0) else 'stable'}"
+        )
 
 
 def _halved(rows: Rows, seed: int) -> tuple[Rows, Rows]:

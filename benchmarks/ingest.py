@@ -23,7 +23,9 @@ NUM_TICKETS = 20_000  # drawn once; rows repeat them with a number of their own
 
 def main() -> None:
     """Print one line a size, then the ratio of the largest peak to the smallest."""
-    parser = argparse.ArgumentParser(description="Peak memory and speed of the ingest stage on CSV files.")
+    parser = argparse.ArgumentParser(
+        description="Peak memory and speed of the ingest stage on CSV files."
+    )
     parser.add_argument("sizes", metavar="MB", type=int, nargs="*", default=[50, 150, 500])
     sizes = parser.parse_args().sizes
     tickets = [ticket(random.Random(number), 0.0) for number in range(NUM_TICKETS)]
@@ -35,7 +37,10 @@ def main() -> None:
             _write_params(Path(folder))
             peak, seconds = _ingest(Path(folder))
         peaks.append(peak)
-        print(f"{size:>5} MB {num_rows:>12,} {peak:>7.0f} MB {seconds:>8.1f} {size / seconds:>7.1f}", flush=True)
+        print(
+            f"{size:>5} MB {num_rows:>12,} {peak:>7.0f} MB {seconds:>8.1f} {size / seconds:>7.1f}",
+            flush=True,
+        )
     print(f"peak RSS, largest to smallest: {max(peaks) / min(peaks):.2f}")
 
 
@@ -67,7 +72,9 @@ def _ingest(folder: Path) -> tuple[float, float]:
     command = [sys.executable, "-P", str(ROOT / "pipelines/ingest.py")]
     process = subprocess.Popen(command, cwd=folder)
     _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)  # what wait4 took, Popen can no longer ask for
+    process.returncode = os.waitstatus_to_exitcode(
+        status
+    )  # what wait4 took, Popen can no longer ask for
     if process.returncode != 0:
         raise SystemExit(f"ingest failed with exit code {process.returncode}")
     kilobytes = usage.ru_maxrss / (1024 if sys.platform == "darwin" else 1)

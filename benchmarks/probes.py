@@ -30,7 +30,16 @@ MAX_ERROR_BYTES = 1000
 STALLED = 500
 COMMANDS = {
     "plumbline": ("plumbline", "serve", "models:/wide@champion", "--port"),
-    "mlflow": ("mlflow", "models", "serve", "--env-manager", "local", "-m", "models:/wide@champion", "--port"),
+    "mlflow": (
+        "mlflow",
+        "models",
+        "serve",
+        "--env-manager",
+        "local",
+        "-m",
+        "models:/wide@champion",
+        "--port",
+    ),
 }
 
 
@@ -68,10 +77,14 @@ def _all(name: str, lines: Lines) -> dict[tuple[str, str, str], Outcome]:
     print(f"asking {name}", file=sys.stderr, flush=True)
     with _serving(name, lines) as server:
         pids = _pids(server)
-        found = {(probe.fault, probe.name, probe.right): _outcome(server, probe) for probe in probes()}
+        found = {
+            (probe.fault, probe.name, probe.right): _outcome(server, probe) for probe in probes()
+        }
         found["D20", f"{STALLED} stalled connections, then /ping", "200"] = _flooded(server)
         found["E20", "no forged line, no control character in the log", "none"] = _logged(server)
-        survived = Outcome("the same processes" if _pids(server) == pids else "others", _pids(server) == pids)
+        survived = Outcome(
+            "the same processes" if _pids(server) == pids else "others", _pids(server) == pids
+        )
         found["D23", "after all that", "the same processes"] = survived
         found["", "after all that, a right request", "200"] = _outcome(server, next(iter(probes())))
     return found
@@ -90,11 +103,18 @@ def _serving(name: str, lines: Lines) -> Iterator[Running]:
     }
     with log.open("wb") as written:
         command = [str(BIN / program), *options, str(port)]
-        process = psutil.Popen(command, cwd=lines.folder, env=environment, stdout=written, stderr=subprocess.STDOUT)
+        process = psutil.Popen(
+            command, cwd=lines.folder, env=environment, stdout=written, stderr=subprocess.STDOUT
+        )
     server = Running(port, process, log)
     try:
         until = time.monotonic() + START_S
-        while _exchange(server, request(b"Host: 127.0.0.1", line=b"GET /ping HTTP/1.1", length=False))[0] != 200:
+        while (
+            _exchange(
+                server, request(b"Host: 127.0.0.1", line=b"GET /ping HTTP/1.1", length=False)
+            )[0]
+            != 200
+        ):
             if time.monotonic() > until or process.poll() is not None:
                 raise SystemExit(f"{name} does not answer:\n{log.read_text(errors='replace')}")
             time.sleep(0.2)
@@ -108,8 +128,12 @@ def _serving(name: str, lines: Lines) -> Iterator[Running]:
 
 def _outcome(server: Running, probe: Probe) -> Outcome:
     status, kind, body, closed = _exchange(server, *probe.parts)
-    if status is None:  # a connection that is closed without a word is an answer to one who never finishes
-        return Outcome("closed" if closed else f"no word in {STALL_S} s", closed and probe.statuses == (408,))
+    if (
+        status is None
+    ):  # a connection that is closed without a word is an answer to one who never finishes
+        return Outcome(
+            "closed" if closed else f"no word in {STALL_S} s", closed and probe.statuses == (408,)
+        )
     wrong = [] if status in probe.statuses else ["status"]
     if probe.closes and not closed:
         wrong.append("stays open")
@@ -123,7 +147,9 @@ def _outcome(server: Running, probe: Probe) -> Outcome:
         wrong.append("stack trace")
     if probe.name.startswith("a right request") and predictions(body) is None:
         wrong.append("no prediction")
-    return Outcome(f"{status}, {len(body)} B" + (f": {', '.join(wrong)}" if wrong else ""), not wrong)
+    return Outcome(
+        f"{status}, {len(body)} B" + (f": {', '.join(wrong)}" if wrong else ""), not wrong
+    )
 
 
 def _exchange(server: Running, *parts: bytes) -> tuple[int | None, str, bytes, bool]:
@@ -138,7 +164,11 @@ def _exchange(server: Running, *parts: bytes) -> tuple[int | None, str, bytes, b
             connection.settimeout(STALL_S)
             answer = http.client.HTTPResponse(connection)
             answer.begin()
-            status, kind, body = answer.status, answer.headers.get("content-type", ""), answer.read()
+            status, kind, body = (
+                answer.status,
+                answer.headers.get("content-type", ""),
+                answer.read(),
+            )
             connection.settimeout(1)
             return status, kind, body, _is_closed(connection)
     except TimeoutError:
@@ -161,7 +191,9 @@ def _flooded(server: Running) -> Outcome:
         for _ in range(STALLED):
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             connection.sendall(b"POST /invocations HTTP/1.1\r\n")
-        probe = Probe("", "", (request(b"Host: 127.0.0.1", line=b"GET /ping HTTP/1.1", length=False),), (200,))
+        probe = Probe(
+            "", "", (request(b"Host: 127.0.0.1", line=b"GET /ping HTTP/1.1", length=False),), (200,)
+        )
         return _outcome(server, probe)
 
 

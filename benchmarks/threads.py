@@ -18,7 +18,9 @@ def main() -> None:
     if len(sys.argv) > 1:
         print(*(f"{rate(tokens, hidden):.1f}" for tokens, hidden in SIZES))
         return
-    print(f"{'spin count':<12}{'alone':>20}{'beside a copy':>20}   steps/s at hidden {SIZES[0][1]} and {SIZES[1][1]}")
+    print(
+        f"{'spin count':<12}{'alone':>20}{'beside a copy':>20}   steps/s at hidden {SIZES[0][1]} and {SIZES[1][1]}"
+    )
     for count in COUNTS:
         alone, (beside, _) = started(count, 1)[0], started(count, 2)
         print(f"{count:<12}{alone:>20}{beside:>20}", flush=True)
@@ -28,7 +30,10 @@ def started(count: str, copies: int) -> list[str]:
     """What each of `copies` processes, running at once, prints."""
     environment = os.environ | {"GOMP_SPINCOUNT": count}
     command = [sys.executable, __file__, "measure"]
-    running = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(copies)]
+    running = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(copies)
+    ]
     return [process.communicate()[0].strip() for process in running]
 
 
@@ -37,7 +42,10 @@ def rate(tokens: int, hidden: int) -> float:
     import torch
 
     inputs = torch.randn(tokens, hidden, requires_grad=True)
-    up, down = (torch.randn(*shape, requires_grad=True) for shape in ((hidden, 4 * hidden), (4 * hidden, hidden)))
+    up, down = (
+        torch.randn(*shape, requires_grad=True)
+        for shape in ((hidden, 4 * hidden), (4 * hidden, hidden))
+    )
     began, steps = time.perf_counter(), 0
     while time.perf_counter() - began < SECONDS:
         hidden_states = inputs

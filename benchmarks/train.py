@@ -24,7 +24,11 @@ PEERS = {
     "hf-dynamic": "HF Trainer, dynamic padding",
     "plumbline": "plumbline",
 }
-STEPS = {"hf-padded": 12, "hf-dynamic": 40, "plumbline": 80}  # enough for a steady rate, few for the slow
+STEPS = {
+    "hf-padded": 12,
+    "hf-dynamic": 40,
+    "plumbline": 80,
+}  # enough for a steady rate, few for the slow
 WARM_UP = 2  # steps that are not timed
 PADDED, BATCH = 128, 32
 PEAK_SIZE, PEAK_REPEATS = 2048, 20
@@ -42,15 +46,23 @@ def main() -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Samples/s and accuracy beside the Hugging Face Trainer.")
-    parser.add_argument("--train", type=Path, help="CSV with text,label; default: the generated data")
+    parser = argparse.ArgumentParser(
+        description="Samples/s and accuracy beside the Hugging Face Trainer."
+    )
+    parser.add_argument(
+        "--train", type=Path, help="CSV with text,label; default: the generated data"
+    )
     parser.add_argument("--test", type=Path, help="CSV with text,label")
-    parser.add_argument("--accuracy", action="store_true", help="whole trainings, for --seeds seeds")
+    parser.add_argument(
+        "--accuracy", action="store_true", help="whole trainings, for --seeds seeds"
+    )
     parser.add_argument("--seeds", type=int, nargs="+", default=[11, 12, 13])
     parser.add_argument("--only", choices=PEERS, help="measure one of them")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--threads", type=int, default=0, help="0: as many as torch takes")
-    parser.add_argument("--rounds", type=int, default=1, help="how often each is measured; the best counts")
+    parser.add_argument(
+        "--rounds", type=int, default=1, help="how often each is measured; the best counts"
+    )
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
     parser.add_argument("--examples", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
@@ -58,8 +70,13 @@ def _arguments() -> argparse.Namespace:
 
 
 def _compare_speed(arguments: argparse.Namespace, examples: Path) -> None:
-    rounds = [{peer: _start(peer, arguments, examples, 0) for peer in PEERS} for _ in range(arguments.rounds)]
-    found = {peer: max((done[peer] for done in rounds), key=lambda one: one["rate"]) for peer in PEERS}
+    rounds = [
+        {peer: _start(peer, arguments, examples, 0) for peer in PEERS}
+        for _ in range(arguments.rounds)
+    ]
+    found = {
+        peer: max((done[peer] for done in rounds), key=lambda one: one["rate"]) for peer in PEERS
+    }
     own = found["plumbline"]
     print(f"{'':<30}{'samples/s':>10}{'plumbline is':>14}")
     for peer, title in PEERS.items():
@@ -83,7 +100,16 @@ def _compare_accuracy(arguments: argparse.Namespace, examples: Path) -> None:
 
 
 def _start(peer: str, arguments: argparse.Namespace, examples: Path, seed: int) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--peer", peer, "--examples", str(examples), "--seed", str(seed)]
+    command = [
+        sys.executable,
+        __file__,
+        "--peer",
+        peer,
+        "--examples",
+        str(examples),
+        "--seed",
+        str(seed),
+    ]
     command += ["--epochs", str(arguments.epochs), "--threads", str(arguments.threads)]
     command += ["--accuracy"] if arguments.accuracy else []
     environment = os.environ | entrypoint.THREADS  # the same for all
@@ -104,9 +130,9 @@ def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
-    from plumbline import training
     from plumbline.entrypoint import load_params
     from plumbline.tasks.text_classification.models import learner
+    from plumbline.training import fitting
 
     found: dict[str, Any] = {}
 
@@ -125,9 +151,11 @@ def _plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     epochs = arguments.epochs if arguments.accuracy else 1
     shape = shape.model_copy(update={"max_epochs": epochs, "batch_size": BATCH})
     params = params.model_copy(update={"seed": arguments.seed, "candidates": {CANDIDATE: shape}})
-    examples = arguments.examples if arguments.accuracy else _part(arguments, STEPS["plumbline"] * BATCH)
+    examples = (
+        arguments.examples if arguments.accuracy else _part(arguments, STEPS["plumbline"] * BATCH)
+    )
     candidate = learner(params, CANDIDATE, examples)  # type: ignore[arg-type]
-    training.fit(candidate, params, CANDIDATE, Log())
+    fitting.fit(candidate, params, CANDIDATE, Log())
     rate = found["train/samples_per_second"]
     answer = {"rate": rate, "seconds": found["train/seconds"], "precision": found["precision"]}
     if arguments.accuracy:
@@ -148,7 +176,11 @@ def _own_accuracy(candidate: Any, examples: Path) -> float:
 def _flops_per_sample(candidate: Any) -> float:
     """Forward and backward: 6 per matrix weight and token, and attention's two products; padding is not counted."""
     body, lengths = candidate.module.model.body, candidate.data.train.lengths
-    weights = sum(weight.numel() for name, weight in body.named_parameters() if weight.ndim == 2 and "layer" in name)
+    weights = sum(
+        weight.numel()
+        for name, weight in body.named_parameters()
+        if weight.ndim == 2 and "layer" in name
+    )
     attention = 12 * body.config.num_hidden_layers * body.config.hidden_size
     return float((6 * weights * lengths + attention * lengths.astype(float) ** 2).mean())
 
@@ -170,7 +202,12 @@ def _peak() -> float:
 def _hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
     """The official text-classification example in short: AutoModelForSequenceClassification under Trainer."""
     import transformers
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
+    from transformers import (
+        AutoModelForSequenceClassification,
+        AutoTokenizer,
+        Trainer,
+        TrainingArguments,
+    )
 
     from plumbline.tasks.text_classification.models import weights
 
@@ -181,14 +218,18 @@ def _hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
     texts, labels = _read(arguments.examples, "train")
     classes = sorted(set(labels))
     transformers.set_seed(arguments.seed)
-    model = AutoModelForSequenceClassification.from_pretrained(folder, num_labels=len(classes), dtype="float32")
+    model = AutoModelForSequenceClassification.from_pretrained(
+        folder, num_labels=len(classes), dtype="float32"
+    )
     padding = "max_length" if arguments.peer == "hf-padded" else False
 
     def rows(texts: list[str], labels: list[str]) -> list[dict[str, Any]]:
         encoded = tokenizer(texts, truncation=True, max_length=PADDED, padding=padding)
         return [
             {"input_ids": ids, "attention_mask": mask, "labels": classes.index(label)}
-            for ids, mask, label in zip(encoded["input_ids"], encoded["attention_mask"], labels, strict=True)
+            for ids, mask, label in zip(
+                encoded["input_ids"], encoded["attention_mask"], labels, strict=True
+            )
         ]
 
     options = TrainingArguments(
@@ -210,7 +251,11 @@ def _hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
     )
     clock = _Clock()
     trainer = Trainer(
-        model, options, train_dataset=rows(texts, labels), processing_class=tokenizer, callbacks=[clock()]
+        model,
+        options,
+        train_dataset=rows(texts, labels),
+        processing_class=tokenizer,
+        callbacks=[clock()],
     )
     began = time.perf_counter()
     trainer.train()
@@ -218,7 +263,10 @@ def _hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.accuracy:
         test_texts, test_labels = _read(arguments.examples, "test")
         logits = trainer.predict(rows(test_texts, test_labels)).predictions
-        hits = [classes[place] == label for place, label in zip(logits.argmax(1), test_labels, strict=True)]
+        hits = [
+            classes[place] == label
+            for place, label in zip(logits.argmax(1), test_labels, strict=True)
+        ]
         answer["accuracy"] = sum(hits) / len(hits)
     return answer
 
@@ -254,10 +302,15 @@ def _examples(arguments: argparse.Namespace, folder: Path) -> Path:
 
     params = ROOT / "params.yaml"
     if arguments.train:
-        values = YAML(typ="safe").load((ROOT / "recipes/banking77.yaml").read_text(encoding="utf-8"))
+        values = YAML(typ="safe").load(
+            (ROOT / "recipes/banking77.yaml").read_text(encoding="utf-8")
+        )
         raw = folder / "raw"
         raw.mkdir()
-        source = {name: str(shutil.copy(getattr(arguments, name), raw / f"{name}.csv")) for name in ("train", "test")}
+        source = {
+            name: str(shutil.copy(getattr(arguments, name), raw / f"{name}.csv"))
+            for name in ("train", "test")
+        }
         values["data"] |= {"source": source | {"validation": None}, "watch": str(raw)}
         params = folder / "params.yaml"
         with params.open("w", encoding="utf-8") as file:
@@ -280,7 +333,9 @@ def _part(arguments: argparse.Namespace, num_rows: int) -> Path:
             table = table.take(rows)
             kept = set(table["label"].to_pylist())
         else:
-            table = table.take([row for row, label in enumerate(table["label"].to_pylist()) if label in kept][:64])
+            table = table.take(
+                [row for row, label in enumerate(table["label"].to_pylist()) if label in kept][:64]
+            )
         pq.write_table(table, f"{split}.parquet")
     return Path.cwd()
 

@@ -36,12 +36,18 @@ class Checkout:
             "COLUMNS": "160",
         }
 
-    def run(self, *command: str, code: int | None = 0, **changes: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *command: str, code: int | None = 0, **changes: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command here; its exit code must be `code` (None: any)."""
         environment = {**self.environment, **changes}
-        done = subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=self.path, env=environment, capture_output=True, text=True, check=False
+        )
         if code is not None and done.returncode != code:
-            pytest.fail(f"{' '.join(command)}: exit {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}")
+            pytest.fail(
+                f"{' '.join(command)}: exit {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}"
+            )
         return done
 
     def replace(self, file: str, old: str, new: str) -> None:
@@ -53,14 +59,22 @@ class Checkout:
 
 def make_checkout(path: Path) -> Checkout:
     listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout.splitlines()
     for name in listed:
         if (ROOT / name).is_file() and not name.startswith("tests/"):
             (path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, path / name)
     checkout = Checkout(path)
-    for key, value in {"user.name": "test", "user.email": "test@example.com", "commit.gpgsign": "false"}.items():
+    for key, value in {
+        "user.name": "test",
+        "user.email": "test@example.com",
+        "commit.gpgsign": "false",
+    }.items():
         checkout.run("git", "init", "-q", "-b", "main") if key == "user.name" else None
         checkout.run("git", "config", key, value)
     return checkout

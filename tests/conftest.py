@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from tests.checkouts import LINE, Checkout, make_checkout
 
-from plumbline.contract import Task
+from plumbline.contract.params import Params, read
+from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
-from plumbline.params import Params, read
 
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in a shell's background, and in all that is started there
+if (
+    signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+):  # as in a shell's background, and in all that is started there
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -30,7 +32,9 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """The repository with one more folder under tasks/, and its params.yaml: all that a new task needs."""
     made = make_checkout(tmp_path_factory.mktemp("line"))
     shutil.copytree(
-        LINE, made.path / "src/plumbline/tasks/line", ignore=shutil.ignore_patterns("params.yaml", "__pycache__")
+        LINE,
+        made.path / "src/plumbline/tasks/line",
+        ignore=shutil.ignore_patterns("params.yaml", "__pycache__"),
     )
     shutil.copy2(LINE / "params.yaml", made.path / "params.yaml")
     made.run("git", "add", "-A")

@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from plumbline import bundle, layout
-from plumbline.contract import MANIFEST_COLUMNS, SPLITS, Leak, Predictor, Task
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Leak, Predictor, Task
 from plumbline.evidence import document, measure
-from plumbline.params import Params
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 
@@ -23,7 +24,9 @@ def check(params: Params, task: Task, candidate: str) -> None:
     assert set(MANIFEST_COLUMNS) <= set(manifest), "the manifest lacks a column"
     assert set(manifest["split"]) == set(SPLITS), "a split has no row"
     assert manifest["id"].is_unique
-    assert set(params.evaluation.slices) <= set(manifest), "evaluation.slices names no column of the manifest"
+    assert set(params.evaluation.slices) <= set(manifest), (
+        "evaluation.slices names no column of the manifest"
+    )
 
     learner = task.learner(params, candidate, layout.EXAMPLES)
     assert learner.solve, "held against the contract with a candidate in closed form"
@@ -42,7 +45,9 @@ def _check_predictor(task: Task, predictor: Predictor) -> None:
     assert "import plumbline" not in code, "the predictor imports plumbline"
     assert "from plumbline" not in code, "the predictor imports plumbline"
     answers = predictor.predict(task.example)
-    assert list(answers) == [field.name for field in task.signature.outputs], "other outputs than in the signature"
+    assert list(answers) == [field.name for field in task.signature.outputs], (
+        "other outputs than in the signature"
+    )
     for name, columns in task.faulty.items():
         try:
             predictor.predict(columns)
@@ -55,11 +60,15 @@ def _check_predictor(task: Task, predictor: Predictor) -> None:
     for row in range(len(next(iter(some.values())))):
         alone = predictor.predict({name: values[row : row + 1] for name, values in some.items()})
         for name, values in alone.items():
-            assert _near(values[0], together[name][row]), f"row {row}: another {name} alone than in company"
+            assert _near(values[0], together[name][row]), (
+                f"row {row}: another {name} alone than in company"
+            )
 
 
 def _check_scores(params: Params, task: Task, predictor: Predictor, manifest: pd.DataFrame) -> None:
-    ours = measure.scores(task, "test", predictor)  # ValueError where a metric is missing, or not the mean
+    ours = measure.scores(
+        task, "test", predictor
+    )  # ValueError where a metric is missing, or not the mean
     assert len(document.aligned(manifest, "test", ours)) == (manifest["split"] == "test").sum()
     baselines = task.baselines(params, layout.EXAMPLES)
     assert baselines, "there is no baseline"
@@ -68,7 +77,9 @@ def _check_scores(params: Params, task: Task, predictor: Predictor, manifest: pd
     assert bound.reason
     for name, found in baselines.items():
         theirs = measure.scores(task, "test", found).per_example[task.metric.name].mean()
-        assert bound.limit is None or sign * (bound.limit - theirs) > 0, f"{name} is better than possible"
+        assert bound.limit is None or sign * (bound.limit - theirs) > 0, (
+            f"{name} is better than possible"
+        )
     leaks = task.leaks(params, layout.EXAMPLES)
     assert leaks, "the task looks for no leak"
     assert all(isinstance(leak, Leak) and leak.num_leaked == 0 for leak in leaks)
@@ -86,7 +97,11 @@ def _check_control(params: Params, task: Task) -> None:
 
 def is_record(task: Any) -> bool:
     """Whether it is a Task all of whose functions can be called."""
-    fields = [getattr(task, field.name) for field in dataclasses.fields(Task) if "Callable" in str(field.type)]
+    fields = [
+        getattr(task, field.name)
+        for field in dataclasses.fields(Task)
+        if "Callable" in str(field.type)
+    ]
     return isinstance(task, Task) and all(map(inspect.isfunction, fields))
 
 

@@ -17,8 +17,9 @@ from typing import Any
 import torch
 from tests.small_texts import CANDIDATES, Silent, small_params, write_examples
 
-from plumbline import layout, training
+from plumbline.contract import layout
 from plumbline.tasks.text_classification.models import learner
+from plumbline.training import fitting
 from plumbline.training.checkpoint import Store
 from plumbline.training.loop import Loop
 
@@ -27,13 +28,18 @@ def main(folder: Path) -> None:
     examples = folder / "examples"
     write_examples(examples)
     found = {
-        name: {place: _trained(folder / f"{name}-{place}", name, examples, kill) for place, kill in PLACES.items()}
+        name: {
+            place: _trained(folder / f"{name}-{place}", name, examples, kill)
+            for place, kill in PLACES.items()
+        }
         for name in CANDIDATES
     }
     print(json.dumps(found))  # noqa: T201 (what the test reads)
 
 
-def _trained(folder: Path, candidate: str, examples: Path, kill: Callable[[], None] | None) -> dict[str, Any]:
+def _trained(
+    folder: Path, candidate: str, examples: Path, kill: Callable[[], None] | None
+) -> dict[str, Any]:
     """Train until killed, then again without; what is on disk at the end, and how the first process ended."""
     folder.mkdir()
     ended = _child(folder, candidate, examples, kill) if kill else None
@@ -69,12 +75,14 @@ def _train(candidate: str, examples: Path) -> None:
         steps.append(self.state.step)
 
     Loop.on_train_batch_end = count  # type: ignore[method-assign]
-    training.fit(made, params, candidate, Silent())
+    fitting.fit(made, params, candidate, Silent())
     weights = hashlib.sha256()
     for name, tensor in sorted(made.module.state_dict().items()):
         weights.update(name.encode() + tensor.numpy().tobytes())
     curve = layout.digest(layout.TRAINING / f"{candidate}.csv")
-    Path("digests.json").write_text(json.dumps({"weights": weights.hexdigest(), "curve": curve, "steps": len(steps)}))
+    Path("digests.json").write_text(
+        json.dumps({"weights": weights.hexdigest(), "curve": curve, "steps": len(steps)})
+    )
 
 
 def _at_step(step: int) -> Callable[[], None]:

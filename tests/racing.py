@@ -8,8 +8,12 @@ from pathlib import Path
 from subprocess import PIPE
 from typing import Any
 
-from plumbline import bundle, layout, packaging, promotion, registry, tracking
-from plumbline.contract import Field, Metric, Signature, Task
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.task import Field, Metric, Signature, Task
+from plumbline.registry import model_versions, promotion
+from plumbline.registry.package import packaging
+from plumbline.tracking import mlflow_runs
 
 NAME = "line"
 RACER = """
@@ -47,26 +51,38 @@ TASK = Task(
 
 def add_version(root: Path, slope: int, **changes: Any) -> str:
     """Register a version whose evidence, unless `changes` say otherwise, lets it replace the version before it."""
-    client = registry.client()
+    client = model_versions.client()
     folder = root / f"model{slope}"
     folder.mkdir()
     (folder / "weights.json").write_text(f'{{"slope": {slope}, "intercept": 0}}', encoding="utf-8")
     digest = bundle.seal(folder, TASK, "closed")
-    layout.write_json(root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [slope]}})
+    layout.write_json(
+        root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [slope]}}
+    )
     before = root / f"model{slope - 1}"
-    champion = {"version": str(slope - 1), "bundle": bundle.digest(before)} if before.exists() else None
-    evidence = {"verdict": "promote", "summary": "it is better.", "champion": champion, "digests": {"bundle": digest}}
+    champion = (
+        {"version": str(slope - 1), "bundle": bundle.digest(before)} if before.exists() else None
+    )
+    evidence = {
+        "verdict": "promote",
+        "summary": "it is better.",
+        "champion": champion,
+        "digests": {"bundle": digest},
+    }
     layout.write_json(root / "evidence.json", evidence | changes)
-    run = client.create_run(tracking.experiment(client, NAME), run_name="register closed")
+    run = client.create_run(mlflow_runs.experiment(client, NAME), run_name="register closed")
     info = packaging.log_model(folder, root / "golden.json", TASK, run.info.run_id)
     client.log_artifact(run.info.run_id, str(root / "evidence.json"))
-    tags = {registry.BUNDLE_TAG: digest, registry.EVIDENCE_TAG: layout.digest(root / "evidence.json")}
-    return str(registry.add(client, NAME, info, tags).version)
+    tags = {
+        model_versions.BUNDLE_TAG: digest,
+        model_versions.EVIDENCE_TAG: layout.digest(root / "evidence.json"),
+    }
+    return str(model_versions.add(client, NAME, info, tags).version)
 
 
 def stands() -> str | None:
     """The champion as the registry has it."""
-    holder = registry.holder(registry.client(), NAME, registry.CHAMPION)
+    holder = model_versions.holder(model_versions.client(), NAME, model_versions.CHAMPION)
     return str(holder.version) if holder else None
 
 
@@ -74,7 +90,12 @@ def race(rounds: int, processes: int = 8) -> None:
     """In each round all promote against the same champion: one wins, the others learn that they came late."""
     versions = [("1", "2", "3")[number % 3] for number in range(processes)]
     racers = [
-        subprocess.Popen([sys.executable, "-W", "ignore", "-c", RACER, version], stdin=PIPE, stdout=PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", RACER, version],
+            stdin=PIPE,
+            stdout=PIPE,
+            text=True,
+        )
         for version in versions
     ]
     try:

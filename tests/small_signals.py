@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract import Bound, Leak
+from plumbline.contract.params import load_yaml
+from plumbline.contract.task import Bound, Leak
 from plumbline.evidence import gates
-from plumbline.params import load_yaml
 from plumbline.tasks.signal_extraction.data import Setting, ingest
 from plumbline.tasks.signal_extraction.params import SignalParams
 from plumbline.tasks.signal_extraction.task import TASK
@@ -58,7 +58,12 @@ def write_examples(params: SignalParams, folder: Path) -> Path:
 def asked(name: str, params: SignalParams, **facts: Any) -> gates.Finding:
     """What one gate says of these facts; those that are not given are sound, and say nothing to the gate."""
     found: dict[str, Any] = dict.fromkeys(gates.Facts.__dataclass_fields__)
-    found |= {"metric": TASK.metric, "limits": params.evaluation, "bound": Bound(None, ""), "simple": None}
+    found |= {
+        "metric": TASK.metric,
+        "limits": params.evaluation,
+        "bound": Bound(None, ""),
+        "simple": None,
+    }
     found |= {"leaks": [Leak("group", "test", 0, 1, ())], "winner": np.zeros(2), "baselines": {}}
     check = next(check for gate, _, check in gates.GATES if gate == name)
     return check(gates.Facts(**found | facts))

@@ -17,7 +17,20 @@ WORDS = {
     "delivery": ["parcel", "late", "courier", "tracking", "arrived", "address"],
     "login": ["password", "locked", "account", "reset", "sign", "code"],
 }
-FILLERS = ["please", "help", "my", "the", "was", "not", "is", "again", "since", "monday", "hello", "thanks"]
+FILLERS = [
+    "please",
+    "help",
+    "my",
+    "the",
+    "was",
+    "not",
+    "is",
+    "again",
+    "since",
+    "monday",
+    "hello",
+    "thanks",
+]
 LIMITS = load_params(ROOT / "params.yaml").evaluation  # what the shipped params ask of a winner
 NUM_ROWS = {"train": 112, "validation": 40, "test": 60}
 
@@ -46,7 +59,9 @@ def write_examples(folder: Path) -> None:
         labels = [draw.choice(sorted(WORDS)) for _ in range(count)]
         texts = [_sentence(draw, label) for label in labels]
         ids = [f"{split}-{row:04}" for row in range(count)]
-        pq.write_table(pa.table({"id": ids, "text": texts, "label": labels}), folder / f"{split}.parquet")
+        pq.write_table(
+            pa.table({"id": ids, "text": texts, "label": labels}), folder / f"{split}.parquet"
+        )
 
 
 def small_params(**changes: object) -> TextParams:
@@ -56,14 +71,26 @@ def small_params(**changes: object) -> TextParams:
     candidates = {
         "linear": params.candidates["linear"].model_copy(update=small),
         "transformer": params.candidates["transformer"].model_copy(
-            update={**small, "vocabulary": 400, "hidden": 32, "layers": 1, "heads": 2, "max_tokens": 16, **changes}
+            update={
+                **small,
+                "vocabulary": 400,
+                "hidden": 32,
+                "layers": 1,
+                "heads": 2,
+                "max_tokens": 16,
+                **changes,
+            }
         ),
     }
-    training = params.training.model_copy(update={"checkpoint_every_steps": 3, "device": "cpu", "precision": "fp32"})
+    training = params.training.model_copy(
+        update={"checkpoint_every_steps": 3, "device": "cpu", "precision": "fp32"}
+    )
     return params.model_copy(update={"candidates": candidates, "training": training})
 
 
 def _sentence(draw: random.Random, label: str) -> str:
-    words = draw.choices(FILLERS, k=draw.randint(2, 6)) + draw.choices(WORDS[label], k=draw.randint(1, 3))
+    words = draw.choices(FILLERS, k=draw.randint(2, 6)) + draw.choices(
+        WORDS[label], k=draw.randint(1, 3)
+    )
     draw.shuffle(words)
     return " ".join(words)

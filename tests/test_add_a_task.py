@@ -11,9 +11,9 @@ from tests import contracts
 from tests.checkouts import LINE, ROOT
 
 import plumbline.tasks
-from plumbline.contract import Task
+from plumbline.contract.params import Params, load_yaml, read
+from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
-from plumbline.params import Params, load_yaml, read
 
 PAGE = (ROOT / "docs/add-a-task.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))
@@ -27,7 +27,9 @@ def doubling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, T
         path = tmp_path / "tasks" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(code, encoding="utf-8")
-    monkeypatch.setattr(plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(tmp_path / "tasks")])
+    monkeypatch.setattr(
+        plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(tmp_path / "tasks")]
+    )
     for name in [name for name in sys.modules if name.startswith("plumbline.tasks.doubling")]:
         monkeypatch.delitem(sys.modules, name)
     values = load_yaml(LINE / "params.yaml") | YAML(typ="safe").load(YAML_BLOCK)
@@ -66,11 +68,17 @@ def test_the_task_on_the_page_keeps_the_contract(doubling: tuple[Params, Task]) 
             'return {"y": [0.0]}',
             "is answered, and should be refused",
         ),
-        ("self.slope * x for x", "self.slope * x + len(columns['x']) for x", "alone than in company"),
+        (
+            "self.slope * x for x",
+            "self.slope * x + len(columns['x']) for x",
+            "alone than in company",
+        ),
         ("import json\n", "import json\nimport plumbline\n", "the predictor imports plumbline"),
     ],
 )
-def test_a_task_that_breaks_it_is_told_apart(doubling: tuple[Params, Task], old: str, new: str, said: str) -> None:
+def test_a_task_that_breaks_it_is_told_apart(
+    doubling: tuple[Params, Task], old: str, new: str, said: str
+) -> None:
     params, task = doubling
     code = task.predictor.read_text(encoding="utf-8")
     assert old in code

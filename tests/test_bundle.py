@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from plumbline import bundle
-from plumbline.contract import Field, Metric, Signature, Task
-from plumbline.errors import BundleError
+from plumbline.contract.errors import BundleError
+from plumbline.contract.task import Field, Metric, Signature, Task
 
 LINE = Path(__file__).parent / "line"
 
@@ -85,7 +85,7 @@ def name_a_pickle(folder: Path) -> None:
 
     (folder / "model.pkl").write_bytes(pickle.dumps("planted"))
     seal = json.loads((folder / "bundle.json").read_text())
-    from plumbline.layout import digest
+    from plumbline.contract.layout import digest
 
     seal["files"]["model.pkl"] = digest(folder / "model.pkl")
     (folder / "bundle.json").write_text(json.dumps(seal))
@@ -98,7 +98,18 @@ def other_format(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [edit, edit_code, add, remove, cut_seal, no_seal, plant_bytecode, link, name_a_pickle, other_format],
+    [
+        edit,
+        edit_code,
+        add,
+        remove,
+        cut_seal,
+        no_seal,
+        plant_bytecode,
+        link,
+        name_a_pickle,
+        other_format,
+    ],
     ids=lambda damage: damage.__name__,
 )
 def test_damage_is_refused_before_any_code_runs(

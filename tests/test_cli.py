@@ -17,7 +17,9 @@ def test_doctor_finds_nothing_wrong_here_and_says_what_is_wrong_there(checkout: 
     checkout.replace("params.yaml", "seed: 7", "sed: 7")
     lock.write_bytes(kept[1].replace(b"pandas==", b"pandas==9."))
     (checkout.path / "dvc.lock").write_text("schema: '2.0'\nstages:\n<<<<<<< HEAD\n")
-    said = checkout.run("plumbline", "doctor", code=1, MLFLOW_TRACKING_URI="http://127.0.0.1:9").stdout
+    said = checkout.run(
+        "plumbline", "doctor", code=1, MLFLOW_TRACKING_URI="http://127.0.0.1:9"
+    ).stdout
     assert "sed: unknown key (did you mean seed?)" in said
     assert "pandas" in said
     assert "make setup" in said
@@ -30,7 +32,10 @@ def test_doctor_finds_nothing_wrong_here_and_says_what_is_wrong_there(checkout: 
 
 def test_recipes(checkout: Checkout) -> None:
     assert "banking77" in checkout.run("plumbline", "recipe", "list").stdout
-    assert "did you mean banking77?" in checkout.run("plumbline", "recipe", "show", "banking7", code=2).stderr
+    assert (
+        "did you mean banking77?"
+        in checkout.run("plumbline", "recipe", "show", "banking7", code=2).stderr
+    )
     recipe = checkout.run("plumbline", "recipe", "show", "banking77").stdout
     checkout.run("plumbline", "recipe", "use", "banking77")
     assert (checkout.path / "params.yaml").read_text() == recipe

@@ -26,7 +26,9 @@ def services() -> dict[str, Any]:
 
 def test_every_base_is_pinned_and_all_are_one() -> None:
     files = sorted(DOCKER.glob("*.Dockerfile"))
-    bases = {re.findall(r"(?m)^ARG BASE=(.*)$", file.read_text(encoding="utf-8"))[0] for file in files}
+    bases = {
+        re.findall(r"(?m)^ARG BASE=(.*)$", file.read_text(encoding="utf-8"))[0] for file in files
+    }
     assert len(files) == 3
     assert len(bases) == 1
     assert PINNED.fullmatch(bases.pop())
@@ -51,7 +53,9 @@ def test_every_service_is_locked_down(services: dict[str, Any]) -> None:
         assert not any("docker.sock" in volume for volume in service.get("volumes", [])), name
 
 
-def test_no_password_stands_in_compose_and_each_is_made(services: dict[str, Any], tmp_path: Path) -> None:
+def test_no_password_stands_in_compose_and_each_is_made(
+    services: dict[str, Any], tmp_path: Path
+) -> None:
     made = {*_made(tmp_path)}
     asked = {
         name: value
@@ -85,7 +89,9 @@ def test_passwords_are_private_new_each_time_and_never_replaced(tmp_path: Path) 
 def test_git_does_not_see_what_was_made(tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     _made(tmp_path)
-    seen = subprocess.run(["git", "status", "--porcelain", "-uall"], cwd=tmp_path, capture_output=True, check=True)
+    seen = subprocess.run(
+        ["git", "status", "--porcelain", "-uall"], cwd=tmp_path, capture_output=True, check=True
+    )
     assert b"secrets.sh" in seen.stdout
     assert b".env" not in seen.stdout
     assert b"token" not in seen.stdout
@@ -113,7 +119,9 @@ def test_prometheus_asks_the_served_model_by_a_name_it_answers_to(services: dict
 
 
 def test_images_hold_the_versions_of_the_lock() -> None:
-    whole, serve, mlflow = (_versions(f"requirements{kind}.lock") for kind in ("", "-serve", "-mlflow"))
+    whole, serve, mlflow = (
+        _versions(f"requirements{kind}.lock") for kind in ("", "-serve", "-mlflow")
+    )
     assert serve <= whole
     assert {name for name, _ in mlflow - whole} == {
         "boto3",

@@ -29,7 +29,9 @@ def graph() -> grimp.ImportGraph:
 def test_one_verb_one_name() -> None:
     assert tuple(PIPELINE["stages"]) == STAGES
     assert sorted(p.stem for p in (ROOT / "pipelines").glob("*.py")) == sorted(STAGES)
-    assert sorted(p.stem for p in (ROOT / "src/plumbline/stages").glob("[a-z]*.py")) == sorted(STAGES)
+    assert sorted(p.stem for p in (ROOT / "src/plumbline/stages").glob("[a-z]*.py")) == sorted(
+        STAGES
+    )
     for name in STAGES:
         assert f"pipelines/{name}.py" in stage(name)["cmd"]
         assert (ROOT / "tests/stages" / f"test_{name}.py").exists()
@@ -37,13 +39,17 @@ def test_one_verb_one_name() -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", STAGES)
-def test_the_code_of_a_stage_is_among_its_dependencies(name: str, task: str, graph: grimp.ImportGraph) -> None:
+def test_the_code_of_a_stage_is_among_its_dependencies(
+    name: str, task: str, graph: grimp.ImportGraph
+) -> None:
     listed = dependencies(name, task)
     code = {dep for dep in listed if dep.startswith(("src/", "pipelines/"))}
     assert not [dep for dep in code if not (ROOT / dep).exists()]
     door = f"plumbline.tasks.{task}.task"  # names every part of the task; a stage calls only those it depends on
     parts = {
-        module for module in graph.modules if module.startswith(f"plumbline.tasks.{task}.") and _listed(module, code)
+        module
+        for module in graph.modules
+        if module.startswith(f"plumbline.tasks.{task}.") and _listed(module, code)
     }
     reached, waiting = set(), {f"plumbline.stages.{name}", "plumbline.entrypoint", door, *parts}
     while waiting:
@@ -51,7 +57,9 @@ def test_the_code_of_a_stage_is_among_its_dependencies(name: str, task: str, gra
         reached.add(module)
         if module != door:
             waiting |= graph.find_modules_directly_imported_by(module) - reached
-    missing = {_path(module) for module in reached if _has_code(module) and not _listed(module, code)}
+    missing = {
+        _path(module) for module in reached if _has_code(module) and not _listed(module, code)
+    }
     assert not missing, f"{name} runs code that is not among its dependencies in dvc.yaml"
 
 
@@ -68,9 +76,9 @@ def _path(module: str) -> str:
 
 def _has_code(module: str) -> bool:
     """Whether a module is more than a docstring."""
-    return len((ROOT / _path(module)).read_text(encoding="utf-8").strip().split('"""')) > 3 or not _path(
-        module
-    ).endswith("__init__.py")
+    return len(
+        (ROOT / _path(module)).read_text(encoding="utf-8").strip().split('"""')
+    ) > 3 or not _path(module).endswith("__init__.py")
 
 
 def _listed(module: str, code: set[str]) -> bool:

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 from tests.checkouts import ROOT
 
-PAGES = [ROOT / name for name in subprocess.check_output(["git", "ls-files", "*.md"], cwd=ROOT, text=True).split()]
+PAGES = [
+    ROOT / name
+    for name in subprocess.check_output(["git", "ls-files", "*.md"], cwd=ROOT, text=True).split()
+]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 

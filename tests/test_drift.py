@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from plumbline.contract.params import Drift, Persistence, Retrain
 from plumbline.drift import decision, tests
 from plumbline.drift.decision import Outcome
-from plumbline.journal import Entry
-from plumbline.params import Drift, Persistence, Retrain
+from plumbline.registry.journal import Entry
 from plumbline.tasks.text_classification.data.generated import ticket
 
 ALPHA, MIN_EFFECT = 0.05, 0.1
@@ -46,14 +46,19 @@ def drifted(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, str]:
 
 def test_windows_of_the_same_world_are_stable() -> None:
     alarms = sum(bool(drifted(rows(2 * seed), rows(2 * seed + 1))) for seed in range(200))
-    assert alarms <= 16  # 10 are allowed on average, and 17 come once in 25 runs; the seeds are fixed
+    assert (
+        alarms <= 16
+    )  # 10 are allowed on average, and 17 come once in 25 runs; the seeds are fixed
 
 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
         ({"input.x": np.random.default_rng(9).normal(1, 1, 500)}, {"input.x": "values"}),
-        ({"input.x": np.random.default_rng(9).normal(0, 1000, 500)}, {"input.x": "values"}),  # another unit
+        (
+            {"input.x": np.random.default_rng(9).normal(0, 1000, 500)},
+            {"input.x": "values"},
+        ),  # another unit
         ({"input.x": rows(9)["input.x"].where(np.arange(500) % 5 > 0)}, {"input.x": "missing"}),
         ({"input.channel": "chat"}, {"input.channel": "values"}),
         ({"input.channel": ["fax"] * 150 + ["mail"] * 350}, {"input.channel": "values"}),
@@ -66,7 +71,11 @@ def test_what_changed_is_named(changes: dict, expected: dict[str, str]) -> None:
 
 def test_a_sure_change_that_is_small_does_not_count() -> None:
     old, new = rows(0, 50_000), rows(1, 50_000)
-    found = tests.judged(tests.compare(old, new.assign(**{"input.x": new["input.x"] + 0.1}), "", 0), ALPHA, MIN_EFFECT)
+    found = tests.judged(
+        tests.compare(old, new.assign(**{"input.x": new["input.x"] + 0.1}), "", 0),
+        ALPHA,
+        MIN_EFFECT,
+    )
     (moved,) = [test for test in found if test.column == "input.x"]
     assert moved.adjusted < 1e-6
     assert moved.effect is not None
@@ -77,7 +86,8 @@ def test_a_sure_change_that_is_small_does_not_count() -> None:
 def test_a_slow_drift_is_seen_because_the_reference_stays() -> None:
     old = rows(0)
     seen = [
-        bool(drifted(old, rows(10 + day, **{"input.x": rows(10 + day)["input.x"] + 0.1 * day}))) for day in range(30)
+        bool(drifted(old, rows(10 + day, **{"input.x": rows(10 + day)["input.x"] + 0.1 * day})))
+        for day in range(30)
     ]
     assert not any(seen[:2])
     assert all(seen[10:])
@@ -140,7 +150,9 @@ def test_few_rows_tell_nothing() -> None:
 def look(seen: bool, version: str = "1", action: str = "drift", hours_ago: float = 0) -> Entry:
     at = (NOW - timedelta(hours=hours_ago)).isoformat()
     reason = f"{decision.SEEN[seen]}: ..."
-    return Entry("m", action, version, "", "", "", reason, number=1, at=at, actor="", prior="", seal="")  # type: ignore[arg-type]
+    return Entry(
+        "m", action, version, "", "", "", reason, number=1, at=at, actor="", prior="", seal=""
+    )  # type: ignore[arg-type]
 
 
 ASKED = {"action": "retrain", "seen": True}
@@ -156,7 +168,11 @@ ASKED = {"action": "retrain", "seen": True}
         ([look(True, "2"), look(True)], "watch", "1 of the last 1"),  # another champion's window
         ([look(**ASKED, hours_ago=3), look(True), look(True)], "watch", "1 times within a day"),
         ([look(**ASKED, hours_ago=25), look(True), look(True)], "drift", "2 of the last 2"),
-        ([look(**ASKED, hours_ago=-9000), look(True), look(True)], "drift", "2 of the last 2"),  # a clock set back
+        (
+            [look(**ASKED, hours_ago=-9000), look(True), look(True)],
+            "drift",
+            "2 of the last 2",
+        ),  # a clock set back
     ],
 )
 def test_one_window_asks_for_nothing_and_training_is_asked_for_seldom(
@@ -169,7 +185,10 @@ def test_one_window_asks_for_nothing_and_training_is_asked_for_seldom(
 
 def test_a_window_that_is_stable_again_ends_it() -> None:
     history = [look(True), look(True), look(False)]
-    assert decision.over_time(Outcome("stable", "0 of 9 tests"), history, "1", LIMITS, NOW).verdict == "stable"
+    assert (
+        decision.over_time(Outcome("stable", "0 of 9 tests"), history, "1", LIMITS, NOW).verdict
+        == "stable"
+    )
 
 
 def test_training_cools_down() -> None:
@@ -182,16 +201,27 @@ def test_training_cools_down() -> None:
 def test_arrays_are_compared_by_mean_spread_and_length_also_where_they_are_logged_as_json() -> None:
     random = np.random.default_rng(5)
 
-    def signals(rows: int, mean: float = 0.0, spread: float = 1.0, length: int = 50) -> list[np.ndarray]:
+    def signals(
+        rows: int, mean: float = 0.0, spread: float = 1.0, length: int = 50
+    ) -> list[np.ndarray]:
         return [random.normal(mean, spread, length) for _ in range(rows)]
 
     def seen(current: list) -> set[str]:
-        old, new = pd.DataFrame({"input.signal": signals(400)}), pd.DataFrame({"input.signal": current})
-        return {t.column for t in tests.judged(tests.compare(old, new, "output.component", 0), 0.05, 0.1) if t.drifted}
+        old, new = (
+            pd.DataFrame({"input.signal": signals(400)}),
+            pd.DataFrame({"input.signal": current}),
+        )
+        return {
+            t.column
+            for t in tests.judged(tests.compare(old, new, "output.component", 0), 0.05, 0.1)
+            if t.drifted
+        }
 
     assert seen([json.dumps(one.tolist()) for one in signals(300)]) == set()
     assert seen(signals(300, mean=0.2)) == {"input.signal mean"}
-    assert seen([one.tolist() for one in signals(300, spread=1.5)]) >= {"input.signal standard deviation"}
+    assert seen([one.tolist() for one in signals(300, spread=1.5)]) >= {
+        "input.signal standard deviation"
+    }
     assert "input.signal length" in seen(signals(300, length=60))
     odd = [*signals(297), "no array", None, []]
     assert seen(odd) == set()

@@ -7,9 +7,16 @@ pytestmark = pytest.mark.slow
 
 
 def test_the_whole_life(checkout: Checkout) -> None:
-    said = checkout.run("plumbline", "drill", MLFLOW_TRACKING_URI="http://127.0.0.1:9").stdout  # not its own
+    said = checkout.run(
+        "plumbline", "drill", MLFLOW_TRACKING_URI="http://127.0.0.1:9"
+    ).stdout  # not its own
     assert "the drill is over: 10 steps" in said
-    for told in ("register: refused", "returned as a canary", "drift: ", "the champion is version 3, it was 1"):
+    for told in (
+        "register: refused",
+        "returned as a canary",
+        "drift: ",
+        "the champion is version 3, it was 1",
+    ):
         assert told in said
     assert "Traceback" not in said
     assert not (checkout.path / "mlruns/mlflow.db").exists()  # all of it happened in the clone
@@ -30,6 +37,9 @@ def test_a_gate_that_is_off_is_noticed(checkout: Checkout) -> None:
 def test_without_a_commit_it_says_what_it_needs(checkout: Checkout) -> None:
     (checkout.path / ".git").rename(checkout.path / "git")
     try:
-        assert "needs a git checkout with a commit" in checkout.run("plumbline", "drill", code=1).stderr
+        assert (
+            "needs a git checkout with a commit"
+            in checkout.run("plumbline", "drill", code=1).stderr
+        )
     finally:
         (checkout.path / "git").rename(checkout.path / ".git")

@@ -25,11 +25,18 @@ import pytest
 from tests.checkouts import LINE, ROOT, Checkout, make_checkout
 
 TOOLS = Path(os.environ.get("PLUMBLINE_IMAGE_TOOLS", ROOT / "../shared/tools"))
-NEEDED = [shutil.which("buildah"), shutil.which("debootstrap"), (TOOLS / "build-image.sh").exists(), os.geteuid() == 0]
+NEEDED = [
+    shutil.which("buildah"),
+    shutil.which("debootstrap"),
+    (TOOLS / "build-image.sh").exists(),
+    os.geteuid() == 0,
+]
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.image,
-    pytest.mark.skipif(not all(NEEDED), reason="takes root, buildah, debootstrap and PLUMBLINE_IMAGE_TOOLS"),
+    pytest.mark.skipif(
+        not all(NEEDED), reason="takes root, buildah, debootstrap and PLUMBLINE_IMAGE_TOOLS"
+    ),
 ]
 USER = 10001
 MAX_SERVE_MB = 700
@@ -72,15 +79,21 @@ class Image:
 def run(*command: object, **environment: str) -> str:
     """A command that must succeed; its output."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, env=os.environ | environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        words, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stdout
 
 
-def inside(container: str, *command: str, mounts: tuple[str, ...] = (), **environment: str) -> list[str]:
+def inside(
+    container: str, *command: str, mounts: tuple[str, ...] = (), **environment: str
+) -> list[str]:
     """The command that runs `command` in a container, as its user."""
     volumes = [word for mount in mounts for word in ("--volume", mount)]
-    settings = [word for name, value in environment.items() for word in ("--env", f"{name}={value}")]
+    settings = [
+        word for name, value in environment.items() for word in ("--env", f"{name}={value}")
+    ]
     return ["buildah", "run", "--isolation", "chroot", *volumes, *settings, container, *command]
 
 
@@ -98,12 +111,25 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 def build(context: Checkout, name: str) -> Image:
     """Build docker/NAME.Dockerfile on the base that is here; the digest that it pins is that of a registry's."""
-    file, image = context.path / f"docker/{name}.Dockerfile", Image(f"localhost/plumbline-test-{name}")
-    file.write_text(
-        re.sub(r"(?m)^(ARG BASE=.+)@sha256:\w+$", r"\1", file.read_text(encoding="utf-8")), encoding="utf-8"
+    file, image = (
+        context.path / f"docker/{name}.Dockerfile",
+        Image(f"localhost/plumbline-test-{name}"),
     )
-    settings = {"BUILDAH_FORMAT": "docker", "BUILDAH_LAYERS": "true"} | dict.fromkeys(ENVIRONMENT, CANARY)
-    run("bash", TOOLS / "build-image.sh", file, image.name.removeprefix("localhost/"), context.path, **settings)
+    file.write_text(
+        re.sub(r"(?m)^(ARG BASE=.+)@sha256:\w+$", r"\1", file.read_text(encoding="utf-8")),
+        encoding="utf-8",
+    )
+    settings = {"BUILDAH_FORMAT": "docker", "BUILDAH_LAYERS": "true"} | dict.fromkeys(
+        ENVIRONMENT, CANARY
+    )
+    run(
+        "bash",
+        TOOLS / "build-image.sh",
+        file,
+        image.name.removeprefix("localhost/"),
+        context.path,
+        **settings,
+    )
     return image
 
 
@@ -142,18 +168,29 @@ def test_the_training_image_runs_the_checkouts_pipeline(train: Image, trained: P
     with train.container() as container:
         mounted = (f"{trained}:/project",)
         assert "as locked" in run(*inside(container, "plumbline", "doctor", mounts=mounted))
-        torch = run(*inside(container, "python", "-c", "import torch; print(torch.__version__, torch.version.cuda)"))
+        torch = run(
+            *inside(
+                container,
+                "python",
+                "-c",
+                "import torch; print(torch.__version__, torch.version.cuda)",
+            )
+        )
     assert torch.strip() == "2.13.0+cpu None"
 
 
 @pytest.mark.parametrize("name", ["serve", "train"])
-def test_runs_as_nobody_and_holds_no_secret(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_runs_as_nobody_and_holds_no_secret(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     image = request.getfixturevalue(name)
     assert image.config["User"] == f"{USER}:{USER}"
     archive = tmp_path / "image.tar"  # every layer, not compressed, and the history
     run("buildah", "push", image.name, f"docker-archive:{archive}")
     with archive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as layers:
-        assert layers.find(b"[build-system]" if name == "train" else b"class Mirror") > 0  # it can be searched
+        assert (
+            layers.find(b"[build-system]" if name == "train" else b"class Mirror") > 0
+        )  # it can be searched
         assert layers.find(CANARY.encode()) == -1
     megabytes = archive.stat().st_size / 1e6
     archive.unlink()
@@ -162,18 +199,41 @@ def test_runs_as_nobody_and_holds_no_secret(name: str, tmp_path: Path, request: 
 
 def test_the_serving_image_holds_what_serving_takes(serve: Image) -> None:
     with serve.container() as container:
-        libraries = Path(run("buildah", "mount", container).strip()) / "opt/venv/lib/python3.11/site-packages"
+        libraries = (
+            Path(run("buildah", "mount", container).strip())
+            / "opt/venv/lib/python3.11/site-packages"
+        )
         there = {path.name.lower() for path in libraries.iterdir()}
         assert there >= {"plumbline", "onnxruntime", "tokenizers", "pyarrow"}
-        assert not {"torch", "mlflow", "pandas", "transformers", "dvc", "pip", "setuptools", "huggingface_hub"} & there
+        assert (
+            not {
+                "torch",
+                "mlflow",
+                "pandas",
+                "transformers",
+                "dvc",
+                "pip",
+                "setuptools",
+                "huggingface_hub",
+            }
+            & there
+        )
         run("buildah", "umount", container)
-        run(*inside(container, "python", "-c", "import plumbline.tasks.text_classification.predictor, pyarrow.parquet"))
+        run(
+            *inside(
+                container,
+                "python",
+                "-c",
+                "import plumbline.tasks.text_classification.predictor, pyarrow.parquet",
+            )
+        )
         assert "models:/NAME@ALIAS" in run(*inside(container, "plumbline", "score", "--help"))
 
 
 def test_the_serving_image_refuses_to_listen_to_all_without_a_token(serve: Image) -> None:
     with serve.container() as container:
-        words = inside(container, *serve.config["Entrypoint"], "models:/line@champion", "--host", "0.0.0.0")  # noqa: S104
+        served = [*serve.config["Entrypoint"], "models:/line@champion"]
+        words = inside(container, *served, "--host", "0.0.0.0")  # noqa: S104
         done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "--token-file" in done.stderr
@@ -185,7 +245,10 @@ def test_serves_what_was_trained_writes_only_where_it_may_and_ends_well(
     token = tmp_path / "token"
     token.write_text(secrets.token_hex(32), encoding="utf-8")
     token.chmod(0o444)
-    port, mounts = free_port(), (f"{trained}/mlruns:/project/mlruns:ro", f"{token}:/run/secrets/token:ro")
+    port, mounts = (
+        free_port(),
+        (f"{trained}/mlruns:/project/mlruns:ro", f"{token}:/run/secrets/token:ro"),
+    )
     options = ["--host", "0.0.0.0", "--port", str(port), "--token-file", "/run/secrets/token"]  # noqa: S104
     config = serve.config
     health = [word.replace("8000", str(port)) for word in config["Healthcheck"]["Test"]]
@@ -194,19 +257,31 @@ def test_serves_what_was_trained_writes_only_where_it_may_and_ends_well(
         root = Path(run("buildah", "mount", container).strip())
         before = written(root)
         command = [*config["Entrypoint"], "models:/line@champion", *options]
-        words = inside(container, *command, mounts=mounts, MLFLOW_TRACKING_URI="sqlite:////project/mlruns/mlflow.db")
-        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        words = inside(
+            container,
+            *command,
+            mounts=mounts,
+            MLFLOW_TRACKING_URI="sqlite:////project/mlruns/mlflow.db",
+        )
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process:
             try:
                 wait_for(port, process)
                 run(*inside(container, *health))
                 body = json.dumps({"inputs": {"x": [0.5]}})
                 assert ask(port, "POST", "/invocations", body)[0] == 401
-                status, answer = ask(port, "POST", "/invocations", body, authorization=f"Bearer {token.read_text()}")
+                status, answer = ask(
+                    port, "POST", "/invocations", body, authorization=f"Bearer {token.read_text()}"
+                )
                 assert status == 200, answer
                 assert json.loads(answer)["predictions"][0]["y"] == pytest.approx(2.0, abs=0.1)
                 server = inner(process)
                 assert server.uids().real == USER
-                assert written(root) - before <= {Path("run/.containerenv"), Path("run/secrets/token")}  # the engine's
+                assert written(root) - before <= {
+                    Path("run/.containerenv"),
+                    Path("run/secrets/token"),
+                }  # the engine's
                 server.terminate()
                 assert process.wait(60) == 0
             finally:
@@ -248,7 +323,9 @@ def wait_for(port: int, process: subprocess.Popen[str]) -> None:
         time.sleep(0.2)
 
 
-def ask(port: int, method: str, path: str, body: str | None = None, **headers: str) -> tuple[int, bytes]:
+def ask(
+    port: int, method: str, path: str, body: str | None = None, **headers: str
+) -> tuple[int, bytes]:
     connection = HTTPConnection("127.0.0.1", port, timeout=20)
     try:
         connection.request(method, path, body, {"content-type": "application/json", **headers})

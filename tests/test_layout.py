@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline import layout
+from plumbline.contract import layout
 
 
 def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:

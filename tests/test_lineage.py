@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.lineage import lineage
+from plumbline.contract.lineage import lineage
 
 
 @pytest.fixture
@@ -36,7 +36,9 @@ def test_what_git_does_not_tell_may_be_changed(clone: Path) -> None:
     assert lineage()["git_dirty"] == "true"
 
 
-def test_outside_a_repository_there_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_a_repository_there_is_no_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert "git_commit" not in lineage()

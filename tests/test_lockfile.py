@@ -15,7 +15,8 @@ def merging(tmp_path: Path) -> Checkout:
     """A checkout whose git merges as `make setup` tells it to."""
     made = make_checkout(tmp_path)
     (command,) = re.findall(
-        r'git config merge\.dvc-lock\.driver "[^ ]+(/plumbline merge-lock .*)"', (ROOT / "Makefile").read_text()
+        r'git config merge\.dvc-lock\.driver "[^ ]+(/plumbline merge-lock .*)"',
+        (ROOT / "Makefile").read_text(),
     )
     made.run("git", "config", "merge.dvc-lock.driver", command.removeprefix("/"))
     commit(made, BASE)
@@ -47,14 +48,21 @@ def digests(made: Checkout) -> dict[str, str]:
 
 
 def test_each_stage_is_taken_from_the_side_that_changed_it(merging: Checkout) -> None:
-    theirs = {name: digest for name, digest in BASE.items() if name != "evaluate"} | {"train@minilm": "3", "new": "4"}
+    theirs = {name: digest for name, digest in BASE.items() if name != "evaluate"} | {
+        "train@minilm": "3",
+        "new": "4",
+    }
     branches(merging, BASE | {"train@linear": "2"}, theirs)
     merging.run("git", "merge", "-q", "theirs")
     assert digests(merging) == {"ingest": "1", "train@linear": "2", "train@minilm": "3", "new": "4"}
 
 
 def test_what_both_changed_is_left_to_dvc(merging: Checkout) -> None:
-    branches(merging, BASE | {"train@linear": "2", "evaluate": "2"}, BASE | {"train@linear": "3", "evaluate": "2"})
+    branches(
+        merging,
+        BASE | {"train@linear": "2", "evaluate": "2"},
+        BASE | {"train@linear": "3", "evaluate": "2"},
+    )
     said = merging.run("git", "merge", "-q", "theirs")
     assert "train@linear" in said.stdout + said.stderr
     assert digests(merging) == {"ingest": "1", "train@minilm": "1", "evaluate": "2"}

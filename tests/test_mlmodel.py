@@ -9,10 +9,14 @@ import mlflow
 import pytest
 from tests.racing import TASK
 
-from plumbline import bundle, layout, mlmodel, packaging
-from plumbline.errors import BundleError
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError
+from plumbline.registry.package import mlmodel, packaging
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 CANARY = "canary"
 EVIL = f"open({CANARY!r}, 'w').close()\ndef _load_pyfunc(path, model_config=None): ...\n"
 
@@ -24,7 +28,9 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "model").mkdir()
     (root / "model/weights.json").write_text('{"slope": 2, "intercept": 0}', encoding="utf-8")
     bundle.seal(root / "model", TASK, "closed")
-    layout.write_json(root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [2.0]}})
+    layout.write_json(
+        root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [2.0]}}
+    )
     with packaging._package(root / "model", root / "golden.json", TASK) as package:
         mlflow.pyfunc.save_model(path=str(root / "package"), **package)
     return root
@@ -90,35 +96,53 @@ def other_bundle(package: Path) -> None:
 
 
 def another_flavor(package: Path) -> None:
-    edit("flavors:\n", "flavors:\n  sklearn:\n    pickled_model: ../model.pkl\n    serialization_format: pickle\n")(
-        package
-    )
+    edit(
+        "flavors:\n",
+        "flavors:\n  sklearn:\n    pickled_model: ../model.pkl\n    serialization_format: pickle\n",
+    )(package)
 
 
 DAMAGE = {
     "a loader of its own": (own_loader, "evil.py: does not belong"),
     "a loader of its own in code": (own_loader_in_code, "evil.py: missing, or does not belong"),
-    "a loader that is installed": (edit(r"loader_module: \S+", "loader_module: antigravity"), "loader_module is 'anti"),
+    "a loader that is installed": (
+        edit(r"loader_module: \S+", "loader_module: antigravity"),
+        "loader_module is 'anti",
+    ),
     "a code folder": (code_folder, "code: does not belong"),
     "a code path": (edit("code: null", "code: ../.."), r"code is '\.\./\.\.'"),
     "a code path here": (edit("code: null", "code: ."), r"code is '\.'"),
     "a pickled model": (pickled_model, "MLmodel: damaged, or no MLmodel of ours"),
     "another flavor": (another_flavor, "other flavors"),
-    "model code elsewhere": (edit(r"model_code_path: .*", "model_code_path: /tmp/evil.py"), "leads to 'evil.py'"),
+    "model code elsewhere": (
+        edit(r"model_code_path: .*", "model_code_path: /tmp/evil.py"),
+        "leads to 'evil.py'",
+    ),
     "other model code": (other_model_code, "pyfunc.py: is not the code"),
     "model code that is a link": (linked_code, "pyfunc.py: is a link"),
     "an artifact elsewhere": (edit("path: artifacts/bundle", "path: /etc"), "its artifacts are"),
-    "an artifact above": (edit("path: artifacts/golden.json", "path: ../golden.json"), "its artifacts are"),
-    "one more key": (edit("streamable: false", "streamable: false\n    config: x.py"), "config is 'x.py'"),
+    "an artifact above": (
+        edit("path: artifacts/golden.json", "path: ../golden.json"),
+        "its artifacts are",
+    ),
+    "one more key": (
+        edit("streamable: false", "streamable: false\n    config: x.py"),
+        "config is 'x.py'",
+    ),
     "an environment elsewhere": (edit("conda: conda.yaml", "conda: /tmp/conda.yaml"), "env is"),
-    "an object of Python": (edit("code: null", "code: !!python/object/apply:os.system ['touch canary']"), "damaged"),
+    "an object of Python": (
+        edit("code: null", "code: !!python/object/apply:os.system ['touch canary']"),
+        "damaged",
+    ),
     "a key that stands twice": (edit("code: null", "code: null\n    code: ."), "damaged"),
     "another bundle": (other_bundle, "predictor.py: changed"),
 }
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_a_damaged_one_is_refused_before_mlflow_sees_it(package: Path, saved: Path, name: str, tmp_path: Path) -> None:
+def test_a_damaged_one_is_refused_before_mlflow_sees_it(
+    package: Path, saved: Path, name: str, tmp_path: Path
+) -> None:
     damage, reason = DAMAGE[name]
     damage(package)
     with pytest.raises(BundleError, match=f"{package}.*{reason}"):
@@ -126,7 +150,9 @@ def test_a_damaged_one_is_refused_before_mlflow_sees_it(package: Path, saved: Pa
     assert not list(tmp_path.rglob(CANARY))
 
 
-def test_mlflow_itself_would_run_such_a_loader(package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mlflow_itself_would_run_such_a_loader(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own_loader(package)
     monkeypatch.syspath_prepend(str(package))
     with pytest.raises(Exception):  # noqa: B017, PT011  it fails after the code ran

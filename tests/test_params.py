@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from plumbline.contract.errors import ParamsError
 from plumbline.entrypoint import load_params
-from plumbline.errors import ParamsError
 
 ROOT = Path(__file__).parents[1]
 GOOD = (ROOT / "params.yaml").read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ def refused(tmp_path: Path, text: str) -> str:
 SHIPPED = [
     ROOT / "params.yaml",
     *sorted((ROOT / "recipes").glob("*.yaml")),
-    ROOT / "src/plumbline/selftest/params.yaml",
+    ROOT / "src/plumbline/diagnostics/selftest/params.yaml",
 ]
 
 
@@ -37,13 +37,18 @@ def test_every_shipped_file_is_valid(path: Path) -> None:
 
 def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path) -> None:
     text = GOOD.replace("seed: 7", "seed: seven").replace("max_features:", "max_feature:")
-    text = text.replace("device: auto", "device: gpu").replace("    kind: pretrained", "    kind: pretraned")
+    text = text.replace("device: auto", "device: gpu").replace(
+        "    kind: pretrained", "    kind: pretraned"
+    )
     said = refused(tmp_path, text)
     assert "seed: input should be a valid integer; found 'seven'" in said
     assert "candidates.linear.max_feature: unknown key (did you mean max_features?)" in said
     assert "candidates.linear.max_features: missing" in said
     assert "training.device: input should be 'auto', 'cuda', 'mps' or 'cpu'; found 'gpu'" in said
-    assert "candidates.minilm.kind: expected one of linear, transformer, pretrained; found 'pretraned'" in said
+    assert (
+        "candidates.minilm.kind: expected one of linear, transformer, pretrained; found 'pretraned'"
+        in said
+    )
     assert "(did you mean pretrained?)" in said
     assert "5 problems; nothing was started" in said
 
@@ -58,20 +63,44 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
         ("max_epochs: 30", "max_epochs: 1:30", "valid integer; found '1:30'"),
         ("seed: 7", "seed: 7\nseed: 8", 'line 5: found duplicate key "seed"'),
         ("seed: 7", "seed: &s 7\nextra: *s", "aliases (*s) are not allowed"),
-        ("seed: 7", "seed: !!python/object:os.system 7", "tags (tag:yaml.org,2002:python/object:os.system)"),
-        ("seed: 7", "seed: [[[[[[[[[[[[[[[[[[[[[[7]]]]]]]]]]]]]]]]]]]]]]", "nested more than 20 deep"),
+        (
+            "seed: 7",
+            "seed: !!python/object:os.system 7",
+            "tags (tag:yaml.org,2002:python/object:os.system)",
+        ),
+        (
+            "seed: 7",
+            "seed: [[[[[[[[[[[[[[[[[[[[[[7]]]]]]]]]]]]]]]]]]]]]]",
+            "nested more than 20 deep",
+        ),
         ("seed: 7", "seed: [7", "line "),
-        ("task: text_classification", "task: text_clasification", "did you mean text_classification?"),
+        (
+            "task: text_classification",
+            "task: text_clasification",
+            "did you mean text_classification?",
+        ),
         ("task: text_classification", "task: ../../etc", "there is no task '../../etc'"),
         ("heads: 4", "heads: 5", "hidden (128) must be a multiple of heads (5)"),
         ("  minilm:", "  ../minilm:", "candidates"),
-        ("forms: [fp32]", "forms: [int8, fp32]", "candidates.linear.forms.0: input should be 'fp32'; found 'int8'"),
+        (
+            "forms: [fp32]",
+            "forms: [int8, fp32]",
+            "candidates.linear.forms.0: input should be 'fp32'; found 'int8'",
+        ),
         ("forms: [int8, fp32]", "forms: [int8]", "fp32 must be among them"),
         ("forms: [int8, fp32]", "forms: []", "fp32 must be among them"),
         ("forms: [int8, fp32]", "forms: [int8, fp32, int8]", "a form is named twice"),
-        ("max_loss: 0.01,", "max_loss: -1,", "evaluation.parity.max_loss: input should be greater than or equal to 0"),
+        (
+            "max_loss: 0.01,",
+            "max_loss: -1,",
+            "evaluation.parity.max_loss: input should be greater than or equal to 0",
+        ),
         ("version: 1", "version: 2", "version: input should be 1; found 2"),
-        ("    label: label", "    label: output.label", "a model must not learn from its own answers"),
+        (
+            "    label: label",
+            "    label: output.label",
+            "a model must not learn from its own answers",
+        ),
     ],
 )
 def test_a_wrong_value_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -81,13 +110,18 @@ def test_a_wrong_value_is_named(tmp_path: Path, old: str, new: str, said: str) -
 
 def test_numbers_mean_what_yaml_1_2_and_dvc_say(tmp_path: Path) -> None:
     path = tmp_path / "params.yaml"
-    path.write_text(GOOD.replace("learning_rate: 0.05", "learning_rate: 5e-2").replace("seed: 7", "seed: 010"), "utf-8")
+    path.write_text(
+        GOOD.replace("learning_rate: 0.05", "learning_rate: 5e-2").replace("seed: 7", "seed: 010"),
+        "utf-8",
+    )
     params = load_params(path)
     assert params.candidates["linear"].learning_rate == 0.05  # type: ignore[attr-defined]
     assert params.seed == 10
 
 
-@pytest.mark.parametrize("content", [b"", b"- a\n- b\n", b"\xff\xfe\x00", b"task: 7\n", b"x: " + b"a" * 1_000_001])
+@pytest.mark.parametrize(
+    "content", [b"", b"- a\n- b\n", b"\xff\xfe\x00", b"task: 7\n", b"x: " + b"a" * 1_000_001]
+)
 def test_a_file_that_is_no_params_file(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "params.yaml"
     path.write_bytes(content)

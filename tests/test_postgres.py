@@ -15,9 +15,9 @@ import pytest
 from sqlalchemy import create_engine, text
 from tests.racing import NAME, add_version, race, stands
 
-from plumbline import journal, promotion, registry
-from plumbline.errors import JournalError, RegistryError
-from plumbline.journal import Decision
+from plumbline.contract.errors import JournalError, RegistryError
+from plumbline.registry import journal, model_versions, promotion
+from plumbline.registry.journal import Decision
 
 pytestmark = [pytest.mark.slow, pytest.mark.service, pytest.mark.filterwarnings("ignore")]
 
@@ -31,7 +31,9 @@ class Server:
 
     def start(self) -> None:
         settings = f"-c listen_addresses= -c unix_socket_directories={self.folder} -c fsync=off"
-        self.run("pg_ctl", "-w", "-D", self.data, "-l", self.folder / "log", "-o", settings, "start")
+        self.run(
+            "pg_ctl", "-w", "-D", self.data, "-l", self.folder / "log", "-o", settings, "start"
+        )
 
     def stop(self) -> None:
         self.run("pg_ctl", "-w", "-D", self.data, "-m", "immediate", "stop")
@@ -42,7 +44,12 @@ class Server:
         if os.geteuid() == 0:
             command = ["runuser", "-u", unprivileged(), "--", *command]
         done = subprocess.run(
-            command, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
+            command,
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
 
@@ -65,7 +72,11 @@ def unprivileged() -> str:
 def programs() -> Path | None:
     """Where initdb and pg_ctl are; Debian keeps them off the PATH."""
     found = shutil.which("initdb")
-    places = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    places = (
+        [Path(found).resolve().parent]
+        if found
+        else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    )
     return next((place for place in places if (place / "pg_ctl").exists()), None)
 
 
@@ -111,8 +122,8 @@ def here(server: Server, versions: Path, monkeypatch: pytest.MonkeyPatch) -> Ser
     """That folder as the cwd, version 1 champion by the only entry of the journal."""
     monkeypatch.chdir(versions)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
-    client = registry.client()
-    client.delete_registered_model_alias(NAME, registry.CHAMPION)
+    client = model_versions.client()
+    client.delete_registered_model_alias(NAME, model_versions.CHAMPION)
     client.delete_registered_model_tag(NAME, promotion.HEAD_TAG)
     server.execute("DROP TABLE IF EXISTS plumbline_journal")
     promotion.first(NAME, "1")
@@ -128,8 +139,16 @@ def test_decisions(here: Server) -> None:
     with pytest.raises(RegistryError, match="the champion is 2, not 1"):
         promotion.promote(NAME, "3", expect="1", reason="")
     assert promotion.rollback(NAME, None, "").version == "1"
-    assert [promotion.look(NAME, question, "split", "20 uses")[0] for question in ("a", "b", "a")] == [1, 2, 1]
-    assert [entry.action for entry in promotion.history(NAME)] == ["first", "promote", "rollback", "look", "look"]
+    assert [
+        promotion.look(NAME, question, "split", "20 uses")[0] for question in ("a", "b", "a")
+    ] == [1, 2, 1]
+    assert [entry.action for entry in promotion.history(NAME)] == [
+        "first",
+        "promote",
+        "rollback",
+        "look",
+        "look",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +169,9 @@ def test_tampering_shows_and_stops_everything(here: Server, tamper: str) -> None
     assert stands() == "2"
 
 
-def test_a_lost_connection_takes_the_lock_and_the_pen(here: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_connection_takes_the_lock_and_the_pen(
+    here: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever was cut off between reading and writing writes nothing: another may have decided meanwhile."""
     append = journal.Journal.append
 

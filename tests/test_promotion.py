@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlparse
 import pytest
 from tests.racing import NAME, add_version, race, stands
 
-from plumbline import journal, layout, packaging, pointer, promotion, registry
-from plumbline.errors import (
+from plumbline.contract import layout
+from plumbline.contract.errors import (
     BundleError,
     JournalError,
     ParamsError,
@@ -19,10 +19,18 @@ from plumbline.errors import (
     RefusedError,
     RegistryError,
 )
-from plumbline.pointer import Pointer
+from plumbline.registry import champion_pin, journal, model_versions, promotion
+from plumbline.registry.champion_pin import Pointer
+from plumbline.registry.package import packaging
 
-KEEP, REFUSE, OTHER_BUNDLE = "4", "5", "6"  # versions beside 1, 2 and 3, of which each may replace the one before
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+KEEP, REFUSE, OTHER_BUNDLE = (
+    "4",
+    "5",
+    "6",
+)  # versions beside 1, 2 and 3, of which each may replace the one before
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +53,8 @@ def here(versions: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """That folder as the cwd, with no champion and an empty journal."""
     monkeypatch.chdir(versions)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    client = registry.client()
-    client.delete_registered_model_alias(NAME, registry.CHAMPION)
+    client = model_versions.client()
+    client.delete_registered_model_alias(NAME, model_versions.CHAMPION)
     client.delete_registered_model_tag(NAME, promotion.HEAD_TAG)
     for name in ("mlruns/journal.db", "champion.json"):
         (versions / name).unlink(missing_ok=True)
@@ -65,7 +73,7 @@ def changed(path: Path, old: bytes, new: bytes) -> Iterator[None]:
 
 def evidence_file(version: str) -> Path:
     """Where the evidence of a version stands, in its run."""
-    client = registry.client()
+    client = model_versions.client()
     run = client.get_run(client.get_model_version(NAME, version).run_id)
     return Path(unquote(urlparse(run.info.artifact_uri).path)) / "evidence.json"
 
@@ -117,14 +125,20 @@ def test_going_back_twice_goes_back_two_steps(here: Path) -> None:
 def test_a_changed_package_is_not_promoted(here: Path) -> None:
     promotion.first(NAME, "1")
     weights = packaging.folder(f"models:/{NAME}/2") / "weights.json"
-    with changed(weights, b"2", b"9"), pytest.raises(BundleError, match="changed since the bundle was sealed"):
+    with (
+        changed(weights, b"2", b"9"),
+        pytest.raises(BundleError, match="changed since the bundle was sealed"),
+    ):
         promotion.promote(NAME, "2", expect="1", reason="")
     assert stands() == "1"
 
 
 def test_the_verdict_decides(here: Path) -> None:
     promotion.first(NAME, "1")
-    for version, said in ((KEEP, r"the verdict is keep: it is not better\."), (REFUSE, "the verdict is refuse: floor")):
+    for version, said in (
+        (KEEP, r"the verdict is keep: it is not better\."),
+        (REFUSE, "the verdict is refuse: floor"),
+    ):
         with pytest.raises(RefusedError, match=said) as refused:
             promotion.promote(NAME, version, expect="1", reason="I want it")
         assert refused.value.exit_code == 20
@@ -133,7 +147,9 @@ def test_the_verdict_decides(here: Path) -> None:
 
 def test_a_comparison_with_another_champion_proves_nothing(here: Path) -> None:
     promotion.first(NAME, "1")
-    with pytest.raises(RegistryError, match="version 3 was compared with champion 2, the champion is 1") as refused:
+    with pytest.raises(
+        RegistryError, match="version 3 was compared with champion 2, the champion is 1"
+    ) as refused:
         promotion.promote(NAME, "3", expect="1", reason="")
     assert f"`plumbline champion {NAME} --pin`, then `dvc repro`" in str(refused.value)
     assert stands() == "1"
@@ -143,7 +159,9 @@ def test_what_made_a_version_champion_once_does_not_make_it_champion_again(here:
     promotion.promote(NAME, "1", expect="none", reason="a first one")
     assert stands() == "1"
     promotion.promote(NAME, "2", expect="1", reason="")
-    with pytest.raises(RegistryError, match=r"version 1 was champion before; `plumbline rollback line --to 1`"):
+    with pytest.raises(
+        RegistryError, match=r"version 1 was champion before; `plumbline rollback line --to 1`"
+    ):
         promotion.promote(NAME, "1", expect="2", reason="")
 
 
@@ -162,8 +180,10 @@ def test_an_override_takes_a_reason_and_stands_in_the_journal(here: Path) -> Non
 
 def test_a_decision_on_a_bundle_is_on_no_other(here: Path) -> None:
     promotion.first(NAME, "1")
-    looked_at = registry.resolve(f"models:/{NAME}/2").tags[registry.BUNDLE_TAG]
-    with pytest.raises(RegistryError, match=f"version 2 is bundle {looked_at[:12]}, not 000000000000"):
+    looked_at = model_versions.resolve(f"models:/{NAME}/2").tags[model_versions.BUNDLE_TAG]
+    with pytest.raises(
+        RegistryError, match=f"version 2 is bundle {looked_at[:12]}, not 000000000000"
+    ):
         promotion.promote(NAME, "2", expect="1", reason="", bundle="0" * 64)
     for odd in (looked_at[:11], "../" + looked_at, looked_at.upper(), f"{looked_at}\n"):
         with pytest.raises(ParamsError, match="expected the digest of a bundle"):
@@ -176,20 +196,30 @@ def test_a_canary_that_was_returned_takes_an_override(here: Path) -> None:
     promotion.first(NAME, "1")
     with journal.opened() as book:
         book.append(journal.Decision(NAME, "return", "2", "", "", "", "3 failures in 40 requests"))
-    with pytest.raises(RefusedError, match=r"returned as a canary on 20\d\d-.* \(3 failures in 40 requests\)"):
+    with pytest.raises(
+        RefusedError, match=r"returned as a canary on 20\d\d-.* \(3 failures in 40 requests\)"
+    ):
         promotion.promote(NAME, "2", expect="1", reason="")
     assert stands() == "1"
-    assert promotion.promote(NAME, "2", expect="1", reason="the disk was full", override=True).version == "2"
+    assert (
+        promotion.promote(NAME, "2", expect="1", reason="the disk was full", override=True).version
+        == "2"
+    )
 
 
 @pytest.mark.parametrize("override", [False, True])
 def test_changed_evidence_is_never_passed_over(here: Path, override: bool) -> None:
     promotion.first(NAME, "1")
     path = evidence_file("2")
-    with changed(path, b"it is better", b"it is best"), pytest.raises(BundleError, match="version 2: its evidence was"):
+    with (
+        changed(path, b"it is better", b"it is best"),
+        pytest.raises(BundleError, match="version 2: its evidence was"),
+    ):
         promotion.promote(NAME, "2", expect="1", reason="in a hurry", override=override)
     path.rename(path.with_suffix(".aside"))
-    with pytest.raises(BundleError, match=r"evidence was changed since it was registered .* is missing"):
+    with pytest.raises(
+        BundleError, match=r"evidence was changed since it was registered .* is missing"
+    ):
         promotion.promote(NAME, "2", expect="1", reason="in a hurry", override=override)
     path.with_suffix(".aside").rename(path)
     with pytest.raises(BundleError, match="speaks of another bundle"):
@@ -198,7 +228,10 @@ def test_changed_evidence_is_never_passed_over(here: Path, override: bool) -> No
 
 
 def test_the_first_champion_stands_on_its_evidence_too(here: Path) -> None:
-    with changed(evidence_file("1"), b"it is better", b"it is best"), pytest.raises(BundleError, match="evidence was"):
+    with (
+        changed(evidence_file("1"), b"it is better", b"it is best"),
+        pytest.raises(BundleError, match="evidence was"),
+    ):
         promotion.first(NAME, "1")
     with pytest.raises(BundleError, match="speaks of another bundle"):
         promotion.first(NAME, OTHER_BUNDLE)
@@ -215,20 +248,28 @@ def test_a_champion_is_loaded_only_as_it_was_promoted(here: Path) -> None:
     predictor, version = promotion.load(champion)
     assert (predictor.predict({"x": [1.0]}), version.version) == ({"y": [2.0]}, 2)
     assert promotion.load(f"models:/{NAME}/1")[0].predict({"x": [1.0]}) == {"y": [1.0]}
-    with changed(evidence_file("2"), b"it is better", b"it is best"), pytest.raises(BundleError, match="evidence was"):
+    with (
+        changed(evidence_file("2"), b"it is better", b"it is best"),
+        pytest.raises(BundleError, match="evidence was"),
+    ):
         promotion.load(champion)
-    client = registry.client()
-    for tag, value in ((registry.BUNDLE_TAG, entry.bundle), (registry.EVIDENCE_TAG, entry.evidence)):
+    client = model_versions.client()
+    for tag, value in (
+        (model_versions.BUNDLE_TAG, entry.bundle),
+        (model_versions.EVIDENCE_TAG, entry.evidence),
+    ):
         client.set_model_version_tag(NAME, "2", tag, "0" * 64)
         with pytest.raises(BundleError, match="not what journal entry 2 made champion"):
             promotion.load(champion)
         client.set_model_version_tag(NAME, "2", tag, value)
-    client.set_registered_model_alias(NAME, registry.CHAMPION, "3")
+    client.set_registered_model_alias(NAME, model_versions.CHAMPION, "3")
     with pytest.raises(JournalError, match="moved by other hands"):
         promotion.load(champion)
 
 
-def test_decisions_are_named_in_champion_json_of_a_checkout_alone(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decisions_are_named_in_champion_json_of_a_checkout_alone(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     promotion.first(NAME, "1")
     promotion.promote(NAME, "2", expect="1", reason="")
     assert not (here / "champion.json").exists()  # this folder is no checkout
@@ -236,9 +277,9 @@ def test_decisions_are_named_in_champion_json_of_a_checkout_alone(here: Path, mo
         promotion.pin(NAME)
     layout.write_json(here / "champion.json", {"other": None})
     entry = promotion.promote(NAME, "3", expect="2", reason="")
-    assert pointer.read() == {"other": None, NAME: Pointer("3", entry.bundle)}
+    assert champion_pin.read() == {"other": None, NAME: Pointer("3", entry.bundle)}
     entry = promotion.rollback(NAME, None, "")
-    assert pointer.read()[NAME] == Pointer("2", entry.bundle)
+    assert champion_pin.read()[NAME] == Pointer("2", entry.bundle)
     layout.write_json(here / "champion.json", {"other": {"version": "1", "bundle": "b"}})
     assert promotion.pin(NAME) == Pointer("2", entry.bundle)
     assert promotion.pin("nobody") is None
@@ -247,18 +288,24 @@ def test_decisions_are_named_in_champion_json_of_a_checkout_alone(here: Path, mo
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"line": {"version": 3, "bundle": "b"}}', '{"line": {"version": "3"}}'])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"line": {"version": 3, "bundle": "b"}}', '{"line": {"version": "3"}}']
+)
 def test_a_damaged_champion_json_stops_a_decision_before_it_is_made(here: Path, text: str) -> None:
     promotion.first(NAME, "1")
     (here / "champion.json").write_text(text)
-    with pytest.raises(PlumblineError, match=r"champion\.json: damaged .*git checkout champion\.json"):
+    with pytest.raises(
+        PlumblineError, match=r"champion\.json: damaged .*git checkout champion\.json"
+    ):
         promotion.promote(NAME, "2", expect="1", reason="")
     assert stands() == "1"
     assert len(promotion.history(NAME)) == 1
 
 
 def test_notes_move_nothing_and_are_written_once(here: Path) -> None:
-    refused = promotion.note("new", "refuse", "", "b", "e", "floor failed")  # a model that the registry does not know
+    refused = promotion.note(
+        "new", "refuse", "", "b", "e", "floor failed"
+    )  # a model that the registry does not know
     promotion.first(NAME, "1")
     promotion.promote(NAME, "2", expect="1", reason="")
     kept = promotion.note(NAME, "keep", KEEP, "b", "e4", "not better")
@@ -273,12 +320,23 @@ def test_notes_move_nothing_and_are_written_once(here: Path) -> None:
 
 
 def test_every_question_asked_of_a_test_split_counts_once(here: Path) -> None:
-    assert [promotion.look(NAME, q, "split", "20 uses")[0] for q in ("a", "b", "a", "c", "b")] == [1, 2, 1, 3, 2]
+    assert [promotion.look(NAME, q, "split", "20 uses")[0] for q in ("a", "b", "a", "c", "b")] == [
+        1,
+        2,
+        1,
+        3,
+        2,
+    ]
     assert promotion.look(NAME, "c", "another split", "20 uses") == (1, "20 uses")
-    assert promotion.look("other", "c", "split", "40 uses") == (3, "20 uses")  # the split is used up, whoever asks
+    assert promotion.look("other", "c", "split", "40 uses") == (
+        3,
+        "20 uses",
+    )  # the split is used up, whoever asks
     assert promotion.current(NAME) is None
     with sqlite3.connect(here / "mlruns/journal.db") as database:
-        database.execute("DELETE FROM plumbline_journal WHERE number > 2")  # to be allowed to look again
+        database.execute(
+            "DELETE FROM plumbline_journal WHERE number > 2"
+        )  # to be allowed to look again
     with pytest.raises(JournalError, match="ends before entry 4"):
         promotion.look(NAME, "d", "split", "20 uses")
 
@@ -311,9 +369,9 @@ def test_an_alias_moved_by_other_hands_stops_everything(here: Path, version: str
     promotion.first(NAME, "1")
     promotion.promote(NAME, "2", expect="1", reason="")
     if version:
-        registry.client().set_registered_model_alias(NAME, registry.CHAMPION, version)
+        model_versions.client().set_registered_model_alias(NAME, model_versions.CHAMPION, version)
     else:
-        registry.client().delete_registered_model_alias(NAME, registry.CHAMPION)
+        model_versions.client().delete_registered_model_alias(NAME, model_versions.CHAMPION)
     attempts = [
         lambda: promotion.promote(NAME, "3", expect="2", reason=""),
         lambda: promotion.rollback(NAME, None, ""),
@@ -327,7 +385,9 @@ def test_an_alias_moved_by_other_hands_stops_everything(here: Path, version: str
 
 
 @pytest.mark.parametrize("lost", ["set_registered_model_alias", "set_registered_model_tag"])
-def test_a_crash_between_journal_and_registry_heals(here: Path, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
+def test_a_crash_between_journal_and_registry_heals(
+    here: Path, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
     promotion.first(NAME, "1")
 
     def killed(*_: object) -> None:
@@ -338,11 +398,15 @@ def test_a_crash_between_journal_and_registry_heals(here: Path, monkeypatch: pyt
         with pytest.raises(KeyboardInterrupt):
             promotion.promote(NAME, "2", expect="1", reason="")
     assert stands() == ("1" if "alias" in lost else "2")
-    assert promotion.look(NAME, "a", "split", "20 uses")[0] == 1  # whoever looks next finishes the move
+    assert (
+        promotion.look(NAME, "a", "split", "20 uses")[0] == 1
+    )  # whoever looks next finishes the move
     assert stands() == "2"
     assert promotion.history(NAME)[-1].action == "look"
-    registry.client().set_registered_model_alias(NAME, registry.CHAMPION, "1")
-    with pytest.raises(JournalError, match="moved by other hands"):  # what was finished is not undone in silence
+    model_versions.client().set_registered_model_alias(NAME, model_versions.CHAMPION, "1")
+    with pytest.raises(
+        JournalError, match="moved by other hands"
+    ):  # what was finished is not undone in silence
         promotion.history(NAME)
 
 

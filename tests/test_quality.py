@@ -3,17 +3,23 @@
 import pandas as pd
 import pytest
 
-from plumbline import quality
-from plumbline.contract import Check
-from plumbline.errors import DataError
+from plumbline.contract.errors import DataError
+from plumbline.contract.task import Check
+from plumbline.quality import runner
 
 
 def table(num_rows: int = 40) -> pd.DataFrame:
     found = pd.Series([None] * num_rows, dtype=object)
     found[3:15] = "odd"
     found[20] = "very odd"
-    rows = {"id": [f"a.csv:{row}" for row in range(num_rows)], "excerpt": ["<b>=1+1</b>"] * num_rows, "found": found}
-    return pd.DataFrame(rows).assign(split=["train"] * 30 + ["test"] * (num_rows - 30), length=range(num_rows))
+    rows = {
+        "id": [f"a.csv:{row}" for row in range(num_rows)],
+        "excerpt": ["<b>=1+1</b>"] * num_rows,
+        "found": found,
+    }
+    return pd.DataFrame(rows).assign(
+        split=["train"] * 30 + ["test"] * (num_rows - 30), length=range(num_rows)
+    )
 
 
 def check(expectation: object, name: str = "odd", severity: str = "blocking") -> Check:
@@ -27,20 +33,20 @@ def never_odd(mostly: float = 1.0, **more: object) -> object:
 
 
 def test_failing_rows_are_counted_and_shown_with_differing_values_first() -> None:
-    (result,) = quality.run(table(), [check(never_odd(0.9))])
+    (result,) = runner.run(table(), [check(never_odd(0.9))])
 
     assert not result.passed
     assert (result.num_rows, result.num_failing, result.share) == (40, 13, 0.325)
     assert result.observed == "13 of 40 rows (32.5 %)"
     assert result.threshold == "at most 10 %"
     assert [example.id for example in result.examples[:3]] == ["a.csv:3", "a.csv:20", "a.csv:4"]
-    assert len(result.examples) == quality.MAX_EXAMPLES
-    assert result.examples[1] == quality.Example("a.csv:20", "very odd", "<b>=1+1</b>")
+    assert len(result.examples) == runner.MAX_EXAMPLES
+    assert result.examples[1] == runner.Example("a.csv:20", "very odd", "<b>=1+1</b>")
 
 
 @pytest.mark.parametrize(("mostly", "passed"), [(0.674, True), (0.676, False)])
 def test_the_threshold_decides(mostly: float, passed: bool) -> None:
-    (result,) = quality.run(table(), [check(never_odd(mostly))])
+    (result,) = runner.run(table(), [check(never_odd(mostly))])
     assert result.passed is passed
 
 
@@ -52,13 +58,21 @@ def test_results_come_in_the_order_of_the_checks_and_conditions_narrow_the_rows(
         check(never_odd(row_condition=Column("split") == "test"), "odd_in_test"),
         check(gxe.ExpectTableRowCountToBeBetween(min_value=1000), "rows"),
         check(gxe.ExpectColumnMaxToBeBetween(column="length", max_value=39), "longest", "warning"),
-        check(gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=["train", "dev"]), "splits"),
+        check(
+            gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=["train", "dev"]),
+            "splits",
+        ),
     ]
-    results = quality.run(table(), checks)
+    results = runner.run(table(), checks)
 
     assert [result.name for result in results] == ["odd_in_test", "rows", "longest", "splits"]
     assert [result.passed for result in results] == [True, False, True, False]
-    assert [result.severity for result in results] == ["blocking", "blocking", "warning", "blocking"]
+    assert [result.severity for result in results] == [
+        "blocking",
+        "blocking",
+        "warning",
+        "blocking",
+    ]
     assert [result.num_rows for result in results] == [10, None, None, None]
     assert [result.observed for result in results] == ["0 of 10 rows", "40", "39", "missing: dev"]
     assert [result.threshold for result in results[:3]] == ["none", "at least 1,000", "at most 39"]
@@ -67,31 +81,33 @@ def test_results_come_in_the_order_of_the_checks_and_conditions_narrow_the_rows(
 def test_a_check_that_cannot_be_computed_has_failed() -> None:
     from great_expectations.expectations import ExpectColumnMaxToBeBetween
 
-    (result,) = quality.run(table(), [check(ExpectColumnMaxToBeBetween(column="no_such", max_value=1))])
+    (result,) = runner.run(
+        table(), [check(ExpectColumnMaxToBeBetween(column="no_such", max_value=1))]
+    )
 
     assert not result.passed
     assert "no_such" in result.observed
 
 
 def test_nothing_but_the_result_comes_out(capfd: pytest.CaptureFixture[str]) -> None:
-    quality.run(table(), [check(never_odd())])
+    runner.run(table(), [check(never_odd())])
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("names", [[], ["odd", "odd"]])
 def test_a_suite_that_would_let_data_pass_unseen_is_refused(names: list[str]) -> None:
     with pytest.raises(DataError, match="needs its own"):
-        quality.run(table(), [check(never_odd(), name) for name in names])
+        runner.run(table(), [check(never_odd(), name) for name in names])
 
 
 def test_the_digest_of_a_suite_tells_a_weaker_one_apart() -> None:
-    strict = quality.digest([check(never_odd(0.9))])
+    strict = runner.digest([check(never_odd(0.9))])
 
-    assert strict == quality.digest([check(never_odd(0.9))])
+    assert strict == runner.digest([check(never_odd(0.9))])
     weaker = [
         [],
         [check(never_odd(0.8))],
         [check(never_odd(0.9), severity="warning")],
         [check(never_odd(0.9), name="even")],
     ]
-    assert len({strict, *map(quality.digest, weaker)}) == 5
+    assert len({strict, *map(runner.digest, weaker)}) == 5

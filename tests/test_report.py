@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plumbline import layout, page, report
-from plumbline.contract import Candidate, Figure, Scores
-from plumbline.errors import PlumblineError
+from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.task import Candidate, Figure, Scores
+from plumbline.reporting import html, report
 
 EVIL = '<script>alert("x")</script>'
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -43,7 +44,9 @@ def winner() -> Candidate:
         "nll": np.array([0.1, 2.0, 5.0]),
     }
     scores = Scores(
-        per_example, {"accuracy": 1 / 3, "nll": 2.4}, {"per_class": pd.DataFrame({"label": [EVIL], "f1": [0.5]})}
+        per_example,
+        {"accuracy": 1 / 3, "nll": 2.4},
+        {"per_class": pd.DataFrame({"label": [EVIL], "f1": [0.5]})},
     )
     return Candidate("linear", scores, scores, None, {"one_p50": 0.5}, 1000)
 
@@ -102,8 +105,12 @@ def text(winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def written(found: dict, winner: Candidate, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(folder)
     layout.MANIFEST.parent.mkdir(exist_ok=True)
-    pd.DataFrame({"split": ["train", "test", "test"], "label": ["a", "a", "b"]}).to_parquet(layout.MANIFEST)
-    figure = Figure("cost", "Accuracy against latency", "A caption.", '<svg role="img"><text>0.5</text></svg>')
+    pd.DataFrame({"split": ["train", "test", "test"], "label": ["a", "a", "b"]}).to_parquet(
+        layout.MANIFEST
+    )
+    figure = Figure(
+        "cost", "Accuracy against latency", "A caption.", '<svg role="img"><text>0.5</text></svg>'
+    )
     report.write(found, winner, [figure], {"text": ["fine", f"broken {EVIL}", "worse"]})
     return layout.REPORT.read_text(encoding="utf-8")
 
@@ -130,14 +137,24 @@ def test_the_page_is_whole_and_needs_no_network(text: str) -> None:
 def test_the_forms_of_the_winner_are_shown_where_there_are_several(
     winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    row = {"name": "int8", "served": True, "score": 0.9, "low": 0.88, "high": 0.92, "agreement": 0.9971, "p50": 1.25}
+    row = {
+        "name": "int8",
+        "served": True,
+        "score": 0.9,
+        "low": 0.88,
+        "high": 0.92,
+        "agreement": 0.9971,
+        "p50": 1.25,
+    }
     row |= {"p95": 2.5, "batch_p50": 30.0, "batch_p95": 40.0, "num_bytes": 23_600_000}
     other = row | {"name": "fp32", "served": False, "agreement": None, "num_bytes": None}
     text = written(evidence() | {"forms": [row, other]}, winner, tmp_path, monkeypatch)
     shown = text[text.index('id="forms"') :]
     for words in ("served", "99.7 %", "1.25 / 2.50 ms", "23.6 MB"):
         assert words in shown
-    assert 'id="forms"' not in written(evidence() | {"forms": [other]}, winner, tmp_path, monkeypatch)
+    assert 'id="forms"' not in written(
+        evidence() | {"forms": [other]}, winner, tmp_path, monkeypatch
+    )
 
 
 def test_every_gate_states_question_figures_and_reason(text: str) -> None:
@@ -157,13 +174,22 @@ def new_shape(verdict: str, kind: str = "binary") -> dict:
     """Evidence with a champion in it, and untrusted text wherever text can come from data."""
     found = evidence(verdict, kind)
     metrics = {"accuracy": 0.3125, "nll": 2.5}
-    flip = {"id": "r2", "input": f"where {EVIL}", "actual": EVIL, "ours_predicted": "b", "theirs_predicted": EVIL}
-    counts = dict.fromkeys(("before", "after", "added", "removed", "changed", "relabelled", "moved_in", "moved_out"), 0)
+    flip = {
+        "id": "r2",
+        "input": f"where {EVIL}",
+        "actual": EVIL,
+        "ours_predicted": "b",
+        "theirs_predicted": EVIL,
+    }
+    counts = dict.fromkeys(
+        ("before", "after", "added", "removed", "changed", "relabelled", "moved_in", "moved_out"), 0
+    )
     empty = dict.fromkeys(("measured", "threshold", "interval"))
     beaten = "fail" if verdict == "keep" else "pass"
     found["gates"] = [
         empty | {"name": "accepted", "question": "Was it?", "status": "pass", "reason": "it was"},
-        empty | {"name": "champion", "question": "Better?", "status": beaten, "reason": "by so much"},
+        empty
+        | {"name": "champion", "question": "Better?", "status": beaten, "reason": "by so much"},
         empty | {"name": "power", "question": "Enough?", "status": "pass", "reason": "yes"},
     ]
     found["gates"][-1] |= {"measured": 0.0173, "threshold": 0.02}
@@ -215,37 +241,42 @@ def compared(winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_champion_is_held_against_with_all_figures(compared: str) -> None:
-    page = shown(compared)
+    html = shown(compared)
     for words in (
         "router version 7", "ab12ab12ab12", "accuracy 0.3333 0.3125", "NLL 2.4000 2.5000", "+2.08 points",
         "+0.12 to +4.04", "99.84 % interval", "0.0007 exact McNemar p below the level 0.0016", "51 : 28",
         "Won: 51 examples that only linear got right; the first 1", "Lost: 0 examples that only the champion got right",
         "predicted by linear", "predicted by champion", "50.0 %", "55.0 %", "-5.00 points", "-21.00 to +11.00", "0.04",
     ):  # fmt: skip
-        assert words in page, words
+        assert words in html, words
 
 
 def test_what_changed_is_told(compared: str) -> None:
-    page = shown(compared)
+    html = shown(compared)
     for words in (
         "candidates.linear.rate not set 0.25", "[&#34;a&#34;, true]", "test 0 0 1,234", "5 2 -3",
         "From commit 121212121212 to 343434343434 : 4 commits, 1 file that can change a result", "12 binary",
         "The champion was made from a working tree with changes that are in no commit",
     ):  # fmt: skip
-        assert words in page, words
+        assert words in html, words
 
 
 def test_the_use_of_the_test_split_is_told(compared: str) -> None:
-    page = shown(compared)
-    assert "This is use 3 of 20 planned for this test split. For this use a level of 0.0016 is left" in page
-    assert "can show at this level is 1.73 points ; asked for at most 2.00 points" in page
+    html = shown(compared)
+    assert (
+        "This is use 3 of 20 planned for this test split. For this use a level of 0.0016 is left"
+        in html
+    )
+    assert "can show at this level is 1.73 points ; asked for at most 2.00 points" in html
 
 
-def test_a_worn_out_test_split_is_told(winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worn_out_test_split_is_told(
+    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = new_shape("keep") | {"looks": {"number": 21, "planned": 20, "level": 0.0}}
-    page = shown(written(found, winner, tmp_path, monkeypatch))
-    assert "No level is left" in page
-    assert "at this level" not in page
+    html = shown(written(found, winner, tmp_path, monkeypatch))
+    assert "No level is left" in html
+    assert "at this level" not in html
 
 
 def test_text_of_the_new_sections_is_never_run(compared: str) -> None:
@@ -278,18 +309,18 @@ def test_failed_gates_come_first(compared: str) -> None:
 
 
 def test_evidence_of_an_older_format_says_what_is_not_on_record(text: str) -> None:
-    page = shown(text)
+    html = shown(text)
     for what in ("a champion", "what changed", "how often the test split was used"):
-        assert f"a version of plumbline that did not look at {what}." in page
+        assert f"a version of plumbline that did not look at {what}." in html
 
 
 def test_no_champion_is_another_thing_than_none_on_record(
     winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     none = dict.fromkeys(("champion", "comparison", "flips", "changes"))
-    page = shown(written(new_shape("promote") | none, winner, tmp_path, monkeypatch))
-    assert "There was no champion to compare with" in page
-    assert "did not look at" not in page
+    html = shown(written(new_shape("promote") | none, winner, tmp_path, monkeypatch))
+    assert "There was no champion to compare with" in html
+    assert "did not look at" not in html
 
 
 def test_unknown_code_and_equal_data_are_told(
@@ -300,37 +331,51 @@ def test_unknown_code_and_equal_data_are_told(
     found["changes"] = {
         "params": [],
         "data": found["changes"]["data"] | {"same": True},
-        "code": {"from": "1212", "to": "3434", "from_dirty": False, "to_dirty": True, "unknown": unknown},
+        "code": {
+            "from": "1212",
+            "to": "3434",
+            "from_dirty": False,
+            "to_dirty": True,
+            "unknown": unknown,
+        },
     }
-    page = shown(written(found, winner, tmp_path, monkeypatch))
+    html = shown(written(found, winner, tmp_path, monkeypatch))
     for words in (
         "No parameter changed.",
         "labels and splits are the same",
         f"Not known: {unknown}.",
         "in no commit yet",
     ):
-        assert words in page, words
+        assert words in html, words
 
 
 def test_an_unknown_origin_of_the_champion_is_told(
     winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = shown(written(new_shape("promote") | {"changes": None}, winner, tmp_path, monkeypatch))
-    assert "the registry does not hold what the champion was made from" in page
+    html = shown(written(new_shape("promote") | {"changes": None}, winner, tmp_path, monkeypatch))
+    assert "the registry does not hold what the champion was made from" in html
 
 
 def test_continuous_scores_have_no_points_and_no_exact_test(
     winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = shown(written(new_shape("promote", "continuous"), winner, tmp_path, monkeypatch))
-    assert "+0.0208" in page
-    assert "points" not in page
-    assert "McNemar" not in page
-    assert "on which linear is better" in page
+    html = shown(written(new_shape("promote", "continuous"), winner, tmp_path, monkeypatch))
+    assert "+0.0208" in html
+    assert "points" not in html
+    assert "McNemar" not in html
+    assert "on which linear is better" in html
 
 
 def test_digests_and_caption_are_there(text: str) -> None:
-    for words in ("ab" * 32, "cd" * 20, "A caption.", "majority", "1 of 2", "0.50 / 0.70 ms", "2.0 MB"):
+    for words in (
+        "ab" * 32,
+        "cd" * 20,
+        "A caption.",
+        "majority",
+        "1 of 2",
+        "0.50 / 0.70 ms",
+        "2.0 MB",
+    ):
         assert words in text
 
 
@@ -339,12 +384,16 @@ def test_other_verdicts_and_scores_render(
     verdict: str, kind: str, winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = evidence(verdict, kind) | {"slices": [], "behaviour": [], "comparisons": []}
-    assert ('class="verdict pass"' in written(found, winner, tmp_path, monkeypatch)) == (verdict == "promote")
+    assert ('class="verdict pass"' in written(found, winner, tmp_path, monkeypatch)) == (
+        verdict == "promote"
+    )
 
 
 def test_the_worst_mistake_stands_on_top(winner: Candidate) -> None:
     found = report.mistakes(
-        winner, {"text": ["x", "y", "z"]}, {"name": "accuracy", "kind": "binary", "higher_is_better": True}
+        winner,
+        {"text": ["x", "y", "z"]},
+        {"name": "accuracy", "kind": "binary", "higher_is_better": True},
     )
     assert found["id"].tolist() == ["r3", "r2"]
     assert "accuracy" not in found.columns
@@ -363,29 +412,31 @@ def test_an_unknown_name_in_a_template_is_an_error() -> None:
     from jinja2 import UndefinedError
 
     with pytest.raises(UndefinedError, match="evidence"):
-        page.render("report.html", {})
+        html.render("report.html", {})
 
 
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (page.percent(0.93744), "93.7 %"),
-        (page.digits(1234567), "1,234,567"),
-        (page.digits(0.51237), "0.512"),
-        (page.size(999), "999 B"),
-        (page.size(23_456_789), "23.5 MB"),
-        (page.size(5e9), "5.0 GB"),
-        (page.words("macro_f1"), "macro F1"),
-        (page.value(None), "not set"),
-        (page.value("true"), "true"),
-        (page.value([True, 0.5]), "[true, 0.5]"),
+        (html.percent(0.93744), "93.7 %"),
+        (html.digits(1234567), "1,234,567"),
+        (html.digits(0.51237), "0.512"),
+        (html.size(999), "999 B"),
+        (html.size(23_456_789), "23.5 MB"),
+        (html.size(5e9), "5.0 GB"),
+        (html.words("macro_f1"), "macro F1"),
+        (html.value(None), "not set"),
+        (html.value("true"), "true"),
+        (html.value([True, 0.5]), "[true, 0.5]"),
     ],
 )
 def test_numbers_and_names_are_readable(shown: str, expected: str) -> None:
     assert shown == expected
 
 
-def test_nothing_to_show_before_the_first_evaluation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_to_show_before_the_first_evaluation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from rich.console import Console
 
     monkeypatch.chdir(tmp_path)
@@ -394,7 +445,9 @@ def test_nothing_to_show_before_the_first_evaluation(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])
-def test_the_terminal_shows_markup_as_text(width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_terminal_shows_markup_as_text(
+    width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from rich.console import Console
 
     monkeypatch.chdir(tmp_path)
@@ -425,11 +478,15 @@ def test_the_terminal_says_verdict_and_comparison(
     ) in said
 
 
-def test_the_terminal_tells_an_evaluation_that_broke_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_terminal_tells_an_evaluation_that_broke_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from rich.console import Console
 
     monkeypatch.chdir(tmp_path)
-    layout.write_json(layout.EVIDENCE, {"verdict": "error", "summary": "no champion [here]", "gates": []})
+    layout.write_json(
+        layout.EVIDENCE, {"verdict": "error", "summary": "no champion [here]", "gates": []}
+    )
     console = Console(width=80, record=True)
     report.show(console)
     assert "error: no champion [here]" in console.export_text()
@@ -443,7 +500,9 @@ def test_markdown_says_the_same_and_keeps_foreign_text_in_code(
     verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = json.loads(json.dumps(new_shape(verdict)).replace(json.dumps(EVIL)[1:-1], json.dumps(FOREIGN)[1:-1]))
+    found = json.loads(
+        json.dumps(new_shape(verdict)).replace(json.dumps(EVIL)[1:-1], json.dumps(FOREIGN)[1:-1])
+    )
     layout.write_json(layout.EVIDENCE, found)
     told = report.markdown()
     assert told.startswith(f"## {verdict.capitalize()}: linear: {verdict}.")
@@ -462,7 +521,9 @@ def test_markdown_says_the_same_and_keeps_foreign_text_in_code(
         assert cells in (6, 7), row  # a pipe in a text is not the end of its cell
 
 
-def test_markdown_of_an_evaluation_that_broke_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_markdown_of_an_evaluation_that_broke_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(PlumblineError, match="nothing was evaluated yet"):
         report.markdown()

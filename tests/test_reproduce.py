@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from tests.checkouts import Checkout
 
-from plumbline import layout, reproduce
+from plumbline.contract import layout
+from plumbline.diagnostics import reproduce
 
 SET_TAG = """
 import sys
@@ -51,7 +52,9 @@ def commit(checkout: Checkout, message: str) -> str:
 
 
 def set_tag(checkout: Checkout, version: str, key: str, value: str) -> str:
-    done = checkout.run(sys.executable, "-W", "ignore", "-c", SET_TAG, store(checkout), version, key, value)
+    done = checkout.run(
+        sys.executable, "-W", "ignore", "-c", SET_TAG, store(checkout), version, key, value
+    )
     return done.stdout.strip()
 
 
@@ -70,7 +73,9 @@ def store(checkout: Checkout) -> str:
 
 def held(checkout: Checkout) -> list[tuple[str, int]]:
     """The files below mlruns/, with their sizes: all that registry and journal are."""
-    return sorted((str(p), p.stat().st_size) for p in (checkout.path / "mlruns").rglob("*") if p.is_file())
+    return sorted(
+        (str(p), p.stat().st_size) for p in (checkout.path / "mlruns").rglob("*") if p.is_file()
+    )
 
 
 def journal(checkout: Checkout) -> str:
@@ -78,34 +83,57 @@ def journal(checkout: Checkout) -> str:
 
 
 @pytest.mark.slow
-def test_the_champion_comes_out_the_same_and_nothing_is_left(committed: Checkout, tmp_path: Path) -> None:
+def test_the_champion_comes_out_the_same_and_nothing_is_left(
+    committed: Checkout, tmp_path: Path
+) -> None:
     before, told = held(committed), journal(committed)
     done = committed.run("plumbline", "reproduce", TMPDIR=str(tmp_path))
     for stage in ("ingest", "validate", "train@closed", "train@gradient", "evaluate"):
         assert f"  {stage}\n" in done.stdout  # it ran: nothing came out of a cache
-    for what in ("manifest", "examples", "params", "winner", "bundle", "closed", "gradient", "nothing", "verdict"):
+    for what in (
+        "manifest",
+        "examples",
+        "params",
+        "winner",
+        "bundle",
+        "closed",
+        "gradient",
+        "nothing",
+        "verdict",
+    ):
         (row,) = [row for row in done.stdout.splitlines() if row.startswith(f"│ {what} ")]
         assert row.rstrip("│ ").endswith("yes"), row
-    assert "line version 1 is reproduced: the same data, the same weights, the same metrics" in done.stdout
+    assert (
+        "line version 1 is reproduced: the same data, the same weights, the same metrics"
+        in done.stdout
+    )
     assert (held(committed), journal(committed)) == (before, told)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
-def test_other_source_gives_another_model_and_all_that_differs_is_named(committed: Checkout, tmp_path: Path) -> None:
+def test_other_source_gives_another_model_and_all_that_differs_is_named(
+    committed: Checkout, tmp_path: Path
+) -> None:
     """The tag names a commit whose data have more noise than those that the version was made from."""
     committed.run("git", "checkout", "-qb", "other", "HEAD~1")
-    committed.replace("src/plumbline/tasks/line/data/__init__.py", "params.data.noise", "(3 * params.data.noise)")
+    committed.replace(
+        "src/plumbline/tasks/line/data/__init__.py", "params.data.noise", "(3 * params.data.noise)"
+    )
     other = commit(committed, "other noise")
     committed.run("git", "checkout", "-q", "main")
     with tagged(committed, "plumbline.git_commit", other):
-        done = committed.run("plumbline", "reproduce", "line", "1", "--keep", str(tmp_path / "kept"), code=1)
+        done = committed.run(
+            "plumbline", "reproduce", "line", "1", "--keep", str(tmp_path / "kept"), code=1
+        )
     assert "line version 1 is not reproduced: bundle, closed differ" in done.stderr
     assert "no: weights.json" in done.stdout
     assert "metrics differ, most" in done.stdout
     assert "Traceback" not in done.stderr
     assert json.loads((tmp_path / "kept" / layout.EVIDENCE).read_text())["winner"] == "closed"
-    again = committed.run("plumbline", "reproduce", "line", "1", "--keep", str(tmp_path / "kept"), code=1)
+    again = committed.run(
+        "plumbline", "reproduce", "line", "1", "--keep", str(tmp_path / "kept"), code=1
+    )
     assert "is not an empty folder" in again.stderr
 
 
@@ -127,7 +155,9 @@ def test_changed_evidence_is_no_measure(committed: Checkout) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_leaves_nothing_behind(number: signal.Signals, committed: Checkout, tmp_path: Path) -> None:
+def test_ctrl_c_leaves_nothing_behind(
+    number: signal.Signals, committed: Checkout, tmp_path: Path
+) -> None:
     started = subprocess.Popen(
         ["plumbline", "reproduce"], cwd=committed.path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**committed.environment, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
@@ -159,7 +189,10 @@ def at_work_in(folder: Path) -> list[str]:
 @pytest.mark.slow
 def test_a_changed_tree_is_refused_and_its_parameters_are_used_anyway(dirty: Checkout) -> None:
     done = dirty.run("plumbline", "reproduce", "line", "2", code=1)
-    assert "line version 2 was made from a working tree with changes that are in no commit" in done.stderr
+    assert (
+        "line version 2 was made from a working tree with changes that are in no commit"
+        in done.stderr
+    )
     assert "add --anyway" in done.stderr
     before, told = held(dirty), journal(dirty)
     done = dirty.run("plumbline", "reproduce", "line", "2", "--anyway")
@@ -171,7 +204,9 @@ def test_a_changed_tree_is_refused_and_its_parameters_are_used_anyway(dirty: Che
 
 
 def subject(evidence: dict) -> reproduce.Subject:
-    return reproduce.Subject("line", "1", "c" * 40, False, evidence["digests"]["bundle"], evidence, None)
+    return reproduce.Subject(
+        "line", "1", "c" * 40, False, evidence["digests"]["bundle"], evidence, None
+    )
 
 
 def evidence(**changes: object) -> dict:
@@ -216,7 +251,9 @@ def test_the_winner_s_metrics_are_compared_exactly(tmp_path: Path) -> None:
 
 
 def test_a_candidate_or_a_metric_that_is_gone_is_a_difference(tmp_path: Path) -> None:
-    found = compared(evidence(candidates={"one": {"test": {"error": 0.25}, "validation": {}}}), tmp_path)
+    found = compared(
+        evidence(candidates={"one": {"test": {"error": 0.25}, "validation": {}}}), tmp_path
+    )
     apart = {row.what: (row.reproduced, row.note) for row in found.rows if not row.same}
     assert apart["other"] == ("not among the candidates", "")
     assert apart["one"][1] == "1 of 2 metrics differ, most validation error: by inf"
@@ -225,9 +262,15 @@ def test_a_candidate_or_a_metric_that_is_gone_is_a_difference(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ("weights.json", "not reproduced to the bit: the metrics are the same, the weights are not"),
+        (
+            "weights.json",
+            "not reproduced to the bit: the metrics are the same, the weights are not",
+        ),
         ("predictor.py", "the weights and the metrics are the same, the predictor's code is not"),
-        ("predictor.py, weights.json", "not reproduced to the bit: the metrics are the same, the weights are not"),
+        (
+            "predictor.py, weights.json",
+            "not reproduced to the bit: the metrics are the same, the weights are not",
+        ),
     ],
 )
 def test_same_weights_and_same_metrics_are_told_apart(files: str, said: str) -> None:
@@ -237,5 +280,10 @@ def test_same_weights_and_same_metrics_are_told_apart(files: str, said: str) -> 
 
 
 def test_a_lost_metric_is_not_called_a_matter_of_bits() -> None:
-    rows = [reproduce.Row(what, "x", "y", same=False, needed=True) for what in ("manifest", "bundle")]
-    assert reproduce.summary(subject(evidence()), rows) == "line version 1 is not reproduced: manifest, bundle differ"
+    rows = [
+        reproduce.Row(what, "x", "y", same=False, needed=True) for what in ("manifest", "bundle")
+    ]
+    assert (
+        reproduce.summary(subject(evidence()), rows)
+        == "line version 1 is not reproduced: manifest, bundle differ"
+    )

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.checkouts import Checkout
 
+from plumbline.diagnostics.selftest import PLANTS, ground, plants
 from plumbline.evidence import gates
-from plumbline.selftest import PLANTS, ground, plants
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -18,16 +18,22 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_plant_is_caught_and_twins_are_told_apart_rarely(checkout: Checkout, tmp_path: Path) -> None:
+def test_every_plant_is_caught_and_twins_are_told_apart_rarely(
+    checkout: Checkout, tmp_path: Path
+) -> None:
     said = checkout.run("plumbline", "selftest").stdout
     assert said.count("caught") == len(PLANTS)
     assert "MISSED" not in said
     assert "276 pairs" in said
-    assert not list((checkout.path / "mlruns").glob("*.db"))  # no trace in the registry of whoever asked
+    assert not list(
+        (checkout.path / "mlruns").glob("*.db")
+    )  # no trace in the registry of whoever asked
 
 
 @pytest.mark.parametrize("gate", ["calibration", "replay"])
-def test_a_gate_that_does_nothing_is_found_out(prepared: Path, tmp_path: Path, gate: str, monkeypatch) -> None:
+def test_a_gate_that_does_nothing_is_found_out(
+    prepared: Path, tmp_path: Path, gate: str, monkeypatch
+) -> None:
     kept = tuple(entry for entry in gates.GATES if entry[0] != gate)
     monkeypatch.setattr(gates, "GATES", kept)
     plant = next(plant for plant in PLANTS if plant.gate == gate)
@@ -37,7 +43,9 @@ def test_a_gate_that_does_nothing_is_found_out(prepared: Path, tmp_path: Path, g
     assert not outcome.caught
 
 
-def test_gates_that_refuse_everything_are_found_out(prepared: Path, tmp_path: Path, monkeypatch) -> None:
+def test_gates_that_refuse_everything_are_found_out(
+    prepared: Path, tmp_path: Path, monkeypatch
+) -> None:
     monkeypatch.setattr(gates, "judge", _always_failing(gates.judge))
     with ground.entered(ground.copied(prepared, tmp_path / "copy")):
         assert not plants.watched(PLANTS[0]).caught

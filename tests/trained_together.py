@@ -10,8 +10,9 @@ from pathlib import Path
 import torch
 from tests.small_texts import Silent, small_params
 
-from plumbline import layout, training
+from plumbline.contract import layout
 from plumbline.tasks.text_classification.models import learner
+from plumbline.training import fitting
 
 
 def main() -> None:
@@ -22,7 +23,9 @@ def main() -> None:
     torch.distributed.destroy_process_group()
     if rank == "0":
         for name in [
-            name for name in os.environ if "RANK" in name or "WORLD" in name or name.startswith("TORCHELASTIC")
+            name
+            for name in os.environ
+            if "RANK" in name or "WORLD" in name or name.startswith("TORCHELASTIC")
         ]:
             del os.environ[name]
         Path("alone").mkdir()
@@ -34,7 +37,7 @@ def main() -> None:
 def _trained(examples: Path) -> str:
     params = small_params(dropout=0.0)
     made = learner(params, "transformer", examples)
-    training.fit(made, params, "transformer", Silent())
+    fitting.fit(made, params, "transformer", Silent())
     tensors = sorted(made.module.state_dict().items())
     return hashlib.sha256(b"".join(tensor.numpy().tobytes() for _, tensor in tensors)).hexdigest()
 

@@ -59,7 +59,10 @@ def predictions(raw: bytes) -> Any:
 
 
 def request(
-    *headers: bytes, body: bytes = b"", line: bytes = b"POST /invocations HTTP/1.1", length: bool = True
+    *headers: bytes,
+    body: bytes = b"",
+    line: bytes = b"POST /invocations HTTP/1.1",
+    length: bool = True,
 ) -> bytes:
     """A request of these headers and a Content-Length."""
     lines = [line, *headers, b"X-Canary: " + CANARY.encode()]
@@ -98,13 +101,19 @@ def _bodies() -> Iterator[Probe]:
     yield _json("D8", "a key twice", _literal("count", b'1, "count": 2'))
     yield _json("D9", "a column missing", {"dataframe_records": [{"text": CANARY}]})
     yield _json("D9", "a column too many", _rows(**{CANARY: 1}))
-    yield _json("D9", "a column twice", {"dataframe_split": split | {"columns": [*list(ROW)[:-1], "text"]}})
+    yield _json(
+        "D9", "a column twice", {"dataframe_split": split | {"columns": [*list(ROW)[:-1], "text"]}}
+    )
     yield _json("D9", "text for a number", _rows(ratio=CANARY))
     yield _json("D9", "a number for text", _rows(text=7))
     yield _json("D9", "null for text", _rows(text=None))
     yield _json("D9", "a boolean for a number", _rows(ratio=True))
     yield _json("D9", "2**63 for a long", _rows(count=2**63))
-    yield _json("D9", "rows of unequal length", {"dataframe_split": split | {"data": [list(ROW.values()), [1]]}})
+    yield _json(
+        "D9",
+        "rows of unequal length",
+        {"dataframe_split": split | {"data": [list(ROW.values()), [1]]}},
+    )
     yield _json("D10", "no row", {"dataframe_records": []}, 200, *REFUSED)
     yield _json("D12", "half a character (\\ud800)", _literal("text", b'"\\ud800"'))
     yield _json("D12", "bytes that are no UTF-8", _literal("text", b'"\xff\xfe"'))
@@ -113,17 +122,27 @@ def _bodies() -> Iterator[Probe]:
     yield _json("D14", "an unknown parameter", _rows() | {"params": {CANARY: 1}})
     yield _json("D24", "the model fails", _rows(text=FAILS + CANARY), 500)
     yield _json("E20", "the model fails with a forged line", _rows(text=FAILS + FORGED), 500)
-    bodies = {"broken quotes": b'text,count\n"' + CANARY.encode() + b"\n", "uneven rows": b"text,count\na,1,2\nb\n"}
+    bodies = {
+        "broken quotes": b'text,count\n"' + CANARY.encode() + b"\n",
+        "uneven rows": b"text,count\na,1,2\nb\n",
+    }
     for name, body in bodies.items():
         yield Probe("D13", f"CSV with {name}", (request(HOST, CSV, body=body),), REFUSED)
-    parquet = request(HOST, b"Content-Type: application/vnd.apache.parquet", body=b"PAR1" + bytes(64) + b"PAR1")
+    parquet = request(
+        HOST, b"Content-Type: application/vnd.apache.parquet", body=b"PAR1" + bytes(64) + b"PAR1"
+    )
     yield Probe("D13", "a broken Parquet file", (parquet,), UNSUPPORTED)
 
 
 def _heads() -> Iterator[Probe]:
     body = json.dumps(_rows()).encode()
     yield Probe("D2", "no Content-Type", (request(HOST, body=body),), (200, 415))
-    yield Probe("D2", "APPLICATION/JSON", (request(HOST, b"Content-Type: APPLICATION/JSON", body=body),), (200,))
+    yield Probe(
+        "D2",
+        "APPLICATION/JSON",
+        (request(HOST, b"Content-Type: APPLICATION/JSON", body=body),),
+        (200,),
+    )
     yield Probe("D2", "multipart/form-data", (request(HOST, FORM, body=body),), (400, 415))
     packed = request(HOST, JSON, b"Content-Encoding: gzip", body=b"\x1f\x8b\x08" + bytes(99))
     yield Probe("D11", "a compressed body", (packed,), (400, 413, 415))
@@ -133,14 +152,37 @@ def _heads() -> Iterator[Probe]:
     chunked = request(HOST, JSON, b"Transfer-Encoding: chunked", length=False)
     yield Probe("D11", "30 MB in chunks, no length", (chunked, *[chunk] * 30, b"0\r\n\r\n"), (413,))
     endless = b"GET /ping HTTP/1.1\r\n" + HOST + b"\r\nX-Long: "
-    yield Probe("D11", "30 MB of headers", (endless, *[b"a" * MIB] * 30, b"\r\n\r\n"), (400, 413, 431))
-    for line in (b"GET /nowhere", b"GET //etc/passwd", b"GET /%2e%2e/%2e%2e/etc/passwd", b"GET /../../etc/passwd"):
-        yield Probe("D15", line.decode(), (request(HOST, line=line + b" HTTP/1.1", length=False),), (400, 404))
-    yield Probe("D15", "TRACE /", (request(HOST, line=b"TRACE / HTTP/1.1", length=False),), (404, 405))
-    yield Probe("D16", "headers that never end", (POST + b"\r\n" + HOST + b"\r\n",), (408,), closes=True)
-    yield Probe("D17", "a body that never ends", (request(HOST, JSON, body=body)[:-1],), (408,), closes=True)
+    yield Probe(
+        "D11", "30 MB of headers", (endless, *[b"a" * MIB] * 30, b"\r\n\r\n"), (400, 413, 431)
+    )
+    for line in (
+        b"GET /nowhere",
+        b"GET //etc/passwd",
+        b"GET /%2e%2e/%2e%2e/etc/passwd",
+        b"GET /../../etc/passwd",
+    ):
+        yield Probe(
+            "D15",
+            line.decode(),
+            (request(HOST, line=line + b" HTTP/1.1", length=False),),
+            (400, 404),
+        )
+    yield Probe(
+        "D15", "TRACE /", (request(HOST, line=b"TRACE / HTTP/1.1", length=False),), (404, 405)
+    )
+    yield Probe(
+        "D16", "headers that never end", (POST + b"\r\n" + HOST + b"\r\n",), (408,), closes=True
+    )
+    yield Probe(
+        "D17", "a body that never ends", (request(HOST, JSON, body=body)[:-1],), (408,), closes=True
+    )
     for host in (b"evil.example", b"10.evil.example", b"a/b?x"):
-        yield Probe("E17", f"Host: {host.decode()}", (request(b"Host: " + host, JSON, body=body),), ELSEWHERE)
+        yield Probe(
+            "E17",
+            f"Host: {host.decode()}",
+            (request(b"Host: " + host, JSON, body=body),),
+            ELSEWHERE,
+        )
     yield Probe("E17", "no Host", (request(JSON, body=body),), ELSEWHERE)
     yield Probe("E17", "two Hosts", (request(HOST, HOST, JSON, body=body),), ELSEWHERE)
     evil = b"Origin: https://evil.example"
@@ -152,7 +194,9 @@ def _heads() -> Iterator[Probe]:
         (400, 403, 415),
     )
     path = b"GET /%1b[31m%0d%0aCRITICAL%20forged HTTP/1.1"
-    yield Probe("E20", "a path with a forged line", (request(HOST, line=path, length=False),), (400, 404))
+    yield Probe(
+        "E20", "a path with a forged line", (request(HOST, line=path, length=False),), (400, 404)
+    )
 
 
 def _smuggling() -> Iterator[Probe]:

@@ -15,7 +15,11 @@ from typing import Any
 
 HEAD_END, LENGTH = b"\r\n\r\n", b"\r\ncontent-length:"
 REFUSALS = (429, 503)
-CONNECT_S, RECONNECT_S, LATE_S = 20.0, 0.02, 3.0  # LATE_S: how long open loop waits for what is still on its way
+CONNECT_S, RECONNECT_S, LATE_S = (
+    20.0,
+    0.02,
+    3.0,
+)  # LATE_S: how long open loop waits for what is still on its way
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,9 @@ class Connection(asyncio.Protocol):
         head = data[:end].lower()
         at = head.find(LENGTH) + len(LENGTH)
         if at < len(LENGTH):
-            self.load.count(self, 0, data)  # no length, no keep-alive: none of the servers answers so
+            self.load.count(
+                self, 0, data
+            )  # no length, no keep-alive: none of the servers answers so
             self.transport.close()
             return
         stop = head.find(b"\r\n", at)
@@ -178,7 +184,9 @@ class Load:
     async def _connect(self) -> None:
         while self.running:
             try:
-                await self._loop.create_connection(lambda: Connection(self), "127.0.0.1", self.job.port)
+                await self._loop.create_connection(
+                    lambda: Connection(self), "127.0.0.1", self.job.port
+                )
             except OSError:
                 await asyncio.sleep(RECONNECT_S)
             else:
@@ -227,7 +235,10 @@ def _percentiles(values: list[float]) -> dict[str, float] | None:
     ordered = sorted(values)
     if not ordered:
         return None
-    return {name: ordered[min(len(ordered) - 1, int(len(ordered) * p))] for name, p in (("p50", 0.5), ("p99", 0.99))}
+    return {
+        name: ordered[min(len(ordered) - 1, int(len(ordered) * p))]
+        for name, p in (("p50", 0.5), ("p99", 0.99))
+    }
 
 
 def _cpu_s() -> float:

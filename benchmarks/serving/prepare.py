@@ -34,7 +34,9 @@ def main() -> None:
     bundle = Path(found.pop("bundle"))
     config = json.loads((bundle / "config.json").read_text(encoding="utf-8"))
     if config["kind"] != "encoder":
-        raise SystemExit(f"{found['uri']} is a {config['kind']} model; name an encoder's bundle: --model models/minilm")
+        raise SystemExit(
+            f"{found['uri']} is a {config['kind']} model; name an encoder's bundle: --model models/minilm"
+        )
     for name in ("config.json", "tokenizer.json", FULL):
         shutil.copy(bundle / name, into / name)
     quantize(into)
@@ -46,21 +48,26 @@ def main() -> None:
 
 def version(bundle: Path | None) -> dict[str, str]:
     """The registry of this checkout, and the URI and files of its champion, or of the version made from `bundle`."""
-    from plumbline import layout, packaging, registry, tracking
+    from plumbline.contract import layout
+    from plumbline.registry import model_versions
+    from plumbline.registry.package import packaging
+    from plumbline.tracking import mlflow_runs
 
     if bundle is None:
         from ruamel.yaml import YAML
 
         name = YAML(typ="safe").load(layout.PARAMS)["registry"]["model"]
-        uri = f"models:/{name}@{registry.CHAMPION}"
-        registry.resolve(uri)
+        uri = f"models:/{name}@{model_versions.CHAMPION}"
+        model_versions.resolve(uri)
     else:
-        digest, client = layout.digest(bundle / "bundle.json"), registry.client()
-        versions = client.search_model_versions(f"tags.`{registry.BUNDLE_TAG}` = '{digest}'")
+        digest, client = layout.digest(bundle / "bundle.json"), model_versions.client()
+        versions = client.search_model_versions(f"tags.`{model_versions.BUNDLE_TAG}` = '{digest}'")
         if not versions:
-            raise SystemExit(f"{bundle}: registered nowhere in {tracking.uri()}; run `make run` there")
+            raise SystemExit(
+                f"{bundle}: registered nowhere in {mlflow_runs.uri()}; run `make run` there"
+            )
         uri = f"models:/{versions[0].name}/{versions[0].version}"
-    return {"uri": uri, "registry": tracking.uri(), "bundle": str(packaging.folder(uri))}
+    return {"uri": uri, "registry": mlflow_runs.uri(), "bundle": str(packaging.folder(uri))}
 
 
 def quantize(folder: Path) -> None:
@@ -72,7 +79,9 @@ def quantize(folder: Path) -> None:
     del graph.graph.value_info[:]  # shapes of the exporter that contradict the quantized graph
     onnx.save(graph, folder / CLEAN)
     logging.disable(logging.WARNING)  # it advises a step of preparation that changes nothing here
-    fused = {"DefaultTensorType": onnx.TensorProto.FLOAT}  # of what ONNX Runtime's own operators give
+    fused = {
+        "DefaultTensorType": onnx.TensorProto.FLOAT
+    }  # of what ONNX Runtime's own operators give
     quantize_dynamic(folder / CLEAN, folder / GRAPH, extra_options=fused)
     logging.disable(logging.NOTSET)
 
@@ -88,8 +97,12 @@ def choose(folder: Path, examples: Path) -> tuple[int, int]:
     for at in range(0, len(texts), 32):
         probabilities = model.probabilities(texts[at : at + 32])
         ordered = np.sort(probabilities, axis=1)
-        for text, row, (second, first) in zip(texts[at : at + 32], probabilities, ordered[:, -2:], strict=True):
-            if first - second >= MARGIN and len(model.tokenizer.encode(text).ids) < limit:  # the pipeline does not cut
+        for text, row, (second, first) in zip(
+            texts[at : at + 32], probabilities, ordered[:, -2:], strict=True
+        ):
+            if (
+                first - second >= MARGIN and len(model.tokenizer.encode(text).ids) < limit
+            ):  # the pipeline does not cut
                 kept.append((text, model.classes[int(row.argmax())]))
     (folder / ASKED).write_text(json.dumps(kept), encoding="utf-8")
     return len(texts), len(kept)
@@ -109,7 +122,10 @@ def pipeline(bundle: Path, into: Path, num_classes: int) -> None:
 
     classes = json.loads((bundle / "config.json").read_text(encoding="utf-8"))["classes"]
     config = AutoConfig.from_pretrained(weights.find(PRETRAINED, None), local_files_only=True)
-    config.id2label, config.label2id = dict(enumerate(classes)), {name: at for at, name in enumerate(classes)}
+    config.id2label, config.label2id = (
+        dict(enumerate(classes)),
+        {name: at for at, name in enumerate(classes)},
+    )
     MeanPooledClassifier.register_for_auto_class("AutoModelForSequenceClassification")
     model = MeanPooledClassifier(config).eval()
     model.load_state_dict(load_file(bundle / "model.safetensors"), strict=True)

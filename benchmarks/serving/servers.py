@@ -69,8 +69,26 @@ class Running:
 
 def servers(uri: str, pipeline: Path) -> dict[str, Server]:
     """All that are measured, in their order, with the registered model `uri`."""
-    mlflow = (str(BIN / "mlflow"), "models", "serve", "--env-manager", "local", "-h", "127.0.0.1", "-p", "{port}", "-m")
-    bento = (str(ENVIRONMENT / "bin/bentoml"), "serve", "-q", "bentoml_peer:Classify", "--working-dir", str(PEERS))
+    mlflow = (
+        str(BIN / "mlflow"),
+        "models",
+        "serve",
+        "--env-manager",
+        "local",
+        "-h",
+        "127.0.0.1",
+        "-p",
+        "{port}",
+        "-m",
+    )
+    bento = (
+        str(ENVIRONMENT / "bin/bentoml"),
+        "serve",
+        "-q",
+        "bentoml_peer:Classify",
+        "--working-dir",
+        str(PEERS),
+    )
 
     def records(text: str) -> Any:
         return {"dataframe_records": [{"text": text}]}
@@ -82,7 +100,9 @@ def servers(uri: str, pipeline: Path) -> dict[str, Server]:
             "/invocations",
             lambda text: {"inputs": [text]},
         ),
-        "mlflow-pyfunc": Server("mlflow models serve, our PyFunc", (*mlflow, uri), "/invocations", records),
+        "mlflow-pyfunc": Server(
+            "mlflow models serve, our PyFunc", (*mlflow, uri), "/invocations", records
+        ),
         "litserve": Server(
             "LitServe, ONNX Runtime int8",
             (str(ENVIRONMENT / "bin/python"), str(PEERS / "litserve_peer.py"), "{port}"),
@@ -98,7 +118,10 @@ def servers(uri: str, pipeline: Path) -> dict[str, Server]:
             own_environment=True,
         ),
         "plumbline": Server(
-            "plumbline serve", (str(BIN / "plumbline"), "serve", uri, "--port", "{port}"), "/invocations", records
+            "plumbline serve",
+            (str(BIN / "plumbline"), "serve", uri, "--port", "{port}"),
+            "/invocations",
+            records,
         ),
     }
 
@@ -113,16 +136,30 @@ def install() -> None:
     uv, python = str(BIN / "uv"), ENVIRONMENT / "bin/python"
     for command in (
         [uv, "venv", "--quiet", "--clear", "--python", sys.executable, ENVIRONMENT],
-        [uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", python, "-r", REQUIREMENTS],
+        [
+            uv,
+            "pip",
+            "install",
+            "--quiet",
+            "--compile-bytecode",
+            "--python",
+            python,
+            "-r",
+            REQUIREMENTS,
+        ],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise SystemExit(f"the peers cannot be installed into {ENVIRONMENT.name}: {done.stderr.strip()}")
+            raise SystemExit(
+                f"the peers cannot be installed into {ENVIRONMENT.name}: {done.stderr.strip()}"
+            )
     ready.write_text(wanted, encoding="utf-8")
 
 
 @contextmanager
-def running(server: Server, folder: Path, settings: Mapping[str, str], asked: tuple[str, str]) -> Iterator[Running]:
+def running(
+    server: Server, folder: Path, settings: Mapping[str, str], asked: tuple[str, str]
+) -> Iterator[Running]:
     """`server` on a free port, from its first right answer to the question of `asked`; ended with all its children."""
     port = free_port()
     environment = {**os.environ, **QUIET, **settings}
@@ -133,7 +170,12 @@ def running(server: Server, folder: Path, settings: Mapping[str, str], asked: tu
     start = time.perf_counter()
     with log.open("wb") as output:
         process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
         )
     with ended(process):
         content = json.dumps(server.body(asked[0]))

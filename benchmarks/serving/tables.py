@@ -28,7 +28,10 @@ def _subject(found: dict[str, Any]) -> str:
     shares = [
         (level["others"], one["title"])
         for one in found["servers"].values()
-        for level in [*(level for turn in one["rounds"] for level in turn["closed"].values()), *one["open"].values()]
+        for level in [
+            *(level for turn in one["rounds"] for level in turn["closed"].values()),
+            *one["open"].values(),
+        ]
     ]
     lines = [
         f"{subject['uri']}, {subject['num_classes']} classes; {subject['num_kept']} of {subject['num_texts']} test "
@@ -93,7 +96,9 @@ def _rest(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
         starts = sorted(turn["start_s"] for turn in one["rounds"])
         start = f"{starts[0]:.1f} ({', '.join(f'{s:.1f}' for s in starts[1:])})"
         all_levels = [_level(turn, clients) for turn in one["rounds"] for clients in levels]
-        wrong, refused, failed = (sum(level[key] for level in all_levels) for key in ("wrong", "refused", "failed"))
+        wrong, refused, failed = (
+            sum(level[key] for level in all_levels) for key in ("wrong", "refused", "failed")
+        )
         lines.append(
             f"{one['title']:<{WIDTH}}{start:>15}{_memory(one):>12.0f}{one['open']['flood']['memory_mb']:>12.0f}"
             f"{''.join(f'{_cpu_ms(one, clients):>12.2f}' for clients in levels)}{wrong:>8}{refused:>9}{failed:>8}"
@@ -112,9 +117,13 @@ def _ratios(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
         if name == OURS:
             continue
         rates = "".join(
-            f"{_rate(best(ours, clients)) / max(1e-9, _rate(best(one, clients))):>12.2f}x" for clients in levels
+            f"{_rate(best(ours, clients)) / max(1e-9, _rate(best(one, clients))):>12.2f}x"
+            for clients in levels
         )
-        waits = [(who["open"]["steady"]["took_ms"] or {"p99": float("nan")})["p99"] for who in (one, ours)]
+        waits = [
+            (who["open"]["steady"]["took_ms"] or {"p99": float("nan")})["p99"]
+            for who in (one, ours)
+        ]
         starts = [min(turn["start_s"] for turn in who["rounds"]) for who in (one, ours)]
         lines.append(
             f"{one['title']:<{WIDTH}}{rates}{waits[0] / waits[1]:>12.2f}x{starts[0] / starts[1]:>8.1f}x"

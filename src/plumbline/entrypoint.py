@@ -11,10 +11,10 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 
-from plumbline import layout
-from plumbline.contract import Task
-from plumbline.errors import ParamsError, PlumblineError
-from plumbline.params import Params, nearest, read
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.params import Params, nearest, read
+from plumbline.contract.task import Task
 
 LOCK = Path(".plumbline/lock")
 OF_A_CANDIDATE = ("train", "control")  # stages that run once for each
@@ -31,7 +31,9 @@ class Terminated(BaseException):
 
 def main(stage: str) -> int:
     """Run `stage` as params.yaml says and return the exit code; the name of a candidate follows some."""
-    parser = argparse.ArgumentParser(prog=f"pipelines/{stage}.py", description=f"The {stage} stage.")
+    parser = argparse.ArgumentParser(
+        prog=f"pipelines/{stage}.py", description=f"The {stage} stage."
+    )
     if stage in OF_A_CANDIDATE:
         parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
     arguments = parser.parse_args()

@@ -28,7 +28,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         .replace("calibration_error: 0.05", "calibration_error: 0.2")
         .replace("simple_candidate: linear", "simple_candidate: null")
     )
-    (made.path / "params.yaml").write_text(text.replace("num_rows: 4500", "num_rows: 3000"), encoding="utf-8")
+    (made.path / "params.yaml").write_text(
+        text.replace("num_rows: 4500", "num_rows: 3000"), encoding="utf-8"
+    )
     made.run("git", "add", "-A")
     made.run("git", "commit", "-qm", "start")
     made.environment["PLUMBLINE_CACHE"] = str(made.path / "cache")
@@ -53,7 +55,9 @@ def write(path: Path, table: list[dict[str, str]]) -> str:
 def test_a_file_like_before_and_one_of_a_later_world(trained: Checkout, tmp_path: Path) -> None:
     said = trained.run("plumbline", "drift", write(tmp_path / "same.csv", rows(1, 0.0))).stdout
     assert said.startswith("stable: none of ")
-    said = trained.run("plumbline", "drift", write(tmp_path / "later.csv", rows(2, 0.8)), code=30).stdout
+    said = trained.run(
+        "plumbline", "drift", write(tmp_path / "later.csv", rows(2, 0.8)), code=30
+    ).stdout
     assert "input.text (wording)" in said
     assert "output.label (errors)" in said  # the labels came along
     told = json.loads((trained.path / "reports/drift.json").read_text())
@@ -64,14 +68,22 @@ def test_a_file_like_before_and_one_of_a_later_world(trained: Checkout, tmp_path
 
 
 def test_few_rows_and_wrong_files_are_told(trained: Checkout, tmp_path: Path) -> None:
-    said = trained.run("plumbline", "drift", write(tmp_path / "few.csv", rows(1, 0.0)[:50]), code=32).stdout
+    said = trained.run(
+        "plumbline", "drift", write(tmp_path / "few.csv", rows(1, 0.0)[:50]), code=32
+    ).stdout
     assert said.startswith("too few rows: 50 rows; drift.min_rows asks for 200")
     (tmp_path / "empty").mkdir()
-    assert "no requests-*.parquet there" in trained.run("plumbline", "drift", str(tmp_path / "empty"), code=1).stderr
+    assert (
+        "no requests-*.parquet there"
+        in trained.run("plumbline", "drift", str(tmp_path / "empty"), code=1).stderr
+    )
     odd = write(tmp_path / "odd.csv", [{"body": "where is it"}])
     assert "no column 'text'" in trained.run("plumbline", "drift", odd, code=1).stderr
     same = write(tmp_path / "same.csv", rows(1, 0.0))
-    assert "no such column" in trained.run("plumbline", "drift", same, "--label", "queue", code=2).stderr
+    assert (
+        "no such column"
+        in trained.run("plumbline", "drift", same, "--label", "queue", code=2).stderr
+    )
 
 
 def test_requests_are_logged_looked_at_recorded_and_training_is_asked_for_once(
@@ -82,23 +94,30 @@ def test_requests_are_logged_looked_at_recorded_and_training_is_asked_for_once(
     serve_and_ask(trained, log, rows(3, 0.0))
     assert trained.run(*look).stdout.startswith("stable")
     serve_and_ask(trained, log, rows(4, 1.0))
-    assert "1 of the last 2 windows drifted, 2 ask for training" in trained.run(*look, code=31).stdout
+    assert (
+        "1 of the last 2 windows drifted, 2 ask for training" in trained.run(*look, code=31).stdout
+    )
     assert "too few rows: 0 rows" in trained.run(*look, code=32).stdout  # nothing came since
     serve_and_ask(trained, log, rows(5, 1.0))
     assert trained.run(*look, code=30).stdout.startswith("drift: ")
     serve_and_ask(trained, log, rows(6, 1.0))
     assert "training was asked for 1 times within a day" in trained.run(*look, code=31).stdout
     actions = re.findall(
-        r"\b(drift|retrain)\b +(?:│|\|)? ?", trained.run("plumbline", "journal", "ticket-router").stdout
+        r"\b(drift|retrain)\b +(?:│|\|)? ?",
+        trained.run("plumbline", "journal", "ticket-router").stdout,
     )
     assert actions.count("retrain") == 1
 
 
 def serve_and_ask(trained: Checkout, log: Path, asked: list[dict[str, str]]) -> None:
-    with serving(Lines(trained.path), "--log-folder", str(log), uri="models:/ticket-router@champion") as server:
+    with serving(
+        Lines(trained.path), "--log-folder", str(log), uri="models:/ticket-router@champion"
+    ) as server:
         connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
         for start in range(0, len(asked), 50):
-            body = json.dumps({"inputs": {"text": [row["text"] for row in asked[start : start + 50]]}})
+            body = json.dumps(
+                {"inputs": {"text": [row["text"] for row in asked[start : start + 50]]}}
+            )
             connection.request("POST", "/invocations", body, {"content-type": "application/json"})
             assert connection.getresponse().read()
         connection.close()

@@ -24,7 +24,10 @@ SKIPPED = (
     "source ",
     "dvc exp run",
 )  # run elsewhere, or never ending; experiments: test_pipeline
-ASKED = {"dataframe_records": [{"text": "where is my parcel"}, {"text": "I was charged twice"}], "params": {"top_k": 2}}
+ASKED = {
+    "dataframe_records": [{"text": "where is my parcel"}, {"text": "I was charged twice"}],
+    "params": {"top_k": 2},
+}
 
 
 def blocks(language: str) -> list[str]:
@@ -112,7 +115,10 @@ def test_mlflow_models_serve(clone: Checkout) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environment = {**clone.environment, "MLFLOW_TRACKING_URI": f"sqlite:///{clone.path}/mlruns/mlflow.db"}
+    environment = {
+        **clone.environment,
+        "MLFLOW_TRACKING_URI": f"sqlite:///{clone.path}/mlruns/mlflow.db",
+    }
     server = subprocess.Popen(
         ["mlflow", "models", "serve", "-m", "models:/ticket-router@champion", "--env-manager", "local",
          "--host", "127.0.0.1", "--port", str(port)],

@@ -37,7 +37,9 @@ import mlflow, pandas
 model = mlflow.pyfunc.load_model("models:/line@champion")
 print(model.predict(pandas.DataFrame({"x": [0.0, 1.0]}))["y"].tolist())
 """
-    return line.run(sys.executable, "-W", "ignore", "-c", code, MLFLOW_TRACKING_URI=store(line)).stdout
+    return line.run(
+        sys.executable, "-W", "ignore", "-c", code, MLFLOW_TRACKING_URI=store(line)
+    ).stdout
 
 
 def store(line: Checkout) -> str:
@@ -59,7 +61,9 @@ def test_data_in_a_registered_model_out(line: Checkout, first: str) -> None:
     assert high == pytest.approx(3, abs=0.05)
 
 
-def test_the_package_holds_no_pickle_and_no_path_of_this_machine(line: Checkout, first: str) -> None:
+def test_the_package_holds_no_pickle_and_no_path_of_this_machine(
+    line: Checkout, first: str
+) -> None:
     (model,) = (line.path / "mlruns/artifacts/models").iterdir()
     files = [path for path in model.rglob("*") if path.is_file()]
     assert not [path for path in files if path.suffix in (".pkl", ".pickle", ".pt", ".pyc")]
@@ -71,7 +75,9 @@ def test_nothing_to_do(line: Checkout, first: str) -> None:
     assert registration(line)["version"] == "1"
 
 
-def test_one_changed_candidate_trains_alone_and_the_way_back_is_cached(line: Checkout, first: str) -> None:
+def test_one_changed_candidate_trains_alone_and_the_way_back_is_cached(
+    line: Checkout, first: str
+) -> None:
     line.replace("params.yaml", "max_epochs: 4", "max_epochs: 5")
     assert ran(line.run("dvc", "repro").stdout)[:2] == ["train@gradient", "evaluate"]
     line.replace("params.yaml", "max_epochs: 5", "max_epochs: 4")
@@ -83,7 +89,9 @@ def test_one_changed_candidate_trains_alone_and_the_way_back_is_cached(line: Che
 def test_metrics_and_experiments(line: Checkout, first: str) -> None:
     line.run("git", "add", "-A")
     line.run("git", "commit", "-qm", "first")
-    said = line.run("dvc", "exp", "run", "-S", "candidates.gradient.learning_rate=0.01", "-n", "slower").stdout
+    said = line.run(
+        "dvc", "exp", "run", "-S", "candidates.gradient.learning_rate=0.01", "-n", "slower"
+    ).stdout
     assert "train@gradient" in ran(said)
     assert "train@closed" not in ran(said)
     changed = line.run("dvc", "params", "diff").stdout
@@ -112,7 +120,9 @@ def test_a_refusal_registers_nothing_and_fails_the_run(line: Checkout, first: st
     assert done.returncode != 0
     assert "refused, nothing was registered" in done.stderr
     assert registration(line)["version"] is None
-    assert line.run(sys.executable, "-P", "pipelines/register.py", code=20).stderr.count("floor") == 1
+    assert (
+        line.run(sys.executable, "-P", "pipelines/register.py", code=20).stderr.count("floor") == 1
+    )
     line.replace("params.yaml", "floor: 0.0001", "floor: 0.1")
     line.run("dvc", "repro")
     assert registration(line)["version"] == "1"
@@ -126,7 +136,9 @@ def test_a_tampered_bundle_is_not_served(line: Checkout, first: str) -> None:
     assert "weights.json: changed since the bundle was sealed" in done.stderr
     assert "Traceback" not in done.stderr
     weights.write_bytes(original)
-    assert json.loads(line.run("plumbline", "predict", "--json", "0.0").stdout)["y"] == pytest.approx(1, abs=0.05)
+    assert json.loads(line.run("plumbline", "predict", "--json", "0.0").stdout)[
+        "y"
+    ] == pytest.approx(1, abs=0.05)
 
 
 def test_a_wrong_params_file_starts_nothing(line: Checkout, first: str) -> None:
@@ -146,13 +158,25 @@ def test_two_stages_never_write_at_once(line: Checkout, first: str) -> None:
 
 
 def test_tracking_that_is_away_does_not_stop_training(line: Checkout, first: str) -> None:
-    done = line.run(sys.executable, "-P", "pipelines/train.py", "closed", MLFLOW_TRACKING_URI="http://127.0.0.1:9")
+    done = line.run(
+        sys.executable,
+        "-P",
+        "pipelines/train.py",
+        "closed",
+        MLFLOW_TRACKING_URI="http://127.0.0.1:9",
+    )
     assert "tracking stopped" in done.stderr
 
 
 def test_register_without_its_registry_changes_nothing(line: Checkout, first: str) -> None:
     before = registration(line)
-    done = line.run(sys.executable, "-P", "pipelines/register.py", code=1, MLFLOW_TRACKING_URI="http://127.0.0.1:9")
+    done = line.run(
+        sys.executable,
+        "-P",
+        "pipelines/register.py",
+        code=1,
+        MLFLOW_TRACKING_URI="http://127.0.0.1:9",
+    )
     assert "cannot be used" in done.stderr
     assert "Traceback" not in done.stderr
     assert registration(line) == before

@@ -28,7 +28,11 @@ def ran(checkout: Checkout) -> Checkout:
     found = values(window=60)
     found["candidates"] = {name: found["candidates"][name] for name in ("fir", "film")}
     found["data"]["realisations"]["train"] = 2000  # enough for 60 taps
-    found["evaluation"] |= {"floor": 0.6, "min_gain_over_baseline": 0.0, "max_detectable_difference": 0.5}
+    found["evaluation"] |= {
+        "floor": 0.6,
+        "min_gain_over_baseline": 0.0,
+        "max_detectable_difference": 0.5,
+    }
     found["evaluation"] |= {"min_behaviour": {"invariance": 1.0, "direction": 0.0, "minimum": 0.0}}
     with (checkout.path / "params.yaml").open("w") as file:
         YAML().dump(found, file)
@@ -40,7 +44,9 @@ def ran(checkout: Checkout) -> Checkout:
 def asked(ran: Checkout) -> dict[str, list[Any]]:
     """Rows from the test split, the last of which continues another."""
     golden = json.loads((ran.path / "reports/golden.json").read_text())
-    rows: dict[str, list[Any]] = {name: list(column[:6]) for name, column in golden["inputs"].items()}
+    rows: dict[str, list[Any]] = {
+        name: list(column[:6]) for name, column in golden["inputs"].items()
+    }
     rows["state"] = [None] * 5 + [golden["outputs"]["state"][0]]
     return rows
 
@@ -54,7 +60,9 @@ def told(ran: Checkout, asked: dict[str, list[Any]]) -> dict[str, list[Any]]:
         "print(json.dumps(bundle.load(Path(sys.argv[1])).predict(json.load(open('rows.json')))))"
     )
     winner = json.loads((ran.path / "reports/registration.json").read_text())["winner"]
-    said: dict[str, list[Any]] = json.loads(ran.run(sys.executable, "-c", code, f"models/{winner}").stdout)
+    said: dict[str, list[Any]] = json.loads(
+        ran.run(sys.executable, "-c", code, f"models/{winner}").stdout
+    )
     return said
 
 
@@ -70,7 +78,9 @@ def test_data_in_a_registered_model_out(ran: Checkout) -> None:
     assert (found["verdict"], found["version"]) == ("promote", "1")
     evidence = json.loads((ran.path / "reports/evidence.json").read_text())
     status = {gate["name"]: gate["status"] for gate in evidence["gates"]}
-    assert {status[name] for name in ("leakage", "bounds", "control", "behaviour", "replay")} == {"pass"}
+    assert {status[name] for name in ("leakage", "bounds", "control", "behaviour", "replay")} == {
+        "pass"
+    }
     assert {path.stem for path in (ran.path / "reports/plots").glob("*.svg")} >= {
         "components",
         "by_sample",
@@ -84,11 +94,15 @@ def test_data_in_a_registered_model_out(ran: Checkout) -> None:
 
 def test_pyfunc_answers_as_the_bundle(ran: Checkout, told: dict[str, list[Any]]) -> None:
     store = f"sqlite:///{ran.path}/mlruns/mlflow.db"
-    done = ran.run(sys.executable, "-W", "ignore", "-c", PYFUNC, "rows.json", MLFLOW_TRACKING_URI=store)
+    done = ran.run(
+        sys.executable, "-W", "ignore", "-c", PYFUNC, "rows.json", MLFLOW_TRACKING_URI=store
+    )
     same(json.loads(done.stdout.splitlines()[-1]), told)
 
 
-def test_score_answers_as_the_bundle(ran: Checkout, asked: dict[str, list[Any]], told: dict[str, list[Any]]) -> None:
+def test_score_answers_as_the_bundle(
+    ran: Checkout, asked: dict[str, list[Any]], told: dict[str, list[Any]]
+) -> None:
     pd.DataFrame(asked).to_parquet(ran.path / "asked.parquet")
     champion = "models:/signal-extractor@champion"
     ran.run("plumbline", "score", champion, "asked.parquet", "told.parquet", "--prefix", "out_")
@@ -97,10 +111,15 @@ def test_score_answers_as_the_bundle(ran: Checkout, asked: dict[str, list[Any]],
     pd.DataFrame(asked).drop(columns="state").head(5).to_parquet(ran.path / "begin.parquet")
     ran.run("plumbline", "score", champion, "begin.parquet", "begun.parquet")
     begun = pd.read_parquet(ran.path / "begun.parquet")
-    same({name: begun[name].tolist() for name in told}, {name: rows[:5] for name, rows in told.items()})
+    same(
+        {name: begun[name].tolist() for name in told},
+        {name: rows[:5] for name, rows in told.items()},
+    )
 
 
-def test_predict_takes_an_object(ran: Checkout, asked: dict[str, list[Any]], told: dict[str, list[Any]]) -> None:
+def test_predict_takes_an_object(
+    ran: Checkout, asked: dict[str, list[Any]], told: dict[str, list[Any]]
+) -> None:
     row = {name: asked[name][5] for name in asked}
     found = json.loads(ran.run("plumbline", "predict", "--json", json.dumps(row)).stdout)
     np.testing.assert_allclose(found["component"], told["component"][5], atol=1e-5)
@@ -108,12 +127,16 @@ def test_predict_takes_an_object(ran: Checkout, asked: dict[str, list[Any]], tol
     assert "expected JSON objects with signal, frequency_hz" in refused.stderr
 
 
-def test_http_answers_as_the_bundle(ran: Checkout, asked: dict[str, list[Any]], told: dict[str, list[Any]]) -> None:
+def test_http_answers_as_the_bundle(
+    ran: Checkout, asked: dict[str, list[Any]], told: dict[str, list[Any]]
+) -> None:
     here = SimpleNamespace(folder=ran.path, environment=ran.environment)
     with serving(here, uri="models:/signal-extractor@champion") as server:
 
         def post(**body: Any) -> tuple[int, Any]:
-            status, _, raw = server.ask("POST", "/invocations", json.dumps(body), content_type="application/json")
+            status, _, raw = server.ask(
+                "POST", "/invocations", json.dumps(body), content_type="application/json"
+            )
             return status, json.loads(raw)
 
         given = {name: column[:5] for name, column in asked.items() if name != "state"}
@@ -130,10 +153,17 @@ def test_http_answers_as_the_bundle(ran: Checkout, asked: dict[str, list[Any]], 
 
 
 def test_drift_of_signals_is_seen(ran: Checkout) -> None:
-    rows = pd.read_parquet(ran.path / "reports/reference.parquet")[["input.signal", "input.frequency_hz"]]
+    rows = pd.read_parquet(ran.path / "reports/reference.parquet")[
+        ["input.signal", "input.frequency_hz"]
+    ]
     rows.columns = ["signal", "frequency_hz"]
     many = pd.concat([rows] * (1 + 200 // len(rows)), ignore_index=True)
     many.to_parquet(ran.path / "same.parquet")
     assert ran.run("plumbline", "drift", "same.parquet").stdout.startswith("stable")
-    many.assign(signal=many["signal"].map(lambda signal: signal + 0.5)).to_parquet(ran.path / "moved.parquet")
-    assert "input.signal mean (values)" in ran.run("plumbline", "drift", "moved.parquet", code=30).stdout
+    many.assign(signal=many["signal"].map(lambda signal: signal + 0.5)).to_parquet(
+        ran.path / "moved.parquet"
+    )
+    assert (
+        "input.signal mean (values)"
+        in ran.run("plumbline", "drift", "moved.parquet", code=30).stdout
+    )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plumbline.contract import Metric, Scores
+from plumbline.contract.task import Metric, Scores
 from plumbline.evidence import changes
 
 HIT = Metric("accuracy", higher_is_better=True, kind="binary")
@@ -135,7 +135,9 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["git", *arguments], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def commit(message: str) -> str:
@@ -180,12 +182,16 @@ def test_a_dirty_tree_is_said_and_what_is_in_it_is_counted(repository: Path) -> 
 @pytest.mark.parametrize("unknown", ["ab" * 20, "--output=x", ""])
 def test_an_unknown_commit_is_said(unknown: str, repository: Path) -> None:
     found = changes.code(unknown, git("rev-parse", "HEAD"))
-    assert found["unknown"] == (f"commit {unknown} is not in this clone" if unknown else "no commit is on record")
+    assert found["unknown"] == (
+        f"commit {unknown} is not in this clone" if unknown else "no commit is on record"
+    )
     assert "files" not in found
     assert not (repository / "x").exists()
 
 
-def test_outside_a_repository_every_commit_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outside_a_repository_every_commit_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert "unknown" in changes.code("HEAD", "HEAD")
@@ -198,8 +204,12 @@ def scores(values: list[float], name: str = "accuracy", **columns: list[str]) ->
 
 def test_examples_that_only_one_got_right() -> None:
     ours = scores([1.0, 1.0, 0.0, 0.0], actual=["a", "b", "c", "d"], predicted=["a", "b", "x", "y"])
-    theirs = scores([1.0, 0.0, 1.0, 0.0], actual=["a", "b", "c", "d"], predicted=["a", "z", "c", "y"])
-    found = changes.flips(["r1", "r2", "r3", "r4"], {"text": ["p", "q", "r", "s"]}, ours, theirs, HIT)
+    theirs = scores(
+        [1.0, 0.0, 1.0, 0.0], actual=["a", "b", "c", "d"], predicted=["a", "z", "c", "y"]
+    )
+    found = changes.flips(
+        ["r1", "r2", "r3", "r4"], {"text": ["p", "q", "r", "s"]}, ours, theirs, HIT
+    )
     assert (found["num_won"], found["num_lost"]) == (1, 1)
     assert found["won"] == [
         {
@@ -216,19 +226,25 @@ def test_examples_that_only_one_got_right() -> None:
 
 
 def test_columns_that_only_one_has_are_left_out() -> None:
-    found = changes.flips(["r1"], {"text": ["p"]}, scores([1.0], predicted=["a"]), scores([0.0]), HIT)
+    found = changes.flips(
+        ["r1"], {"text": ["p"]}, scores([1.0], predicted=["a"]), scores([0.0]), HIT
+    )
     assert set(found["won"][0]) == {"id", "input", "ours", "theirs"}
 
 
 def test_all_are_counted_and_the_first_are_listed() -> None:
-    found = changes.flips(list(range(50)), {"text": ["t"] * 50}, scores([1.0] * 50), scores([0.0] * 50), HIT, limit=3)
+    found = changes.flips(
+        list(range(50)), {"text": ["t"] * 50}, scores([1.0] * 50), scores([0.0] * 50), HIT, limit=3
+    )
     assert (found["num_won"], [row["id"] for row in found["won"]]) == (50, ["0", "1", "2"])
     assert (found["num_lost"], found["lost"]) == (0, [])
 
 
 def test_the_largest_gains_and_losses_of_a_continuous_score() -> None:
     ours, theirs = scores([0.1, 5.0, 2.0, 1.0], "error"), scores([0.2, 1.0, 9.0, 1.0], "error")
-    found = changes.flips(["a", "b", "c", "d"], {"x": [0.5, 1.5, 2.5, 3.5], "y": list("klmn")}, ours, theirs, ERROR)
+    found = changes.flips(
+        ["a", "b", "c", "d"], {"x": [0.5, 1.5, 2.5, 3.5], "y": list("klmn")}, ours, theirs, ERROR
+    )
     assert [row["id"] for row in found["won"]] == ["c", "a"]  # less error is a gain
     assert [row["id"] for row in found["lost"]] == ["b"]
     assert found["won"][0]["input"] == "x: 2.5, y: m"

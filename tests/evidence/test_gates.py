@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from tests.small_texts import LIMITS
 
-from plumbline.contract import Bound, Case, Leak, Metric
+from plumbline.contract.task import Bound, Case, Leak, Metric
 from plumbline.evidence import compare, gates
-from plumbline.evidence.intervals import Interval
-from plumbline.evidence.parity import Likeness
 from plumbline.evidence.verdict import summary, verdict
+from plumbline.statistics.intervals import Interval
+from plumbline.statistics.parity import Likeness
 
 ACCEPTED = {
     "accepted": True,
@@ -39,9 +39,13 @@ def wrong(share: float, rows: int = 1000) -> np.ndarray:
 def groups(**scores: tuple[float, float]) -> list[compare.Slice]:
     """Slices of 300 rows each by name: the winner's and the reference's share of hits."""
     rows = pd.DataFrame({"side": np.repeat(list(scores), 300)})
-    ours, theirs = (np.concatenate([hits(pair[i], 300) for pair in scores.values()]) for i in (0, 1))
+    ours, theirs = (
+        np.concatenate([hits(pair[i], 300) for pair in scores.values()]) for i in (0, 1)
+    )
     limits = LIMITS.model_copy(update={"slices": ["side"]})
-    return compare.slices(rows, ours, "the champion", theirs, Metric("accuracy", True, "binary"), limits)
+    return compare.slices(
+        rows, ours, "the champion", theirs, Metric("accuracy", True, "binary"), limits
+    )
 
 
 @pytest.fixture
@@ -54,7 +58,10 @@ def sound() -> gates.Facts:
         examples_digest="def",
         suite="all",
         manifest=manifest(train="abc", validation="abc", test="abc"),
-        leaks=[Leak("exact", "test", 0, 1000, ()), Leak("near", "test", 20, 1000, ("t1 (much the same)",))],
+        leaks=[
+            Leak("exact", "test", 0, 1000, ()),
+            Leak("near", "test", 20, 1000, ("t1 (much the same)",)),
+        ],
         winner=hits(0.9),
         baselines={"majority": hits(0.4), "stratified": hits(0.3)},
         simple=hits(0.8),
@@ -67,7 +74,10 @@ def sound() -> gates.Facts:
         first_plan="20 uses at 0.95",
         slices=groups(left=(0.9, 0.85), right=(0.9, 0.9)),
         calibration=(0.02, Interval(0.01, 0.03)),
-        behaviour=[Case("typo", "invariance", 190, 200, ()), Case("obvious", "minimum", 12, 12, ())],
+        behaviour=[
+            Case("typo", "invariance", 190, 200, ()),
+            Case("obvious", "minimum", 12, 12, ()),
+        ],
         cost={"one_p95": 5.0, "batch_p95": 60.0, "num_bytes": 2e7, "rss_mb": 400.0},
         candidate="minilm",
         form="int8",
@@ -95,7 +105,10 @@ PLANTS = {
         {"examples_digest": "another"},
         {"validation": ACCEPTED | {"accepted": False}},
         {"validation": ACCEPTED | {"accepted": "yes"}},
-        {"validation": ACCEPTED | {"checks": [{"name": "nulls", "severity": "blocking", "passed": False}]}},
+        {
+            "validation": ACCEPTED
+            | {"checks": [{"name": "nulls", "severity": "blocking", "passed": False}]}
+        },
         {"validation": {}},
     ],
     "coverage": [
@@ -113,14 +126,24 @@ PLANTS = {
     ],
     "baselines": [
         {"winner": hits(0.4)},
-        {"baselines": {"majority": hits(0.1), "good": hits(0.79)}},  # the gain is 0.11, but not surely 0.10
+        {
+            "baselines": {"majority": hits(0.1), "good": hits(0.79)}
+        },  # the gain is 0.11, but not surely 0.10
         {"simple": hits(0.899)},
         {"baselines": {}},
         {"baselines": {"other rows": hits(0.4, 900)}},
     ],
     "bounds": [{"winner": hits(1.0)}, {"winner": hits(0.97)}],
-    "control": [{"controls": {"linear": hits(0.7)}}, {"controls": {"sound": hits(0.3), "leaks": hits(0.9)}}],
-    "floor": [{"winner": hits(0.7)}, {"winner": hits(0.81)}, {"winner": np.array([])}, {"winner": np.array([np.nan])}],
+    "control": [
+        {"controls": {"linear": hits(0.7)}},
+        {"controls": {"sound": hits(0.3), "leaks": hits(0.9)}},
+    ],
+    "floor": [
+        {"winner": hits(0.7)},
+        {"winner": hits(0.81)},
+        {"winner": np.array([])},
+        {"winner": np.array([np.nan])},
+    ],
     "slices": [
         {"slices": groups(left=(0.95, 0.8), right=(0.7, 0.85))},
         {"slices": []},  # a column is named, and no group of it is large enough
@@ -128,13 +151,25 @@ PLANTS = {
     "calibration": [{"calibration": (0.08, Interval(0.04, 0.1))}, {"calibration": None}],
     "behaviour": [
         {"behaviour": [Case("typo", "invariance", 140, 200, ())]},
-        {"behaviour": [Case("typo", "invariance", 200, 200, ()), Case("obvious", "minimum", 10, 12, ())]},
+        {
+            "behaviour": [
+                Case("typo", "invariance", 200, 200, ()),
+                Case("obvious", "minimum", 10, 12, ()),
+            ]
+        },
         {"behaviour": [Case("typo", "invariance", 0, 0, ())]},
     ],
     "budget": [
         {"cost": {"one_p95": 250.0, "batch_p95": 60.0, "num_bytes": 2e7, "rss_mb": 400.0}},
         {"cost": {"one_p95": 5.0, "batch_p95": 60.0, "num_bytes": 6e8, "rss_mb": 400.0}},
-        {"cost": {"one_p95": 5.0, "batch_p95": float("nan"), "num_bytes": 2e7, "rss_mb": float("nan")}},
+        {
+            "cost": {
+                "one_p95": 5.0,
+                "batch_p95": float("nan"),
+                "num_bytes": 2e7,
+                "rss_mb": float("nan"),
+            }
+        },
         {"cost": {}},
     ],
     "parity": [
@@ -153,8 +188,12 @@ PLANTS = {
 }
 
 
-@pytest.mark.parametrize(("name", "change"), [(name, change) for name, all_ in PLANTS.items() for change in all_])
-def test_what_a_gate_is_there_for_fails_it_and_the_verdict(sound: gates.Facts, name: str, change: dict) -> None:
+@pytest.mark.parametrize(
+    ("name", "change"), [(name, change) for name, all_ in PLANTS.items() for change in all_]
+)
+def test_what_a_gate_is_there_for_fails_it_and_the_verdict(
+    sound: gates.Facts, name: str, change: dict
+) -> None:
     planted = replace(sound, **change)
     assert asked(planted, name).status == "fail"
     judged = gates.judge(planted)
@@ -193,7 +232,9 @@ def test_policy_not_worse_takes_what_is_surely_no_worse_than_the_margin(sound: g
     def asked_for(margin: float) -> str:
         rule = sound.limits.champion.model_copy(update={"policy": "not-worse", "margin": margin})
         limits = sound.limits.model_copy(update={"champion": rule})
-        return asked(replace(sound, winner=hits(0.9), champion=hits(0.905), limits=limits), "champion").status
+        return asked(
+            replace(sound, winner=hits(0.9), champion=hits(0.905), limits=limits), "champion"
+        ).status
 
     assert (asked_for(0.02), asked_for(0.005)) == ("pass", "fail")
 
@@ -204,13 +245,22 @@ def test_a_form_that_is_not_shown_to_be_as_good_says_what_to_do(sound: gates.Fac
     assert "put fp32 first in candidates.minilm.forms" in gate.reason
     apart = asked(replace(sound, parity=Likeness(0.0, Interval(-0.005, 0.005), 0.97)), "parity")
     assert (apart.measured, apart.threshold) == (0.97, 0.98)
-    assert asked(replace(sound, parity=Likeness(0.0, Interval(-0.005, 0.005), None)), "parity").status == "pass"
+    assert (
+        asked(replace(sound, parity=Likeness(0.0, Interval(-0.005, 0.005), None)), "parity").status
+        == "pass"
+    )
 
 
 def test_what_params_say_does_not_apply(sound: gates.Facts) -> None:
     nothing = dict.fromkeys(type(LIMITS.budget).model_fields)
-    changes = {"slices": [], "max_calibration_error": None, "budget": LIMITS.budget.model_copy(update=nothing)}
-    facts = replace(sound, limits=LIMITS.model_copy(update=changes), controls={}, champion=None, parity=None)
+    changes = {
+        "slices": [],
+        "max_calibration_error": None,
+        "budget": LIMITS.budget.model_copy(update=nothing),
+    }
+    facts = replace(
+        sound, limits=LIMITS.model_copy(update=changes), controls={}, champion=None, parity=None
+    )
     told = {gate.name: gate.status for gate in gates.judge(facts)}
     assert {name for name, status in told.items() if status == "not-applicable"} == {
         "control", "champion", "slices", "calibration", "budget", "parity",
@@ -228,7 +278,9 @@ def test_no_gates_promote_nothing() -> None:
 
 
 def test_a_missing_class_is_named(sound: gates.Facts) -> None:
-    gate = asked(replace(sound, manifest=manifest(train="abc", validation="ab", test="abc")), "coverage")
+    gate = asked(
+        replace(sound, manifest=manifest(train="abc", validation="ab", test="abc")), "coverage"
+    )
     assert gate.reason == "no examples of c in validation"
 
 
@@ -242,7 +294,9 @@ def test_a_missing_class_is_named(sound: gates.Facts) -> None:
         (0.1, "bounds", "fail"),
     ],
 )
-def test_where_less_is_better_every_sign_turns(sound: gates.Facts, winner: float, name: str, status: str) -> None:
+def test_where_less_is_better_every_sign_turns(
+    sound: gates.Facts, winner: float, name: str, status: str
+) -> None:
     noise = np.random.default_rng(0).uniform(-0.05, 0.05, 500)
     facts = replace(
         sound,

@@ -6,20 +6,33 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap, norm
 
-from plumbline.evidence import intervals
+from plumbline.statistics import intervals
 
 
-def paired(both: int, only_ours: int, only_theirs: int, neither: int) -> tuple[np.ndarray, np.ndarray]:
+def paired(
+    both: int, only_ours: int, only_theirs: int, neither: int
+) -> tuple[np.ndarray, np.ndarray]:
     """The 0/1 scores of a two by two table."""
-    table = np.repeat([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [both, only_ours, only_theirs, neither], axis=0)
+    table = np.repeat(
+        [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0], [0.0, 0.0]],
+        [both, only_ours, only_theirs, neither],
+        axis=0,
+    )
     return table[:, 0], table[:, 1]
 
 
 @pytest.mark.parametrize(
     ("hits", "rows", "low", "high"),
-    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611), (1, 29, 0.0061, 0.1718)],
+    [
+        (81, 263, 0.2553, 0.3662),
+        (15, 148, 0.0624, 0.1605),
+        (0, 20, 0.0, 0.1611),
+        (1, 29, 0.0061, 0.1718),
+    ],
 )
-def test_wilson_agrees_with_the_worked_examples_of_newcombe_1998(hits: int, rows: int, low: float, high: float) -> None:
+def test_wilson_agrees_with_the_worked_examples_of_newcombe_1998(
+    hits: int, rows: int, low: float, high: float
+) -> None:
     assert intervals.proportion(hits, rows, 0.95) == pytest.approx((low, high), abs=5e-5)
 
 
@@ -30,7 +43,9 @@ def test_a_perfect_or_hopeless_score_still_has_a_width(hits: int, rows: int) -> 
 
 
 @pytest.mark.parametrize("correlated", [False, True])
-def test_the_interval_of_a_paired_gain_covers_the_truth_as_often_as_it_says(correlated: bool) -> None:
+def test_the_interval_of_a_paired_gain_covers_the_truth_as_often_as_it_says(
+    correlated: bool,
+) -> None:
     rng = np.random.default_rng(0)
     covered = 0
     for _ in range(600):
@@ -49,7 +64,9 @@ def test_the_interval_of_a_paired_gain_agrees_with_the_worked_example_of_bonett_
     assert intervals.adjusted(*paired(6, 26, 4, 12)) == pytest.approx((0.44, 0.09448809), abs=5e-9)
 
 
-APPROVAL = paired(794, 86, 150, 570)  # of a president's performance, in two surveys (Agresti 1990, p. 350)
+APPROVAL = paired(
+    794, 86, 150, 570
+)  # of a president's performance, in two surveys (Agresti 1990, p. 350)
 
 
 def test_the_interval_of_a_paired_gain_agrees_with_agresti_on_many_rows() -> None:
@@ -64,11 +81,18 @@ def test_the_interval_of_a_gain_turns_with_its_sides(confidence: float) -> None:
 
 
 @pytest.mark.parametrize(("confidence", "num_resamples"), [(0.95, 9_999), (0.999, 49_999)])
-def test_the_bootstrap_is_scipys_with_enough_resamples_for_the_level(confidence: float, num_resamples: int) -> None:
+def test_the_bootstrap_is_scipys_with_enough_resamples_for_the_level(
+    confidence: float, num_resamples: int
+) -> None:
     rng = np.random.default_rng(3)
     ours, theirs = rng.exponential(2.0, 300), rng.exponential(1.0, 300)
     stock = bootstrap(
-        (ours - theirs,), np.mean, confidence_level=confidence, n_resamples=num_resamples, batch=1000, rng=0
+        (ours - theirs,),
+        np.mean,
+        confidence_level=confidence,
+        n_resamples=num_resamples,
+        batch=1000,
+        rng=0,
     ).confidence_interval
     found = intervals.gain(ours, theirs, "continuous", confidence)
     assert found == pytest.approx((stock.low, stock.high), rel=1e-9)
@@ -79,7 +103,9 @@ def test_the_bootstrap_is_scipys_with_enough_resamples_for_the_level(confidence:
 def test_the_bootstrap_finds_the_closed_form_where_scores_are_normal(confidence: float) -> None:
     values = norm.ppf((np.arange(2000) + 0.5) / 2000, loc=1.0, scale=3.0)
     reach = norm.ppf((1 + confidence) / 2) * values.std() / np.sqrt(values.size)
-    assert intervals.mean(values, "continuous", confidence) == pytest.approx((1 - reach, 1 + reach), abs=0.04 * reach)
+    assert intervals.mean(values, "continuous", confidence) == pytest.approx(
+        (1 - reach, 1 + reach), abs=0.04 * reach
+    )
 
 
 def test_the_bootstrap_covers_the_mean_of_skewed_scores_nearly_as_often_as_it_says() -> None:

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 from tests.small_texts import LIMITS
 
-from plumbline import bundle, layout
-from plumbline.contract import Candidate, Metric, Scores, Task
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.task import Candidate, Metric, Scores, Task
 from plumbline.entrypoint import load_task
-from plumbline.errors import PlumblineError
 from plumbline.evidence import compare, measure
 
 ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
@@ -20,7 +21,9 @@ ERROR = Metric("accuracy", higher_is_better=False, kind="continuous")
 
 def candidate(name: str, validation: float, test: float, num_bytes: int = 100) -> Candidate:
     def scores(value: float) -> Scores:
-        return Scores({"accuracy": (np.arange(100) < 100 * value).astype(float)}, {"accuracy": value})
+        return Scores(
+            {"accuracy": (np.arange(100) < 100 * value).astype(float)}, {"accuracy": value}
+        )
 
     return Candidate(name, scores(validation), scores(test), None, {"one_p50": 1.0}, num_bytes)
 
@@ -32,7 +35,9 @@ def test_the_test_split_has_no_say_in_the_choice() -> None:
 
 
 def test_of_equals_the_smaller_wins() -> None:
-    ranked = measure.rank([candidate("big", 0.9, 0.9, 2000), candidate("small", 0.9, 0.8, 1000)], ACCURACY)
+    ranked = measure.rank(
+        [candidate("big", 0.9, 0.9, 2000), candidate("small", 0.9, 0.8, 1000)], ACCURACY
+    )
     assert ranked[0].name == "small"
 
 
@@ -78,22 +83,24 @@ def test_groups_are_held_against_a_reference_and_small_ones_left_out() -> None:
 
 
 def test_every_pair_is_compared_on_the_same_rows() -> None:
-    (found,) = compare.comparisons([candidate("a", 0.9, 0.9), candidate("b", 0.8, 0.7)], ACCURACY, 0.95)
+    (found,) = compare.comparisons(
+        [candidate("a", 0.9, 0.9), candidate("b", 0.8, 0.7)], ACCURACY, 0.95
+    )
     assert (found["only_one"], found["only_other"]) == (20, 0)
     assert found["difference"] == pytest.approx(0.2)
     assert found["low"] < 0.2 < found["high"]
     assert found["p_value"] < 1e-4
 
 
-PREDICTOR = (
-    "def load(folder, form=None): return P()\nclass P:\n forms = ('exact',)\n def predict(self, columns, **params): "
-)
+PREDICTOR = "def load(folder, form=None): return P()\nclass P:\n forms = ('exact',)\n def predict(self, columns, **params): "
 CANNOT = {
     "raises while loading": "raise ImportError('no engine')",
     "raises while answering": PREDICTOR + "raise KeyError('x')",
     "answers too few": PREDICTOR + "return {'label': [], 'scores': []}",
-    "answers no distribution": PREDICTOR + "return {'label': ['a'], 'scores': [[{'label': 'a', 'score': 0.4}]]}",
-    "answers not a number": PREDICTOR + "return {'label': ['a'], 'scores': [[{'label': 'a', 'score': float('nan')}]]}",
+    "answers no distribution": PREDICTOR
+    + "return {'label': ['a'], 'scores': [[{'label': 'a', 'score': 0.4}]]}",
+    "answers not a number": PREDICTOR
+    + "return {'label': ['a'], 'scores': [[{'label': 'a', 'score': float('nan')}]]}",
 }
 
 
@@ -104,12 +111,16 @@ def test_a_candidate_that_cannot_be_scored_is_named(
     monkeypatch.chdir(tmp_path)
     layout.EXAMPLES.mkdir(parents=True)
     for split in ("train", "validation", "test"):
-        pd.DataFrame({"id": ["1"], "text": ["hi"], "label": ["a"]}).to_parquet(layout.EXAMPLES / f"{split}.parquet")
+        pd.DataFrame({"id": ["1"], "text": ["hi"], "label": ["a"]}).to_parquet(
+            layout.EXAMPLES / f"{split}.parquet"
+        )
     (tmp_path / "predictor.py").write_text(CANNOT[fault])
     task = _with_predictor(load_task("text_classification"), tmp_path / "predictor.py")
     layout.bundle("odd").mkdir(parents=True)
     bundle.seal(layout.bundle("odd"), task, "odd")
-    with pytest.raises(PlumblineError, match=r"candidate odd cannot be scored .*dvc repro -f train@odd"):
+    with pytest.raises(
+        PlumblineError, match=r"candidate odd cannot be scored .*dvc repro -f train@odd"
+    ):
         measure.candidate("odd", task)
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm, t, ttest_1samp
 
-from plumbline.evidence import intervals, power
-from plumbline.evidence.intervals import Kind
+from plumbline.statistics import intervals, power
+from plumbline.statistics.intervals import Kind
 
 MANY = settings(max_examples=50, deadline=None)
 
@@ -51,7 +51,10 @@ def test_a_difference_of_shares_is_found_as_often_as_the_power_says(level: float
     drawn = np.random.default_rng(0).multinomial(
         rows, [(discordant + difference) / 2, (discordant - difference) / 2, 1 - discordant], 2000
     )
-    found = [intervals.gain(*paired(rows, ours, theirs), "binary", 1 - level).low > 0 for ours, theirs, _ in drawn]
+    found = [
+        intervals.gain(*paired(rows, ours, theirs), "binary", 1 - level).low > 0
+        for ours, theirs, _ in drawn
+    ]
     assert np.mean(found) == pytest.approx(0.8, abs=0.03)
 
 
@@ -65,9 +68,13 @@ def test_a_difference_of_means_is_found_as_often_as_the_power_says(rows: int, le
 @pytest.mark.parametrize("wanted", [0.8, 0.9, 0.95, 0.99])
 @pytest.mark.parametrize("level", [0.05, 0.001, 0.0002])
 @pytest.mark.parametrize("rows", [10_000, 100_000])
-def test_many_rows_find_the_closed_form_of_the_normal(rows: int, level: float, wanted: float) -> None:
+def test_many_rows_find_the_closed_form_of_the_normal(
+    rows: int, level: float, wanted: float
+) -> None:
     found = power.minimum_detectable_difference(*noise(rows, 1.0), "continuous", level, wanted)
-    assert found == pytest.approx((norm.isf(level / 2) + norm.ppf(wanted)) / math.sqrt(rows), rel=0.002)
+    assert found == pytest.approx(
+        (norm.isf(level / 2) + norm.ppf(wanted)) / math.sqrt(rows), rel=0.002
+    )
 
 
 @MANY
@@ -85,14 +92,23 @@ def test_more_rows_tell_more_and_sides_do_not_matter(
     for kind, spoilt in (("binary", theirs), ("continuous", theirs + np.linspace(0, 1, rows))):
         found = power.minimum_detectable_difference(ours, spoilt, kind, level, wanted)
         assert found > 0
-        assert power.minimum_detectable_difference(spoilt, ours, kind, level, wanted) == pytest.approx(found)
-        assert power.minimum_detectable_difference(np.tile(ours, 2), np.tile(spoilt, 2), kind, level, wanted) < found
+        assert power.minimum_detectable_difference(
+            spoilt, ours, kind, level, wanted
+        ) == pytest.approx(found)
+        assert (
+            power.minimum_detectable_difference(
+                np.tile(ours, 2), np.tile(spoilt, 2), kind, level, wanted
+            )
+            < found
+        )
 
 
 def test_models_that_never_differ_need_a_few_rows_of_difference() -> None:
     same = paired(1000, 0, 0)
     found = power.minimum_detectable_difference(*same, "binary", 0.05)
-    assert 6 < found * 1000 < 9  # 6 rows, all one way, are the least that McNemar's exact test takes for a difference
+    assert (
+        6 < found * 1000 < 9
+    )  # 6 rows, all one way, are the least that McNemar's exact test takes for a difference
     assert power.minimum_detectable_difference(*same, "continuous", 0.05) == 0.0
 
 
@@ -118,15 +134,25 @@ def test_no_level_no_difference(level: float) -> None:
 def test_worse_agrees_with_students_sleep_data() -> None:
     first = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
     second = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
-    assert power.worse(first, second, 0.0, "continuous") == pytest.approx(0.002833 / 2, abs=5e-7)  # t = -4.0621, df 9
-    assert power.worse(second, first, 0.0, "continuous") == pytest.approx(1 - 0.002833 / 2, abs=5e-7)
+    assert power.worse(first, second, 0.0, "continuous") == pytest.approx(
+        0.002833 / 2, abs=5e-7
+    )  # t = -4.0621, df 9
+    assert power.worse(second, first, 0.0, "continuous") == pytest.approx(
+        1 - 0.002833 / 2, abs=5e-7
+    )
     differences = first - second
     reached = (differences.mean() + 1.0) / (differences.std(ddof=1) / math.sqrt(10))
     assert power.worse(first, second, 1.0, "continuous") == pytest.approx(t.cdf(reached, 9))
 
 
 @MANY
-@given(st.integers(30, 400), st.integers(0, 15), st.integers(0, 15), st.floats(0, 0.2), st.floats(0.5, 0.999))
+@given(
+    st.integers(30, 400),
+    st.integers(0, 15),
+    st.integers(0, 15),
+    st.floats(0, 0.2),
+    st.floats(0.5, 0.999),
+)
 def test_worse_and_the_interval_agree(
     rows: int, only_ours: int, only_theirs: int, margin: float, confidence: float
 ) -> None:
@@ -140,7 +166,9 @@ def test_worse_and_the_interval_agree(
     ("loss", "margin", "p_value"),
     [(0.5, 0.1, 0.0), (0.1, 0.5, 1.0), (0.0, 0.0, 1.0), (0.3, 0.3, 1.0), (-1.0, 0.0, 1.0)],
 )
-def test_equal_differences_are_decided_by_their_size(loss: float, margin: float, p_value: float) -> None:
+def test_equal_differences_are_decided_by_their_size(
+    loss: float, margin: float, p_value: float
+) -> None:
     theirs = np.linspace(0.1, 0.9, 7)
     assert power.worse(theirs - loss, theirs, margin, "continuous") == p_value
 
@@ -149,21 +177,29 @@ def test_one_row_shows_nothing() -> None:
     assert power.worse(np.array([0.0]), np.array([9.0]), 0.1, "continuous") == 1.0
 
 
-@pytest.mark.parametrize(("rows", "discordant", "margin"), [(50, 0.2, 0.05), (200, 0.15, 0.05), (1000, 0.1, 0.02)])
+@pytest.mark.parametrize(
+    ("rows", "discordant", "margin"), [(50, 0.2, 0.05), (200, 0.15, 0.05), (1000, 0.1, 0.02)]
+)
 def test_a_share_at_the_margin_is_called_worse_no_more_often_than_the_level(
     rows: int, discordant: float, margin: float
 ) -> None:
     shares = [(discordant - margin) / 2, (discordant + margin) / 2, 1 - discordant]
     drawn = np.random.default_rng(2).multinomial(rows, shares, 2000)
-    p_values = [power.worse(*paired(rows, ours, theirs), margin, "binary") for ours, theirs, _ in drawn]
+    p_values = [
+        power.worse(*paired(rows, ours, theirs), margin, "binary") for ours, theirs, _ in drawn
+    ]
     assert 0.02 < np.mean(np.array(p_values) <= 0.05) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 2000)
 
 
 def test_a_mean_at_the_margin_is_called_worse_no_more_often_than_the_level() -> None:
     rng = np.random.default_rng(3)
     zeros = np.zeros(60)
-    p_values = [power.worse(rng.laplace(-0.1, 1.0, 60), zeros, 0.1, "continuous") for _ in range(1000)]
-    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(0.05, abs=3 * math.sqrt(0.05 * 0.95 / 1000))
+    p_values = [
+        power.worse(rng.laplace(-0.1, 1.0, 60), zeros, 0.1, "continuous") for _ in range(1000)
+    ]
+    assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(
+        0.05, abs=3 * math.sqrt(0.05 * 0.95 / 1000)
+    )
 
 
 @pytest.mark.parametrize("kind", ["binary", "continuous"])
@@ -182,7 +218,15 @@ def test_scores_of_other_rows_are_not_compared(kind: Kind) -> None:
 def test_holm_decides_as_a_published_example() -> None:
     # the example of Holm in R's package HDLSSkST, at 0.05
     adjusted = power.holm([0.50, 0.01, 0.001, 0.69, 0.02, 0.05, 0.0025])
-    assert [p_value < 0.05 for p_value in adjusted] == [False, False, True, False, False, False, True]
+    assert [p_value < 0.05 for p_value in adjusted] == [
+        False,
+        False,
+        True,
+        False,
+        False,
+        False,
+        True,
+    ]
     assert adjusted == pytest.approx([1.0, 0.05, 0.007, 1.0, 0.08, 0.15, 0.015])  # by hand
     assert power.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert power.holm([0.04]) == [0.04]
@@ -215,8 +259,12 @@ def test_spending_agrees_with_published_bounds(number: int) -> None:
     times = np.arange(1, number + 1) / 5
     correlation = np.sqrt(np.minimum.outer(times, times) / np.maximum.outer(times, times))
     bounds = np.array(BOUNDS[:number])
-    inside = multivariate_normal.cdf(bounds, np.zeros(number), correlation, lower_limit=-bounds, abseps=1e-5, rng=0)
-    assert sum(power.spent(use, 5, 0.05) for use in range(1, number + 1)) == pytest.approx(1 - inside, abs=5e-5)
+    inside = multivariate_normal.cdf(
+        bounds, np.zeros(number), correlation, lower_limit=-bounds, abseps=1e-5, rng=0
+    )
+    assert sum(power.spent(use, 5, 0.05) for use in range(1, number + 1)) == pytest.approx(
+        1 - inside, abs=5e-5
+    )
 
 
 @MANY
@@ -237,7 +285,9 @@ def test_uses_are_counted_from_one(number: int, planned: int) -> None:
 def test_the_luckiest_of_equal_candidates_is_promoted_no_more_often_than_the_level() -> None:
     drawn = np.random.default_rng(4).normal(size=(20_000, 6))
     luckiest = 2 * norm.sf(np.abs(drawn)).min(axis=1)
-    assert np.mean(luckiest <= power.best_of(0.05, 6)) == pytest.approx(1 - (1 - 0.05 / 6) ** 6, abs=0.005)
+    assert np.mean(luckiest <= power.best_of(0.05, 6)) == pytest.approx(
+        1 - (1 - 0.05 / 6) ** 6, abs=0.005
+    )
     assert np.mean(luckiest <= 0.05) > 0.2  # what it would be without
     assert power.best_of(0.05, 1) == 0.05
     with pytest.raises(ValueError, match="found 0"):

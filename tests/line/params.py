@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from plumbline.params import Name, Params, Shape
+from plumbline.contract.params import Name, Params, Shape
 
 
 class Data(Shape):

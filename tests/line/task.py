@@ -4,7 +4,7 @@ from pathlib import Path
 
 from plumbline.tasks.line import data, expectations, models, scoring
 
-from plumbline.contract import Field, Metric, Signature, Task
+from plumbline.contract.task import Field, Metric, Signature, Task
 
 TASK = Task(
     name="line",

@@ -12,18 +12,36 @@ DEEP = 100
 ODD = [
     *b"null true false [] {} 0 -0 -0.0 1e5 1E-400 5e-324 1e999 -1e999".split(),
     *b"NaN Infinity -Infinity 01 +1 .5 1. 0x10 1_0".split(),
-    *(str(value).encode() for value in (2**31, 2**63, -(2**63) - 1, 2**64, 10**400, 1.7976931348623157e308)),
+    *(
+        str(value).encode()
+        for value in (2**31, 2**63, -(2**63) - 1, 2**64, 10**400, 1.7976931348623157e308)
+    ),
     b"9" * 5000,
     b"0." + b"3" * 5000,
     b'"' + b"a" * 5000 + b'"',
-    *(f'"{text}"'.encode() for text in ("", CANARY, "\u202eabc", "\ufeff", "\U0001f600", "é", "é", "\x7f")),
+    *(
+        f'"{text}"'.encode()
+        for text in ("", CANARY, "\u202eabc", "\ufeff", "\U0001f600", "é", "é", "\x7f")
+    ),
     *(b'"\\u0000" "\\ud83d\\ude00" "\\ud800" "\\udc00\\ud800" "\\x" "\\u12" "\\ "'.split(b" ")),
-    *(b'"' + raw + b'"' for raw in (b"\xff", b"\xed\xa0\x80", b"\xc0\x80", b"\x00", b"\n", b"\xf4\x90\x80\x80")),
+    *(
+        b'"' + raw + b'"'
+        for raw in (b"\xff", b"\xed\xa0\x80", b"\xc0\x80", b"\x00", b"\n", b"\xf4\x90\x80\x80")
+    ),
     *(b'{"a":1,"a":2} {"a":{"b":[]}} [[1]] [1,] {"a"} "open \'a\' // /**/'.split(b" ")),
     *(b"[" * depth + b"]" * depth for depth in (20, 40, 10_000)),
     b'{"a":' * DEEP + b"1" + b"}" * DEEP,
 ]
-KEYS = [b'"text"', b'"count"', b'"params"', b'"inputs"', b'"top_k"', b'"__proto__"', b'"%s"' % CANARY.encode(), b'""']
+KEYS = [
+    b'"text"',
+    b'"count"',
+    b'"params"',
+    b'"inputs"',
+    b'"top_k"',
+    b'"__proto__"',
+    b'"%s"' % CANARY.encode(),
+    b'""',
+]
 JUNK = [
     b"\x00",
     b"\xff",
@@ -40,8 +58,34 @@ JUNK = [
     b"1",
     CANARY.encode(),
 ]
-CELLS = [" 5", "+5", "1_0", "٣", "nan", "inf", "1e999", "0x10", "5.", "-0", "9" * 5000, "TRUE", "yes"]
-CELLS += ["[1]", "[NaN]", "[[1]]", "", "=cmd()", "\u202e", "a\x00b", "a\r\nb", 'a"b', CANARY, "a" * 200_000]
+CELLS = [
+    " 5",
+    "+5",
+    "1_0",
+    "٣",
+    "nan",
+    "inf",
+    "1e999",
+    "0x10",
+    "5.",
+    "-0",
+    "9" * 5000,
+    "TRUE",
+    "yes",
+]
+CELLS += [
+    "[1]",
+    "[NaN]",
+    "[[1]]",
+    "",
+    "=cmd()",
+    "\u202e",
+    "a\x00b",
+    "a\r\nb",
+    'a"b',
+    CANARY,
+    "a" * 200_000,
+]
 
 texts = st.text(max_size=12) | st.sampled_from(
     ["", "\x00", "\u202eabc", "\U0001f600" * 3, "a\u0301", CANARY, "b" * 3000]
@@ -60,7 +104,9 @@ def tree(value: Any) -> Any:
         return Pairs((json.dumps(key).encode(), tree(item)) for key, item in value.items())
     if isinstance(value, list):
         return [tree(item) for item in value]
-    return json.dumps(value, ensure_ascii=not isinstance(value, str) or len(value) % 2 == 0).encode()
+    return json.dumps(
+        value, ensure_ascii=not isinstance(value, str) or len(value) % 2 == 0
+    ).encode()
 
 
 def written(node: Any) -> bytes:
@@ -91,10 +137,15 @@ def invocations(draw: st.DrawFn) -> bytes:
         "inputs": {name: [row[name] for row in rows] for name in names},
         "instances": rows,
         "dataframe_records": rows,
-        "dataframe_split": {"columns": names, "data": [[row[name] for name in names] for row in rows]},
+        "dataframe_split": {
+            "columns": names,
+            "data": [[row[name] for name in names] for row in rows],
+        },
     }
     form = draw(st.sampled_from(list(forms)))
-    body = {form: forms[form]} | draw(st.sampled_from([{}, {}, {"params": {"top_k": 2}}, {"params": {}}]))
+    body = {form: forms[form]} | draw(
+        st.sampled_from([{}, {}, {"params": {"top_k": 2}}, {"params": {}}])
+    )
     return draw(changed(tree(body)))
 
 
@@ -108,10 +159,17 @@ def infer(draw: st.DrawFn) -> bytes:
         data = [row[name] for row in rows]
         if name == "marks" and draw(st.booleans()):
             data = [value for inner in data for value in inner]
-        shape = [len(rows), width] if name == "marks" else [len(rows)] + [1] * draw(st.integers(0, 2))
+        shape = (
+            [len(rows), width] if name == "marks" else [len(rows)] + [1] * draw(st.integers(0, 2))
+        )
         datatype = draw(st.sampled_from(sorted(DATATYPES[name])))
         tensors.append({"name": name, "shape": shape, "datatype": datatype, "data": data})
-    more = [{}, {"id": "7"}, {"parameters": {"top_k": 9}}, {"outputs": [{"name": "text"}], "id": CANARY}]
+    more = [
+        {},
+        {"id": "7"},
+        {"parameters": {"top_k": 9}},
+        {"outputs": [{"name": "text"}], "id": CANARY},
+    ]
     return draw(changed(tree({"inputs": tensors} | draw(st.sampled_from(more)))))
 
 
@@ -125,7 +183,11 @@ def changed(draw: st.DrawFn, root: Any) -> bytes:
     raw = b",".join(map(written, root))
     if draw(st.integers(0, 7)) == 7:
         at = draw(st.integers(0, len(raw)))
-        raw = raw[:at] + draw(st.sampled_from(JUNK) | st.binary(max_size=3)) + raw[at + draw(st.integers(0, 3)) :]
+        raw = (
+            raw[:at]
+            + draw(st.sampled_from(JUNK) | st.binary(max_size=3))
+            + raw[at + draw(st.integers(0, 3)) :]
+        )
     return raw[: draw(st.integers(0, len(raw)))] if draw(st.integers(0, 31)) == 31 else raw
 
 
@@ -164,17 +226,26 @@ def csv(draw: st.DrawFn) -> tuple[bytes, list[dict[str, str]] | None]:
     """A CSV body, and its cells; None in their place where the bytes were changed afterwards."""
     rows = [{name: _spelt(name, value) for name, value in row.items()} for row in draw(tables())]
     if draw(st.booleans()):
-        draw(st.sampled_from(rows))[draw(st.sampled_from(list(rows[0])))] = draw(st.sampled_from(CELLS))
+        draw(st.sampled_from(rows))[draw(st.sampled_from(list(rows[0])))] = draw(
+            st.sampled_from(CELLS)
+        )
     names = draw(st.permutations(list(rows[0])))
     end = draw(st.sampled_from(["\n", "\r\n"]))
     quoted = draw(st.booleans())
-    lines = [",".join(names), *(",".join(_quoted(row[name], quoted) for name in names) for row in rows)]
+    lines = [
+        ",".join(names),
+        *(",".join(_quoted(row[name], quoted) for name in names) for row in rows),
+    ]
     raw = draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + (end.join(lines) + end).encode()
     if draw(st.integers(0, 2)):
         return raw, rows
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(raw)))
-        raw = raw[:at] + draw(st.sampled_from(JUNK) | st.binary(max_size=3)) + raw[at + draw(st.integers(0, 3)) :]
+        raw = (
+            raw[:at]
+            + draw(st.sampled_from(JUNK) | st.binary(max_size=3))
+            + raw[at + draw(st.integers(0, 3)) :]
+        )
     return raw, None
 
 
@@ -188,20 +259,32 @@ def _quoted(text: str, always: bool) -> str:
 
 BODY = b'{"instances": [{"text": "a", "count": 1, "ratio": 0.5, "yes": true, "marks": []}]}'
 METHODS = (
-    [b"POST"] * 6 + [b"GET"] * 4 + [b"PUT", b"OPTIONS", b"TRACE", b"CONNECT", b"PRI", b"get", b"G\x00T", b"A" * 99]
+    [b"POST"] * 6
+    + [b"GET"] * 4
+    + [b"PUT", b"OPTIONS", b"TRACE", b"CONNECT", b"PRI", b"get", b"G\x00T", b"A" * 99]
 )
 PATHS = [b"/invocations"] * 5 + [
     *b"/ping /ping/ // //ping /%2e%2e/%2e%2e/etc/passwd /../../etc/passwd /%00 /%ff /%zz /%0d%0aX:1 * ping".split(),
     *b"/openapi.json /metrics /v2/models/wide /v2/models/wide/infer /v2/models/%2e%2e/infer /v2/models/a%2fb".split(),
     *(
-        b"/version http://evil.example/ping /v2/models/wide/versions/" + b"9" * 5000 + b" /docs /" + b"a" * 70_000
+        b"/version http://evil.example/ping /v2/models/wide/versions/"
+        + b"9" * 5000
+        + b" /docs /"
+        + b"a" * 70_000
     ).split(),
     b"/ping#a",
     b"/\xff",
     b"/ a",
     b"",
 ]
-VERSIONS = [b"HTTP/1.1"] * 12 + [b"HTTP/1.0", b"HTTP/2.0", b"HTTP/9.9", b"http/1.1", b"HTTP/1.1 x", b""]
+VERSIONS = [b"HTTP/1.1"] * 12 + [
+    b"HTTP/1.0",
+    b"HTTP/2.0",
+    b"HTTP/9.9",
+    b"http/1.1",
+    b"HTTP/1.1 x",
+    b"",
+]
 LENGTH = b"Content-Length: %d" % len(BODY)
 HEADERS = [
     b"Content-Length: 3",
@@ -252,16 +335,30 @@ CHUNKED = [
     b"f" * 17 + b"\r\n" + BODY,
     b"1\r\n{\r\n",
 ]
-OTHER = [b"GET /\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\x16\x03\x01\x02\x00\x01", b"\r\n" * 9]
+OTHER = [
+    b"GET /\r\n\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01",
+    b"\r\n" * 9,
+]
 
 
 @st.composite
 def requests(draw: st.DrawFn) -> bytes:
     """One request with something wrong in its head, perhaps."""
-    line = [draw(st.sampled_from(METHODS)), draw(st.sampled_from(PATHS)), draw(st.sampled_from(VERSIONS))]
+    line = [
+        draw(st.sampled_from(METHODS)),
+        draw(st.sampled_from(PATHS)),
+        draw(st.sampled_from(VERSIONS)),
+    ]
     if draw(st.booleans()):
         line[1] += b"?a=" + CANARY.encode()
-    headers = [b"Host: 127.0.0.1", b"Content-Type: application/json", b"X-Canary: " + CANARY.encode(), LENGTH]
+    headers = [
+        b"Host: 127.0.0.1",
+        b"Content-Type: application/json",
+        b"X-Canary: " + CANARY.encode(),
+        LENGTH,
+    ]
     body = BODY
     if draw(st.integers(0, 3)) == 3:
         headers[3], body = b"Transfer-Encoding: chunked", draw(st.sampled_from(CHUNKED))

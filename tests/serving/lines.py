@@ -19,9 +19,11 @@ import pytest
 from tests.checkouts import NOT_OURS
 from tests.stages.test_register import write_evidence
 
-from plumbline import bundle, layout, promotion
-from plumbline.contract import Task
-from plumbline.params import Params
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.registry import promotion
 from plumbline.stages.register import register
 
 SLOPES = {"1": 2.0, "2": 3.0, "3": 2.001}  # the third answers nearly as the first
@@ -40,7 +42,11 @@ class Lines:
         """What a process needs to use it."""
         kept = {key: value for key, value in os.environ.items() if key not in NOT_OURS}
         store = f"sqlite:///{self.folder}/mlruns/mlflow.db"
-        return kept | {"MLFLOW_TRACKING_URI": store, "PLUMBLINE_CACHE": str(self.folder / "cache"), "COLUMNS": "160"}
+        return kept | {
+            "MLFLOW_TRACKING_URI": store,
+            "PLUMBLINE_CACHE": str(self.folder / "cache"),
+            "COLUMNS": "160",
+        }
 
     @contextmanager
     def here(self) -> Iterator[None]:
@@ -77,7 +83,9 @@ def _register_line(params: Params, task: Task, slope: float) -> None:
     register_as_measured(params, task, {"slope": slope, "intercept": 1.0}, golden)
 
 
-def register_as_measured(params: Params, task: Task, weights: dict[str, Any], golden: dict[str, Any]) -> None:
+def register_as_measured(
+    params: Params, task: Task, weights: dict[str, Any], golden: dict[str, Any]
+) -> None:
     """Register a bundle of one file of weights, as if it had been trained and evaluated here."""
     folder = layout.bundle("closed")
     shutil.rmtree(folder, ignore_errors=True)
@@ -117,7 +125,9 @@ class Server:
     def predict(self, *xs: float, **headers: str) -> tuple[int, dict[str, str], Any]:
         """Ask for the line's value at each x."""
         body = json.dumps({"inputs": list(xs)})
-        status, found, raw = self.ask("POST", "/invocations", body, content_type="application/json", **headers)
+        status, found, raw = self.ask(
+            "POST", "/invocations", body, content_type="application/json", **headers
+        )
         return status, found, json.loads(raw)
 
     def metric(self, name: str) -> float:
@@ -140,7 +150,11 @@ class Server:
 
 @contextmanager
 def serving(
-    lines: Lines, *options: str, uri: str = "models:/line@champion", ready: bool = True, **environment: str
+    lines: Lines,
+    *options: str,
+    uri: str = "models:/line@champion",
+    ready: bool = True,
+    **environment: str,
 ) -> Iterator[Server]:
     """The server on a free port, ready; ended, if it still runs, when the block does."""
     free = socket.socket()  # bound while the block runs, so that nobody else gets the port
@@ -148,10 +162,22 @@ def serving(
     free.bind(("127.0.0.1", 0))
     port = free.getsockname()[1]
     log = lines.folder / f"serve-{port}.log"
-    command = [str(Path(sys.executable).with_name("plumbline")), "serve", uri, "--port", str(port), *options]
+    command = [
+        str(Path(sys.executable).with_name("plumbline")),
+        "serve",
+        uri,
+        "--port",
+        str(port),
+        *options,
+    ]
     with log.open("w") as written:
         process = subprocess.Popen(
-            command, cwd=lines.folder, env=lines.environment | environment, stdout=written, stderr=written, text=True
+            command,
+            cwd=lines.folder,
+            env=lines.environment | environment,
+            stdout=written,
+            stderr=written,
+            text=True,
         )
     server = Server(process, port, log)
     try:

@@ -10,9 +10,9 @@ from tests.serving import oracle
 from tests.serving.lines import Lines, register_as_measured
 
 import plumbline.tasks
-from plumbline.contract import Task
+from plumbline.contract.params import Params, read
+from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
-from plumbline.params import Params, read
 
 
 def line_task(patch: pytest.MonkeyPatch) -> tuple[Params, Task]:
@@ -27,10 +27,14 @@ def make_wide(folder: Path) -> Lines:
     lines = Lines(folder)
     with pytest.MonkeyPatch.context() as patch, lines.here():
         params, task = line_task(patch)
-        named = params.model_copy(update={"registry": params.registry.model_copy(update={"model": "wide"})})
+        named = params.model_copy(
+            update={"registry": params.registry.model_copy(update={"model": "wide"})}
+        )
         predictor = Path(__file__).with_name("wide.py")
         row = {name: [value] for name, value in oracle.ROW.items()}
-        wide = replace(task, signature=oracle.SIGNATURE, example=row, faulty={}, predictor=predictor)
+        wide = replace(
+            task, signature=oracle.SIGNATURE, example=row, faulty={}, predictor=predictor
+        )
         golden = {"inputs": row, "params": {}, "outputs": row | {"length": [1], "top_k": [3]}}
         register_as_measured(named, wide, {}, golden)
     return lines

@@ -6,7 +6,15 @@ import time
 from pathlib import Path
 
 ELSEWHERE = "LINE_ELSEWHERE"  # set: this machine computes otherwise than the one that evaluated
-SLOW, NAN, RAISES, HANGS, DIES, SLOWER, WAITS = 1001.0, 1002.0, 1003.0, 1004.0, 1005.0, 1006.0, 1007.0
+SLOW, NAN, RAISES, HANGS, DIES, SLOWER, WAITS = (
+    1001.0,
+    1002.0,
+    1003.0,
+    1004.0,
+    1005.0,
+    1006.0,
+    1007.0,
+)
 WAITS_FILE, GO_FILE = "waits", "go"  # where the server runs
 
 
@@ -31,7 +39,11 @@ class Moody:
             time.sleep(3600)
         if DIES in columns["x"]:
             os.abort()
-        return {"y": [float("nan") if x == NAN else self.slope * x + self.intercept for x in columns["x"]]}
+        return {
+            "y": [
+                float("nan") if x == NAN else self.slope * x + self.intercept for x in columns["x"]
+            ]
+        }
 
 
 def load(folder: Path, form: str | None = None) -> Moody:

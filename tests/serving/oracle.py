@@ -7,13 +7,17 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from plumbline.contract import Field, Param, Signature
+from plumbline.contract.task import Field, Param, Signature
 
 NUMBERS = {"type": "array", "items": {"type": "double"}}
 INPUTS = {"text": "string", "count": "long", "ratio": "double", "yes": "boolean", "marks": NUMBERS}
 SIGNATURE = Signature(
     inputs=tuple(Field(name, kind) for name, kind in INPUTS.items()),
-    outputs=(*(Field(name, kind) for name, kind in INPUTS.items()), Field("length", "long"), Field("top_k", "long")),
+    outputs=(
+        *(Field(name, kind) for name, kind in INPUTS.items()),
+        Field("length", "long"),
+        Field("top_k", "long"),
+    ),
     params=(Param("top_k", "integer", 3),),
 )
 ROW = {"text": "a", "count": 1, "ratio": 0.5, "yes": True, "marks": [1.0, 2.0]}
@@ -36,14 +40,26 @@ def invocations(raw: bytes) -> Rows:
     """The rows that a JSON body must be answered with. WrongError where it must be refused."""
     body = parsed(raw)
     forms = {"inputs", "instances", "dataframe_split", "dataframe_records"}
-    _must(isinstance(body, dict) and len(forms & set(body)) == 1 and set(body) <= forms | {"params"})
+    _must(
+        isinstance(body, dict) and len(forms & set(body)) == 1 and set(body) <= forms | {"params"}
+    )
     (form,) = forms & set(body)
     value, params = body[form], body.get("params", {})
     if form == "dataframe_split":
-        _must(isinstance(value, dict) and {"columns", "data"} <= set(value) <= {"columns", "data", "index"})
+        _must(
+            isinstance(value, dict)
+            and {"columns", "data"} <= set(value) <= {"columns", "data", "index"}
+        )
         names, data = value["columns"], value["data"]
-        _must(isinstance(names, list) and all(isinstance(name, str) for name in names) and isinstance(data, list))
-        _must(len(set(names)) == len(names) and all(isinstance(row, list) and len(row) == len(names) for row in data))
+        _must(
+            isinstance(names, list)
+            and all(isinstance(name, str) for name in names)
+            and isinstance(data, list)
+        )
+        _must(
+            len(set(names)) == len(names)
+            and all(isinstance(row, list) and len(row) == len(names) for row in data)
+        )
         rows = [dict(zip(names, row, strict=True)) for row in data]
     elif isinstance(value, dict) and form != "dataframe_records":
         _must(all(isinstance(values, list) for values in value.values()))
@@ -58,9 +74,15 @@ def invocations(raw: bytes) -> Rows:
 def infer(raw: bytes) -> Rows:
     """The same for a body of the Open Inference Protocol."""
     body = parsed(raw)
-    _must(isinstance(body, dict) and {"inputs"} <= set(body) <= {"id", "inputs", "parameters", "outputs"})
+    _must(
+        isinstance(body, dict)
+        and {"inputs"} <= set(body) <= {"id", "inputs", "parameters", "outputs"}
+    )
     _must(body.get("id") is None or (isinstance(body["id"], str) and len(body["id"]) <= 200))
-    _must(isinstance(body["inputs"], list) and all(isinstance(tensor, dict) for tensor in body["inputs"]))
+    _must(
+        isinstance(body["inputs"], list)
+        and all(isinstance(tensor, dict) for tensor in body["inputs"])
+    )
     columns: dict[str, list[Any]] = {}
     for tensor in body["inputs"]:
         name, shape, data = tensor.get("name"), tensor.get("shape"), tensor.get("data")
@@ -106,7 +128,11 @@ def _answers(rows: Any, params: Any) -> Rows:
     _must(type(top_k) is int and -(2**31) <= top_k < 2**31)
     for row in rows:
         _must(isinstance(row, dict) and set(row) == set(INPUTS))
-        _must(isinstance(row["text"], str) and isinstance(row["yes"], bool) and _is_double(row["ratio"]))
+        _must(
+            isinstance(row["text"], str)
+            and isinstance(row["yes"], bool)
+            and _is_double(row["ratio"])
+        )
         _must(type(row["count"]) is int and -(2**63) <= row["count"] < 2**63)
         _must(isinstance(row["marks"], list) and all(map(_is_double, row["marks"])))
     return [{**row, "length": len(row["text"].encode()), "top_k": top_k} for row in rows]
@@ -148,7 +174,9 @@ def _once(pairs: list[tuple[str, Any]]) -> None:
 
 def _bounded(value: Any, depth: int) -> None:
     _must(not (isinstance(value, float) and math.isinf(value)))
-    inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else None
+    inner = (
+        value if isinstance(value, list) else value.values() if isinstance(value, dict) else None
+    )
     if inner is not None:
         _must(depth < MAX_DEPTH)
         for one in inner:

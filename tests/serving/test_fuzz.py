@@ -19,7 +19,9 @@ from tests.serving import grammar, oracle
 from tests.serving.lines import Lines, Server, serving
 from tests.serving.wire import Connection, Got, Watch, all_at_once, parse, post
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 MIB = 24  # more memory than that after thousands of requests would be a leak
 WARM = 200  # requests until memory is what it will be
 PATIENCE_S = 0.5
@@ -40,17 +42,32 @@ def server(wide: Lines) -> Iterator[Server]:
 
 @few_or_many(300, 7000)
 def test_json(server: Server, num_cases: int) -> None:
-    _try(server, num_cases, grammar.invocations(), lambda raw: ("/invocations", raw, "application/json", raw))
+    _try(
+        server,
+        num_cases,
+        grammar.invocations(),
+        lambda raw: ("/invocations", raw, "application/json", raw),
+    )
 
 
 @few_or_many(300, 5000)
 def test_open_inference(server: Server, num_cases: int) -> None:
-    _try(server, num_cases, grammar.infer(), lambda raw: ("/v2/models/wide/infer", raw, "application/json", raw))
+    _try(
+        server,
+        num_cases,
+        grammar.infer(),
+        lambda raw: ("/v2/models/wide/infer", raw, "application/json", raw),
+    )
 
 
 @few_or_many(200, 3000)
 def test_csv(server: Server, num_cases: int) -> None:
-    _try(server, num_cases, grammar.csv(), lambda case: ("/invocations", case[0], "text/csv", case[1]))
+    _try(
+        server,
+        num_cases,
+        grammar.csv(),
+        lambda case: ("/invocations", case[0], "text/csv", case[1]),
+    )
 
 
 @few_or_many(8, 220)
@@ -83,7 +100,11 @@ def test_what_the_server_says_of_itself(server: Server, num_cases: int) -> None:
     checks = [check for check in CHECKS.get_all() if check.__name__ != "positive_data_acceptance"]
     for found in schema.get_all_operations():
         operation = found.ok()
-        modes = (GenerationMode.POSITIVE, GenerationMode.NEGATIVE) if operation.body else (GenerationMode.POSITIVE,)
+        modes = (
+            (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
+            if operation.body
+            else (GenerationMode.POSITIVE,)
+        )
         for mode in modes:
 
             @_settings(num_cases)
@@ -100,7 +121,9 @@ def test_what_the_server_says_of_itself(server: Server, num_cases: int) -> None:
     watch.check(MIB)
 
 
-def _try(server: Server, num_cases: int, cases: st.SearchStrategy[Any], read: Callable[[Any], Any]) -> None:
+def _try(
+    server: Server, num_cases: int, cases: st.SearchStrategy[Any], read: Callable[[Any], Any]
+) -> None:
     """Ask each case on one connection: the right answer if there is one, else a refusal; then look at the server."""
     num_tried = 0
     with closing(Connection(server.port)) as connection:
@@ -156,7 +179,10 @@ def _rows(got: Got) -> oracle.Rows:
 
 def _ask_as_usual(server: Server) -> None:
     status, _, raw = server.ask(
-        "POST", "/invocations", json.dumps({"inputs": [oracle.ROW]}), content_type="application/json"
+        "POST",
+        "/invocations",
+        json.dumps({"inputs": [oracle.ROW]}),
+        content_type="application/json",
     )
     assert (status, json.loads(raw)) == (200, {"predictions": RIGHT})
 

@@ -13,7 +13,9 @@ from tests.serving.moody import SLOWER
 from tests.serving.wide import FAILS
 from tests.serving.wire import CANARY, Got, Watch, all_at_once, parse
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 STALL_S = 3.0
 MIB = 1 << 20
 BODY = grammar.BODY
@@ -60,7 +62,14 @@ def server(wide: Lines) -> Iterator[Server]:
         (HEAD + LENGTH + b"X-Bare: a\nb: c\r\n\r\n" + BODY, [400]),
         (HEAD + LENGTH + b"X-Nul: a\x00\r\n\r\n" + BODY, [400]),
         (HEAD + b"Expect: 100-continue\r\n" + LENGTH + b"\r\n" + BODY, [200]),
-        (HEAD + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n" + LENGTH + b"\r\n" + BODY, [200]),  # Java's
+        (
+            HEAD
+            + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+            + LENGTH
+            + b"\r\n"
+            + BODY,
+            [200],
+        ),  # Java's
         ((HEAD + LENGTH + b"\r\n" + BODY) * 3, [200, 200, 200]),
         (HEAD + LENGTH + b"\r\n" + BODY + b"\x00\r\n\r\n", [200]),
         (GET + HOST + HOST + b"\r\n", [400]),
@@ -81,13 +90,18 @@ def test_bytes_are_http_or_refused(server: Server, raw: bytes, statuses: list[in
         for got in answers:
             got.check()
         if statuses == [400] and b"came twice" not in answers[0].body:
-            assert connection.recv(1) == b""  # where one request ends and another begins is not known any more
+            assert (
+                connection.recv(1) == b""
+            )  # where one request ends and another begins is not known any more
 
 
 def test_a_body_of_30_mb_is_refused_before_it_has_come(server: Server) -> None:
     watch = Watch(server)
     part = b"%x\r\n%s\r\n" % (MIB, b"a" * MIB)
-    for start, sent in ((HEAD + b"Content-Length: 32000000\r\n\r\n", b"a" * MIB), (HEAD + CHUNKED + b"\r\n", part)):
+    for start, sent in (
+        (HEAD + b"Content-Length: 32000000\r\n\r\n", b"a" * MIB),
+        (HEAD + CHUNKED + b"\r\n", part),
+    ):
         for _ in range(4):
             with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
                 connection.sendall(start)
@@ -121,7 +135,11 @@ def test_a_head_without_an_end_is_not_kept(server: Server, start: bytes) -> None
                 num_sent += 1
                 received += _there(connection)
         assert num_sent < 32
-    assert {got.status for got in parse(received)[0]} <= {400, 404, 431}  # what came may be lost with the connection
+    assert {got.status for got in parse(received)[0]} <= {
+        400,
+        404,
+        431,
+    }  # what came may be lost with the connection
     watch.check(mib=16)
 
 
@@ -139,7 +157,9 @@ def test_a_head_without_an_end_is_not_kept(server: Server, start: bytes) -> None
         (b"POST /nowhere HTTP/1.1\r\n" + HOST + CHUNKED + b"\r\n", b"1\r\na\r\n"),
     ],
 )
-def test_a_connection_is_not_held_by_a_drop_now_and_then(server: Server, start: bytes, drop: bytes) -> None:
+def test_a_connection_is_not_held_by_a_drop_now_and_then(
+    server: Server, start: bytes, drop: bytes
+) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
         connection.sendall(start)
         begun = time.monotonic()
@@ -192,7 +212,10 @@ def test_where_connections_are_too_many_the_idle_ones_go(wide: Lines) -> None:
 
 
 def test_nothing_is_computed_for_a_client_that_has_left(lines: Lines) -> None:
-    with serving(lines, "--queue-rows", "4", uri=f"models:/line/{MOODY}") as server, ExitStack() as stack:
+    with (
+        serving(lines, "--queue-rows", "4", uri=f"models:/line/{MOODY}") as server,
+        ExitStack() as stack,
+    ):
         body = json.dumps({"inputs": [SLOWER]}).encode()
         request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
         before = server.metric("plumbline_batch_rows_sum")
@@ -213,10 +236,15 @@ def test_nobody_forges_a_line_of_the_log(server: Server) -> None:
     body = json.dumps({"instances": [oracle.ROW | {"text": FAILS + forged}]})
     assert server.ask("POST", "/invocations", body, content_type="application/json")[0] == 500
     column = json.dumps({"instances": [{forged: 1}]})
-    assert server.ask("POST", f"/invocations?{escaped}", column, content_type="application/json")[0] == 400
+    assert (
+        server.ask("POST", f"/invocations?{escaped}", column, content_type="application/json")[0]
+        == 400
+    )
     for path in (f"/{escaped}", f"/v2/models/{escaped}", f"/v2/models/wide/versions/{escaped}"):
         assert server.ask("GET", path, x_name=escaped, authorization=escaped)[0] == 404
-    all_at_once(server.port, [GET + b"Host: \x1b[31m\r\n\r\n", b"\x1b[31mCRITICAL forged\r\n\r\n"], 0.5)
+    all_at_once(
+        server.port, [GET + b"Host: \x1b[31m\r\n\r\n", b"\x1b[31mCRITICAL forged\r\n\r\n"], 0.5
+    )
     lines = server.log.read_bytes().splitlines()[1:]  # the first one greets
     assert any("CRITICAL forged" in json.loads(line).get("traceback", "") for line in lines)
     for line in lines:
@@ -234,7 +262,9 @@ def _stalled(server: Server, num_connections: int) -> Iterator[None]:
     """Connections that have begun a request and say no more."""
     with ExitStack() as stack:
         for _ in range(num_connections):
-            connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=10))
+            connection = stack.enter_context(
+                socket.create_connection(("127.0.0.1", server.port), timeout=10)
+            )
             connection.sendall(HEAD)
         yield
 

@@ -21,9 +21,10 @@ import pytest
 from onnx import TensorProto, helper
 from tests.racing import TASK
 
-from plumbline import bundle, layout
+from plumbline import bundle
 from plumbline.bundle import graphs
-from plumbline.errors import BundleError
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError
 
 CANARY = "canary"
 
@@ -39,7 +40,9 @@ def graph(**changes: Any) -> onnx.ModelProto:
     """A sound model, y = x + 1, with the domain or operator of its node changed."""
     one = helper.make_tensor("one", TensorProto.FLOAT, [1], [1.0])
     value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1])  # noqa: E731
-    node = helper.make_node(changes.get("operator", "Add"), ["x", "one"], ["y"], domain=changes.get("domain", ""))
+    node = helper.make_node(
+        changes.get("operator", "Add"), ["x", "one"], ["y"], domain=changes.get("domain", "")
+    )
     made = helper.make_graph([node], "line", [value("x")], [value("y")], [one])
     return helper.make_model(made, opset_imports=[helper.make_opsetid("", 20)])
 
@@ -49,7 +52,9 @@ def tensors(header: Any, data: bytes = b"\0" * 8, length: int | None = None) -> 
     return struct.pack("<Q", len(raw) if length is None else length) + raw + data
 
 
-def tensor(dtype: str = "F32", shape: Any = (2,), span: Any = (0, 8), **more: Any) -> dict[str, Any]:
+def tensor(
+    dtype: str = "F32", shape: Any = (2,), span: Any = (0, 8), **more: Any
+) -> dict[str, Any]:
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(span), **more}
 
 
@@ -61,7 +66,9 @@ def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
     (folder / "model.onnx").write_bytes(graph().SerializeToString())
-    (folder / "model.safetensors").write_bytes(tensors({"w": tensor(), "__metadata__": {"format": "pt"}}))
+    (folder / "model.safetensors").write_bytes(
+        tensors({"w": tensor(), "__metadata__": {"format": "pt"}})
+    )
     bundle.seal(folder, TASK, "closed")
     return folder
 
@@ -117,8 +124,12 @@ def in_a_branch() -> bytes:
 
 def in_a_function() -> bytes:
     made = graph()
-    constant = helper.make_node("Constant", [], ["v"], value=helper.make_tensor("v", TensorProto.FLOAT, [1], [1.0]))
-    made.functions.append(helper.make_function("", "f", [], ["v"], [constant], [helper.make_opsetid("", 20)]))
+    constant = helper.make_node(
+        "Constant", [], ["v"], value=helper.make_tensor("v", TensorProto.FLOAT, [1], [1.0])
+    )
+    made.functions.append(
+        helper.make_function("", "f", [], ["v"], [constant], [helper.make_opsetid("", 20)])
+    )
     return external(made, made.functions[0].node[0].attribute[0].t)
 
 
@@ -231,7 +242,9 @@ def test_the_canary_sings(sealed: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CONTENT)
-def test_content_is_refused_although_the_seal_agrees(sealed: Path, name: str, tmp_path: Path) -> None:
+def test_content_is_refused_although_the_seal_agrees(
+    sealed: Path, name: str, tmp_path: Path
+) -> None:
     file, content = CONTENT[name]
     put(file, content)(sealed)
     with pytest.raises(BundleError, match=f"(?s){sealed}/{file}: .") as refused:
@@ -362,7 +375,9 @@ DISK = (
 
 
 @pytest.mark.parametrize("damage", DISK, ids=lambda damage: damage.__name__)
-def test_what_else_lies_on_the_disk_is_refused(sealed: Path, damage: Callable[[Path], str], tmp_path: Path) -> None:
+def test_what_else_lies_on_the_disk_is_refused(
+    sealed: Path, damage: Callable[[Path], str], tmp_path: Path
+) -> None:
     reason = damage(sealed)
     with pytest.raises(BundleError, match=reason):
         bundle.load(sealed)

@@ -12,17 +12,26 @@ from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+)
 from tests.racing import NAME, add_version
 
-from plumbline import bundle, layout, promotion, registry, signing
-from plumbline.errors import BundleError, JournalError, ParamsError, RegistryError
-from plumbline.serving import cache as caching
-from plumbline.serving import decided
-from plumbline.serving.mirror import Copy, Mirror
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError, JournalError, ParamsError, RegistryError
+from plumbline.registry import model_versions, promotion, signing
+from plumbline.registry.reader import cache as caching
+from plumbline.registry.reader import decided
+from plumbline.registry.reader.mirror import Copy, Mirror
 
 URI = f"models:/{NAME}@champion"
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +58,9 @@ def here(registered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr(decided, "PAUSE_S", 0.01)
     yield registered
     shutil.rmtree(registered / "mlruns/artifacts")
-    shutil.copytree(registered / "before", registered / "mlruns", dirs_exist_ok=True)  # databases stay the same files
+    shutil.copytree(
+        registered / "before", registered / "mlruns", dirs_exist_ok=True
+    )  # databases stay the same files
 
 
 def answers(copy: Copy) -> float:
@@ -59,8 +70,10 @@ def answers(copy: Copy) -> float:
 
 def stored(version: str, name: str = "bundle/weights.json") -> Path:
     """A file of a version's package in the registry's own store."""
-    source = registry.resolve(f"models:/{NAME}/{version}").source
-    return Path("mlruns/artifacts/models", source.removeprefix("models:/"), "artifacts/artifacts", name)
+    source = model_versions.resolve(f"models:/{NAME}/{version}").source
+    return Path(
+        "mlruns/artifacts/models", source.removeprefix("models:/"), "artifacts/artifacts", name
+    )
 
 
 def kept(mirror: Mirror) -> Copy:
@@ -83,8 +96,12 @@ def test_the_champion_is_fetched_and_followed(here: Path) -> None:
     assert mirror.local() is None  # nobody has said yet that it answers well
     mirror.keep(first)
     assert (first.name, first.version, first.task, answers(first)) == (NAME, "1", "line", 1.0)
-    assert json.loads(first.golden.read_text()) == {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [1]}}
-    assert first.bundle == registry.resolve(URI).tags[registry.BUNDLE_TAG]
+    assert json.loads(first.golden.read_text()) == {
+        "inputs": {"x": [1.0]},
+        "params": {},
+        "outputs": {"y": [1]},
+    }
+    assert first.bundle == model_versions.resolve(URI).tags[model_versions.BUNDLE_TAG]
     promotion.promote(NAME, "2", expect="1", reason="")
     assert answers(mirror.latest()) == 2.0
     assert answers(mirror.version("3")) == 3.0
@@ -109,10 +126,18 @@ def test_without_registry_the_last_copy_is_given(here: Path) -> None:
     Path("away").rename("mlruns")
 
 
-@pytest.mark.parametrize("what", ["weights.json", "predictor.py", "bundle.json", "golden.json", "pointer"])
-def test_a_damaged_copy_is_not_given_and_fetched_anew(here: Path, what: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "what", ["weights.json", "predictor.py", "bundle.json", "golden.json", "pointer"]
+)
+def test_a_damaged_copy_is_not_given_and_fetched_anew(
+    here: Path, what: str, tmp_path: Path
+) -> None:
     copy = kept(Mirror(URI))
-    path = next(Path(tmp_path, "cache/latest").glob("*.json")) if what == "pointer" else copy.folder / what
+    path = (
+        next(Path(tmp_path, "cache/latest").glob("*.json"))
+        if what == "pointer"
+        else copy.folder / what
+    )
     path = copy.golden if what == "golden.json" else path
     path.chmod(0o600)
     path.write_text(path.read_text()[:-5])
@@ -134,7 +159,9 @@ def test_what_was_changed_in_the_store_is_refused_and_leaves_nothing(
     here: Path, name: str, reason: str, tmp_path: Path
 ) -> None:
     path = stored("1", name)
-    path.write_text(path.read_text().replace("1", "2").replace("def ", "open('canary', 'w')\ndef ", 1))
+    path.write_text(
+        path.read_text().replace("1", "2").replace("def ", "open('canary', 'w')\ndef ", 1)
+    )
     with pytest.raises(BundleError, match=reason):
         Mirror(URI).latest()
     assert not list(Path(tmp_path, "cache/models").iterdir())
@@ -162,8 +189,11 @@ def test_a_file_without_end_is_not_fetched(here: Path) -> None:
 def test_an_alias_that_was_moved_by_other_hands_is_not_followed(here: Path) -> None:
     mirror = Mirror(URI)
     kept(mirror)
-    registry.client().set_registered_model_alias(NAME, "champion", "3")
-    with pytest.raises(JournalError, match=r"says that version 3 is champion, the journal .* made version 1 champion"):
+    model_versions.client().set_registered_model_alias(NAME, "champion", "3")
+    with pytest.raises(
+        JournalError,
+        match=r"says that version 3 is champion, the journal .* made version 1 champion",
+    ):
         mirror.latest()
     found = mirror.local()
     assert found is not None
@@ -171,8 +201,9 @@ def test_an_alias_that_was_moved_by_other_hands_is_not_followed(here: Path) -> N
 
 
 def test_a_champion_with_other_digests_than_those_decided_on_is_refused(here: Path) -> None:
-    other = registry.resolve(f"models:/{NAME}/2").tags[registry.BUNDLE_TAG]
-    sql(f"UPDATE model_version_tags SET value = '{other}' WHERE key = 'plumbline.bundle' AND version = 1")  # noqa: S608
+    other = model_versions.resolve(f"models:/{NAME}/2").tags[model_versions.BUNDLE_TAG]
+    where = "key = 'plumbline.bundle' AND version = 1"
+    sql(f"UPDATE model_version_tags SET value = '{other}' WHERE {where}")  # noqa: S608
     with pytest.raises(BundleError, match="not what journal entry 1 made champion"):
         Mirror(URI).latest()
     with pytest.raises(BundleError, match="is not the bundle that was registered"):
@@ -191,7 +222,9 @@ def test_without_its_decision_there_is_no_champion(here: Path, statement: str, r
     sql(statement, "journal")
     with pytest.raises(JournalError, match=reason):
         Mirror(URI).latest()
-    assert answers(Mirror(f"models:/{NAME}/1").latest()) == 1.0  # who names a version asks for no decision
+    assert (
+        answers(Mirror(f"models:/{NAME}/1").latest()) == 1.0
+    )  # who names a version asks for no decision
 
 
 def test_without_a_journal_there_is_no_champion(here: Path) -> None:
@@ -201,16 +234,20 @@ def test_without_a_journal_there_is_no_champion(here: Path) -> None:
     assert not Path("mlruns/journal.db").exists()
 
 
-def test_a_decision_that_is_just_being_made_is_waited_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decision_that_is_just_being_made_is_waited_for(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The journal has it already, the alias moves a moment later."""
     promotion.promote(NAME, "2", expect="1", reason="")
-    client = registry.client()
+    client = model_versions.client()
     client.set_registered_model_alias(NAME, "champion", "1")
-    monkeypatch.setattr(decided.time, "sleep", lambda _: client.set_registered_model_alias(NAME, "champion", "2"))
+    monkeypatch.setattr(
+        decided.time, "sleep", lambda _: client.set_registered_model_alias(NAME, "champion", "2")
+    )
     assert Mirror(URI).latest().version == "2"
 
 
-@pytest.mark.parametrize("tag", [registry.BUNDLE_TAG, registry.GOLDEN_TAG])
+@pytest.mark.parametrize("tag", [model_versions.BUNDLE_TAG, model_versions.GOLDEN_TAG])
 @pytest.mark.parametrize("value", ["../../../etc", "", "0" * 63])
 def test_a_tag_that_is_no_digest_names_no_folder(here: Path, tag: str, value: str) -> None:
     sql(f"UPDATE model_version_tags SET value = '{value}' WHERE key = '{tag}' AND version = 2")  # noqa: S608
@@ -274,7 +311,9 @@ def fetch_after_a_day(copies: Path) -> None:
     Mirror(f"models:/{NAME}/1").latest()
 
 
-def test_only_copies_that_nobody_needs_are_removed(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_copies_that_nobody_needs_are_removed(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(caching, "KEPT", 2)
     numbered = [Mirror(f"models:/{NAME}/{number}") for number in (1, 2, 3)]
     assert {answers(kept(mirror)) for mirror in numbered} == {1.0, 2.0, 3.0}
@@ -305,11 +344,16 @@ def test_what_another_process_fetches_meanwhile_is_in_nobodys_way(
 
 
 def test_many_processes_that_fetch_at_once_get_the_same(here: Path, tmp_path: Path) -> None:
-    code = f"from plumbline.serving.mirror import Mirror; print(Mirror({URI!r}).latest())"
-    started = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(6)]
+    code = f"from plumbline.registry.reader.mirror import Mirror; print(Mirror({URI!r}).latest())"
+    started = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        for _ in range(6)
+    ]
     said = [process.communicate(timeout=120)[0].strip() for process in started]
     assert set(said) == {str(Mirror(URI).latest())}
-    assert [path.name[:6] for path in (tmp_path / "cache/models").iterdir()] == [Mirror(URI).latest().bundle[:6]]
+    assert [path.name[:6] for path in (tmp_path / "cache/models").iterdir()] == [
+        Mirror(URI).latest().bundle[:6]
+    ]
 
 
 WITHOUT = """
@@ -317,7 +361,7 @@ import sys
 for name in ("mlflow", "torch", "transformers", "lightning", "pandas"):
     sys.modules[name] = None
 from plumbline import bundle
-from plumbline.serving.mirror import Mirror
+from plumbline.registry.reader.mirror import Mirror
 copy = Mirror(sys.argv[1]).latest()
 print(bundle.load(copy.folder).predict({"x": [1.0]}), bundle.signature(copy.folder).inputs[0].name)
 """
@@ -335,14 +379,20 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("keys")
     for name in ("ours", "other"):
         key = ec.generate_private_key(ec.SECP256R1())
-        (folder / f"{name}.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        (folder / f"{name}.pem").write_bytes(
+            key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        )
         public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
         (folder / f"{name}.pub").write_bytes(public)
     return folder
 
 
-def test_only_what_was_signed_by_the_key_is_given(here: Path, keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BundleError, match=r"version 1: is not signed, and only what .*ours\.pub signed"):
+def test_only_what_was_signed_by_the_key_is_given(
+    here: Path, keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        BundleError, match=r"version 1: is not signed, and only what .*ours\.pub signed"
+    ):
         Mirror(URI, public_key=keys / "ours.pub").latest()
     assert signing.sign(NAME, "1", keys / "other.pem") == Mirror(URI).latest().bundle
     with pytest.raises(BundleError, match=r"version 1: has no valid signature by .*ours\.pub"):
@@ -358,7 +408,7 @@ def test_only_what_was_signed_by_the_key_is_given(here: Path, keys: Path, monkey
 
 def test_a_signature_of_another_bundle_is_none(here: Path, keys: Path) -> None:
     signing.sign(NAME, "2", keys / "ours.pem")
-    runs = [registry.resolve(f"models:/{NAME}/{number}").run_id for number in (1, 2)]
+    runs = [model_versions.resolve(f"models:/{NAME}/{number}").run_id for number in (1, 2)]
     one, two = (Path("mlruns/artifacts", run, "artifacts/bundle.sig") for run in runs)
     shutil.copy(two, one)
     with pytest.raises(BundleError, match="version 1: has no valid signature"):

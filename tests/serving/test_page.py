@@ -9,7 +9,9 @@ from playwright.sync_api import Page, expect, sync_playwright
 from tests.serving.lines import Lines, serving
 
 expect.set_options(timeout=60_000)
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # MLflow, in this process, warns about its own libraries
     pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
@@ -43,7 +45,9 @@ def test_ask_one_row_and_a_file(lines: Lines, page: Page, tmp_path: Path) -> Non
         expect(page.locator("#answer")).to_contain_text("ms at the server")
         page.fill("#asked", '{"x": "far"}')
         page.keyboard.press("Control+Enter")
-        expect(page.locator("#answer.error")).to_contain_text("row 0: x: expected double, found text")
+        expect(page.locator("#answer.error")).to_contain_text(
+            "row 0: x: expected double, found text"
+        )
         table = tmp_path / "rows.csv"
         table.write_text("x\n" + "\n".join(map(str, range(300))) + "\n", encoding="utf-8")
         page.set_input_files("#file", table)

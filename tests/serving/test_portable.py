@@ -11,12 +11,15 @@ import pytest
 from tests.serving.lines import Lines, make
 from tests.serving.models import line_task
 
-from plumbline import fsck, portable, promotion, registry
-from plumbline.errors import RegistryError
-from plumbline.serving.mirror import Mirror
+from plumbline.contract.errors import RegistryError
+from plumbline.diagnostics import fsck
+from plumbline.registry import archives, model_versions, promotion
+from plumbline.registry.reader.mirror import Mirror
 
 URI = "models:/line@champion"
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +36,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Lines:
 def packed(own: Lines, tmp_path: Path) -> Path:
     """That registry as a file."""
     with own.here():
-        portable.pack(tmp_path / "registry.tar")
+        archives.pack(tmp_path / "registry.tar")
     return tmp_path / "registry.tar"
 
 
@@ -46,7 +49,9 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         yield folder
 
 
-def test_it_answers_remembers_and_goes_on_where_it_was_carried(packed: Path, own: Lines, elsewhere: Path) -> None:
+def test_it_answers_remembers_and_goes_on_where_it_was_carried(
+    packed: Path, own: Lines, elsewhere: Path
+) -> None:
     (own.folder / "mlruns").rename(own.folder / "away")  # nothing is fetched from where it was
     try:
         carried(packed)
@@ -55,25 +60,32 @@ def test_it_answers_remembers_and_goes_on_where_it_was_carried(packed: Path, own
 
 
 def carried(packed: Path) -> None:
-    assert portable.unpack(packed) > 10
-    assert [entry.action for entry in promotion.history("line") if entry.moves] == ["first", "override"]
+    assert archives.unpack(packed) > 10
+    assert [entry.action for entry in promotion.history("line") if entry.moves] == [
+        "first",
+        "override",
+    ]
     assert Mirror(URI).latest().version == "2"
     predictor, _ = promotion.load(URI)
     assert predictor.predict({"x": [1.0]}) == {"y": [4.0]}
     assert promotion.rollback("line", None, "").version == "1"
-    assert registry.resolve(URI).version == 1
-    wrong = [found for found in fsck.examine() if not found.ok and found.what in ("journal", "champion", "runs")]
+    assert model_versions.resolve(URI).version == 1
+    wrong = [
+        found
+        for found in fsck.examine()
+        if not found.ok and found.what in ("journal", "champion", "runs")
+    ]
     assert wrong == []
 
 
 def test_what_is_there_is_not_touched(packed: Path, own: Lines) -> None:
     with own.here(), pytest.raises(RegistryError, match=r"mlflow\.db is there already"):
-        portable.unpack(packed)
+        archives.unpack(packed)
 
 
 def test_without_a_registry_there_is_nothing_to_pack(elsewhere: Path) -> None:
     with pytest.raises(RegistryError, match="there is no registry to pack"):
-        portable.pack(elsewhere / "registry.tar")
+        archives.pack(elsewhere / "registry.tar")
     assert not (elsewhere / "registry.tar").exists()
 
 
@@ -141,12 +153,12 @@ def test_a_journal_that_was_edited_before_it_was_packed_leaves_nothing(
         with connection:
             connection.execute("UPDATE plumbline_journal SET actor = 'nobody' WHERE number = 1")
         connection.close()
-        portable.pack(tmp_path / "edited.tar")
+        archives.pack(tmp_path / "edited.tar")
     refused(tmp_path / "edited.tar", elsewhere, "entry 1 of its journal")
 
 
 def refused(archive: Path, elsewhere: Path, reason: str = "nothing was unpacked") -> None:
     with pytest.raises(RegistryError, match=reason):
-        portable.unpack(archive)
+        archives.unpack(archive)
     assert not list((elsewhere / "mlruns").glob("*"))
     assert not list(elsewhere.parent.rglob("climbed"))

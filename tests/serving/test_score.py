@@ -19,16 +19,20 @@ from tests.checkouts import LINE, NOT_OURS
 from tests.serving.lines import write_evidence
 from tests.small_texts import Silent, small_params, write_examples
 
-from plumbline import bundle, layout, training
-from plumbline.contract import Predictor
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, ParamsError, PlumblineError
+from plumbline.contract.task import Predictor
 from plumbline.entrypoint import load_task
-from plumbline.errors import DataError, ParamsError, PlumblineError
-from plumbline.serving.mirror import Copy, Mirror
-from plumbline.serving.score import Done, Request, score
+from plumbline.registry.reader.mirror import Copy, Mirror
+from plumbline.scoring import Done, Request, score
 from plumbline.stages.register import register
 from plumbline.tasks.text_classification.models import learner
+from plumbline.training import fitting
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 URI = "models:/ticket-router@champion"
 TEXTS = [
     "charged twice please refund", "NA", "null", "NaN", "", "ünïcødé 🎉 مرحبا", 'she said "hello", twice', "two\nlines",
@@ -77,9 +81,18 @@ class Model:
         return score(self.copy, Request(given, wanted, params, **options), watch, say)
 
     def command(self, given: Path, wanted: Path, *options: str) -> list[str]:
-        return [str(Path(sys.executable).with_name("plumbline")), "score", URI, str(given), str(wanted), *options]
+        return [
+            str(Path(sys.executable).with_name("plumbline")),
+            "score",
+            URI,
+            str(given),
+            str(wanted),
+            *options,
+        ]
 
-    def start(self, given: Path, wanted: Path, *options: str, **settings: Any) -> subprocess.Popen[str]:
+    def start(
+        self, given: Path, wanted: Path, *options: str, **settings: Any
+    ) -> subprocess.Popen[str]:
         return subprocess.Popen(
             self.command(given, wanted, *options), env=self.environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings,
@@ -87,7 +100,13 @@ class Model:
 
     def halted(self, given: Path, wanted: Path, num_rows: int) -> subprocess.Popen[str]:
         """Started with bad rows kept, and stopped where so many rows are there to last."""
-        command = [sys.executable, "-c", HALTING, str(num_rows), *self.command(given, wanted, "--bad-rows", "keep")[1:]]
+        command = [
+            sys.executable,
+            "-c",
+            HALTING,
+            str(num_rows),
+            *self.command(given, wanted, "--bad-rows", "keep")[1:],
+        ]
         process = subprocess.Popen(
             command, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
@@ -104,22 +123,36 @@ class Model:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    folder, (params, task) = tmp_path_factory.mktemp("texts"), (small_params(), load_task("text_classification"))
-    store = {"MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlruns/mlflow.db", "PLUMBLINE_CACHE": str(folder / "cache")}
+    folder, (params, task) = (
+        tmp_path_factory.mktemp("texts"),
+        (small_params(), load_task("text_classification")),
+    )
+    store = {
+        "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlruns/mlflow.db",
+        "PLUMBLINE_CACHE": str(folder / "cache"),
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for name, value in store.items():
             patch.setenv(name, value)
         write_examples(layout.EXAMPLES)
         made = learner(params, "linear", layout.EXAMPLES)
-        training.fit(made, params, "linear", Silent())
+        fitting.fit(made, params, "linear", Silent())
         layout.bundle("closed").mkdir(parents=True)
         made.save(layout.bundle("closed"))
         digest = bundle.seal(layout.bundle("closed"), task, "closed")
         answers = bundle.load(layout.bundle("closed")).predict({"text": GOOD})
-        layout.write_json(layout.GOLDEN, {"inputs": {"text": GOOD}, "params": {}, "outputs": answers})
+        layout.write_json(
+            layout.GOLDEN, {"inputs": {"text": GOOD}, "params": {}, "outputs": answers}
+        )
         write_evidence(bundle=digest)
-        for path in (layout.METRICS, layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.REFERENCE):
+        for path in (
+            layout.METRICS,
+            layout.REPORT,
+            layout.PARAMS,
+            layout.MANIFEST,
+            layout.REFERENCE,
+        ):
             path.parent.mkdir(exist_ok=True)
             path.write_text("{}", encoding="utf-8")
         register(params, task)
@@ -137,7 +170,9 @@ def write(path: Path, columns: dict[str, list[Any]]) -> Path:
     if form == "parquet":
         pq.write_table(pa.table(columns), path)
         return path
-    with (gzip.open if form.endswith(".gz") else open)(path, "wt", encoding="utf-8", newline="") as file:
+    with (gzip.open if form.endswith(".gz") else open)(
+        path, "wt", encoding="utf-8", newline=""
+    ) as file:
         if form.startswith("jsonl"):
             file.writelines(json.dumps(row) + "\n" for row in rows)
         else:
@@ -152,12 +187,17 @@ def read(path: Path) -> list[dict[str, Any]]:
     form = path.name.partition(".")[2]
     if form == "parquet":
         return list(pq.read_table(path).to_pylist())
-    with (gzip.open if form.endswith(".gz") else open)(path, "rt", encoding="utf-8", newline="") as file:
+    with (gzip.open if form.endswith(".gz") else open)(
+        path, "rt", encoding="utf-8", newline=""
+    ) as file:
         if form.startswith("jsonl"):
             return [json.loads(line) for line in file]
         rows = list(csv.DictReader(file, delimiter="\t" if form == "tsv" else ","))
     typed = {"score": float, "scores": json.loads, "abstained": json.loads}
-    return [{name: typed[name](cell) if name in typed and cell else cell for name, cell in row.items()} for row in rows]
+    return [
+        {name: typed[name](cell) if name in typed and cell else cell for name, cell in row.items()}
+        for row in rows
+    ]
 
 
 def nothing_left(folder: Path, given: Path) -> bool:
@@ -170,7 +210,10 @@ def test_every_form_holds_the_rows_and_what_predict_says_of_them(
     model: Model, tmp_path: Path, given: str, wanted: str
 ) -> None:
     numbers = [f"{row:03}" for row in range(len(GOOD))]
-    source, target = write(tmp_path / f"in.{given}", {"n": numbers, "text": GOOD}), tmp_path / f"out.{wanted}"
+    source, target = (
+        write(tmp_path / f"in.{given}", {"n": numbers, "text": GOOD}),
+        tmp_path / f"out.{wanted}",
+    )
     done = model.score(source, target, params={"top_k": 2})
     assert (done.num_rows, done.num_before, done.num_bad) == (len(GOOD), 0, 0)
     columns = {"n": numbers, "text": GOOD} | model.predictor.predict({"text": GOOD}, top_k=2)
@@ -184,11 +227,18 @@ def test_a_row_of_text_stands_as_it_was(model: Model, tmp_path: Path) -> None:
     rows = ['"007",,"a ""quoted"" text"', '7.0,"",plain', '1e3, ,"over\r\ntwo lines"']
     (tmp_path / "in.csv").write_bytes("\r\n".join(["\ufeffn,note,text", *rows, "", ""]).encode())
     model.score(tmp_path / "in.csv", tmp_path / "out.csv", columns=["label"])
-    labels = model.predictor.predict({"text": ['a "quoted" text', "plain", "over\r\ntwo lines"]})["label"]
-    told = ["n,note,text,label", *(f"{row},{label}" for row, label in zip(rows, labels, strict=True))]
+    labels = model.predictor.predict({"text": ['a "quoted" text', "plain", "over\r\ntwo lines"]})[
+        "label"
+    ]
+    told = [
+        "n,note,text,label",
+        *(f"{row},{label}" for row, label in zip(rows, labels, strict=True)),
+    ]
     assert (tmp_path / "out.csv").read_bytes().decode() == "".join(line + "\r\n" for line in told)
 
-    (tmp_path / "in.jsonl").write_text('{"text": "plain", "n": 1.10, "deep": [{"a":  1}]}\n\n {"text":"plain"} \n')
+    (tmp_path / "in.jsonl").write_text(
+        '{"text": "plain", "n": 1.10, "deep": [{"a":  1}]}\n\n {"text":"plain"} \n'
+    )
     model.score(tmp_path / "in.jsonl", tmp_path / "out.jsonl", columns=["label"], prefix="p_")
     assert (tmp_path / "out.jsonl").read_text() == (
         f'{{"text": "plain", "n": 1.10, "deep": [{{"a":  1}}], "p_label": "{labels[1]}"}}\n'
@@ -200,20 +250,30 @@ def test_a_row_of_text_stands_as_it_was(model: Model, tmp_path: Path) -> None:
 def test_rows_without_an_answer(model: Model, tmp_path: Path, form: str) -> None:
     texts = ["refund", "", "parcel", "x" * 100_001, *TEXTS]
     source, target = write(tmp_path / f"in.{form}", {"text": texts}), tmp_path / f"out.{form}"
-    with pytest.raises(DataError, match=r"row 2( \(line \d\))?: text: empty; mend it, or add --bad-rows keep"):
+    with pytest.raises(
+        DataError, match=r"row 2( \(line \d\))?: text: empty; mend it, or add --bad-rows keep"
+    ):
         model.score(source, target)
     assert nothing_left(tmp_path, source)
     done = model.score(source, target, keep_bad=True)
     assert (done.num_rows, done.num_bad) == (len(texts), 3)
     found, missing = read(target), "" if form[:3] in ("csv", "tsv") else None
     assert [row["text"] for row in found] == texts
-    bad = {1: "text: empty", 3: "text: 100,001 characters; at most 100,000 are accepted", 8: "text: empty"}
-    assert [row["error"] or None for row in found] == [bad.get(place) for place in range(len(texts))]
-    assert [place for place, row in enumerate(found) if row["label"] == missing == row["score"]] == list(bad)
-    answered = [row for place, row in enumerate(found) if place not in bad]
-    assert [row["label"] for row in answered] == model.predictor.predict({"text": [r["text"] for r in answered]})[
-        "label"
+    bad = {
+        1: "text: empty",
+        3: "text: 100,001 characters; at most 100,000 are accepted",
+        8: "text: empty",
+    }
+    assert [row["error"] or None for row in found] == [
+        bad.get(place) for place in range(len(texts))
     ]
+    assert [
+        place for place, row in enumerate(found) if row["label"] == missing == row["score"]
+    ] == list(bad)
+    answered = [row for place, row in enumerate(found) if place not in bad]
+    assert [row["label"] for row in answered] == model.predictor.predict(
+        {"text": [r["text"] for r in answered]}
+    )["label"]
 
 
 def test_what_is_not_of_the_models_type(tmp_path: Path) -> None:
@@ -221,13 +281,26 @@ def test_what_is_not_of_the_models_type(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}')
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("plumbline.tasks.__path__", [*__import__("plumbline.tasks").tasks.__path__, str(LINE.parent)])
+        patch.setattr(
+            "plumbline.tasks.__path__",
+            [*__import__("plumbline.tasks").tasks.__path__, str(LINE.parent)],
+        )
         bundle.seal(folder, load_task("line"), "closed")
     copy = Copy("line", "3", bundle.digest(folder), "line", folder, folder / "bundle.json")
-    source, target = write(tmp_path / "in.csv", {"x": ["1", "2.5", "far", "", "-1e1"]}), tmp_path / "out.csv"
-    with pytest.raises(DataError, match=r"in\.csv: row 3 \(line 4\): x: expected double, found 'far'"):
+    source, target = (
+        write(tmp_path / "in.csv", {"x": ["1", "2.5", "far", "", "-1e1"]}),
+        tmp_path / "out.csv",
+    )
+    with pytest.raises(
+        DataError, match=r"in\.csv: row 3 \(line 4\): x: expected double, found 'far'"
+    ):
         score(copy, Request(source, target, {}), lambda *_: None, lambda _: None)
-    assert score(copy, Request(source, target, {}, keep_bad=True), lambda *_: None, lambda _: None).num_bad == 2
+    assert (
+        score(
+            copy, Request(source, target, {}, keep_bad=True), lambda *_: None, lambda _: None
+        ).num_bad
+        == 2
+    )
     told = [tuple(row.values()) for row in read(target)]
     assert told == [
         ("1", "3.0", "line/3", ""),
@@ -259,7 +332,9 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
 
 
 @pytest.mark.parametrize("fault", BROKEN)
-def test_a_broken_file_is_named_with_the_line_and_leaves_nothing(model: Model, tmp_path: Path, fault: str) -> None:
+def test_a_broken_file_is_named_with_the_line_and_leaves_nothing(
+    model: Model, tmp_path: Path, fault: str
+) -> None:
     form, content, message = BROKEN[fault]
     source = tmp_path / f"in.{form}"
     source.write_bytes(content)
@@ -285,7 +360,9 @@ def test_a_parquet_file_that_breaks_off(model: Model, tmp_path: Path) -> None:
 def test_lines_of_json_that_are_no_table(model: Model, tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text('{"text": "a", "n": 1}\n{"text": "b", "n": "two"}\n')
-    with pytest.raises(DataError, match=r"in\.jsonl: row 1 .* to row 2: n: not all of type int64 .*write \.jsonl"):
+    with pytest.raises(
+        DataError, match=r"in\.jsonl: row 1 .* to row 2: n: not all of type int64 .*write \.jsonl"
+    ):
         model.score(source, tmp_path / "out.parquet")
     source.write_text('{"text": "a"}\n{"text": "b", "half": "\\ud83d"}\n')
     for form in ("csv", "parquet"):
@@ -305,13 +382,28 @@ def test_lines_of_json_that_are_no_table(model: Model, tmp_path: Path) -> None:
     [
         ("in.csv", {"txt": ["a"]}, {}, r"no column 'text' \(did you mean txt\?\); found 'txt'"),
         ("in.parquet", {"body": ["a"]}, {}, r"no column 'text'; found 'body'"),
-        ("in.csv", {"text": ["a"], "label": ["b"]}, {}, r"has a column 'label', as an answer is called; add --prefix"),
-        ("in.csv", {"text": ["a"]}, {"columns": ["labels"]}, r"--columns labels: .* \(did you mean label\?\)"),
+        (
+            "in.csv",
+            {"text": ["a"], "label": ["b"]},
+            {},
+            r"has a column 'label', as an answer is called; add --prefix",
+        ),
+        (
+            "in.csv",
+            {"text": ["a"]},
+            {"columns": ["labels"]},
+            r"--columns labels: .* \(did you mean label\?\)",
+        ),
         ("in.xlsx", {"text": ["a"]}, {}, r"in\.xlsx: its ending names no form; known: \.csv"),
     ],
 )
 def test_what_cannot_be_is_said_before_a_row_is_read(
-    model: Model, tmp_path: Path, name: str, columns: dict[str, list[str]], options: dict[str, Any], message: str
+    model: Model,
+    tmp_path: Path,
+    name: str,
+    columns: dict[str, list[str]],
+    options: dict[str, Any],
+    message: str,
 ) -> None:
     source = write(tmp_path / name, columns)
     with pytest.raises(PlumblineError, match=message):
@@ -346,8 +438,12 @@ def test_no_rows(model: Model, tmp_path: Path, given: str, wanted: str) -> None:
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     words = ["refund", "parcel", "password", "late", "please", "twice", "account"]
-    texts = [f"{words[row % 7]} {words[row % 5]} {row}" if row % 1000 else "" for row in range(MANY)]
-    return write(tmp_path_factory.mktemp("many") / "in.csv", {"n": list(range(MANY)), "text": texts})
+    texts = [
+        f"{words[row % 7]} {words[row % 5]} {row}" if row % 1000 else "" for row in range(MANY)
+    ]
+    return write(
+        tmp_path_factory.mktemp("many") / "in.csv", {"n": list(range(MANY)), "text": texts}
+    )
 
 
 def test_a_row_gets_in_a_file_what_it_gets_alone(model: Model, many: Path, tmp_path: Path) -> None:
@@ -355,12 +451,17 @@ def test_a_row_gets_in_a_file_what_it_gets_alone(model: Model, many: Path, tmp_p
     for row in [found for found in read(tmp_path / "out.jsonl")[::397] if found["text"]]:
         alone = model.predictor.predict({"text": [row["text"]]}, top_k=9)
         assert row["label"] == alone["label"][0]
-        scores = [{part["label"]: pytest.approx(part["score"], abs=1e-6) for part in each} for each in alone["scores"]]
+        scores = [
+            {part["label"]: pytest.approx(part["score"], abs=1e-6) for part in each}
+            for each in alone["scores"]
+        ]
         assert {part["label"]: part["score"] for part in row["scores"]} == scores[0]
 
 
 @pytest.mark.parametrize("form", ["csv.gz", "parquet"])
-def test_killed_anywhere_it_goes_on_to_the_same_output(model: Model, many: Path, tmp_path: Path, form: str) -> None:
+def test_killed_anywhere_it_goes_on_to_the_same_output(
+    model: Model, many: Path, tmp_path: Path, form: str
+) -> None:
     whole, target = tmp_path / f"whole.{form}", tmp_path / f"out.{form}"
     assert model.score(many, whole, keep_bad=True).num_bad == 32
     parts = tmp_path / f".{target.name}.parts"
@@ -396,12 +497,17 @@ def interrupt(num_rows: int, share: float) -> None:
 
 
 @pytest.mark.parametrize("change", ["nothing", "input", "params", "columns", "state"])
-def test_of_another_run_nothing_is_taken(model: Model, many: Path, tmp_path: Path, change: str) -> None:
+def test_of_another_run_nothing_is_taken(
+    model: Model, many: Path, tmp_path: Path, change: str
+) -> None:
     source, target, told = tmp_path / "in.csv", tmp_path / "out.csv", list[str]()
     source.write_bytes(many.read_bytes())
     with pytest.raises(KeyboardInterrupt):
         model.score(source, target, interrupt, keep_bad=True)
-    options: dict[str, Any] = {"params": {"params": {"top_k": 1}}, "columns": {"columns": ["label"]}}.get(change, {})
+    options: dict[str, Any] = {
+        "params": {"params": {"top_k": 1}},
+        "columns": {"columns": ["label"]},
+    }.get(change, {})
     if change == "input":
         source.write_bytes(source.read_bytes().replace(b"\n1,", b"\n7,", 1))  # of the same size
     elif change == "state":
@@ -412,7 +518,11 @@ def test_of_another_run_nothing_is_taken(model: Model, many: Path, tmp_path: Pat
         assert (told, done.num_before) == (["going on after row 9,216"], 9216)
     else:
         assert done.num_before == 0
-        reason = f"{tmp_path}/.out.csv.parts/state.json is damaged" if change == "state" else f"{change} changed since"
+        reason = (
+            f"{tmp_path}/.out.csv.parts/state.json is damaged"
+            if change == "state"
+            else f"{change} changed since"
+        )
         assert told[0].startswith(f"starting over: {reason}")
     found = read(target)
     assert len(found) == MANY
@@ -429,7 +539,9 @@ def test_an_input_that_changes_meanwhile(model: Model, many: Path, tmp_path: Pat
         with source.open("a") as file:
             file.write("1,another\n")
 
-    with pytest.raises(DataError, match=r"in\.csv: changed while it was read; run the same command again"):
+    with pytest.raises(
+        DataError, match=r"in\.csv: changed while it was read; run the same command again"
+    ):
         model.score(source, tmp_path / "out.csv", grow, keep_bad=True)
     assert nothing_left(tmp_path, source)
 
@@ -447,7 +559,9 @@ def test_a_second_process_is_told(model: Model, many: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("form", "limit"), [("csv", 4_000_000), ("parquet", 600_000)])
-def test_a_full_disk_keeps_what_was_done(model: Model, many: Path, tmp_path: Path, form: str, limit: int) -> None:
+def test_a_full_disk_keeps_what_was_done(
+    model: Model, many: Path, tmp_path: Path, form: str, limit: int
+) -> None:
     whole, target = tmp_path / f"whole.{form}", tmp_path / f"out.{form}"
     model.score(many, whole, keep_bad=True)
 
@@ -471,8 +585,20 @@ def test_the_command_needs_neither_mlflow_nor_torch(model: Model, tmp_path: Path
         "try: cli.main()\n"
         f"finally: print('loaded:', [name for name in {heavy} if name in sys.modules])"
     )
-    command = [sys.executable, "-c", program, "score", URI, str(source), str(target), "--columns", "label,score"]
-    done = subprocess.run(command, env=model.environment, capture_output=True, text=True, check=True)
+    command = [
+        sys.executable,
+        "-c",
+        program,
+        "score",
+        URI,
+        str(source),
+        str(target),
+        "--columns",
+        "label,score",
+    ]
+    done = subprocess.run(
+        command, env=model.environment, capture_output=True, text=True, check=True
+    )
     assert f"{target}: {len(GOOD)} rows by ticket-router version 1, " in done.stdout
     assert "loaded: []" in done.stdout
     assert done.stderr == ""

@@ -12,7 +12,9 @@ import pytest
 from tests.serving.lines import MOODY, READY_S, Lines, Server, serving
 from tests.serving.moody import DIES, HANGS, NAN, RAISES, SLOW
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 JSON = {"content_type": "application/json"}
 
 
@@ -30,7 +32,10 @@ def server(registered: Lines) -> Iterator[Server]:
         {"instances": [{"x": 0.0}, {"x": 1.0}]},
         {"dataframe_records": [{"x": 0.0}, {"x": 1.0}]},
         {"dataframe_split": {"columns": ["x"], "data": [[0.0], [1.0]]}},
-        {"dataframe_split": {"columns": ["x"], "index": [7, 8], "data": [[0.0], [1.0]]}, "params": {}},
+        {
+            "dataframe_split": {"columns": ["x"], "index": [7, 8], "data": [[0.0], [1.0]]},
+            "params": {},
+        },
     ],
 )
 def test_every_form_of_mlflows_contract(server: Server, body: dict) -> None:
@@ -40,17 +45,29 @@ def test_every_form_of_mlflows_contract(server: Server, body: dict) -> None:
 
 
 def test_csv(server: Server) -> None:
-    status, _, raw = server.ask("POST", "/invocations", "x\r\n0\r\n1.5\r\n", content_type="text/csv; charset=utf-8")
+    status, _, raw = server.ask(
+        "POST", "/invocations", "x\r\n0\r\n1.5\r\n", content_type="text/csv; charset=utf-8"
+    )
     assert (status, json.loads(raw)) == (200, {"predictions": [{"y": 1.0}, {"y": 4.0}]})
 
 
 def test_open_inference_protocol(server: Server) -> None:
-    for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/line/ready", "/v2/models/line/versions/1/ready"):
+    for path in (
+        "/v2/health/live",
+        "/v2/health/ready",
+        "/v2/models/line/ready",
+        "/v2/models/line/versions/1/ready",
+    ):
         assert server.ask("GET", path)[0] == 200, path
     told = json.loads(server.ask("GET", "/v2/models/line")[2])
     assert told["inputs"] == [{"name": "x", "datatype": "FP64", "shape": [-1]}]
-    body = {"id": "a", "inputs": [{"name": "x", "shape": [2, 1], "datatype": "FP32", "data": [[0.0], [1.0]]}]}
-    status, _, raw = server.ask("POST", "/v2/models/line/versions/1/infer", json.dumps(body), **JSON)
+    body = {
+        "id": "a",
+        "inputs": [{"name": "x", "shape": [2, 1], "datatype": "FP32", "data": [[0.0], [1.0]]}],
+    }
+    status, _, raw = server.ask(
+        "POST", "/v2/models/line/versions/1/infer", json.dumps(body), **JSON
+    )
     assert status == 200
     assert json.loads(raw) == {
         "id": "a",
@@ -59,7 +76,9 @@ def test_open_inference_protocol(server: Server) -> None:
         "outputs": [{"name": "y", "datatype": "FP64", "shape": [2], "data": [1.0, 3.0]}],
     }
     assert server.ask("GET", "/v2/models/other")[0] == 404
-    assert server.ask("POST", "/v2/models/line/versions/2/infer", json.dumps(body), **JSON)[0] == 404
+    assert (
+        server.ask("POST", "/v2/models/line/versions/2/infer", json.dumps(body), **JSON)[0] == 404
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,7 +103,11 @@ def test_open_inference_protocol(server: Server) -> None:
         (b'{"inputs": {"y": [1]}}', 400, "no column 'x'"),
         (b'{"inputs": {"x": [1], "y": [1]}}', 400, "column 2 is none of the model's"),
         (b'{"inputs": {"x": 1}}', 400, "a list of values"),
-        (b'{"dataframe_split": {"columns": ["x"], "data": [[1], [1, 2]]}}', 400, "row 1: expected 1 values"),
+        (
+            b'{"dataframe_split": {"columns": ["x"], "data": [[1], [1, 2]]}}',
+            400,
+            "row 1: expected 1 values",
+        ),
         (b'{"dataframe_split": {"columns": ["x", "x"], "data": [[1, 2]]}}', 400, "each once"),
         (b'{"dataframe_records": [{"x": 1}, {"z": 1}]}', 400, "row 1: has other columns"),
         (b'{"inputs": [1], "params": {"top_k": 3}}', 400, "the model knows none"),
@@ -93,7 +116,9 @@ def test_open_inference_protocol(server: Server) -> None:
         (b'{"inputs": ["' + b"a" * 4_000_001 + b'"]}', 413, "at most 4000000 bytes"),
     ],
 )
-def test_what_is_not_understood_is_refused_in_few_words(server: Server, body: bytes, status: int, said: str) -> None:
+def test_what_is_not_understood_is_refused_in_few_words(
+    server: Server, body: bytes, status: int, said: str
+) -> None:
     found, _, raw = server.ask("POST", "/invocations", body, **JSON)
     told = json.loads(raw)
     assert found == status
@@ -143,13 +168,15 @@ def test_tokens(lines: Lines) -> None:
     token = lines.folder / "token"
     token.write_text("correct-horse-battery\n", encoding="utf-8")
     with serving(lines, "--token-file", str(token)) as server:
-        routes = json.loads(server.ask("GET", "/openapi.json", authorization="Bearer correct-horse-battery")[2])[
-            "paths"
-        ]
+        routes = json.loads(
+            server.ask("GET", "/openapi.json", authorization="Bearer correct-horse-battery")[2]
+        )["paths"]
         for path in {*routes, "/", "/openapi.json"}:
             open_ = path in ("/", "/ping", "/health", "/v2/health/live", "/v2/health/ready")
             for method in ("GET", "POST"):
-                status = server.ask(method, path.replace("{name}", "line").replace("{version}", "1"))[0]
+                status = server.ask(
+                    method, path.replace("{name}", "line").replace("{version}", "1")
+                )[0]
                 assert (status == 401) != open_, (method, path, status)
         assert server.predict(1.0, authorization="Bearer wrong-horse-battery!")[0] == 401
         assert server.predict(1.0, authorization="Bearer correct-horse-battery")[0] == 200
@@ -190,15 +217,22 @@ def test_a_model_that_misbehaves(lines: Lines) -> None:
         assert server.predict(1.0)[2] == {"predictions": [{"y": 3.0}]}
 
 
-def test_a_hanging_model_costs_its_callers_the_deadline_and_its_worker_is_replaced(lines: Lines) -> None:
-    with serving(lines, "--deadline-s", "1", "--hang-s", "2", uri=f"models:/line/{MOODY}") as server:
+def test_a_hanging_model_costs_its_callers_the_deadline_and_its_worker_is_replaced(
+    lines: Lines,
+) -> None:
+    with serving(
+        lines, "--deadline-s", "1", "--hang-s", "2", uri=f"models:/line/{MOODY}"
+    ) as server:
         assert server.predict(HANGS)[0] == 504
         server.wait(lambda: "this worker ends" in server.log.read_text())
         server.wait(lambda: _answers(server), READY_S)
 
 
 def test_a_full_queue_refuses_at_once_and_health_still_answers(lines: Lines) -> None:
-    with serving(lines, "--queue-rows", "4", uri=f"models:/line/{MOODY}") as server, ThreadPoolExecutor(24) as pool:
+    with (
+        serving(lines, "--queue-rows", "4", uri=f"models:/line/{MOODY}") as server,
+        ThreadPoolExecutor(24) as pool,
+    ):
         asked = [pool.submit(server.predict, SLOW) for _ in range(16)]
         time.sleep(0.2)
         assert server.ask("GET", "/ping")[0] == 200
@@ -211,9 +245,7 @@ def test_a_full_queue_refuses_at_once_and_health_still_answers(lines: Lines) -> 
 
 def test_slow_headers_and_slow_bodies_are_closed(lines: Lines) -> None:
     with serving(lines, "--stall-s", "1") as server:
-        head = (
-            b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 90\r\n"
-        )
+        head = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 90\r\n"
         for start in (b"", head[:20], head, head + b"\r\n{"):
             with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
                 connection.sendall(start)

@@ -19,12 +19,15 @@ import pytest
 from tests.racing import NAME, add_version
 from tests.test_postgres import started
 
-from plumbline import bundle, promotion, registry
-from plumbline.errors import BundleError, JournalError, RegistryError
-from plumbline.serving import artifacts, rest, stores
-from plumbline.serving.mirror import Mirror
+from plumbline import bundle
+from plumbline.contract.errors import BundleError, JournalError, RegistryError
+from plumbline.registry import model_versions, promotion
+from plumbline.registry.reader import artifacts, rest, stores
+from plumbline.registry.reader.mirror import Mirror
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 VARIABLES = (
     "MLFLOW_TRACKING_URI", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD",
     "PLUMBLINE_JOURNAL_URI", "PLUMBLINE_PUBLIC_KEY",
@@ -42,28 +45,42 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def asked(which: str) -> registry.Address:
-    return registry.parse(f"models:/{NAME}{which}")
+def asked(which: str) -> model_versions.Address:
+    return model_versions.parse(f"models:/{NAME}{which}")
 
 
 def refuses_what_is_not_there(store: stores.Store) -> None:
-    for which, reason in (("@challenger", "no version holds the alias challenger"), ("/7", "there is no version 7")):
+    for which, reason in (
+        ("@challenger", "no version holds the alias challenger"),
+        ("/7", "there is no version 7"),
+    ):
         with pytest.raises(RegistryError, match=f"{NAME}: {reason} in "):
             store.version(asked(which))
     with pytest.raises(RegistryError, match="nobody: no version holds the alias champion"):
-        store.version(registry.parse("models:/nobody@champion"))
+        store.version(model_versions.parse("models:/nobody@champion"))
 
 
 def says_what_mlflow_says(store: stores.Store, folder: Path) -> None:
     """Name, number, tags, and the same bytes of the package and of the run."""
     for which in ("@champion", "/1", "/2"):
-        theirs, ours = registry.resolve(f"models:/{NAME}{which}"), store.version(asked(which))
-        assert (ours.name, ours.number, ours.tags) == (theirs.name, str(theirs.version), theirs.tags)
-        for place, name in ((ours.package, "artifacts/bundle/bundle.json"), (ours.run, "evidence.json")):
+        theirs, ours = model_versions.resolve(f"models:/{NAME}{which}"), store.version(asked(which))
+        assert (ours.name, ours.number, ours.tags) == (
+            theirs.name,
+            str(theirs.version),
+            theirs.tags,
+        )
+        for place, name in (
+            (ours.package, "artifacts/bundle/bundle.json"),
+            (ours.run, "evidence.json"),
+        ):
             assert place is not None
             target = folder / f"{ours.number}{which[0] == '@'}{Path(name).name}"
             artifacts.fetch(store, place, name, target, 10_000)
-            digest = ours.tags[registry.EVIDENCE_TAG if name == "evidence.json" else registry.BUNDLE_TAG]
+            digest = ours.tags[
+                model_versions.EVIDENCE_TAG
+                if name == "evidence.json"
+                else model_versions.BUNDLE_TAG
+            ]
             assert digest == bundle.layout.digest(target)
     with pytest.raises(artifacts.MissingError, match=r"nothing\.json: cannot be fetched"):
         artifacts.fetch(store, ours.package, "artifacts/nothing.json", folder / "none", 10)
@@ -80,13 +97,17 @@ def test_sqlite(here: Path) -> None:
     says_what_mlflow_says(store, here)
     refuses_what_is_not_there(store)
     assert (here / "mlruns/mlflow.db").read_bytes() == before
-    registry.client().delete_model_version(NAME, "1")
+    model_versions.client().delete_model_version(NAME, "1")
     with pytest.raises(RegistryError, match="there is no version 1"):
         store.version(asked("/1"))
 
 
-def test_a_database_that_is_not_there_is_not_made(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(RegistryError, match=r"mlflow\.db cannot be read \(unable to open database file\)"):
+def test_a_database_that_is_not_there_is_not_made(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        RegistryError, match=r"mlflow\.db cannot be read \(unable to open database file\)"
+    ):
         stores.find().version(asked("/1"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{here}/a?b#c%20.db")
     with pytest.raises(RegistryError, match="cannot be read"):
@@ -94,8 +115,12 @@ def test_a_database_that_is_not_there_is_not_made(here: Path, monkeypatch: pytes
     assert not list(here.iterdir())
 
 
-@pytest.mark.parametrize("address", ["mysql://me:secret@host/db", "databricks", "file:///tmp/mlruns", "ftp://host"])
-def test_other_registries_are_told_without_password(address: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "address", ["mysql://me:secret@host/db", "databricks", "file:///tmp/mlruns", "ftp://host"]
+)
+def test_other_registries_are_told_without_password(
+    address: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
     with pytest.raises(RegistryError, match="serving reads a registry at http") as refused:
         stores.find()
@@ -121,7 +146,9 @@ def test_artifacts_that_fsspec_reads(here: Path) -> None:
 
     with fsspec.open("memory://bucket/model/MLmodel", "wb") as file:
         file.write(b"told")
-    artifacts.fetch(stores.Database("sqlite:///x.db"), "memory://bucket/model", "MLmodel", here / "target", 10)
+    artifacts.fetch(
+        stores.Database("sqlite:///x.db"), "memory://bucket/model", "MLmodel", here / "target", 10
+    )
     assert (here / "target").read_bytes() == b"told"
 
 
@@ -167,7 +194,11 @@ def basic(text: str) -> str:
     ],
 )
 def test_credentials_are_those_that_mlflow_sends(
-    given: dict[str, str], stored: str, expected: str | None, here: Path, monkeypatch: pytest.MonkeyPatch
+    given: dict[str, str],
+    stored: str,
+    expected: str | None,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from mlflow.utils.credentials import get_default_host_creds
     from mlflow.utils.rest_utils import http_request
@@ -177,16 +208,26 @@ def test_credentials_are_those_that_mlflow_sends(
     if stored:
         (here / ".mlflow").mkdir()
         user, password = stored.split(":")
-        told = f"[mlflow]\nmlflow_tracking_username = {user}\nmlflow_tracking_password = {password}\n"
+        told = (
+            f"[mlflow]\nmlflow_tracking_username = {user}\nmlflow_tracking_password = {password}\n"
+        )
         (here / ".mlflow/credentials").write_text(told)
     with answering((404, {}, b'{"error_code": "RESOURCE_DOES_NOT_EXIST"}')) as (address, requests):
         with pytest.raises(RegistryError, match="there is no version 1"):
             rest.Server(address).version(asked("/1"))
-        http_request(get_default_host_creds(address), "/api/2.0/theirs", "GET", raise_on_status=False, max_retries=0)
+        http_request(
+            get_default_host_creds(address),
+            "/api/2.0/theirs",
+            "GET",
+            raise_on_status=False,
+            max_retries=0,
+        )
     assert [told for _, told in requests] == [expected, expected]
 
 
-def test_a_password_in_the_address_is_sent_and_not_shown(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_password_in_the_address_is_sent_and_not_shown(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with answering((500, {}, b"")) as (address, requests):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address.replace("://", "://me:se%40cret@"))
         with pytest.raises(RegistryError, match=r"http://me:\*\*\*@127") as refused:
@@ -205,7 +246,9 @@ def test_no_redirect_is_followed(here: Path, monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(RegistryError, match=r"cannot be read \(HTTP Error 302"):
             stores.find().version(asked("/1"))
         with pytest.raises(RegistryError, match="cannot be fetched"):
-            artifacts.fetch(rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 10)
+            artifacts.fetch(
+                rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 10
+            )
     assert asked_there == []
 
 
@@ -230,7 +273,9 @@ def test_artifacts_of_another_host_are_not_asked_for(here: Path) -> None:
     ],
     ids=lambda answer: f"{answer[0]} {answer[2][:5]!r}",
 )
-def test_answers_that_are_none_are_told(answer: Any, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_that_are_none_are_told(
+    answer: Any, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with answering(answer) as (address, _):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         with pytest.raises(RegistryError, match=f"{address} cannot be read") as refused:
@@ -238,7 +283,9 @@ def test_answers_that_are_none_are_told(answer: Any, here: Path, monkeypatch: py
     assert len(str(refused.value)) < 400
 
 
-def test_a_server_that_is_silent_is_away_in_seconds(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_is_silent_is_away_in_seconds(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(rest, "TIMEOUT_S", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{silent.getsockname()[1]}")
@@ -251,8 +298,13 @@ def test_a_server_that_is_silent_is_away_in_seconds(here: Path, monkeypatch: pyt
 def test_a_store_that_drips_is_away(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(artifacts, "TIMEOUT_S", 0.2)
     monkeypatch.setattr(artifacts, "CHUNK", 1)
-    with answering((200, {}, b"x" * 1_000_000)) as (address, _), pytest.raises(RegistryError, match="not whole after"):
-        artifacts.fetch(rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000)
+    with (
+        answering((200, {}, b"x" * 1_000_000)) as (address, _),
+        pytest.raises(RegistryError, match="not whole after"),
+    ):
+        artifacts.fetch(
+            rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000
+        )
 
 
 def test_a_file_that_is_cut_short_is_the_stores_fault(here: Path) -> None:
@@ -260,7 +312,9 @@ def test_a_file_that_is_cut_short_is_the_stores_fault(here: Path) -> None:
         answering((200, {"Content-Length": "1000"}, b"x")) as (address, _),
         pytest.raises(RegistryError, match=r"cannot be fetched \(IncompleteRead"),
     ):
-        artifacts.fetch(rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000)
+        artifacts.fetch(
+            rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000
+        )
 
 
 def is_read_as_mlflow_reads_it(here: Path) -> None:
@@ -283,9 +337,15 @@ def test_a_tracking_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         sys.executable, "-m", "mlflow", "server", "--workers", "1", "--port", address.rpartition(":")[2],
         "--backend-store-uri", f"sqlite:///{here}/server.db", "--artifacts-destination", str(here / "kept"),
     ]  # fmt: skip
-    environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    environment = {
+        **os.environ,
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+    }
     with (here / "log").open("w") as log:
-        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+        server = subprocess.Popen(
+            command, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
     try:
         _wait(f"{address}/health")
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
@@ -293,7 +353,7 @@ def test_a_tracking_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         is_read_as_mlflow_reads_it(here)
         copy = Mirror(f"models:/{NAME}@champion").latest()
         assert bundle.load(copy.folder).predict({"x": [1.0]}) == {"y": [1.0]}
-        registry.client().set_registered_model_alias(NAME, "champion", "2")
+        model_versions.client().set_registered_model_alias(NAME, "champion", "2")
         with pytest.raises(JournalError, match="version 2 is champion, the journal"):
             Mirror(f"models:/{NAME}@champion").latest()
         monkeypatch.delenv("PLUMBLINE_JOURNAL_URI")

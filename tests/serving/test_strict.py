@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from plumbline.contract import Field, Signature
+from plumbline.contract.task import Field, Signature
 from plumbline.serving import inputs, strict_json, tensors
 from plumbline.serving.refusals import Refusal
 
@@ -16,7 +16,9 @@ TENSOR = b'{"inputs": [{"name": "x", "datatype": %s, "shape": %s, "data": [1]}]}
 @pytest.mark.parametrize(
     "raw",
     [
-        b"[]" * 40 + b'"' + b'\\"' * MIB,  # a text that never ends, with a quote at every second place
+        b"[]" * 40
+        + b'"'
+        + b'\\"' * MIB,  # a text that never ends, with a quote at every second place
         b"[" + b"[]," * MIB + b"[]]",
         b"[" + b"{}," * MIB + b"{}]",
         b"[" + b'{"a":1},' * (MIB // 2) + b"{}]",
@@ -64,14 +66,20 @@ def test_a_long_field_in_csv_is_no_fault_of_its_quotes() -> None:
     assert len(asked.columns["text"][0]) == 1_000_000
 
 
-@pytest.mark.parametrize("text", [b'"\\ud800"', b'"\\udc00\\ud800"', b'{"\\udfff": 1}', b'"\\uD83D \\uDE00"'])
+@pytest.mark.parametrize(
+    "text", [b'"\\ud800"', b'"\\udc00\\ud800"', b'{"\\udfff": 1}', b'"\\uD83D \\uDE00"']
+)
 def test_half_a_character_is_no_text(text: bytes) -> None:
     with pytest.raises(Refusal, match="half a character"):
         strict_json.loads(text)
 
 
 def test_whole_characters_are() -> None:
-    assert strict_json.loads(b'["\\ud83d\\ude00", "\\\\ud800", "\\u0000"]') == ["\U0001f600", "\\ud800", "\0"]
+    assert strict_json.loads(b'["\\ud83d\\ude00", "\\\\ud800", "\\u0000"]') == [
+        "\U0001f600",
+        "\\ud800",
+        "\0",
+    ]
 
 
 @pytest.mark.parametrize("depth", [32, 33])

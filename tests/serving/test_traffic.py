@@ -18,8 +18,8 @@ import pytest
 from tests.serving.lines import MOODY, SLOPES, Lines, Server, serving
 from tests.serving.moody import GO_FILE, RAISES, SLOWER, WAITS, WAITS_FILE, Moody
 
-from plumbline import promotion
-from plumbline.journal import Entry
+from plumbline.registry import promotion
+from plumbline.registry.journal import Entry
 from plumbline.serving.batching import Batcher
 from plumbline.serving.inputs import Asked
 from plumbline.serving.refusals import Refusal
@@ -28,7 +28,9 @@ from plumbline.serving.settings import Canary, Limits
 from plumbline.serving.trial import Sprt, Trial
 
 ANY_SPEED = ("--max-slowdown", "1000")  # this machine may stand still now and then
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 
 
 class Load:
@@ -118,16 +120,18 @@ def test_fifty_hot_swaps_under_load(lines: Lines) -> None:
 def test_a_version_that_is_not_what_was_registered_leaves_the_old_one_serving(lines: Lines) -> None:
     with serving(lines, "--poll-s", "0.2") as server:
         with lines.here():
-            from plumbline import tracking
+            from plumbline.tracking import mlflow_runs
 
-            tracking.connect().set_registered_model_alias("line", "champion", "2")  # by other hands, past the journal
+            mlflow_runs.connect().set_registered_model_alias(
+                "line", "champion", "2"
+            )  # by other hands, past the journal
         try:
             server.wait(lambda: server.metric("plumbline_swaps_total") > 0)
             assert _version(server) == "1"
             assert "line version 1 goes on" in server.log.read_text()
         finally:
             with lines.here():
-                tracking.connect().set_registered_model_alias("line", "champion", "1")
+                mlflow_runs.connect().set_registered_model_alias("line", "champion", "1")
 
 
 def test_it_starts_and_goes_on_without_a_registry(lines: Lines, tmp_path: Path) -> None:
@@ -147,7 +151,9 @@ def test_it_starts_and_goes_on_without_a_registry(lines: Lines, tmp_path: Path) 
             (tmp_path / "away").rename(mlruns)
 
 
-def test_a_version_that_answers_otherwise_than_evaluated_serves_at_no_time(lines: Lines, tmp_path: Path) -> None:
+def test_a_version_that_answers_otherwise_than_evaluated_serves_at_no_time(
+    lines: Lines, tmp_path: Path
+) -> None:
     mlruns = lines.folder / "mlruns"
     with serving(lines, "--poll-s", "0.2", LINE_ELSEWHERE="1") as server:
         lines.champion(MOODY)
@@ -174,7 +180,9 @@ def test_a_worker_that_is_replaced_under_an_unfit_champion_ends_no_other(lines: 
         assert len(_children(server.process.pid)) == 2
 
 
-def test_a_worker_that_dies_while_it_is_asked_whether_it_lives_is_replaced_at_once(lines: Lines) -> None:
+def test_a_worker_that_dies_while_it_is_asked_whether_it_lives_is_replaced_at_once(
+    lines: Lines,
+) -> None:
     with serving(lines) as server:
         (worker,) = _children(server.process.pid)
         os.kill(int(worker), signal.SIGSTOP)
@@ -241,17 +249,25 @@ def test_a_return_reaches_the_journal_though_the_server_ends(lines: Lines) -> No
         time.sleep(2)
         fcntl.flock(lock, fcntl.LOCK_UN)
         assert server.process.wait(timeout=60) == 0
-    assert [(entry.action, entry.version) for entry in _history(lines)[before:]] == [("return", "2")]
+    assert [(entry.action, entry.version) for entry in _history(lines)[before:]] == [
+        ("return", "2")
+    ]
 
 
 def test_a_shadow_listens_and_never_answers(lines: Lines) -> None:
     with serving(lines, "--shadow", "2") as server:
         assert {server.predict(1.0)[1]["x-plumbline-version"] for _ in range(10)} == {"1"}
-        server.wait(lambda: 'outcome="differs",side="shadow"} 10.0' in server.ask("GET", "/metrics")[2].decode())
+        server.wait(
+            lambda: (
+                'outcome="differs",side="shadow"} 10.0' in server.ask("GET", "/metrics")[2].decode()
+            )
+        )
 
 
 def test_the_log_of_requests_is_whole_at_the_end(lines: Lines, tmp_path: Path) -> None:
-    with serving(lines, "--log-folder", str(tmp_path / "log"), "--redact", "builtins:dict") as server:
+    with serving(
+        lines, "--log-folder", str(tmp_path / "log"), "--redact", "builtins:dict"
+    ) as server:
         for x in range(5):
             server.predict(float(x), x + 0.5)
         assert server.stop() == 0

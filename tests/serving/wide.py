@@ -14,8 +14,13 @@ class Wide:
     def predict(self, columns, top_k=3):
         if failing := [text for text in columns["text"] if text.startswith(FAILS)]:
             raise RuntimeError(failing[0])
-        length = [len(text.encode("utf-8")) for text in columns["text"]]  # as a tokenizer would read it
-        ratio = [math.nan if text == NAN else x for text, x in zip(columns["text"], columns["ratio"], strict=True)]
+        length = [
+            len(text.encode("utf-8")) for text in columns["text"]
+        ]  # as a tokenizer would read it
+        ratio = [
+            math.nan if text == NAN else x
+            for text, x in zip(columns["text"], columns["ratio"], strict=True)
+        ]
         return {**columns, "ratio": ratio, "length": length, "top_k": [top_k] * len(length)}
 
 

@@ -118,7 +118,9 @@ class Watch:
 
     def __init__(self, server: Server) -> None:
         self._server, self._pids = server, self._workers(server)
-        self._worker = psutil.Process(max(self._pids, key=lambda pid: psutil.Process(pid).memory_info().rss))
+        self._worker = psutil.Process(
+            max(self._pids, key=lambda pid: psutil.Process(pid).memory_info().rss)
+        )
         self._rss, self._files = self._used()
 
     def check(self, mib: float) -> None:

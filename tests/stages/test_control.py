@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from tests.small_texts import NUM_ROWS, WORDS, small_params, write_examples
 
-from plumbline import bundle, layout
-from plumbline.contract import Task
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import RejectedError
+from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
-from plumbline.errors import RejectedError
 from plumbline.stages.control import control
 from plumbline.stages.train import train
 from plumbline.tasks.text_classification.data import permuted
@@ -23,7 +24,9 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     write_examples(layout.EXAMPLES)
     layout.MANIFEST.write_bytes(b"rows")
     layout.SOURCE.write_text("{}", encoding="utf-8")
-    layout.write_json(layout.VALIDATION, {"accepted": True, "manifest": layout.digest(layout.MANIFEST)})
+    layout.write_json(
+        layout.VALIDATION, {"accepted": True, "manifest": layout.digest(layout.MANIFEST)}
+    )
     return load_task("text_classification")
 
 
@@ -34,7 +37,9 @@ def test_it_knows_nothing_and_touches_nothing_of_the_candidate(task: Task) -> No
     real, before = bundle.load(layout.bundle("linear")), layout.digest(layout.bundle("linear"))
     control(params, task, "linear")
     shuffled = bundle.load(layout.bundle(layout.control("linear")))
-    known, unknown = (task.score(layout.EXAMPLES, "test", one).metrics["accuracy"] for one in (real, shuffled))
+    known, unknown = (
+        task.score(layout.EXAMPLES, "test", one).metrics["accuracy"] for one in (real, shuffled)
+    )
     assert known > 0.8 > 0.6 > unknown
     assert layout.digest(layout.bundle("linear")) == before
     assert (layout.TRAINING / "control.linear.csv").exists()
@@ -52,10 +57,14 @@ def test_permuted_labels_are_those_labels_on_other_texts(task: Task, tmp_path: P
     target.mkdir()
     permuted(layout.EXAMPLES, target, seed=1, max_rows=10_000)
     for split in ("train", "validation"):
-        old, new = (pd.read_parquet(folder / f"{split}.parquet") for folder in (layout.EXAMPLES, target))
+        old, new = (
+            pd.read_parquet(folder / f"{split}.parquet") for folder in (layout.EXAMPLES, target)
+        )
         assert sorted(old["label"]) == sorted(new["label"])
         assert sorted(old["text"]) == sorted(new["text"])
-        agree = np.mean(old.set_index("id")["label"].loc[new["id"]].to_numpy() == new["label"].to_numpy())
+        agree = np.mean(
+            old.set_index("id")["label"].loc[new["id"]].to_numpy() == new["label"].to_numpy()
+        )
         assert agree < 1.5 / len(WORDS)
 
 
@@ -63,6 +72,8 @@ def test_few_rows_keep_validation_within_the_classes_of_train(task: Task, tmp_pa
     target = tmp_path / "shuffled"
     target.mkdir()
     permuted(layout.EXAMPLES, target, seed=1, max_rows=2)
-    train_rows, validation = (pd.read_parquet(target / f"{split}.parquet") for split in ("train", "validation"))
+    train_rows, validation = (
+        pd.read_parquet(target / f"{split}.parquet") for split in ("train", "validation")
+    )
     assert len(train_rows) == 2 < NUM_ROWS["train"]
     assert set(validation["label"]) <= set(train_rows["label"])

@@ -12,18 +12,30 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from plumbline import bundle, layout, pointer, quality, report
-from plumbline.contract import Task
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import (
+    BundleError,
+    EvidenceError,
+    ParamsError,
+    PlumblineError,
+    RegistryError,
+)
+from plumbline.contract.params import load_yaml
+from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
-from plumbline.errors import BundleError, EvidenceError, ParamsError, PlumblineError, RegistryError
 from plumbline.evidence import document, gates
-from plumbline.params import load_yaml
+from plumbline.quality import runner
+from plumbline.registry import champion_pin
+from plumbline.reporting import report
 from plumbline.stages.evaluate import evaluate
 from plumbline.stages.register import register
 from plumbline.tasks.text_classification.params import TextParams
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 INTENTS = {
     "refund": "money back please",
     "login": "cannot sign in",
@@ -66,7 +78,9 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     code = tmp_path_factory.mktemp("code") / "predictor.py"
     code.write_text(PREDICTOR)
     refused = {"another column": {"body": ["where is my parcel"]}}
-    return dataclasses.replace(load_task("text_classification"), predictor=code, requirements=(), faulty=refused)
+    return dataclasses.replace(
+        load_task("text_classification"), predictor=code, requirements=(), faulty=refused
+    )
 
 
 @pytest.fixture(scope="module")
@@ -100,14 +114,29 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
         for number, split in enumerate(np.repeat(["train", "validation", "test"], [120, 80, 200])):
             label = list(INTENTS)[number % 4]
             text = f"{INTENTS[label]}, order {number}"
-            rows.append((f"r{number}", split, text, label, ["mail", "chat", "fax"][number % 3 if number % 50 else 2]))
+            rows.append(
+                (
+                    f"r{number}",
+                    split,
+                    text,
+                    label,
+                    ["mail", "chat", "fax"][number % 3 if number % 50 else 2],
+                )
+            )
         table = pd.DataFrame(rows, columns=["id", "split", "text", "label", "channel"])
         for split, part in table.groupby("split"):
             part.drop(columns="split").to_parquet(layout.EXAMPLES / f"{split}.parquet", index=False)
-        table.assign(length=10, digest=table["id"]).drop(columns="text").to_parquet(layout.MANIFEST, index=False)
-        suite = quality.digest(task.expectations(params, table))
-        digests = {"manifest": layout.digest(layout.MANIFEST), "examples": layout.digest(layout.EXAMPLES)}
-        layout.write_json(layout.VALIDATION, {"accepted": True, "suite": suite, "checks": [], **digests})
+        table.assign(length=10, digest=table["id"]).drop(columns="text").to_parquet(
+            layout.MANIFEST, index=False
+        )
+        suite = runner.digest(task.expectations(params, table))
+        digests = {
+            "manifest": layout.digest(layout.MANIFEST),
+            "examples": layout.digest(layout.EXAMPLES),
+        }
+        layout.write_json(
+            layout.VALIDATION, {"accepted": True, "suite": suite, "checks": [], **digests}
+        )
         for name, wrong_every in {"good": 20, "fair": 5, "removed": 10_000}.items():
             add_bundle(task, name, wrong_every)
         add_bundle(task, layout.control("fair"), 1)
@@ -115,7 +144,9 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
 
 
 @pytest.fixture(scope="module")
-def evaluated(ground: Path, tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: Task) -> Path:
+def evaluated(
+    ground: Path, tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: Task
+) -> Path:
     """The ground once evaluate went over it; tests read here and change nothing."""
     folder = tmp_path_factory.mktemp("evaluated") / "here"
     shutil.copytree(ground, folder)
@@ -147,22 +178,33 @@ def add_bundle(task: Task, name: str, wrong_every: int, **others: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     words = {label: text.split()[0] for label, text in INTENTS.items()}
     layout.write_json(
-        folder / "config.json", {"words": words, "wrong_every": others | {"fp32": wrong_every}, "temperature": 1.3}
+        folder / "config.json",
+        {"words": words, "wrong_every": others | {"fp32": wrong_every}, "temperature": 1.3},
     )
     bundle.seal(folder, task, name)
 
 
 def failed_gates() -> list[str]:
-    return [gate["name"] for gate in layout.read_json(layout.EVIDENCE)["gates"] if gate["status"] == "fail"]
+    return [
+        gate["name"]
+        for gate in layout.read_json(layout.EVIDENCE)["gates"]
+        if gate["status"] == "fail"
+    ]
 
 
-def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(here: Path, params: TextParams) -> None:
+def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
+    here: Path, params: TextParams
+) -> None:
     evidence = document.read(params)
     assert (evidence["verdict"], evidence["winner"]) == ("promote", "good")
     assert evidence["ranking"] == ["good", "fair"]  # best first, and nothing of the removed one
     told = {gate["name"]: gate["status"] for gate in evidence["gates"]}
     assert list(told) == [name for name, _, _ in gates.GATES]
-    assert {name for name, status in told.items() if status != "pass"} == {"bounds", "champion", "parity"}
+    assert {name for name, status in told.items() if status != "pass"} == {
+        "bounds",
+        "champion",
+        "parity",
+    }
     assert [form["name"] for form in evidence["forms"]] == ["fp32"]
     assert evidence["digests"]["bundle"] == bundle.digest(layout.bundle("good"))
     assert evidence["digests"]["manifest"] == layout.digest(layout.MANIFEST)
@@ -197,13 +239,23 @@ def test_every_prediction_is_kept_with_its_id(here: Path) -> None:
 
 def test_slices_have_enough_rows(here: Path) -> None:
     found = layout.read_json(layout.EVIDENCE)["slices"]
-    assert {(s["column"], s["value"]) for s in found} == {("channel", "mail"), ("channel", "chat"), ("channel", "fax")}
+    assert {(s["column"], s["value"]) for s in found} == {
+        ("channel", "mail"),
+        ("channel", "chat"),
+        ("channel", "fax"),
+    }
     assert sum(s["num_rows"] for s in found) == 200
 
 
 def test_dvc_gets_plots_and_no_stale_ones(here: Path) -> None:
     names = {path.name for path in layout.PLOTS.iterdir()}
-    assert {"confusion.csv", "reliability.csv", "per_class.csv", "confusion.svg", "cost.svg"} <= names
+    assert {
+        "confusion.csv",
+        "reliability.csv",
+        "per_class.csv",
+        "confusion.svg",
+        "cost.svg",
+    } <= names
     assert "stale.csv" not in names
     assert list(pd.read_csv(layout.PLOTS / "confusion.csv").columns) == ["actual", "predicted"]
     assert not list(Path("reports").glob(".*"))
@@ -216,7 +268,10 @@ def test_the_leaderboard_shows_all_and_marks_the_winner(
     report.show(Console())
     said = capsys.readouterr().out
     assert "* good" in said
-    assert all(word in said for word in ("fair", "majority", "stratified", "macro F1", "NLL", "ECE", "0.9500"))
+    assert all(
+        word in said
+        for word in ("fair", "majority", "stratified", "macro F1", "NLL", "ECE", "0.9500")
+    )
     assert said.index("good") < said.index("fair") < said.index("majority")
 
 
@@ -262,8 +317,12 @@ def test_a_served_form_that_answers_otherwise_than_the_trained_one_is_refused(
     assert "one row" in layout.REPORT.read_text(encoding="utf-8")
 
 
-def test_data_that_was_not_validated_is_refused(checkout: Path, params: TextParams, task: Task) -> None:
-    layout.write_json(layout.VALIDATION, layout.read_json(layout.VALIDATION) | {"manifest": "another"})
+def test_data_that_was_not_validated_is_refused(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    layout.write_json(
+        layout.VALIDATION, layout.read_json(layout.VALIDATION) | {"manifest": "another"}
+    )
     evaluate(params, task)
     assert failed_gates() == ["accepted"]
 
@@ -271,7 +330,11 @@ def test_data_that_was_not_validated_is_refused(checkout: Path, params: TextPara
 @pytest.mark.parametrize(
     "edit",
     [
-        lambda text: text.replace('"refuse"', '"promote"').replace('"fail"', '"pass"').replace("0.95", "0.99", 1),
+        lambda text: (
+            text.replace('"refuse"', '"promote"')
+            .replace('"fail"', '"pass"')
+            .replace("0.95", "0.99", 1)
+        ),
         lambda text: text[: len(text) // 2],
         lambda text: "[]",
         lambda text: text.replace('"format": 2', '"format": 3'),
@@ -283,7 +346,9 @@ def test_evidence_that_was_edited_or_cut_is_no_evidence(
     text = layout.EVIDENCE.read_text(encoding="utf-8")
     try:
         layout.EVIDENCE.write_text(edit(text), encoding="utf-8")
-        with pytest.raises(EvidenceError, match=r"reports/evidence\.json.*run `dvc repro evaluate`"):
+        with pytest.raises(
+            EvidenceError, match=r"reports/evidence\.json.*run `dvc repro evaluate`"
+        ):
             document.read(params)
     finally:
         layout.EVIDENCE.write_text(text, encoding="utf-8")
@@ -292,7 +357,9 @@ def test_evidence_that_was_edited_or_cut_is_no_evidence(
 
 def test_evidence_about_something_else_is_no_evidence(checkout: Path, params: TextParams) -> None:
     layout.GOLDEN.write_text("{}", encoding="utf-8")
-    with pytest.raises(EvidenceError, match=r"reports/golden\.json is not what the evidence is about"):
+    with pytest.raises(
+        EvidenceError, match=r"reports/golden\.json is not what the evidence is about"
+    ):
         document.read(params)
 
 
@@ -302,9 +369,13 @@ def test_thresholds_that_changed_since_make_it_no_evidence(here: Path, params: T
         document.read(params.model_copy(update={"evaluation": lower}))
 
 
-def test_labels_that_changed_since_validation_are_refused(checkout: Path, params: TextParams, task: Task) -> None:
+def test_labels_that_changed_since_validation_are_refused(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
     test = pd.read_parquet(layout.EXAMPLES / "test.parquet")
-    test["label"] = bundle.load(layout.bundle("good")).predict({"text": test["text"].tolist()})["label"]
+    test["label"] = bundle.load(layout.bundle("good")).predict({"text": test["text"].tolist()})[
+        "label"
+    ]
     test.to_parquet(layout.EXAMPLES / "test.parquet", index=False)
     evaluate(params, task)
     assert "accepted" in failed_gates()
@@ -314,7 +385,9 @@ def test_whoever_is_shown_on_the_test_split_is_part_of_the_question(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
     alone = params.model_copy(update={"candidates": {"good": params.candidates["good"]}})
-    alone = alone.model_copy(update={"control": params.control.model_copy(update={"candidates": []})})
+    alone = alone.model_copy(
+        update={"control": params.control.model_copy(update={"candidates": []})}
+    )
     evaluate(alone, task)
     assert layout.read_json(layout.EVIDENCE)["looks"]["number"] == 2
 
@@ -330,7 +403,9 @@ def test_damaged_inputs_are_named_before_anything_is_scored(
     assert not layout.METRICS.exists()
 
 
-def test_a_damaged_bundle_is_named_and_no_verdict_is_reached(checkout: Path, params: TextParams, task: Task) -> None:
+def test_a_damaged_bundle_is_named_and_no_verdict_is_reached(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
     (layout.bundle("fair") / "config.json").write_text(json.dumps({"words": {}}))
     with pytest.raises(PlumblineError, match=r"models/fair/config\.json: changed since"):
         evaluate(params, task)
@@ -339,7 +414,9 @@ def test_a_damaged_bundle_is_named_and_no_verdict_is_reached(checkout: Path, par
     assert "models/fair/config.json" in evidence["summary"]
 
 
-def test_examples_of_another_ingest_are_noticed(checkout: Path, params: TextParams, task: Task) -> None:
+def test_examples_of_another_ingest_are_noticed(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
     manifest = pd.read_parquet(layout.MANIFEST)
     manifest.loc[manifest["split"] == "test", "id"] += "x"
     manifest.to_parquet(layout.MANIFEST, index=False)
@@ -347,7 +424,9 @@ def test_examples_of_another_ingest_are_noticed(checkout: Path, params: TextPara
         evaluate(params, task)
 
 
-def test_an_unknown_slice_is_named_before_anything_is_scored(checkout: Path, params: TextParams, task: Task) -> None:
+def test_an_unknown_slice_is_named_before_anything_is_scored(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
     layout.METRICS.unlink()
     wrong = params.evaluation.model_copy(update={"slices": ["chanel"]})
     with pytest.raises(ParamsError, match=r"no column chanel \(did you mean channel\?\)"):
@@ -384,9 +463,9 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
     assert evidence["changes"]["data"]["same"]
     assert {slice_["reference"] for slice_ in evidence["slices"]} == {"the champion"}
 
-    pointer.write("ticket-router", pointer.Pointer("1", "0" * 64))
+    champion_pin.write("ticket-router", champion_pin.Pointer("1", "0" * 64))
     with pytest.raises(BundleError, match="is not the bundle"):
         evaluate(params, task)
-    pointer.write("ticket-router", None)
+    champion_pin.write("ticket-router", None)
     evaluate(params, task)
     assert document.read(params)["champion"] is None

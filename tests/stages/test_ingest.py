@@ -5,15 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from plumbline import layout
-from plumbline.contract import Task
-from plumbline.errors import DataError
-from plumbline.params import Params
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
 from plumbline.stages.ingest import ingest
 
 
 def files() -> dict[str, str]:
-    return {str(path): layout.digest(path) for path in sorted(Path("data").rglob("*")) if path.is_file()}
+    return {
+        str(path): layout.digest(path) for path in sorted(Path("data").rglob("*")) if path.is_file()
+    }
 
 
 def test_the_same_params_give_the_same_bytes(line_task: tuple[Params, Task]) -> None:
@@ -24,8 +26,12 @@ def test_the_same_params_give_the_same_bytes(line_task: tuple[Params, Task]) -> 
     assert files() == first
 
 
-@pytest.mark.parametrize("failure", [DataError("row 7"), KeyboardInterrupt()], ids=["error", "ctrl-c"])
-def test_a_failure_leaves_what_was_there(line_task: tuple[Params, Task], failure: BaseException) -> None:
+@pytest.mark.parametrize(
+    "failure", [DataError("row 7"), KeyboardInterrupt()], ids=["error", "ctrl-c"]
+)
+def test_a_failure_leaves_what_was_there(
+    line_task: tuple[Params, Task], failure: BaseException
+) -> None:
     params, task = line_task
     ingest(params, task)
     before = files()

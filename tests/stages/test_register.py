@@ -2,25 +2,33 @@
 
 import pytest
 
-from plumbline import bundle, layout, promotion, registry
-from plumbline.contract import Task
-from plumbline.errors import BundleError, EvidenceError, RefusedError
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError, EvidenceError, RefusedError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
 from plumbline.evidence import document
-from plumbline.params import Params
+from plumbline.registry import model_versions, promotion
 from plumbline.stages.register import register
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
 
 
 @pytest.fixture
-def evaluated(line_task: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch) -> tuple[Params, Task]:
+def evaluated(
+    line_task: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> tuple[Params, Task]:
     """A sealed winner, its golden rows and the evidence for it."""
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     folder = layout.bundle("closed")
     folder.mkdir(parents=True)
     (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
     digest = bundle.seal(folder, line_task[1], "closed")
-    layout.write_json(layout.GOLDEN, {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}})
+    layout.write_json(
+        layout.GOLDEN, {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}}
+    )
     write_evidence(bundle=digest)
     for path in (layout.METRICS, layout.REPORT, layout.PARAMS, layout.REFERENCE):
         path.write_text("{}", encoding="utf-8")
@@ -32,14 +40,25 @@ def evaluated(line_task: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch) -
 def write_evidence(verdict: str = "promote", champion: dict | None = None, **digests: str) -> None:
     failed = {"promote": [], "keep": ["champion"], "refuse": ["floor"]}[verdict]
     names = ("floor", "champion")
-    gates = [{"name": n, "status": "fail" if n in failed else "pass", "reason": "0.5 is below 0.8"} for n in names]
-    told = {"format": 2, "verdict": verdict, "summary": f"closed: {verdict}", "winner": "closed", "gates": gates}
+    gates = [
+        {"name": n, "status": "fail" if n in failed else "pass", "reason": "0.5 is below 0.8"}
+        for n in names
+    ]
+    told = {
+        "format": 2,
+        "verdict": verdict,
+        "summary": f"closed: {verdict}",
+        "winner": "closed",
+        "gates": gates,
+    }
     digests = digests or layout.read_json(layout.EVIDENCE)["digests"]
-    layout.write_json(layout.EVIDENCE, document.sealed(told | {"champion": champion, "digests": digests}))
+    layout.write_json(
+        layout.EVIDENCE, document.sealed(told | {"champion": champion, "digests": digests})
+    )
 
 
 def versions() -> list[object]:
-    return list(registry.client().search_model_versions("name = 'line'"))
+    return list(model_versions.client().search_model_versions("name = 'line'"))
 
 
 def test_repeated_it_is_one_version_and_one_decision(evaluated: tuple[Params, Task]) -> None:
@@ -48,7 +67,9 @@ def test_repeated_it_is_one_version_and_one_decision(evaluated: tuple[Params, Ta
     register(*evaluated)
     assert len(versions()) == 1
     assert layout.read_json(layout.REGISTRATION)["version"] == "1"
-    assert [(entry.action, entry.version) for entry in promotion.history("line")] == [("first", "1")]
+    assert [(entry.action, entry.version) for entry in promotion.history("line")] == [
+        ("first", "1")
+    ]
 
 
 def test_a_package_that_answers_otherwise_is_no_version(evaluated: tuple[Params, Task]) -> None:
@@ -75,7 +96,9 @@ def test_a_refusal_is_on_record_and_nothing_else(evaluated: tuple[Params, Task])
     assert (entry.action, entry.evidence) == ("refuse", layout.digest(layout.EVIDENCE))
 
 
-def test_a_refusal_needs_no_journal_to_be_one(evaluated: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_needs_no_journal_to_be_one(
+    evaluated: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_evidence("refuse")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     with pytest.raises(RefusedError, match=r"not on record everywhere: .*PLUMBLINE_JOURNAL_URI"):
@@ -91,29 +114,40 @@ def test_what_is_kept_out_is_a_version_without_alias(evaluated: tuple[Params, Ta
     assert [(entry.action, entry.version) for entry in promotion.history("line")] == [("keep", "1")]
 
 
-def test_a_version_that_is_compared_anew_gets_the_new_evidence(evaluated: tuple[Params, Task]) -> None:
+def test_a_version_that_is_compared_anew_gets_the_new_evidence(
+    evaluated: tuple[Params, Task],
+) -> None:
     write_evidence("keep", champion={"version": "7", "bundle": "b"})
     register(*evaluated)
     write_evidence("promote", champion=None)
     register(*evaluated)
     (version,) = versions()
-    assert registry.evidence(version)["verdict"] == "promote"
+    assert model_versions.evidence(version)["verdict"] == "promote"
     assert promotion.current("line").version == "1"  # type: ignore[union-attr]
 
     write_evidence("keep", champion={"version": "1", "bundle": "b"})  # against itself
     register(*evaluated)
-    assert registry.evidence(registry.resolve("models:/line/1"))["verdict"] == "promote"  # what made it champion
+    assert (
+        model_versions.evidence(model_versions.resolve("models:/line/1"))["verdict"] == "promote"
+    )  # what made it champion
 
 
-def test_what_is_refused_later_can_not_be_promoted_on_what_was_said_before(evaluated: tuple[Params, Task]) -> None:
+def test_what_is_refused_later_can_not_be_promoted_on_what_was_said_before(
+    evaluated: tuple[Params, Task],
+) -> None:
     params, task = evaluated
-    once = params.model_copy(update={"registry": params.registry.model_copy(update={"first_champion": False})})
+    once = params.model_copy(
+        update={"registry": params.registry.model_copy(update={"first_champion": False})}
+    )
     register(once, task)
-    assert registry.holder(registry.client(), "line", registry.CHALLENGER) is not None
+    assert (
+        model_versions.holder(model_versions.client(), "line", model_versions.CHALLENGER)
+        is not None
+    )
     write_evidence("refuse")
     with pytest.raises(RefusedError):
         register(once, task)
-    assert registry.holder(registry.client(), "line", registry.CHALLENGER) is None
+    assert model_versions.holder(model_versions.client(), "line", model_versions.CHALLENGER) is None
     with pytest.raises(RefusedError, match="the verdict is refuse"):
         promotion.promote("line", "1", expect="none", reason="")
 
@@ -129,13 +163,17 @@ def test_edited_evidence_registers_nothing(evaluated: tuple[Params, Task]) -> No
 
 def test_no_verdict_registers_nothing(evaluated: tuple[Params, Task]) -> None:
     layout.write_json(layout.EVIDENCE, document.failed(*evaluated, "the champion cannot be loaded"))
-    with pytest.raises(EvidenceError, match="no verdict was reached: the champion cannot be loaded"):
+    with pytest.raises(
+        EvidenceError, match="no verdict was reached: the champion cannot be loaded"
+    ):
         register(*evaluated)
     assert versions() == []
 
 
 def test_a_bundle_that_changed_since_is_not_registered(evaluated: tuple[Params, Task]) -> None:
-    (layout.bundle("closed") / "weights.json").write_text('{"slope": 9.0, "intercept": 1.0}', encoding="utf-8")
+    (layout.bundle("closed") / "weights.json").write_text(
+        '{"slope": 9.0, "intercept": 1.0}', encoding="utf-8"
+    )
     bundle.seal(layout.bundle("closed"), evaluated[1], "closed")
     with pytest.raises(EvidenceError, match=r"bundle\.json is not what the evidence is about"):
         register(*evaluated)

@@ -6,21 +6,26 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from plumbline import bundle, layout
-from plumbline.contract import Learner, Task
-from plumbline.errors import RejectedError
-from plumbline.params import Params
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import RejectedError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Learner, Task
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import train
 
 
 @pytest.fixture
-def accepted(line_task: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch) -> tuple[Params, Task]:
+def accepted(
+    line_task: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> tuple[Params, Task]:
     """Data that validation accepted, and a tracking server that is away."""
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     ingest(*line_task)
-    layout.write_json(layout.VALIDATION, {"accepted": True, "manifest": layout.digest(layout.MANIFEST)})
+    layout.write_json(
+        layout.VALIDATION, {"accepted": True, "manifest": layout.digest(layout.MANIFEST)}
+    )
     return line_task
 
 
@@ -52,7 +57,9 @@ def test_a_failure_leaves_the_bundle_that_was_there(accepted: tuple[Params, Task
 @pytest.mark.parametrize("change", ["rejected", "other manifest", "never validated"])
 def test_only_what_was_accepted(accepted: tuple[Params, Task], change: str) -> None:
     if change == "rejected":
-        layout.write_json(layout.VALIDATION, {"accepted": False, "manifest": layout.digest(layout.MANIFEST)})
+        layout.write_json(
+            layout.VALIDATION, {"accepted": False, "manifest": layout.digest(layout.MANIFEST)}
+        )
     elif change == "other manifest":
         pd.read_parquet(layout.MANIFEST).head(10).to_parquet(layout.MANIFEST, index=False)
     else:

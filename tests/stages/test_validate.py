@@ -10,14 +10,17 @@ import pytest
 from ruamel.yaml import YAML
 from tests.tasks.text_classification.doors import ROOT, values, walk
 
-from plumbline import layout
-from plumbline.errors import DataError, RejectedError
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, RejectedError
 from plumbline.stages.train import accepted
 from plumbline.stages.validate import validate
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
 
-TOPICS = {"colour": ["red", "blue", "green", "black", "white"], "number": ["one", "two", "three", "four", "five"]}
+TOPICS = {
+    "colour": ["red", "blue", "green", "black", "white"],
+    "number": ["one", "two", "three", "four", "five"],
+}
 
 
 @pytest.fixture
@@ -28,7 +31,18 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         f"the {adjective} {noun} looks {word} {ending},{label}"
         for label, words in TOPICS.items()
         for word in words
-        for adjective in ("old", "new", "big", "fine", "odd", "tall", "wide", "calm", "warm", "cold")
+        for adjective in (
+            "old",
+            "new",
+            "big",
+            "fine",
+            "odd",
+            "tall",
+            "wide",
+            "calm",
+            "warm",
+            "cold",
+        )
         for noun in ("house", "boat", "lamp", "road", "tree")
         for ending in ["today"]
     ]
@@ -56,7 +70,10 @@ def test_accepted_data_can_be_trained_on(source: Path, capsys: pytest.CaptureFix
     assert found["accepted"] is True
     assert found["manifest"] == layout.digest(layout.MANIFEST)
     assert sum(found["splits"].values()) == 500
-    assert {entry["label"]: sum(entry["rows"].values()) for entry in found["classes"]} == {"colour": 250, "number": 250}
+    assert {entry["label"]: sum(entry["rows"].values()) for entry in found["classes"]} == {
+        "colour": 250,
+        "number": 250,
+    }
     assert sum(bar["rows"] for bar in found["lengths"]["bins"]) == 500
     assert "accepted by 25 of 25 checks" in capsys.readouterr().out
     accepted()
@@ -69,7 +86,10 @@ def test_rejected_data_cannot_be_trained_on_and_both_reports_say_why(source: Pat
 
     assert outcome == "rejected"
     assert error.splitlines()[0] == "rejected by 1 check of 25; see reports/validation.html"
-    assert "duplicates: Rows that repeat an earlier one: 200 of 700 rows (28.6 %), allowed at most 20 %" in error
+    assert (
+        "duplicates: Rows that repeat an earlier one: 200 of 700 rows (28.6 %), allowed at most 20 %"
+        in error
+    )
     assert "raw.csv:502 repeats raw.csv:2" in error
     assert "remove the copies" in error
     assert report()["accepted"] is False
@@ -78,7 +98,9 @@ def test_rejected_data_cannot_be_trained_on_and_both_reports_say_why(source: Pat
         accepted()
 
 
-def test_a_warning_is_said_and_does_not_block(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_warning_is_said_and_does_not_block(
+    source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     add(source, "write to jane.doe@example.com about the red house,colour")
 
     assert walk("raw.csv", **LOOSE)[0] == "accepted"
@@ -112,7 +134,10 @@ def test_examples_that_are_not_those_of_the_manifest_are_refused(source: Path) -
 def test_the_page_stands_alone_and_no_text_in_it_is_markup(source: Path) -> None:
     add(
         source,
-        *['"<script>alert(1)</script> =HYPERLINK(""http://x"") of jane@example.com",<img src=x onerror=alert(1)>'] * 3,
+        *[
+            '"<script>alert(1)</script> =HYPERLINK(""http://x"") of jane@example.com",<img src=x onerror=alert(1)>'
+        ]
+        * 3,
     )
     walk("raw.csv", **LOOSE)
 

@@ -11,10 +11,14 @@ OPERATORS = {"&&": " and ", "||": " or ", "!": " not "}
 
 def filled(text: Any, known: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> str:
     """A text with all of its ${{ }} replaced."""
-    return re.sub(r"\$\{\{(.*?)\}\}", lambda found: shown(value(found[1], known, functions)), shown(text))
+    return re.sub(
+        r"\$\{\{(.*?)\}\}", lambda found: shown(value(found[1], known, functions)), shown(text)
+    )
 
 
-def holds(condition: str | None, known: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> bool:
+def holds(
+    condition: str | None, known: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
+) -> bool:
     """Whether an `if:` lets its step or job run: one that asks for no status stands behind `success()`."""
     if condition is None:
         return bool(functions["success"]())
@@ -23,14 +27,21 @@ def holds(condition: str | None, known: Mapping[str, Any], functions: Mapping[st
     return bool((asks or functions["success"]()) and value(bare, known, functions))
 
 
-def value(expression: str, known: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]) -> Any:
+def value(
+    expression: str, known: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
+) -> Any:
     found, end = [], 0
     for token in TOKEN.finditer(expression):
         assert token.start() == end, f"{expression!r}: cannot read {expression[end:]!r}"
         end = token.end()
         found.append(_python(token[0], expression[end:], functions))
     assert end == len(expression), f"{expression!r}: cannot read {expression[end:]!r}"
-    names = {"look": lambda path: _look(path, known), "contains": _contains, "fromJSON": json.loads, **functions}
+    names = {
+        "look": lambda path: _look(path, known),
+        "contains": _contains,
+        "fromJSON": json.loads,
+        **functions,
+    }
     return eval("".join(found).strip(), {"__builtins__": {}}, names)  # noqa: S307
 
 

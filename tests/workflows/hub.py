@@ -23,7 +23,11 @@ def main(arguments: list[str]) -> str:
             if not release.is_dir():
                 sys.exit("release not found")
             names = [path.name for path in sorted(release.iterdir())]
-            return "\n".join(f"{name} {state(release / name)}" for name in names) if "--jq" in rest else "registry"
+            return (
+                "\n".join(f"{name} {state(release / name)}" for name in names)
+                if "--jq" in rest
+                else "registry"
+            )
         case ["release", "create", "registry", *_]:
             allow("contents", "write")
             release.mkdir()
@@ -50,7 +54,11 @@ def main(arguments: list[str]) -> str:
             return (here / "author").read_text()
         case ["workflow", "run", name, "--ref", "main", *fields]:
             allow("actions", "write")
-            pairs = [field.split("=", 1) for flag, field in zip(fields[::2], fields[1::2], strict=True) if flag == RAW]
+            pairs = [
+                field.split("=", 1)
+                for flag, field in zip(fields[::2], fields[1::2], strict=True)
+                if flag == RAW
+            ]
             add(here / "asked.json", [name, dict(pairs)])
             return ""
         case ["pr", "comment", number, "--body-file", body, "--edit-last", "--create-if-none"]:

@@ -16,7 +16,12 @@ from tests.checkouts import ROOT, Checkout
 from tests.workflows.expressions import filled, holds
 
 HUB = ROOT / "tests" / "workflows" / "hub.py"
-EVENT = {"ref": "refs/heads/main", "repository": "owner/router", "event_name": "push", "actor": "ada"}
+EVENT = {
+    "ref": "refs/heads/main",
+    "repository": "owner/router",
+    "event_name": "push",
+    "actor": "ada",
+}
 BOT = "github-actions[bot]"
 
 
@@ -37,7 +42,9 @@ class Hosting:
 
     origin: Checkout
     folder: Path
-    variables: dict[str, str] = field(default_factory=dict)  # of the repository and of its environments
+    variables: dict[str, str] = field(
+        default_factory=dict
+    )  # of the repository and of its environments
     secrets: dict[str, str] = field(default_factory=dict)  # of its environments alone
     between: Callable[[str], None] = lambda name: None  # called before each job, with its name
 
@@ -53,43 +60,62 @@ class Hosting:
     def approve(self, *reviews: tuple[str, str, str]) -> None:
         """Who will have reviewed the next run, for which environment, and what came of it."""
         told = [
-            {"state": state, "user": {"login": who}, "comment": "looked at it", "environments": [{"name": where}]}
+            {
+                "state": state,
+                "user": {"login": who},
+                "comment": "looked at it",
+                "environments": [{"name": where}],
+            }
             for who, where, state in reviews
         ]
         (self.hub / f"{self.runs + 1}.json").write_text(json.dumps(told))
 
     def kept(self) -> list[str]:
         """The registries in the release, oldest first."""
-        return sorted(path.name for path in (self.hub / "release").glob("*")) if self.hub.exists() else []
+        return (
+            sorted(path.name for path in (self.hub / "release").glob("*"))
+            if self.hub.exists()
+            else []
+        )
 
     def told(self, what: str) -> list[Any]:
         """`asked` or `comments`: what came in from the workflows."""
         path = self.hub / f"{what}.json"
         return json.loads(path.read_text()) if path.exists() else []
 
-    def run(self, name: str, inputs: Mapping[str, str] | None = None, **event: Any) -> dict[str, Job]:
+    def run(
+        self, name: str, inputs: Mapping[str, str] | None = None, **event: Any
+    ) -> dict[str, Job]:
         """Run a workflow from the origin's last commit; its jobs by name, in the order in which they ran."""
         self.runs += 1
         sha = self.origin.run("git", "rev-parse", "HEAD").stdout.strip()
-        return Run(self, name, inputs or {}, EVENT | {"sha": sha, "run_id": str(self.runs)} | event).jobs()
+        return Run(
+            self, name, inputs or {}, EVENT | {"sha": sha, "run_id": str(self.runs)} | event
+        ).jobs()
 
     def run_asked(self) -> dict[str, Job]:
         """Run what a workflow asked for last."""
         name, inputs = self.told("asked")[-1]
-        return self.run(name.removesuffix(".yml"), inputs, event_name="workflow_dispatch", actor=BOT)
+        return self.run(
+            name.removesuffix(".yml"), inputs, event_name="workflow_dispatch", actor=BOT
+        )
 
 
 class Run:
     """One run of one workflow."""
 
-    def __init__(self, hosting: Hosting, name: str, inputs: Mapping[str, str], event: Mapping[str, Any]) -> None:
+    def __init__(
+        self, hosting: Hosting, name: str, inputs: Mapping[str, str], event: Mapping[str, Any]
+    ) -> None:
         self.hosting, self.event = hosting, event
         self.folder = hosting.folder / f"run{hosting.runs}"
         self.artifacts = self.folder / "artifacts"
         self.artifacts.mkdir(parents=True)
         self.workflow = _yaml(hosting.origin.path / f".github/workflows/{name}.yml")
         declared = self.workflow["on"].get("workflow_dispatch") or {}
-        self.inputs = {key: told.get("default", "") for key, told in declared.get("inputs", {}).items()} | dict(inputs)
+        self.inputs = {
+            key: told.get("default", "") for key, told in declared.get("inputs", {}).items()
+        } | dict(inputs)
 
     def jobs(self) -> dict[str, Job]:
         done: dict[str, Job] = {}
@@ -101,12 +127,16 @@ class Run:
 
     def _job(self, name: str, job: Mapping[str, Any], needs: Mapping[str, Job]) -> Job:
         known = {
-            "github": self.event | {"token": json.dumps(job["permissions"]), "workspace": str(self.folder / name)},
+            "github": self.event
+            | {"token": json.dumps(job["permissions"]), "workspace": str(self.folder / name)},
             "inputs": self.inputs,
             "vars": self.hosting.variables,
             "secrets": self.hosting.secrets if "environment" in job else {},
             "runner": {"temp": str(self.folder / f"{name}.temp")},
-            "needs": {need: {"result": found.result, "outputs": found.outputs} for need, found in needs.items()},
+            "needs": {
+                need: {"result": found.result, "outputs": found.outputs}
+                for need, found in needs.items()
+            },
         }
         fine = all(found.result == "success" for found in needs.values())
         if not holds(job.get("if"), known, _status(fine)):
@@ -120,11 +150,18 @@ class Run:
         for step in job["steps"]:
             self._step(step, work, known | {"steps": done.steps}, environment, done)
         outputs = {"steps": done.steps, **known}
-        done.outputs = {key: filled(text, outputs, {}) for key, text in job.get("outputs", {}).items()}
+        done.outputs = {
+            key: filled(text, outputs, {}) for key, text in job.get("outputs", {}).items()
+        }
         return done
 
     def _step(
-        self, step: Mapping[str, Any], work: Path, known: Mapping[str, Any], environment: Mapping[str, str], done: Job
+        self,
+        step: Mapping[str, Any],
+        work: Path,
+        known: Mapping[str, Any],
+        environment: Mapping[str, str],
+        done: Job,
     ) -> None:
         functions = _status(done.result == "success")
         told: dict[str, Any] = {"outcome": "skipped", "outputs": {}}
@@ -148,8 +185,12 @@ class Run:
         if not fine:
             done.result = "failure"
 
-    def _script(self, script: str, work: Path, more: Mapping[str, str], outputs: dict[str, str], done: Job) -> bool:
-        files = {name: self.folder / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    def _script(
+        self, script: str, work: Path, more: Mapping[str, str], outputs: dict[str, str], done: Job
+    ) -> bool:
+        files = {
+            name: self.folder / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+        }
         for path in files.values():
             path.write_text("")
         environment = {
@@ -168,14 +209,22 @@ class Run:
         }
         command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
         ran = subprocess.run(
-            command, cwd=work, env=environment, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            command,
+            cwd=work,
+            env=environment,
+            text=True,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         done.log += ran.stdout
         done.summary += files["GITHUB_STEP_SUMMARY"].read_text()
         outputs.update(parsed_outputs(files["GITHUB_OUTPUT"].read_text()))
         return ran.returncode == 0
 
-    def _use(self, action: str, given: Mapping[str, str], work: Path, outputs: dict[str, str]) -> bool:
+    def _use(
+        self, action: str, given: Mapping[str, str], work: Path, outputs: dict[str, str]
+    ) -> bool:
         match action:
             case "actions/checkout":
                 assert given["persist-credentials"].lower() == "false"
@@ -190,8 +239,14 @@ class Run:
                 found = [path for line in given["path"].split() for path in work.glob(line)]
                 if not found:
                     return given["if-no-files-found"] != "error"
-                top = found[0] if len(found) == 1 and found[0].is_dir() else work  # what all of them lie in
-                files = [file for path in found for file in (path.rglob("*") if path.is_dir() else [path])]
+                top = (
+                    found[0] if len(found) == 1 and found[0].is_dir() else work
+                )  # what all of them lie in
+                files = [
+                    file
+                    for path in found
+                    for file in (path.rglob("*") if path.is_dir() else [path])
+                ]
                 folder = self.artifacts / given["name"]
                 shutil.rmtree(folder, ignore_errors=given["overwrite"] == "true")
                 for file in files:
@@ -203,7 +258,11 @@ class Run:
             case "actions/download-artifact":
                 if not (self.artifacts / given["name"]).is_dir():
                     return False
-                shutil.copytree(self.artifacts / given["name"], work / given.get("path", "."), dirs_exist_ok=True)
+                shutil.copytree(
+                    self.artifacts / given["name"],
+                    work / given.get("path", "."),
+                    dirs_exist_ok=True,
+                )
             case _:
                 pytest.fail(f"{action} is not known here")
         return True
@@ -219,7 +278,9 @@ def _status(fine: bool) -> dict[str, Callable[[], bool]]:
 
 
 def _evaluated(texts: Mapping[str, Any], known: Mapping[str, Any], done: Job) -> dict[str, str]:
-    return {key: filled(text, known, _status(done.result == "success")) for key, text in texts.items()}
+    return {
+        key: filled(text, known, _status(done.result == "success")) for key, text in texts.items()
+    }
 
 
 def parsed_outputs(text: str) -> dict[str, str]:

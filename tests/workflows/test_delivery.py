@@ -25,7 +25,9 @@ WEAK, BETTER, ALIKE = (
 def hosting(line: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Hosting:
     """A repository of lines with one candidate, hosted where nothing was set up."""
     params = line.path / "params.yaml"
-    text = re.sub(r"(?ms)^candidates:\n.*?(?=^training)", f"candidates:\n  only: {WEAK}\n", params.read_text())
+    text = re.sub(
+        r"(?ms)^candidates:\n.*?(?=^training)", f"candidates:\n  only: {WEAK}\n", params.read_text()
+    )
     params.write_text(text.replace("candidates: [closed]", "candidates: [only]"))
     push(line, "one candidate")
     return Hosting(line, tmp_path_factory.mktemp("hosting"))
@@ -78,10 +80,15 @@ class Laptop:
         return [entry["version"] for entry in self.journal() if entry["previous"]][-1]
 
 
-def test_a_fork_with_nothing_set_up_trains_reports_and_keeps_its_registry(hosting: Hosting, champion: Laptop) -> None:
+def test_a_fork_with_nothing_set_up_trains_reports_and_keeps_its_registry(
+    hosting: Hosting, champion: Laptop
+) -> None:
     jobs = hosting.run("retrain")
     assert results(jobs) == {"train": "success", "keep": "success", "ask": "skipped"}
-    assert (jobs["train"].outputs["verdict"], jobs["train"].outputs["waits"]) == ("promote", "no")  # the first champion
+    assert (jobs["train"].outputs["verdict"], jobs["train"].outputs["waits"]) == (
+        "promote",
+        "no",
+    )  # the first champion
     assert "## Promote: only may be promoted" in jobs["train"].summary
     assert "::notice title=promote::" in jobs["train"].log
     assert hosting.kept() == ["registry-000001.tar"]
@@ -99,12 +106,17 @@ def test_a_fork_with_nothing_set_up_trains_reports_and_keeps_its_registry(hostin
     ],
     ids=["nobody", "rejected", "another environment", "who pushed", "who wrote the commit"],
 )
-def test_what_nobody_else_approved_is_not_promoted(hosting: Hosting, champion: Laptop, reviews: tuple) -> None:
+def test_what_nobody_else_approved_is_not_promoted(
+    hosting: Hosting, champion: Laptop, reviews: tuple
+) -> None:
     if not hosting.told("asked"):
         hosting.variables["DVC_REMOTE"] = str(hosting.folder / "remote")
         change(hosting, WEAK, BETTER)
         jobs = hosting.run("retrain")
-        assert (jobs["train"].outputs["verdict"], jobs["train"].outputs["waits"]) == ("promote", "yes")
+        assert (jobs["train"].outputs["verdict"], jobs["train"].outputs["waits"]) == (
+            "promote",
+            "yes",
+        )
         assert "It waits for somebody's word" in jobs["train"].summary
         (hosting.hub / "author").write_text("lin")
     before = hosting.kept()
@@ -134,27 +146,39 @@ def test_an_approval_promotes_that_bundle(hosting: Hosting, champion: Laptop) ->
     assert last["bundle"] == hosting.told("asked")[-1][1]["bundle"]
 
 
-def test_a_job_that_died_after_its_decision_is_run_again(hosting: Hosting, champion: Laptop) -> None:
+def test_a_job_that_died_after_its_decision_is_run_again(
+    hosting: Hosting, champion: Laptop
+) -> None:
     """Its registry is lost with the runner, or its decision stands on a server: both end as if nothing had happened."""
     before = champion.journal()
     newest = hosting.hub / "release" / hosting.kept()[-1]
     last = before[-1]
     hosting.approve(("grace", "production", "approved"))
     run = last["reason"].rpartition("run ")[2]
-    jobs = hosting.run("promote", hosting.told("asked")[-1][1], event_name="workflow_dispatch", actor=BOT, run_id=run)
+    jobs = hosting.run(
+        "promote",
+        hosting.told("asked")[-1][1],
+        event_name="workflow_dispatch",
+        actor=BOT,
+        run_id=run,
+    )
     assert set(results(jobs).values()) == {"success"}
     assert champion.journal() == before
     assert hosting.kept()[-1] > newest.name
 
 
-def test_evidence_is_made_anew_for_another_champion_and_training_is_spared(hosting: Hosting, champion: Laptop) -> None:
+def test_evidence_is_made_anew_for_another_champion_and_training_is_spared(
+    hosting: Hosting, champion: Laptop
+) -> None:
     jobs = hosting.run("retrain")
     assert "epoch" not in jobs["train"].log  # pulled: the run before pushed what it had trained
     assert jobs["train"].outputs["verdict"] == "keep"  # against itself, not again against version 1
     assert champion.version() == "2"
 
 
-def test_what_is_no_better_is_kept_back_and_the_run_is_green(hosting: Hosting, champion: Laptop) -> None:
+def test_what_is_no_better_is_kept_back_and_the_run_is_green(
+    hosting: Hosting, champion: Laptop
+) -> None:
     change(hosting, BETTER, ALIKE)
     jobs = hosting.run("retrain")
     assert (jobs["train"].result, jobs["train"].outputs["verdict"]) == ("success", "keep")
@@ -191,7 +215,9 @@ def test_an_error_is_red_and_says_so(hosting: Hosting, champion: Laptop) -> None
     change(hosting, "sed: 3", "seed: 3")
 
 
-def test_of_two_runs_that_go_on_from_one_registry_the_second_is_told(hosting: Hosting, champion: Laptop) -> None:
+def test_of_two_runs_that_go_on_from_one_registry_the_second_is_told(
+    hosting: Hosting, champion: Laptop
+) -> None:
     def meanwhile(job: str) -> None:
         if job == "keep":
             newest = hosting.hub / "release" / hosting.kept()[-1]
@@ -272,9 +298,9 @@ def test_hostile_or_wrong_inputs_decide_nothing(hosting: Hosting, changed: dict[
 
 
 def test_a_person_goes_back(hosting: Hosting, champion: Laptop) -> None:
-    assert set(results(hosting.run("promote", DECISION | {"action": "rollback", "version": ""})).values()) == {
-        "success"
-    }
+    assert set(
+        results(hosting.run("promote", DECISION | {"action": "rollback", "version": ""})).values()
+    ) == {"success"}
     assert champion.version() == "1"
     assert champion.journal()[-1]["reason"] == "by hand"
 
@@ -323,7 +349,9 @@ def requests(folder: Path, day: int, low: float, num_rows: int = 300) -> None:
 
 
 def test_drift_that_lasts_asks_for_training_once(hosting: Hosting, tmp_path: Path) -> None:
-    assert set(results(hosting.run("drift", event_name="schedule")).values()) == {"skipped"}  # no requests are named
+    assert set(results(hosting.run("drift", event_name="schedule")).values()) == {
+        "skipped"
+    }  # no requests are named
     hosting.variables["PLUMBLINE_REQUESTS"] = str(tmp_path / "requests")
     requests(tmp_path / "requests", 9, -1.0, num_rows=20)
     before = hosting.kept()
@@ -342,9 +370,13 @@ def test_drift_that_lasts_asks_for_training_once(hosting: Hosting, tmp_path: Pat
 
 def test_what_was_not_kept_asks_for_nothing(hosting: Hosting, tmp_path: Path) -> None:
     """The journal says how often training was asked for: where it is lost, asking would never end."""
-    hosting.origin.replace("params.yaml", "{per_day: 1, cooldown_hours: 12}", "{per_day: 9, cooldown_hours: 0}")
     hosting.origin.replace(
-        ".github/workflows/drift.yml", "          path: reports/drift.*", "          path: nothing.*"
+        "params.yaml", "{per_day: 1, cooldown_hours: 12}", "{per_day: 9, cooldown_hours: 0}"
+    )
+    hosting.origin.replace(
+        ".github/workflows/drift.yml",
+        "          path: reports/drift.*",
+        "          path: nothing.*",
     )
     push(hosting.origin, "an upload that fails")
     hosting.variables["PLUMBLINE_REQUESTS"] = str(tmp_path / "requests")

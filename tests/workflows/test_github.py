@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.workflows.runner import HUB, parsed_outputs
 
-from plumbline import github, released
-from plumbline.errors import PlumblineError, RefusedError, RegistryError
+from plumbline.ci import github, github_release
+from plumbline.contract.errors import PlumblineError, RefusedError, RegistryError
 
 
 @pytest.fixture
@@ -31,12 +31,17 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_value_sets_no_other_output(job: Path) -> None:
     told = "keep\nend\nverdict<<end\npromote\nend\nbundle=1"
     github.output(reason=told, verdict="keep")
-    assert parsed_outputs((job / "GITHUB_OUTPUT").read_text()) == {"reason": told, "verdict": "keep"}
+    assert parsed_outputs((job / "GITHUB_OUTPUT").read_text()) == {
+        "reason": told,
+        "verdict": "keep",
+    }
 
 
 def test_an_annotation_is_one_command(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     github.annotate("error", "a,b:c", "50 % wrong\r\n::add-mask::x\n")
-    assert capsys.readouterr().out == "::error title=a%2Cb%3Ac::50 %25 wrong%0D%0A::add-mask::x%0A\n"
+    assert (
+        capsys.readouterr().out == "::error title=a%2Cb%3Ac::50 %25 wrong%0D%0A::add-mask::x%0A\n"
+    )
 
 
 def test_outside_of_a_workflow_nothing_is_told(
@@ -50,10 +55,17 @@ def test_outside_of_a_workflow_nothing_is_told(
     assert capsys.readouterr().out == ""
 
 
-def test_an_approval_names_who_gave_it_and_needs_a_run(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_approval_names_who_gave_it_and_needs_a_run(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def reviews(*found: tuple[str, str]) -> None:
         told = [
-            {"state": state, "user": {"login": who}, "comment": "a\nb", "environments": [{"name": "production"}]}
+            {
+                "state": state,
+                "user": {"login": who},
+                "comment": "a\nb",
+                "environments": [{"name": "production"}],
+            }
             for who, state in found
         ]
         (job / "7.json").write_text(json.dumps(told))
@@ -74,32 +86,36 @@ def test_an_approval_names_who_gave_it_and_needs_a_run(job: Path, monkeypatch: p
         github.approval("ada", "c0ffee")
 
 
-def test_no_registry_is_something_else_than_no_answer(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert released.newest() is None
-    assert released.following(None) == "registry-000001.tar"
+def test_no_registry_is_something_else_than_no_answer(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert github_release.newest() is None
+    assert github_release.following(None) == "registry-000001.tar"
     (job / "release").mkdir()
     for name in ("registry-000009.tar", "registry-000010.tar", "registry-99.tar", "other.tar"):
         (job / "release" / name).write_text("a registry")
-    assert released.newest() == "registry-000010.tar"
-    assert released.following("registry-000010.tar") == "registry-000011.tar"
+    assert github_release.newest() == "registry-000010.tar"
+    assert github_release.following("registry-000010.tar") == "registry-000011.tar"
     monkeypatch.setenv("GH_TOKEN", "{}")
     with pytest.raises(RegistryError, match="gh release view failed: HTTP 403"):
-        released.newest()
+        github_release.newest()
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(RegistryError, match="GitHub's command `gh`"):
-        released.newest()
+        github_release.newest()
 
 
-def test_twenty_registries_are_kept_and_only_a_registry_is(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_twenty_registries_are_kept_and_only_a_registry_is(
+    job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GH_TOKEN", json.dumps({"contents": "write"}))
     folder = job / "kept"
     folder.mkdir()
     for number in range(1, 24):
         (folder / f"registry-{number:06}.tar").write_text("a registry")
-        assert released.keep(folder) == f"registry-{number:06}.tar"
+        assert github_release.keep(folder) == f"registry-{number:06}.tar"
         (folder / f"registry-{number:06}.tar").unlink()
     names = sorted(path.name for path in (job / "release").iterdir())
     assert (len(names), names[0], names[-1]) == (20, "registry-000004.tar", "registry-000023.tar")
     (folder / "registry-000024.tar").symlink_to(job / "release" / names[0])
     with pytest.raises(RegistryError, match=r"expected one file registry-N\.tar"):
-        released.keep(folder)
+        github_release.keep(folder)

@@ -35,14 +35,24 @@ PLANTS = {
         "checkout@v7",
         "unpinned-uses",
     ),
-    "all rights": ("promote.yml", "permissions: {}", "permissions: write-all", "excessive-permissions"),
+    "all rights": (
+        "promote.yml",
+        "permissions: {}",
+        "permissions: write-all",
+        "excessive-permissions",
+    ),
     "a right that is not explained": (
         "report.yml",
         "pull-requests: write # a comment",
         "pull-requests: write",
         "undocumented-permissions",
     ),
-    "credentials that stay in the clone": ("ci.yml", "persist-credentials: false", "fetch-depth: 1", "artipacked"),
+    "credentials that stay in the clone": (
+        "ci.yml",
+        "persist-credentials: false",
+        "fetch-depth: 1",
+        "artipacked",
+    ),
     "every secret for everybody": (
         "drift.yml",
         "  keep:\n    name: keep the registry\n",
@@ -50,7 +60,12 @@ PLANTS = {
         "  keep:\n    name: keep the registry\n",
         "secrets-inherit",
     ),
-    "a secret outside of an environment": ("drift.yml", "    environment: drift\n", "", "secrets-outside-env"),
+    "a secret outside of an environment": (
+        "drift.yml",
+        "    environment: drift\n",
+        "",
+        "secrets-outside-env",
+    ),
     "a cache where images are made": (
         "image.yml",
         "      - uses: docker/setup-buildx-action@",
@@ -58,7 +73,12 @@ PLANTS = {
         "          path: x\n          key: x\n      - uses: docker/setup-buildx-action@",
         "cache-poisoning",
     ),
-    "a runner of somebody's own": ("retrain.yml", "runs-on: ubuntu-24.04", "runs-on: [self-hosted]", "self-hosted"),
+    "a runner of somebody's own": (
+        "retrain.yml",
+        "runs-on: ubuntu-24.04",
+        "runs-on: [self-hosted]",
+        "self-hosted",
+    ),
     "a way into the PATH of later steps": (
         "../actions/setup/action.yml",
         "run: make setup",
@@ -83,7 +103,15 @@ def faults(folder: Path) -> str:
     said = [
         subprocess.run(command, capture_output=True, text=True, check=False)
         for command in (
-            ["zizmor", "--offline", "--persona", "auditor", "--no-progress", "--quiet", str(folder)],
+            [
+                "zizmor",
+                "--offline",
+                "--persona",
+                "auditor",
+                "--no-progress",
+                "--quiet",
+                str(folder),
+            ],
             ["check-jsonschema", "--builtin-schema", "vendor.github-workflows", *workflows],
             ["check-jsonschema", "--builtin-schema", "vendor.github-actions", *actions],
         )
@@ -98,11 +126,19 @@ def pinned_differently(folder: Path) -> list[str]:
     for path in folder.rglob("*.yml"):
         for name, pin in re.findall(r"uses: ([\w./-]+)@(.*)", path.read_text()):
             pins.setdefault(name, set()).add(pin)
-    return [f"{name} is pinned differently: {sorted(found)}" for name, found in pins.items() if len(found) > 1]
+    return [
+        f"{name} is pinned differently: {sorted(found)}"
+        for name, found in pins.items()
+        if len(found) > 1
+    ]
 
 
 def endless(folder: Path) -> list[str]:
-    return [f"{name}: no timeout" for name, job in jobs(folder) if "timeout-minutes" not in job and "uses" not in job]
+    return [
+        f"{name}: no timeout"
+        for name, job in jobs(folder)
+        if "timeout-minutes" not in job and "uses" not in job
+    ]
 
 
 def unlocked(folder: Path) -> list[str]:
@@ -112,14 +148,23 @@ def unlocked(folder: Path) -> list[str]:
         for name, job in jobs(folder)
         if {"contents", "pull-requests", "actions"}
         & {key for key, right in job.get("permissions", {}).items() if right == "write"}
-        and any(re.search("setup|make (?!keep-registry)", str(step)) for step in job.get("steps", []))
+        and any(
+            re.search("setup|make (?!keep-registry)", str(step)) for step in job.get("steps", [])
+        )
     ]
     return [f"{name}: may write to the repository and runs more than it needs" for name in writers]
 
 
 def jobs(folder: Path) -> list[tuple[str, dict]]:
-    parsed = {path: YAML(typ="safe").load(path.read_text()) for path in sorted(folder.glob("workflows/*.yml"))}
-    return [(f"{path.name} {name}", job) for path, found in parsed.items() for name, job in found["jobs"].items()]
+    parsed = {
+        path: YAML(typ="safe").load(path.read_text())
+        for path in sorted(folder.glob("workflows/*.yml"))
+    }
+    return [
+        (f"{path.name} {name}", job)
+        for path, found in parsed.items()
+        for name, job in found["jobs"].items()
+    ]
 
 
 @pytest.fixture
@@ -147,13 +192,21 @@ def test_a_job_that_may_write_installs_nothing(copy: Path) -> None:
     path = copy / "workflows" / "retrain.yml"
     text = path.read_text()
     at = text.index("      contents: read\n")
-    path.write_text(text[:at] + "      contents: write # to be bold\n" + text[at + len("      contents: read\n") :])
-    assert "retrain.yml train: may write to the repository and runs more than it needs" in faults(copy)
+    path.write_text(
+        text[:at]
+        + "      contents: write # to be bold\n"
+        + text[at + len("      contents: read\n") :]
+    )
+    assert "retrain.yml train: may write to the repository and runs more than it needs" in faults(
+        copy
+    )
 
 
 def test_scripts_only_call_commands(copy: Path) -> None:
     """What decides stands in commands that have tests, not in a script."""
     scripts = [step["run"] for _, job in jobs(copy) for step in job["steps"] if "run" in step]
     assert [
-        run for run in scripts if not re.match(r"(make|gh|\.ci/run|\.venv/bin/(plumbline|dvc)) [^;&|\n]*$", run)
+        run
+        for run in scripts
+        if not re.match(r"(make|gh|\.ci/run|\.venv/bin/(plumbline|dvc)) [^;&|\n]*$", run)
     ] == []

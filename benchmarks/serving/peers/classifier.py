@@ -32,7 +32,9 @@ class Classifier:
         rows = self.tokenizer.encode_batch_fast(texts)
         ids = np.array([row.ids for row in rows], np.int64)
         mask = np.array([row.attention_mask for row in rows], np.int64)
-        logits = self.session.run(None, {"input_ids": ids, "attention_mask": mask})[0] / self.temperature
+        logits = (
+            self.session.run(None, {"input_ids": ids, "attention_mask": mask})[0] / self.temperature
+        )
         powers = np.exp(logits - logits.max(axis=1, keepdims=True))
         return powers / powers.sum(axis=1, keepdims=True)
 

@@ -42,6 +42,11 @@ class Api(ls.LitAPI):
 
 if __name__ == "__main__":
     server = ls.LitServer(
-        Api(max_batch_size=BATCH, batch_timeout=WAIT_S), accelerator="cpu", devices=1, fast_queue=True
+        Api(max_batch_size=BATCH, batch_timeout=WAIT_S),
+        accelerator="cpu",
+        devices=1,
+        fast_queue=True,
     )
-    server.run(host="127.0.0.1", port=int(sys.argv[1]), generate_client_file=False, log_level="warning")
+    server.run(
+        host="127.0.0.1", port=int(sys.argv[1]), generate_client_file=False, log_level="warning"
+    )

@@ -14,11 +14,11 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
 
-from plumbline import layout
 from plumbline.bundle import files, kinds, sealing
 from plumbline.bundle.sealing import FORMAT, SEAL
-from plumbline.contract import Predictor, Signature, Task
-from plumbline.errors import BundleError
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError
+from plumbline.contract.task import Predictor, Signature, Task
 
 __all__ = ["FORMAT", "SEAL", "digest", "load", "num_bytes", "seal", "signature", "verify"]
 CODE = "predictor.py"
@@ -46,7 +46,9 @@ def digest(folder: Path) -> str:
     try:
         return layout.digest(folder / SEAL)
     except OSError:
-        raise BundleError(f"{folder}: there is no {SEAL}; train the candidate (dvc repro)") from None
+        raise BundleError(
+            f"{folder}: there is no {SEAL}; train the candidate (dvc repro)"
+        ) from None
 
 
 def verify(folder: Path, named: Path | None = None) -> dict[str, Any]:
@@ -112,7 +114,9 @@ def _verified(folder: Path, named: Path) -> tuple[dict[str, Any], bytes, str]:
         told = sealing.parse(raw, named / SEAL)
         for name in sorted(set(told["files"]) ^ (set(found) - {SEAL})):
             missing = name in told["files"]
-            raise BundleError(f"{named / name}: {'missing' if missing else 'does not belong to the bundle'}")
+            raise BundleError(
+                f"{named / name}: {'missing' if missing else 'does not belong to the bundle'}"
+            )
         for name, expected in sorted(told["files"].items()):
             _check(found[name], name, expected, named / name)
         code = _read(found[CODE], named / CODE, kinds.MAX_CODE)

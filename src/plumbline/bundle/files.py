@@ -8,7 +8,7 @@ from io import BufferedReader, BufferedWriter
 from pathlib import Path
 
 from plumbline.bundle.sealing import MAX_FILES, SEAL
-from plumbline.errors import BundleError
+from plumbline.contract.errors import BundleError
 
 MAX_BYTES = 16 << 30  # of all files of a bundle
 CHUNK = 1 << 20
@@ -30,9 +30,13 @@ def opened(folder: Path, named: Path | None = None) -> Iterator[dict[str, Buffer
                 raise BundleError(f"{named}: there is no {SEAL}; train the candidate (dvc repro)")
             if len(names) > MAX_FILES + 1:
                 raise BundleError(f"{named}: {len(names)} files; a bundle has at most {MAX_FILES}")
-            found = {name: stack.enter_context(_opened(named / name, name, place)) for name in names}
+            found = {
+                name: stack.enter_context(_opened(named / name, name, place)) for name in names
+            }
         except (FileNotFoundError, NotADirectoryError):
-            raise BundleError(f"{named}: there is no {SEAL}; train the candidate (dvc repro)") from None
+            raise BundleError(
+                f"{named}: there is no {SEAL}; train the candidate (dvc repro)"
+            ) from None
         except OSError as error:
             raise BundleError(f"{named}: cannot be read ({error.strerror})") from None
         if (total := sum(size(file) for file in found.values())) > MAX_BYTES:
@@ -50,7 +54,9 @@ def private(folder: Path) -> bool:
     try:
         inside = [entry.stat(follow_symlinks=False) for entry in os.scandir(folder)]
         path = folder.resolve()
-        return all(map(_ours, [path.stat(), *inside])) and all(_keeps(parent.stat()) for parent in path.parents)
+        return all(map(_ours, [path.stat(), *inside])) and all(
+            _keeps(parent.stat()) for parent in path.parents
+        )
     except OSError:
         return False
 
@@ -67,22 +73,34 @@ def copy(folder: Path, target: Path) -> None:
                         kept.write(chunk)
                         left -= len(chunk)
         except OSError as error:
-            raise BundleError(f"{folder}: cannot be copied to {target.parent} ({error.strerror})") from None
+            raise BundleError(
+                f"{folder}: cannot be copied to {target.parent} ({error.strerror})"
+            ) from None
 
 
 def new(path: Path) -> BufferedWriter:
     """A new file that only this user can read, and none change."""
     return BufferedWriter(
-        os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o400), "wb", 0)
+        os.fdopen(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o400), "wb", 0
+        )
     )
 
 
 def _opened(path: Path, name: str, place: int) -> BufferedReader:
     """A file of the folder that is open as `place`; `path` is how it is called in an error."""
     about = os.stat(name, dir_fd=place, follow_symlinks=False)
-    kind = "a link" if stat.S_ISLNK(about.st_mode) else "a folder" if stat.S_ISDIR(about.st_mode) else ""
+    kind = (
+        "a link"
+        if stat.S_ISLNK(about.st_mode)
+        else "a folder"
+        if stat.S_ISDIR(about.st_mode)
+        else ""
+    )
     if kind or not stat.S_ISREG(about.st_mode):
-        raise BundleError(f"{path}: {kind or 'a device, pipe or socket'} does not belong to a bundle")
+        raise BundleError(
+            f"{path}: {kind or 'a device, pipe or socket'} does not belong to a bundle"
+        )
     file = os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place), "rb")
     about = os.fstat(file.fileno())
     if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1:
@@ -99,4 +117,6 @@ def _ours(about: os.stat_result) -> bool:
 
 def _keeps(about: os.stat_result) -> bool:
     """Whether a folder above keeps its entries from others: in a sticky one, such as /tmp, only owners rename."""
-    return _ours(about) or (about.st_uid in (os.geteuid(), 0) and bool(about.st_mode & stat.S_ISVTX))
+    return _ours(about) or (
+        about.st_uid in (os.geteuid(), 0) and bool(about.st_mode & stat.S_ISVTX)
+    )

@@ -8,7 +8,12 @@ import os
 from io import BufferedReader
 
 DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}  # what ONNX Runtime brings along
-REFUSED = {"EPContext", "PythonOp", "PythonOpGrad", "ATen"}  # of com.microsoft: these load libraries or other files
+REFUSED = {
+    "EPContext",
+    "PythonOp",
+    "PythonOpGrad",
+    "ATen",
+}  # of com.microsoft: these load libraries or other files
 MAX_DEPTH = 40  # messages in messages
 MAX_FIELDS = 5_000_000
 MAX_TEXT = 1000
@@ -51,7 +56,12 @@ FOLLOWED = {
     ("FunctionProto", 11): "AttributeProto",
 }
 DOMAIN = {("OperatorSetIdProto", 1), ("NodeProto", 7), ("FunctionProto", 10)}
-OPERATOR, EXTERNAL_DATA, DATA_LOCATION, GRAPH = ("NodeProto", 4), ("TensorProto", 13), ("TensorProto", 14), 7
+OPERATOR, EXTERNAL_DATA, DATA_LOCATION, GRAPH = (
+    ("NodeProto", 4),
+    ("TensorProto", 13),
+    ("TensorProto", 14),
+    7,
+)
 
 
 def check(file: BufferedReader) -> None:
@@ -86,16 +96,22 @@ class _Walk:
     def _field(self, field: tuple[str, int], wire: int, end: int, depth: int) -> None:
         inner = FOLLOWED.get(field)
         if (inner or field in DOMAIN or field in (OPERATOR, EXTERNAL_DATA)) and wire != BYTES:
-            raise ValueError(f"no ONNX model (wire type {wire} for field {field[1]} in a {field[0]})")
+            raise ValueError(
+                f"no ONNX model (wire type {wire} for field {field[1]} in a {field[0]})"
+            )
         if wire == VARINT:
             if self._varint(end) and field == DATA_LOCATION:
-                raise ValueError("keeps tensors in another file (external data); export it with its weights inside")
+                raise ValueError(
+                    "keeps tensors in another file (external data); export it with its weights inside"
+                )
         elif wire == BYTES:
             until = self._varint(end) + self._at
             if until > end:
                 raise ValueError("no ONNX model (it is cut off)")
             if field in (EXTERNAL_DATA, DATA_LOCATION):
-                raise ValueError("keeps tensors in another file (external data); export it with its weights inside")
+                raise ValueError(
+                    "keeps tensors in another file (external data); export it with its weights inside"
+                )
             if inner:
                 self.has_graph |= field == ("ModelProto", GRAPH)
                 self.message(inner, until, depth + 1)
@@ -132,7 +148,11 @@ class _Walk:
     def _byte(self) -> int:
         place = self._at - self._start
         if not 0 <= place < len(self._window):
-            self._window, self._start, place = os.pread(self._file.fileno(), WINDOW, self._at), self._at, 0
+            self._window, self._start, place = (
+                os.pread(self._file.fileno(), WINDOW, self._at),
+                self._at,
+                0,
+            )
             if not self._window:
                 raise ValueError("no ONNX model (it is cut off)")
         self._at += 1

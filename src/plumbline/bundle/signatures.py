@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbline.errors import BundleError, ParamsError
+from plumbline.contract.errors import BundleError, ParamsError
 
 if TYPE_CHECKING:
     from model_signing.hashing import Config
@@ -18,7 +18,9 @@ def write(folder: Path, key: Path, target: Path) -> None:
     from model_signing import signing
 
     try:
-        config = signing.Config().use_elliptic_key_signer(private_key=key).set_hashing_config(hashing)  # type: ignore[no-untyped-call]
+        config = (
+            signing.Config().use_elliptic_key_signer(private_key=key).set_hashing_config(hashing)
+        )
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise ParamsError(
             f"{key}: is no private key of an elliptic curve, without a password ({_said(error)})"
@@ -35,11 +37,19 @@ def check(folder: Path, signature: Path, public_key: Path, called: Path | None =
     from model_signing import verifying
 
     if not signature.is_file():
-        raise BundleError(f"{called}: is not signed, and only what {public_key} signed may be used here")
+        raise BundleError(
+            f"{called}: is not signed, and only what {public_key} signed may be used here"
+        )
     try:
-        config = verifying.Config().use_elliptic_key_verifier(public_key=public_key).set_hashing_config(hashing)  # type: ignore[no-untyped-call]
+        config = (
+            verifying.Config()  # type: ignore[no-untyped-call]
+            .use_elliptic_key_verifier(public_key=public_key)
+            .set_hashing_config(hashing)
+        )
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise ParamsError(f"{public_key}: is no public key of an elliptic curve ({_said(error)})") from None
+        raise ParamsError(
+            f"{public_key}: is no public key of an elliptic curve ({_said(error)})"
+        ) from None
     try:
         config.verify(folder, signature)
     except Exception as error:  # of a signature that is anything at all
@@ -52,7 +62,9 @@ def _hashing() -> "Config":
     try:
         from model_signing import hashing
     except ModuleNotFoundError as error:
-        raise ParamsError(f"signatures need the package {error.name}; install plumbline's extra `signing`") from None
+        raise ParamsError(
+            f"signatures need the package {error.name}; install plumbline's extra `signing`"
+        ) from None
     return hashing.Config().use_file_serialization(hashing_algorithm="sha256", allow_symlinks=False)  # type: ignore[no-untyped-call]
 
 

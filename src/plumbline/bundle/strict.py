@@ -15,11 +15,19 @@ def loads(raw: bytes | str) -> Any:
     """
     try:
         text = raw if isinstance(raw, str) else raw.decode("utf-8")
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int)
+        return json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=_constant,
+            parse_float=_float,
+            parse_int=_int,
+        )
     except UnicodeDecodeError as error:
         raise ValueError(f"a byte that is not UTF-8, at {error.start}") from None
     except json.JSONDecodeError as error:
-        raise ValueError(f"no JSON: {error.msg.lower()}, line {error.lineno} column {error.colno}") from None
+        raise ValueError(
+            f"no JSON: {error.msg.lower()}, line {error.lineno} column {error.colno}"
+        ) from None
     except RecursionError:
         raise ValueError("endless nesting") from None
 

@@ -20,7 +20,9 @@ def check(file: BufferedReader) -> None:
     length = os.fstat(file.fileno()).st_size
     size = int.from_bytes(os.pread(file.fileno(), 8, 0), "little")
     if length < 8 or not 2 <= size <= min(MAX_HEADER, length - 8):
-        raise ValueError(f"a header of {size:,} bytes in a file of {length:,}; at most {MAX_HEADER:,} are allowed")
+        raise ValueError(
+            f"a header of {size:,} bytes in a file of {length:,}; at most {MAX_HEADER:,} are allowed"
+        )
     raw = os.pread(file.fileno(), size, 8)
     if len(raw) != size or not raw.startswith(b"{"):
         raise ValueError("its header is no JSON object")
@@ -31,7 +33,9 @@ def check(file: BufferedReader) -> None:
     end = 0
     for first, last, name in sorted(_span(name, tensor) for name, tensor in header.items()):
         if first != end:
-            raise ValueError(f"tensor {name!r:.100} starts at byte {first:,}, the one before ends at {end:,}")
+            raise ValueError(
+                f"tensor {name!r:.100} starts at byte {first:,}, the one before ends at {end:,}"
+            )
         end = last
     if end != length - 8 - size:
         raise ValueError(f"its tensors take {end:,} bytes; it holds {length - 8 - size:,}")
@@ -40,14 +44,24 @@ def check(file: BufferedReader) -> None:
 def _span(name: str, tensor: Any) -> tuple[int, int, str]:
     """First byte, last byte and name of a tensor, once its dtype, shape and offsets agree."""
     match tensor:
-        case {"dtype": str(dtype), "shape": list(shape), "data_offsets": [first, last], **rest} if not rest:
+        case {"dtype": str(dtype), "shape": list(shape), "data_offsets": [first, last], **rest} if (
+            not rest
+        ):
             pass
         case _:
-            raise ValueError(f"tensor {name!r:.100} has other keys than dtype, shape and data_offsets")
+            raise ValueError(
+                f"tensor {name!r:.100} has other keys than dtype, shape and data_offsets"
+            )
     if dtype not in BYTES:
-        raise ValueError(f"tensor {name!r:.100} has the dtype {dtype!r:.20}; known: {', '.join(BYTES)}")
-    if len(shape) > MAX_RANK or not all(type(number) is int and number >= 0 for number in (*shape, first, last)):
+        raise ValueError(
+            f"tensor {name!r:.100} has the dtype {dtype!r:.20}; known: {', '.join(BYTES)}"
+        )
+    if len(shape) > MAX_RANK or not all(
+        type(number) is int and number >= 0 for number in (*shape, first, last)
+    ):
         raise ValueError(f"tensor {name!r:.100} has a shape or offsets that are no numbers from 0")
     if last - first != prod(shape) * BYTES[dtype]:
-        raise ValueError(f"tensor {name!r:.100} of shape {shape!r:.100} and dtype {dtype} in {last - first:,} bytes")
+        raise ValueError(
+            f"tensor {name!r:.100} of shape {shape!r:.100} and dtype {dtype} in {last - first:,} bytes"
+        )
     return first, last, name

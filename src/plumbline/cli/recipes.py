@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from plumbline import layout
 from plumbline.cli.console import out
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.params import nearest
 from plumbline.entrypoint import load_params
-from plumbline.errors import ParamsError, PlumblineError
-from plumbline.params import nearest
 
 RECIPES = Path("recipes")
 
@@ -31,12 +31,16 @@ def show_recipe(name: str) -> None:
 
 
 @app.command("use")
-def use_recipe(name: str, force: Annotated[bool, typer.Option(help="Replace uncommitted changes.")] = False) -> None:
+def use_recipe(
+    name: str, force: Annotated[bool, typer.Option(help="Replace uncommitted changes.")] = False
+) -> None:
     """Make a recipe the active params.yaml, once it was checked."""
     path = _recipe(name)
     load_params(path)
     if not force and _uncommitted(layout.PARAMS):
-        raise PlumblineError(f"{layout.PARAMS} has changes that are not committed; commit them, or add --force")
+        raise PlumblineError(
+            f"{layout.PARAMS} has changes that are not committed; commit them, or add --force"
+        )
     with layout.written(layout.PARAMS) as aside:
         aside.write_bytes(path.read_bytes())
     out.print(f"{layout.PARAMS} is now {path}; `dvc repro` runs it")
@@ -49,7 +53,9 @@ def _recipes() -> list[Path]:
 def _recipe(name: str) -> Path:
     names = [path.stem for path in _recipes()]
     if name not in names:
-        raise ParamsError(f"there is no recipe {name!r}{nearest(name, names) or '; there are: ' + ', '.join(names)}")
+        raise ParamsError(
+            f"there is no recipe {name!r}{nearest(name, names) or '; there are: ' + ', '.join(names)}"
+        )
     return RECIPES / f"{name}.yaml"
 
 
@@ -57,6 +63,8 @@ def _uncommitted(path: Path) -> bool:
     """Whether git would lose something if `path` were replaced, and no recipe has it."""
     import subprocess
 
-    changed = subprocess.run(["git", "status", "--porcelain", str(path)], capture_output=True, text=True, check=False)
+    changed = subprocess.run(
+        ["git", "status", "--porcelain", str(path)], capture_output=True, text=True, check=False
+    )
     known = [recipe.read_bytes() for recipe in _recipes()]
     return bool(changed.stdout.strip()) and path.exists() and path.read_bytes() not in known

@@ -6,26 +6,30 @@ from typing import Annotated
 
 import typer
 
-from plumbline import github, released
+from plumbline.ci import github, github_release
 from plumbline.cli.console import plain
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
 
 @app.command()
-def pack(target: Annotated[Path, typer.Argument(metavar="FILE", help="The .tar file to write.")]) -> None:
+def pack(
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="The .tar file to write.")],
+) -> None:
     """Write registry, journal and artifacts into one file, as they are at this moment."""
-    from plumbline import portable
+    from plumbline.registry import archives
 
-    plain(f"{target}: {portable.pack(target):,} files")
+    plain(f"{target}: {archives.pack(target):,} files")
 
 
 @app.command()
-def unpack(source: Annotated[Path, typer.Argument(metavar="FILE", help="What `pack` wrote.")]) -> None:
+def unpack(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="What `pack` wrote.")],
+) -> None:
     """Verify such a file and make its registry this machine's, where there is none yet."""
-    from plumbline import portable
+    from plumbline.registry import archives
 
-    plain(f"{portable.unpack(source):,} files; `plumbline fsck` looks deeper")
+    plain(f"{archives.unpack(source):,} files; `plumbline fsck` looks deeper")
 
 
 @app.command()
@@ -34,15 +38,17 @@ def fetch() -> None:
 
     In a workflow: output `next`, the name under which this run has to pack its own.
     """
-    from plumbline import portable
+    from plumbline.registry import archives
 
     if github.is_shared():
         return plain("the registry is on a server that all runs share; there is nothing to fetch")
-    found, files = released.newest(), 0
+    found, files = github_release.newest(), 0
     if found:
         with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
-            files = portable.unpack(released.download(found, Path(folder)))
-    github.output(next=released.following(found))
+            files = archives.unpack(github_release.download(found, Path(folder)))
+    github.output(next=github_release.following(found))
     plain(
-        f"{found}: {files:,} files; `plumbline fsck` looks deeper" if found else "none was kept yet: this is the first"
+        f"{found}: {files:,} files; `plumbline fsck` looks deeper"
+        if found
+        else "none was kept yet: this is the first"
     )

@@ -9,7 +9,11 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-MEASURES: dict[str, Callable[[np.ndarray], Any]] = {"mean": np.mean, "standard deviation": np.std, "length": np.size}
+MEASURES: dict[str, Callable[[np.ndarray], Any]] = {
+    "mean": np.mean,
+    "standard deviation": np.std,
+    "length": np.size,
+}
 
 
 def names(table: "pd.DataFrame") -> list[str]:
@@ -26,7 +30,9 @@ def measured(table: "pd.DataFrame", columns: list[str]) -> "pd.DataFrame":
     for name in columns:
         arrays = [_array(value) for value in table[name]]
         for what, measure in MEASURES.items():
-            found[f"{name} {what}"] = [np.nan if array is None else float(measure(array)) for array in arrays]
+            found[f"{name} {what}"] = [
+                np.nan if array is None else float(measure(array)) for array in arrays
+            ]
     return found
 
 

@@ -37,7 +37,9 @@ class Test:
     drifted: bool = False
 
 
-def compare(reference: "pd.DataFrame", current: "pd.DataFrame", answer: str, seed: int) -> list[Test]:
+def compare(
+    reference: "pd.DataFrame", current: "pd.DataFrame", answer: str, seed: int
+) -> list[Test]:
     """Every column that both have, and where both know the right answers (`label`) whether `answer` is worse."""
     shared = [str(name) for name in reference.columns if name in current.columns]
     signals = arrays.names(reference[shared])
@@ -45,9 +47,14 @@ def compare(reference: "pd.DataFrame", current: "pd.DataFrame", answer: str, see
     shared = list(reference.columns)
     for name in shared:
         if not _is_number(reference[name]):  # the same text, whichever kind of file it came from
-            reference[name], current[name] = reference[name].map(_as_text), current[name].map(_as_text)
+            reference[name], current[name] = (
+                reference[name].map(_as_text),
+                current[name].map(_as_text),
+            )
     tests = [test for name in shared for test in column(name, reference[name], current[name], seed)]
-    tests = [test for test in tests if (test.column, test.what) != (LABEL, "missing")]  # labels come late
+    tests = [
+        test for test in tests if (test.column, test.what) != (LABEL, "missing")
+    ]  # labels come late
     if {answer, LABEL} <= set(shared) and current[LABEL].notna().any():
         tests.append(errors(reference, current, answer, LABEL))
     return tests
@@ -105,7 +112,9 @@ def numbers(name: str, what: str, old: np.ndarray, new: np.ndarray) -> Test:
         return Test(name, what, "Kolmogorov-Smirnov", 1.0, 0.0, "no finite number to compare")
     p_value = float(ks_2samp(old, new).pvalue)
     edges = np.unique(np.quantile(old, np.linspace(0, 1, NUM_BINS + 1)[1:-1]))
-    counts = [np.bincount(np.searchsorted(edges, side), minlength=edges.size + 1) for side in (old, new)]
+    counts = [
+        np.bincount(np.searchsorted(edges, side), minlength=edges.size + 1) for side in (old, new)
+    ]
     told = f"median {np.median(old):.4g} before, {np.median(new):.4g} now"
     return Test(name, what, "Kolmogorov-Smirnov", p_value, stability(*counts), told)
 
@@ -114,15 +123,23 @@ def categories(name: str, what: str, old: "pd.Series", new: "pd.Series") -> Test
     """Pearson's chi-squared test of two samples of categories; those that are rare count as one, the new as another."""
     import pandas as pd
 
-    table = pd.DataFrame({"old": old.value_counts(), "new": new.value_counts()}).fillna(0.0).sort_index()
+    table = (
+        pd.DataFrame({"old": old.value_counts(), "new": new.value_counts()})
+        .fillna(0.0)
+        .sort_index()
+    )
     pooled, p_value = _pooled(table.to_numpy().T), 1.0
     if pooled.shape[1] > 1:
         from scipy.stats import chi2_contingency
 
         p_value = float(chi2_contingency(pooled, correction=False).pvalue)
     shares = table / table.sum()
-    moved = (shares["new"] - shares["old"]).abs().sort_values(ascending=False, kind="stable").index[:3]
-    told = ", ".join(f"{label} {shares.old[label]:.1%} to {shares.new[label]:.1%}" for label in moved)
+    moved = (
+        (shares["new"] - shares["old"]).abs().sort_values(ascending=False, kind="stable").index[:3]
+    )
+    told = ", ".join(
+        f"{label} {shares.old[label]:.1%} to {shares.new[label]:.1%}" for label in moved
+    )
     return Test(name, what, "chi-squared", p_value, stability(*pooled), told)
 
 
@@ -138,16 +155,28 @@ def errors(reference: "pd.DataFrame", current: "pd.DataFrame", answer: str, labe
     if kind(reference[answer]) == "number":
         from scipy.stats import mannwhitneyu
 
-        sizes = [np.abs(side[answer].to_numpy(float) - side[label].to_numpy(float)) for side in (old, new)]
+        sizes = [
+            np.abs(side[answer].to_numpy(float) - side[label].to_numpy(float))
+            for side in (old, new)
+        ]
         p_value = float(mannwhitneyu(sizes[1], sizes[0], alternative="greater").pvalue)
         told = f"mean absolute error {sizes[0].mean():.4g} before, {sizes[1].mean():.4g} now"
         return Test(answer, "errors", "Mann-Whitney", p_value, None, told)
     from scipy.stats import fisher_exact
 
-    wrong = [(side[answer].astype(str) != side[label].astype(str)).to_numpy() for side in (old, new)]
+    wrong = [
+        (side[answer].astype(str) != side[label].astype(str)).to_numpy() for side in (old, new)
+    ]
     table = [[int(w.sum()), int((~w).sum())] for w in reversed(wrong)]
     told = f"{wrong[0].mean():.1%} wrong before, {wrong[1].mean():.1%} now, of {len(new)} labelled rows"
-    return Test(answer, "errors", "Fisher, one-sided", float(fisher_exact(table, "greater").pvalue), None, told)
+    return Test(
+        answer,
+        "errors",
+        "Fisher, one-sided",
+        float(fisher_exact(table, "greater").pvalue),
+        None,
+        told,
+    )
 
 
 def _missing(name: str, reference: "pd.Series", current: "pd.Series") -> Test:
@@ -158,7 +187,9 @@ def _missing(name: str, reference: "pd.Series", current: "pd.Series") -> Test:
 def _text(name: str, old: "pd.Series", new: "pd.Series", seed: int) -> list[Test]:
     """Its length, words and wording; the words of one half of the reference are known, the other half is compared."""
     known = texts.words(old[::2])
-    unknown = [np.array([texts.unknown_share(text, known) for text in side]) for side in (old[1::2], new)]
+    unknown = [
+        np.array([texts.unknown_share(text, known) for text in side]) for side in (old[1::2], new)
+    ]
     wording = texts.wording(old.tolist(), new.tolist(), seed)
     lengths = [side.str.len().to_numpy(float) for side in (old, new)]
     rare = numbers(name, "unknown words", *unknown)
@@ -167,7 +198,13 @@ def _text(name: str, old: "pd.Series", new: "pd.Series", seed: int) -> list[Test
         numbers(name, "length", *lengths),
         replace(rare, told=told),
         Test(
-            name, "wording", "kernel two-sample (MMD), permuted", wording.p_value, None, wording.told, wording.examples
+            name,
+            "wording",
+            "kernel two-sample (MMD), permuted",
+            wording.p_value,
+            None,
+            wording.told,
+            wording.examples,
         ),
     ]
 
@@ -192,4 +229,6 @@ def _pooled(table: np.ndarray) -> np.ndarray:
     unseen, known = table[:, table[0] == 0].sum(axis=1), table[:, table[0] > 0]
     expected = known.sum(axis=0) * table.sum(axis=1).min() / table.sum()
     rare = known[:, expected < MIN_EXPECTED].sum(axis=1)
-    return np.column_stack([known[:, expected >= MIN_EXPECTED], *(one for one in (rare, unseen) if one.any())])
+    return np.column_stack(
+        [known[:, expected >= MIN_EXPECTED], *(one for one in (rare, unseen) if one.any())]
+    )

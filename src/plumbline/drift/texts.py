@@ -44,10 +44,14 @@ def wording(old: Sequence[str], new: Sequence[str], seed: int) -> Wording:
 
     random = np.random.default_rng(seed)
     old, new = (_sample(side, random) for side in (old, new))
-    pieces = HashingVectorizer(analyzer="char_wb", ngram_range=(3, 3), n_features=NUM_FEATURES, norm="l2")
+    pieces = HashingVectorizer(
+        analyzer="char_wb", ngram_range=(3, 3), n_features=NUM_FEATURES, norm="l2"
+    )
     vectors = pieces.transform([*old, *new])
     labels = np.where(np.arange(vectors.shape[0]) < len(old), -1.0 / len(old), 1.0 / len(new))
-    weights = np.column_stack([labels, *(random.permutation(labels) for _ in range(NUM_PERMUTATIONS))])
+    weights = np.column_stack(
+        [labels, *(random.permutation(labels) for _ in range(NUM_PERMUTATIONS))]
+    )
     alike = (vectors @ vectors.T).toarray()  # the kernel, [rows, rows]
     distances = np.einsum("rp,rp->p", weights, alike @ weights)
     p_value = float((distances >= distances[0] * (1 - 1e-12)).sum() / (NUM_PERMUTATIONS + 1))
@@ -65,7 +69,10 @@ def _risen(old: Sequence[str], new: Sequence[str]) -> str:
     counts = [Counter(word for text in side for word in words([text])) for side in (old, new)]
     rise = {word: counts[1][word] / len(new) - counts[0][word] / len(old) for word in counts[1]}
     top = sorted(rise, key=lambda word: (-rise[word], word))[:5]
-    risen = [f"{word} {counts[0][word] / len(old):.1%} to {counts[1][word] / len(new):.1%}" for word in top]
+    risen = [
+        f"{word} {counts[0][word] / len(old):.1%} to {counts[1][word] / len(new):.1%}"
+        for word in top
+    ]
     return f"; texts with {', '.join(risen)}" if risen else ""
 
 

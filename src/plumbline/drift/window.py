@@ -7,10 +7,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbline import bundle, layout, packaging, registry
-from plumbline.errors import DataError, RegistryError
-from plumbline.serving.mirror import Copy
-from plumbline.serving.score import Request, score
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, RegistryError
+from plumbline.registry import model_versions
+from plumbline.registry.package import packaging
+from plumbline.registry.reader.mirror import Copy
+from plumbline.scoring import Request, score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +34,9 @@ class Window:
     @property
     def digest(self) -> str:
         """SHA-256 of the rows: the same window looked at twice is one look."""
-        return hashlib.sha256(self.rows.to_json(orient="split", date_format="iso").encode()).hexdigest()
+        return hashlib.sha256(
+            self.rows.to_json(orient="split", date_format="iso").encode()
+        ).hexdigest()
 
 
 def reference(version: "ModelVersion") -> Window:
@@ -39,13 +44,17 @@ def reference(version: "ModelVersion") -> Window:
     import pandas as pd
 
     called = f"{version.name} version {version.version}"
-    digests = registry.evidence(version).get("digests", {})
+    digests = model_versions.evidence(version).get("digests", {})
     if "reference" not in digests:
-        raise RegistryError(f"{called}: keeps no reference rows; train and register it again with `dvc repro`")
+        raise RegistryError(
+            f"{called}: keeps no reference rows; train and register it again with `dvc repro`"
+        )
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
         path = packaging.recorded(version, layout.REFERENCE.name, Path(folder))
         if layout.digest(path) != digests["reference"]:
-            raise RegistryError(f"{called}: {layout.REFERENCE.name} is not what its evidence is about; do not use it")
+            raise RegistryError(
+                f"{called}: {layout.REFERENCE.name} is not what its evidence is about; do not use it"
+            )
         return Window(pd.read_parquet(path), f"{called}, {layout.REFERENCE.name}")
 
 
@@ -65,8 +74,12 @@ def _logged(folder: Path, champion: Copy, max_rows: int, since: datetime | None)
 
     files = sorted(folder.glob(LOG), reverse=True)
     if not files:
-        raise DataError(f"{folder}: no {LOG} there; `plumbline serve --log-folder {folder}` writes them")
-    if since is not None:  # a file's name tells when it was written, which is after all of its requests
+        raise DataError(
+            f"{folder}: no {LOG} there; `plumbline serve --log-folder {folder}` writes them"
+        )
+    if (
+        since is not None
+    ):  # a file's name tells when it was written, which is after all of its requests
         files = [path for path in files if path.name >= f"requests-{since:%Y%m%dT%H%M%S}"]
     if not files:
         return pd.DataFrame()
@@ -77,10 +90,14 @@ def _logged(folder: Path, champion: Copy, max_rows: int, since: datetime | None)
         try:
             rows = pd.read_parquet(path)
             ours = (
-                (rows["model"] == champion.name) & (rows["version"] == champion.version) & (rows["side"] == "champion")
+                (rows["model"] == champion.name)
+                & (rows["version"] == champion.version)
+                & (rows["side"] == "champion")
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{path}: no log of requests ({error}); move it out of the folder") from None
+            raise DataError(
+                f"{path}: no log of requests ({error}); move it out of the folder"
+            ) from None
         parts.append(rows[ours])
     found = pd.concat(parts, ignore_index=True).sort_values("at", kind="stable").tail(max_rows)
     return found.drop(columns=list(ABOUT)).reset_index(drop=True)

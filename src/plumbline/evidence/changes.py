@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.contract import SPLITS, Metric, Scores
-from plumbline.lineage import git
+from plumbline.contract.lineage import git
+from plumbline.contract.task import SPLITS, Metric, Scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +24,9 @@ def params(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[str, Any
     was, now = dict(_flat(old)), dict(_flat(new))
     keys = sorted(was.keys() | now.keys())
     pairs = [(key, was.get(key), now.get(key)) for key in keys]
-    return [{"key": key, "old": a, "new": b} for key, a, b in pairs if a != b or type(a) is not type(b)]
+    return [
+        {"key": key, "old": a, "new": b} for key, a, b in pairs if a != b or type(a) is not type(b)
+    ]
 
 
 def data(old: "pd.DataFrame", new: "pd.DataFrame") -> dict[str, Any]:
@@ -34,7 +36,10 @@ def data(old: "pd.DataFrame", new: "pd.DataFrame") -> dict[str, Any]:
     content changed. It counts in the split where it is now, for `removed` and `moved_out` in the one where it was.
     """
     pairs = _pairs(old, new)
-    was, now = old.iloc[pairs["old"]].reset_index(drop=True), new.iloc[pairs["new"]].reset_index(drop=True)
+    was, now = (
+        old.iloc[pairs["old"]].reset_index(drop=True),
+        new.iloc[pairs["new"]].reset_index(drop=True),
+    )
     changed, relabelled = was["digest"] != now["digest"], was["label"] != now["label"]
     moved = was["split"] != now["split"]
     gone = old["split"][~np.isin(np.arange(len(old)), pairs["old"])]
@@ -66,7 +71,10 @@ def code(old: str, new: str, *, old_dirty: bool = False, new_dirty: bool = False
     for commit in (old, new):
         if not commit:
             return found | {"unknown": "no commit is on record"}
-        if git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}") is None:
+        if (
+            git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
+            is None
+        ):
             return found | {"unknown": f"commit {commit} is not in this clone"}
     ends = [old] if new_dirty else [old, new]
     listed = git("diff", "--numstat", "--no-renames", "-z", "--end-of-options", *ends, "--", *CODE)
@@ -96,7 +104,11 @@ def flips(
         raise ValueError(f"the rows to compare are not equally many: {sorted(sizes)}")
     gain = _hits(one) - _hits(other) if metric.kind == "binary" else one - other
     gain = gain if metric.higher_is_better else -gain
-    order = np.arange(len(gain)) if metric.kind == "binary" else np.argsort(-np.abs(gain), kind="stable")
+    order = (
+        np.arange(len(gain))
+        if metric.kind == "binary"
+        else np.argsort(-np.abs(gain), kind="stable")
+    )
     found: dict[str, Any] = {}
     for name, picked in (("won", order[gain[order] > 0]), ("lost", order[gain[order] < 0])):
         found[f"num_{name}"] = len(picked)
@@ -136,19 +148,29 @@ def _rows(manifest: "pd.DataFrame") -> "pd.DataFrame":
 def _classes(old: "pd.DataFrame", new: "pd.DataFrame") -> list[dict[str, Any]]:
     was, now = (Counter(map(str, rows["label"])) for rows in (old, new))
     names = sorted(was.keys() | now.keys(), key=lambda name: (-abs(now[name] - was[name]), name))
-    rows = [{"label": name, "before": was[name], "after": now[name]} for name in names if was[name] != now[name]]
+    rows = [
+        {"label": name, "before": was[name], "after": now[name]}
+        for name in names
+        if was[name] != now[name]
+    ]
     return rows[:NUM_CLASSES]
 
 
 def _numstat(line: str) -> dict[str, Any]:
     added, removed, path = line.split("\t", 2)
-    return {"path": path, **{k: None if n == "-" else int(n) for k, n in (("added", added), ("removed", removed))}}
+    return {
+        "path": path,
+        **{k: None if n == "-" else int(n) for k, n in (("added", added), ("removed", removed))},
+    }
 
 
 def _untracked() -> list[dict[str, Any]]:
     listed = git("ls-files", "--others", "--exclude-standard", "-z", "--", *CODE) or ""
     paths = [path for path in listed.split("\0") if path]
-    return [{"path": path, "added": len(Path(path).read_bytes().splitlines()), "removed": 0} for path in paths]
+    return [
+        {"path": path, "added": len(Path(path).read_bytes().splitlines()), "removed": 0}
+        for path in paths
+    ]
 
 
 def _hits(values: np.ndarray) -> np.ndarray:
@@ -156,17 +178,30 @@ def _hits(values: np.ndarray) -> np.ndarray:
 
 
 def _flip(
-    row: int, ids: Sequence[Any], inputs: Mapping[str, Sequence[Any]], ours: Scores, theirs: Scores, metric: Metric
+    row: int,
+    ids: Sequence[Any],
+    inputs: Mapping[str, Sequence[Any]],
+    ours: Scores,
+    theirs: Scores,
+    metric: Metric,
 ) -> dict[str, Any]:
     one, other = ours.per_example, theirs.per_example
     found = {"id": str(ids[row]), "input": _input(inputs, row)}
     found |= {"actual": str(one["actual"][row])} if "actual" in one else {}
-    for name in [name for name in one if name in other and name not in OTHER and isinstance(one[name][row], str)]:
+    for name in [
+        name
+        for name in one
+        if name in other and name not in OTHER and isinstance(one[name][row], str)
+    ]:
         found |= {f"ours_{name}": str(one[name][row]), f"theirs_{name}": str(other[name][row])}
     return found | {"ours": float(one[metric.name][row]), "theirs": float(other[metric.name][row])}
 
 
 def _input(inputs: Mapping[str, Sequence[Any]], row: int) -> str:
     values = {name: str(column[row]) for name, column in inputs.items()}
-    text = next(iter(values.values())) if len(values) == 1 else ", ".join(f"{k}: {v}" for k, v in values.items())
+    text = (
+        next(iter(values.values()))
+        if len(values) == 1
+        else ", ".join(f"{k}: {v}" for k, v in values.items())
+    )
     return text if len(text) <= INPUT_CHARS else text[: INPUT_CHARS - 1] + "…"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.contract import Candidate, Metric
-from plumbline.evidence import intervals, power
-from plumbline.evidence.intervals import Interval
-from plumbline.params import Champion, Evaluation
+from plumbline.contract.params import Champion, Evaluation
+from plumbline.contract.task import Candidate, Metric
+from plumbline.statistics import intervals, power
+from plumbline.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +39,12 @@ class Slice:
 
 
 def slices(
-    rows: "pd.DataFrame", ours: np.ndarray, reference: str, theirs: np.ndarray, metric: Metric, limits: Evaluation
+    rows: "pd.DataFrame",
+    ours: np.ndarray,
+    reference: str,
+    theirs: np.ndarray,
+    metric: Metric,
+    limits: Evaluation,
 ) -> list[Slice]:
     """Every group with enough rows; `rows` are the manifest's, aligned with the scores `ours` and `theirs` [rows]."""
     groups = [
@@ -49,13 +54,17 @@ def slices(
         for value in _large_groups(names, limits.min_slice_rows)
     ]
     pairs = [oriented(ours[own], theirs[own], metric) for _, _, own in groups]
-    p_values = [power.worse(mine, other, limits.max_slice_loss, metric.kind) for mine, other in pairs]
+    p_values = [
+        power.worse(mine, other, limits.max_slice_loss, metric.kind) for mine, other in pairs
+    ]
     found = []
     for (column, value, own), (mine, other), p_value, p_adjusted in zip(
         groups, pairs, p_values, power.holm(p_values), strict=True
     ):
         low, high = intervals.mean(ours[own], metric.kind, limits.confidence)
-        difference_low, difference_high = intervals.gain(mine, other, metric.kind, limits.confidence)
+        difference_low, difference_high = intervals.gain(
+            mine, other, metric.kind, limits.confidence
+        )
         found.append(
             Slice(
                 column,
@@ -106,7 +115,9 @@ class Duel:
     won: bool
 
 
-def duel(ours: np.ndarray, theirs: np.ndarray, metric: Metric, rule: Champion, level: float) -> Duel:
+def duel(
+    ours: np.ndarray, theirs: np.ndarray, metric: Metric, rule: Champion, level: float
+) -> Duel:
     """Whether `ours` may follow `theirs` [rows], at a two-sided `level`.
 
     better: the whole interval lies above the margin and, for 0/1 scores, McNemar's exact test agrees; not-worse: the
@@ -122,7 +133,9 @@ def duel(ours: np.ndarray, theirs: np.ndarray, metric: Metric, rule: Champion, l
     return Duel(float(mine.mean() - other.mean()), found, p_value, asked, won)
 
 
-def comparisons(candidates: Sequence[Candidate], metric: Metric, confidence: float) -> list[dict[str, Any]]:
+def comparisons(
+    candidates: Sequence[Candidate], metric: Metric, confidence: float
+) -> list[dict[str, Any]]:
     """Every pair on the same test examples: the difference, its interval and, for 0/1 scores, McNemar's exact p."""
     found = []
     for one, other in itertools.combinations(candidates, 2):
@@ -137,6 +150,10 @@ def comparisons(candidates: Sequence[Candidate], metric: Metric, confidence: flo
         }
         if metric.kind == "binary":
             only_one, only_other = intervals.discordant(ours, theirs)
-            row |= {"only_one": only_one, "only_other": only_other, "p_value": intervals.mcnemar(ours, theirs)}
+            row |= {
+                "only_one": only_one,
+                "only_other": only_other,
+                "p_value": intervals.mcnemar(ours, theirs),
+            }
         found.append(row)
     return found

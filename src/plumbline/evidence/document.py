@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from plumbline import bundle, layout
-from plumbline.contract import Candidate, Metric, Scores, Task
-from plumbline.errors import EvidenceError, PlumblineError
-from plumbline.evidence import compare, intervals
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import EvidenceError, PlumblineError
+from plumbline.contract.lineage import lineage
+from plumbline.contract.params import Params
+from plumbline.contract.task import Candidate, Metric, Scores, Task
+from plumbline.evidence import compare
 from plumbline.evidence.forms import Form, told
 from plumbline.evidence.gates import Facts, Gate
 from plumbline.evidence.verdict import summary, verdict
-from plumbline.lineage import lineage
-from plumbline.params import Params
+from plumbline.statistics import intervals
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +39,9 @@ class Since:
 
     champion: Mapping[str, Any]  # model, version, bundle, metrics
     flips: Mapping[str, Any]
-    changes: Mapping[str, Any] | None  # in params, data and code; None where the registry does not have the old ones
+    changes: (
+        Mapping[str, Any] | None
+    )  # in params, data and code; None where the registry does not have the old ones
 
 
 def build(
@@ -68,12 +72,20 @@ def build(
             "ranking": [c.name for c in ranked],  # on validation, best first
             "gates": [asdict(gate) for gate in judged],
             "thresholds": limits.model_dump(mode="json"),
-            "candidates": {c.name: _scored(c.validation, c.test, task.metric, limits.confidence) for c in ranked},
-            "baselines": {
-                name: _scored(None, scores, task.metric, limits.confidence) for name, scores in baselines.items()
+            "candidates": {
+                c.name: _scored(c.validation, c.test, task.metric, limits.confidence)
+                for c in ranked
             },
-            "cost": {c.name: {**c.latency_ms, "num_bytes": c.num_bytes} for c in ranked},  # differs from run to run
-            "forms": told(forms, task.metric, limits.confidence),  # of the winner; times differ from run to run
+            "baselines": {
+                name: _scored(None, scores, task.metric, limits.confidence)
+                for name, scores in baselines.items()
+            },
+            "cost": {
+                c.name: {**c.latency_ms, "num_bytes": c.num_bytes} for c in ranked
+            },  # differs from run to run
+            "forms": told(
+                forms, task.metric, limits.confidence
+            ),  # of the winner; times differ from run to run
             "comparisons": compare.comparisons(ranked, task.metric, limits.confidence),
             "champion": since and since.champion,
             "comparison": _comparison(facts),
@@ -90,7 +102,12 @@ def build(
 
 def failed(params: Params, task: Task, reason: str) -> dict[str, Any]:
     """The evidence of an evaluation that came to no verdict."""
-    found = {"format": FORMAT, "task": task.name, "model": params.registry.model, "verdict": "error"}
+    found = {
+        "format": FORMAT,
+        "task": task.name,
+        "model": params.registry.model,
+        "verdict": "error",
+    }
     return sealed(found | {"summary": reason, "gates": [], "lineage": lineage()})
 
 
@@ -111,7 +128,9 @@ def read(params: Params) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise EvidenceError(f"{layout.EVIDENCE}: missing or damaged ({error}); {again}") from None
     if version != FORMAT:
-        raise EvidenceError(f"{layout.EVIDENCE}: evidence format {version!r}, this version reads {FORMAT}; {again}")
+        raise EvidenceError(
+            f"{layout.EVIDENCE}: evidence format {version!r}, this version reads {FORMAT}; {again}"
+        )
     if seal != _seal(evidence):
         raise EvidenceError(f"{layout.EVIDENCE}: was edited after it was written; {again}")
     digests = evidence.get("digests", {})
@@ -120,7 +139,9 @@ def read(params: Params) -> dict[str, Any]:
         if name in digests and (not path.exists() or layout.digest(path) != digests[name]):
             raise EvidenceError(f"{path} is not what the evidence is about; {again}")
     if evidence.get("thresholds", limits := params.evaluation.model_dump(mode="json")) != limits:
-        raise EvidenceError(f"{layout.PARAMS} asks for something else than the evidence was judged by; {again}")
+        raise EvidenceError(
+            f"{layout.PARAMS} asks for something else than the evidence was judged by; {again}"
+        )
     return evidence
 
 
@@ -138,10 +159,14 @@ def aligned(manifest: "pd.DataFrame", split: str, scores: Scores) -> "pd.DataFra
             return rows.set_index("id", drop=False).loc[scores.per_example["id"]]
     elif all(len(values) == len(rows) for values in scores.per_example.values()):
         return rows
-    raise PlumblineError(f"the {split} examples are not those in {layout.MANIFEST}; run `dvc repro ingest`")
+    raise PlumblineError(
+        f"the {split} examples are not those in {layout.MANIFEST}; run `dvc repro ingest`"
+    )
 
 
-def _scored(validation: Scores | None, test: Scores, metric: Metric, confidence: float) -> dict[str, Any]:
+def _scored(
+    validation: Scores | None, test: Scores, metric: Metric, confidence: float
+) -> dict[str, Any]:
     low, high = intervals.mean(test.per_example[metric.name], metric.kind, confidence)
     found = {"test": dict(test.metrics), "test_interval": {"low": low, "high": high}}
     return found | ({"validation": dict(validation.metrics)} if validation else {})
@@ -160,7 +185,11 @@ def _comparison(facts: Facts) -> dict[str, Any] | None:
     if theirs is None or facts.level == 0:
         return None
     found = compare.duel(ours, theirs, facts.metric, facts.limits.champion, facts.level)
-    told: dict[str, Any] = {"difference": found.difference, "low": found.interval.low, "high": found.interval.high}
+    told: dict[str, Any] = {
+        "difference": found.difference,
+        "low": found.interval.low,
+        "high": found.interval.high,
+    }
     told |= {"p_value": found.p_value, "level": facts.level, "confidence": 1 - facts.level}
     counts = intervals.discordant(ours, theirs) if facts.metric.kind == "binary" else (None, None)
     return told | dict(zip(("only_challenger", "only_champion"), counts, strict=True))

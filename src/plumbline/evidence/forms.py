@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plumbline import layout
-from plumbline.contract import Candidate, Metric, Predictor, Scores, Task
-from plumbline.evidence import compare, intervals, measure
-from plumbline.evidence.parity import Likeness, likeness
-from plumbline.params import REFERENCE
+from plumbline.contract import layout
+from plumbline.contract.params import REFERENCE
+from plumbline.contract.task import Candidate, Metric, Predictor, Scores, Task
+from plumbline.evidence import compare, measure
+from plumbline.statistics import intervals
+from plumbline.statistics.parity import Likeness, likeness
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,16 @@ def told(forms: Sequence[Form], metric: Metric, confidence: float) -> list[dict[
         scores, found = form.test.per_example[metric.name], held(form, forms, metric, confidence)
         low, high = intervals.mean(scores, metric.kind, confidence)
         times = {name.removeprefix("one_"): value for name, value in form.latency_ms.items()}
-        row = {"name": form.name, "served": form is forms[0], "score": float(scores.mean()), "low": low, "high": high}
-        rows.append(row | times | {"num_bytes": form.num_bytes, "agreement": found and found.agreement})
+        row = {
+            "name": form.name,
+            "served": form is forms[0],
+            "score": float(scores.mean()),
+            "low": low,
+            "high": high,
+        }
+        rows.append(
+            row | times | {"num_bytes": form.num_bytes, "agreement": found and found.agreement}
+        )
     return rows
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline import bundle, layout
-from plumbline.contract import Candidate, Columns, Metric, Predictor, Scores, Task
-from plumbline.errors import PlumblineError
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.task import Candidate, Columns, Metric, Predictor, Scores, Task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +57,9 @@ class Guarded:
         return getattr(self._predictor, name)
 
     def _failed(self, error: Exception) -> PlumblineError:
-        return PlumblineError(f"{self._name} cannot be scored ({type(error).__name__}: {error}); {self._remedy}")
+        return PlumblineError(
+            f"{self._name} cannot be scored ({type(error).__name__}: {error}); {self._remedy}"
+        )
 
 
 def guarded(name: str, form: str | None = None) -> Guarded:
@@ -69,7 +72,11 @@ def guarded(name: str, form: str | None = None) -> Guarded:
 def control(name: str) -> Guarded:
     """The predictor that the candidate `name` became on shuffled answers."""
     folder = layout.bundle(layout.control(name))
-    return Guarded(f"control {name}", f"train it again (dvc repro -f control@{name})", lambda: bundle.load(folder))
+    return Guarded(
+        f"control {name}",
+        f"train it again (dvc repro -f control@{name})",
+        lambda: bundle.load(folder),
+    )
 
 
 def candidate(name: str, task: Task) -> Candidate:
@@ -80,7 +87,9 @@ def candidate(name: str, task: Task) -> Candidate:
     predictor = guarded(name)
     validation, test = (predictor.scores(task, split) for split in ("validation", "test"))
     latency = latency_ms(predictor, task.inputs(layout.EXAMPLES, "test"))
-    return Candidate(name, validation, test, _history(name), latency, bundle.num_bytes(layout.bundle(name)))
+    return Candidate(
+        name, validation, test, _history(name), latency, bundle.num_bytes(layout.bundle(name))
+    )
 
 
 def scores(task: Task, split: str, predictor: Predictor) -> Scores:
@@ -90,7 +99,9 @@ def scores(task: Task, split: str, predictor: Predictor) -> Scores:
     if not np.isfinite(values).all() or not np.isfinite(list(found.metrics.values())).all():
         raise ValueError(f"a score on the {split} split is not a finite number")
     if task.metric.kind == "binary" and not np.isin(values, (0, 1)).all():
-        raise ValueError(f"{task.metric.name} is said to be 0 or 1, and is not on the {split} split")
+        raise ValueError(
+            f"{task.metric.name} is said to be 0 or 1, and is not on the {split} split"
+        )
     if not np.isclose(values.mean(), found.metrics[task.metric.name]):
         raise ValueError(f"{task.metric.name} on the {split} split is not the mean of its examples")
     return found
@@ -99,13 +110,17 @@ def scores(task: Task, split: str, predictor: Predictor) -> Scores:
 def rank(candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
     """Best first, by the validation split alone; of equals the smaller bundle."""
     sign = -1 if metric.higher_is_better else 1
-    return sorted(candidates, key=lambda c: (sign * c.validation.metrics[metric.name], c.num_bytes, c.name))
+    return sorted(
+        candidates, key=lambda c: (sign * c.validation.metrics[metric.name], c.num_bytes, c.name)
+    )
 
 
 def latency_ms(predictor: Predictor, columns: Columns) -> dict[str, float]:
     """Milliseconds a call takes, p50 and p95, for one row and for a batch of 32; and rows a second in batches."""
     times = {"one": _timed(predictor, columns, 1), "batch": _timed(predictor, columns, BATCH_ROWS)}
-    found = {f"{name}_p{q}": float(np.percentile(times[name], q)) for name in times for q in (50, 95)}
+    found = {
+        f"{name}_p{q}": float(np.percentile(times[name], q)) for name in times for q in (50, 95)
+    }
     return found | {"rows_per_s": 1000 * BATCH_ROWS / found["batch_p50"]}
 
 

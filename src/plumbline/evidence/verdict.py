@@ -7,7 +7,12 @@ from plumbline.evidence.gates import Gate
 
 Verdict = Literal["promote", "keep", "refuse"]
 
-EXIT_CODES = {"promote": 0, "keep": 10, "refuse": 20, "error": 1}  # error: no verdict could be reached
+EXIT_CODES = {
+    "promote": 0,
+    "keep": 10,
+    "refuse": 20,
+    "error": 1,
+}  # error: no verdict could be reached
 
 
 def verdict(gates: Sequence[Gate]) -> Verdict:
@@ -30,4 +35,6 @@ def summary(winner: str, gates: Sequence[Gate]) -> str:
         case "keep":
             return f"{winner} is sound, but the champion stays: {passed} gates passed{apart}, champion did not."
         case "refuse":
-            return f"{winner} must not be promoted: {', '.join(failed) or 'no gate was asked'} failed."
+            return (
+                f"{winner} must not be promoted: {', '.join(failed) or 'no gate was asked'} failed."
+            )

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from uvicorn.config import STARTUP_FAILURE
 
-from plumbline.errors import PlumblineError, RegistryError
+from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.serving import inputs, metrics, openapi, protocol, strict_json, tensors
 from plumbline.serving.fleet import Answer, Fleet
 from plumbline.serving.guards import Guards
@@ -24,7 +24,7 @@ from plumbline.serving.requestlog import RequestLog
 from plumbline.serving.served import Served
 from plumbline.serving.settings import Settings
 
-PAGE = Path(__file__).with_name("page.html")
+PAGE = Path(__file__).parent / "static" / "index.html"
 RETRY_S = 2.0
 CSP = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
@@ -101,7 +101,12 @@ def _add_health(app: FastAPI, fleet: Fleet) -> None:
     async def version() -> Response:
         served = _champion(fleet)
         copy = served.copy
-        facts = {"name": copy.name, "version": copy.version, "bundle": copy.bundle, "task": copy.task}
+        facts = {
+            "name": copy.name,
+            "version": copy.version,
+            "bundle": copy.bundle,
+            "task": copy.task,
+        }
         return _json(facts | {"example": served.example})
 
     @app.get("/metrics")
@@ -117,7 +122,9 @@ def _add_scoring(app: FastAPI, fleet: Fleet, settings: Settings) -> None:
         asked = inputs.read(raw, request.headers.get("content-type", ""), signature, limits.rows)
         answer = await _answer(request, fleet, asked)
         names = list(answer.columns)
-        records = [dict(zip(names, row, strict=True)) for row in zip(*answer.columns.values(), strict=True)]
+        records = [
+            dict(zip(names, row, strict=True)) for row in zip(*answer.columns.values(), strict=True)
+        ]
         return _json({"predictions": records}, answer)
 
 
@@ -143,7 +150,9 @@ def _add_inference(app: FastAPI, fleet: Fleet, settings: Settings) -> None:
     async def infer(request: Request, name: str, version: str | None = None) -> Response:
         signature, limits = _named(fleet, name, version).signature, settings.limits
         raw = await _body(request, limits.body_bytes, limits.body_s)
-        asked, identity = tensors.read(raw, request.headers.get("content-type", ""), signature, limits.rows)
+        asked, identity = tensors.read(
+            raw, request.headers.get("content-type", ""), signature, limits.rows
+        )
         answer = await _answer(request, fleet, asked)
         return _json(tensors.answer(answer.columns, answer.copy, signature, identity), answer)
 
@@ -184,7 +193,11 @@ def _champion(fleet: Fleet) -> Served:
 def _named(fleet: Fleet, name: str, version: str | None) -> Served:
     served = _champion(fleet)
     if name != served.copy.name or version not in (None, served.copy.version):
-        raise Refusal(404, "NO_SUCH_MODEL", f"served are {served.copy.name} and its version {served.copy.version}")
+        raise Refusal(
+            404,
+            "NO_SUCH_MODEL",
+            f"served are {served.copy.name} and its version {served.copy.version}",
+        )
     if not fleet.ready:
         raise not_ready()
     return served
@@ -215,7 +228,9 @@ async def _refused(request: Request, error: Exception) -> Response:
 async def _unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  registered for it
     code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "BAD_REQUEST")
-    refused = await _refused(request, Refusal(error.status_code, code, "no such route or method; see /openapi.json"))
+    refused = await _refused(
+        request, Refusal(error.status_code, code, "no such route or method; see /openapi.json")
+    )
     if error.headers and "Allow" in error.headers:
         refused.headers["allow"] = error.headers["Allow"]
     return refused
@@ -228,4 +243,10 @@ async def _failed(request: Request, error: Exception) -> Response:
 def _telemetry() -> Any:
     """OpenTelemetry where its environment names a collector; else none, which costs nothing."""
     on = bool(os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
-    return {"tracing": on, "metrics": on, "logs": False, "operation_spans": False, "auto_configure": on}
+    return {
+        "tracing": on,
+        "metrics": on,
+        "logs": False,
+        "operation_spans": False,
+        "auto_configure": on,
+    }

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from plumbline.contract import Predictor
+from plumbline.contract.task import Predictor
 from plumbline.serving import metrics
 from plumbline.serving.inputs import Asked, Columns
 from plumbline.serving.refusals import Refusal, bad, late, not_ready, overloaded
@@ -62,7 +62,9 @@ class Batcher:
         """Whether a request would be refused."""
         return self._rows >= self._limits.waiting_rows
 
-    def ask(self, asked: Asked, gone: Callable[[], bool], timeout_s: float) -> "asyncio.Future[Columns]":
+    def ask(
+        self, asked: Asked, gone: Callable[[], bool], timeout_s: float
+    ) -> "asyncio.Future[Columns]":
         """The answer to come; the future gets a Refusal where it is too late.
 
         Raises Refusal: 429 where too much waits, 503 after the end.
@@ -116,12 +118,16 @@ class Batcher:
 
     def _answers(self, batch: list[Request]) -> list[tuple[Request, Columns | Exception]]:
         asking = [request for request in batch if not request.answer.done() and not request.gone()]
-        done: list[tuple[Request, Columns | Exception]] = [(r, late()) for r in batch if r not in asking]
+        done: list[tuple[Request, Columns | Exception]] = [
+            (r, late()) for r in batch if r not in asking
+        ]
         if not asking:
             return done
         metrics.BATCH_ROWS.observe(sum(request.asked.num_rows for request in asking))
         names = asking[0].asked.columns
-        columns = {name: [value for r in asking for value in r.asked.columns[name]] for name in names}
+        columns = {
+            name: [value for r in asking for value in r.asked.columns[name]] for name in names
+        }
         try:
             answers = self._predictor.predict(columns, **asking[0].asked.params)
         except Exception as error:  # noqa: BLE001  whatever the model raises is told to its client alone
@@ -158,7 +164,10 @@ class Batcher:
                 if not request.answer.done():
                     request.answer.set_exception(late())
             if since is not None and now - since > self._limits.hang_s:
-                log.critical("the predictor has not answered for %.0f s; this worker ends", self._limits.hang_s)
+                log.critical(
+                    "the predictor has not answered for %.0f s; this worker ends",
+                    self._limits.hang_s,
+                )
                 os._exit(HUNG)
 
     def _now(self) -> float:

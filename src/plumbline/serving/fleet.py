@@ -7,12 +7,12 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from plumbline import journal
-from plumbline.errors import BundleError, PlumblineError, RegistryError
-from plumbline.journal import Decision
+from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
+from plumbline.registry import journal
+from plumbline.registry.journal import Decision
+from plumbline.registry.reader.mirror import Copy, Mirror
 from plumbline.serving import metrics
 from plumbline.serving.inputs import Asked, Columns
-from plumbline.serving.mirror import Copy, Mirror
 from plumbline.serving.refusals import Refusal, not_ready
 from plumbline.serving.served import Served, alike
 from plumbline.serving.settings import Settings
@@ -107,12 +107,16 @@ class Fleet:
         try:
             await asyncio.to_thread(self._mirror.keep, copy)
         except PlumblineError as error:
-            log.warning("%s version %s answers, but is not kept: %s", copy.name, copy.version, error)
+            log.warning(
+                "%s version %s answers, but is not kept: %s", copy.name, copy.version, error
+            )
         served.shown("champion")
         return served
 
     async def _opened(self, version: str, side: str) -> Served:
-        served = await Served.opened(await asyncio.to_thread(self._mirror.version, version), self._settings.limits)
+        served = await Served.opened(
+            await asyncio.to_thread(self._mirror.version, version), self._settings.limits
+        )
         served.shown(side)
         return served
 
@@ -129,7 +133,9 @@ class Fleet:
                 if up or not isinstance(error, RegistryError):
                     log.warning("%s goes on: %s", self._who(), error)
                 up = up and not isinstance(error, RegistryError)
-                metrics.SWAPS.labels("unreachable" if isinstance(error, RegistryError) else "refused").inc()
+                metrics.SWAPS.labels(
+                    "unreachable" if isinstance(error, RegistryError) else "refused"
+                ).inc()
             metrics.REGISTRY_UP.set(up)
             await self._record()
 
@@ -140,12 +146,16 @@ class Fleet:
             return
         self.champion = await self._checked(copy)
         metrics.SWAPS.labels("done").inc()
-        log.warning("%s version %s answers in place of %s", copy.name, copy.version, old.copy.version)
+        log.warning(
+            "%s version %s answers in place of %s", copy.name, copy.version, old.copy.version
+        )
         if self._canary and self._canary.copy.version == copy.version:
             self._stop_canary()
         self._keep(old.close())
 
-    async def _tried(self, canary: Served, champion: Served, asked: Asked, gone: Callable[[], bool]) -> Answer:
+    async def _tried(
+        self, canary: Served, champion: Served, asked: Asked, gone: Callable[[], bool]
+    ) -> Answer:
         """The canary's answer. Where it fails the champion answers: a trial is no client's loss."""
         limit = self._settings.limits.deadline_s
         try:
@@ -175,12 +185,16 @@ class Fleet:
     def _judge(self, *, failed: bool, differs: bool, slow: bool) -> None:
         if self._trial is None or self._canary is None:
             return
-        metrics.PAIRS.labels("canary", "failed" if failed else "differs" if differs else "same").inc()
+        metrics.PAIRS.labels(
+            "canary", "failed" if failed else "differs" if differs else "same"
+        ).inc()
         self._trial.add(failed=failed, differs=differs, slow=slow)
         if reason := self._trial.verdict:
             copy = self._canary.copy
             log.error("canary: %s version %s is returned: %s", copy.name, copy.version, reason)
-            self._returned = Decision(copy.name, "return", copy.version, "", copy.bundle, "", reason)
+            self._returned = Decision(
+                copy.name, "return", copy.version, "", copy.bundle, "", reason
+            )
             self._stop_canary()
             self._recording = self._keep(self._record())
 

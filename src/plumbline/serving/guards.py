@@ -29,7 +29,9 @@ class Guards:
         self._app, self._fleet = app, fleet
         self._token = settings.token.encode() if settings.token else None
         port = str(settings.port).encode()
-        self._hosts = {host.encode().lower() + end for host in settings.hosts for end in (b"", b":" + port)}
+        self._hosts = {
+            host.encode().lower() + end for host in settings.hosts for end in (b"", b":" + port)
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse, or pass on with the headers that every answer carries."""
@@ -41,13 +43,21 @@ class Guards:
         async def sent(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", []), *NO_STORE]
-                metrics.REQUESTS.labels(getattr(scope.get("route"), "path", route), message["status"]).inc()
+                metrics.REQUESTS.labels(
+                    getattr(scope.get("route"), "path", route), message["status"]
+                ).inc()
             await send(message)
 
         try:
             self._check(scope)
         except Refusal as refusal:
-            await sent({"type": "http.response.start", "status": refusal.status, "headers": refusal.headers})
+            await sent(
+                {
+                    "type": "http.response.start",
+                    "status": refusal.status,
+                    "headers": refusal.headers,
+                }
+            )
             await sent({"type": "http.response.body", "body": refusal.body})
             return
         await self._app(scope, receive, sent)
@@ -59,13 +69,18 @@ class Guards:
                 raise Refusal(400, "BAD_REQUEST", f"the header {name.decode()} came twice")
             headers[name] = value
         if headers.get(b"host", b"").lower() not in self._hosts:
-            raise Refusal(421, "WRONG_HOST", "this server does not answer under that name; see --allowed-host")
+            raise Refusal(
+                421, "WRONG_HOST", "this server does not answer under that name; see --allowed-host"
+            )
         origin = headers.get(b"origin")
         if origin is not None and origin.partition(b"://")[2].lower() not in self._hosts:
             raise Refusal(403, "WRONG_ORIGIN", "requests from other sites are refused")
         if scope["path"] not in OPEN:
             self._authorize(headers.get(b"authorization", b""))
-        if b"content-encoding" in headers or headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked":
+        if (
+            b"content-encoding" in headers
+            or headers.get(b"transfer-encoding", b"chunked").lower() != b"chunked"
+        ):
             raise Refusal(415, "UNSUPPORTED_ENCODING", "send the body as it is, not compressed")
         if scope["method"] == "POST" and self._fleet.full:
             raise overloaded()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from plumbline.contract import Field, Signature
+from plumbline.contract.task import Field, Signature
 from plumbline.serving import strict_json
 from plumbline.serving.refusals import Refusal, bad
 
@@ -48,10 +48,14 @@ def read(raw: bytes, content_type: str, signature: Signature, max_rows: int) -> 
     return checked(columns, params, signature, max_rows)
 
 
-def checked(columns: Mapping[str, Any], params: Mapping[str, Any], signature: Signature, max_rows: int) -> Asked:
+def checked(
+    columns: Mapping[str, Any], params: Mapping[str, Any], signature: Signature, max_rows: int
+) -> Asked:
     """Columns as the signature has them and parameters filled up with defaults; Refusal names what is wrong."""
     names = [field.name for field in signature.inputs]
-    if missing := [field.name for field in signature.inputs if field.required and field.name not in columns]:
+    if missing := [
+        field.name for field in signature.inputs if field.required and field.name not in columns
+    ]:
         raise bad(f"no column {missing[0]!r}; the model takes {', '.join(names)}")
     if not columns.keys() <= set(names):
         place = next(place for place, name in enumerate(columns) if name not in names)
@@ -60,10 +64,14 @@ def checked(columns: Mapping[str, Any], params: Mapping[str, Any], signature: Si
     if len(lengths) != 1:
         raise bad("the columns are not equally long")
     if not 1 <= (num_rows := lengths.pop()) <= max_rows:
-        too_many = Refusal(413, "TOO_MANY_ROWS", f"too many rows; at most {max_rows} in one request")
+        too_many = Refusal(
+            413, "TOO_MANY_ROWS", f"too many rows; at most {max_rows} in one request"
+        )
         raise too_many if num_rows else bad("there is no row")
     absent = [None] * num_rows  # in every request alike, so that they can be answered together
-    given = {field.name: _column(field, columns.get(field.name, absent)) for field in signature.inputs}
+    given = {
+        field.name: _column(field, columns.get(field.name, absent)) for field in signature.inputs
+    }
     return Asked(given, _params(params, signature))
 
 
@@ -84,7 +92,11 @@ def _json(body: Any, signature: Signature) -> tuple[Mapping[str, Any], Mapping[s
 
 
 def _split(value: Any) -> Columns:
-    if not isinstance(value, dict) or not {"columns", "data"} <= set(value) <= {"columns", "data", "index"}:
+    if not isinstance(value, dict) or not {"columns", "data"} <= set(value) <= {
+        "columns",
+        "data",
+        "index",
+    }:
         raise bad("dataframe_split: expected columns and data")
     names, rows = value["columns"], value["data"]
     if not _strings(names) or len(set(names)) != len(names):
@@ -145,7 +157,9 @@ def _parsed(kind: Any, text: str, row: int) -> Any:
     if isinstance(kind, Mapping):
         return strict_json.loads(text.encode())
     if kind in (*INTEGERS, *FLOATS) and not DIGITS.issuperset(text):
-        raise bad(f"row {row}: expected {kind}")  # int() and float() also take 1_000, other alphabets' digits, nan
+        raise bad(
+            f"row {row}: expected {kind}"
+        )  # int() and float() also take 1_000, other alphabets' digits, nan
     try:
         if kind in INTEGERS:
             return int(text)
@@ -162,7 +176,9 @@ def _column(field: Field, values: Any) -> list[Any]:
     fits = _fits(field.type)
     for row, value in enumerate(values):
         if not fits(value) and (field.required or value is not None):
-            raise bad(f"row {row}: {field.name}: expected {_spoken(field.type)}, found {_kind(value)}")
+            raise bad(
+                f"row {row}: {field.name}: expected {_spoken(field.type)}, found {_kind(value)}"
+            )
     return list(values)
 
 
@@ -170,7 +186,9 @@ def _fits(kind: Any) -> Callable[[Any], bool]:
     """Whether a value is of an MLflow type; bool is no number, and a number is finite."""
     if isinstance(kind, Mapping):
         inner = _fits(kind.get("items", {}).get("type")) if kind.get("type") == "array" else None
-        return lambda value: isinstance(value, list) and all(map(inner, value)) if inner else isinstance(value, dict)
+        return lambda value: (
+            isinstance(value, list) and all(map(inner, value)) if inner else isinstance(value, dict)
+        )
     if kind == "string":
         return lambda value: isinstance(value, str)
     if kind in INTEGERS:
@@ -210,4 +228,8 @@ def _kind(value: Any) -> str:
         list: "a list",
         dict: "an object",
     }
-    return "null" if value is None else names[type(value)] + (" out of range" if type(value) in (int, float) else "")
+    return (
+        "null"
+        if value is None
+        else names[type(value)] + (" out of range" if type(value) in (int, float) else "")
+    )

@@ -2,18 +2,39 @@
 
 import os
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+    multiprocess,
+)
 from prometheus_client.registry import REGISTRY
 
 SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 512, 1024)
 
 REQUESTS = Counter("plumbline_requests", "Requests by route and status.", ["route", "status"])
-LATENCY = Histogram("plumbline_request_seconds", "From the body's last byte to the answer.", ["side"], buckets=SECONDS)
-BATCH_ROWS = Histogram("plumbline_batch_rows", "Rows answered by one call of the predictor.", buckets=ROWS)
+LATENCY = Histogram(
+    "plumbline_request_seconds",
+    "From the body's last byte to the answer.",
+    ["side"],
+    buckets=SECONDS,
+)
+BATCH_ROWS = Histogram(
+    "plumbline_batch_rows", "Rows answered by one call of the predictor.", buckets=ROWS
+)
 SWAPS = Counter("plumbline_swaps", "Attempts to follow the registry.", ["outcome"])
-SERVED = Gauge("plumbline_model_version", "The version that answers.", ["name", "side"], multiprocess_mode="mostrecent")
-REGISTRY_UP = Gauge("plumbline_registry_up", "Whether the registry answered last.", multiprocess_mode="mostrecent")
+SERVED = Gauge(
+    "plumbline_model_version",
+    "The version that answers.",
+    ["name", "side"],
+    multiprocess_mode="mostrecent",
+)
+REGISTRY_UP = Gauge(
+    "plumbline_registry_up", "Whether the registry answered last.", multiprocess_mode="mostrecent"
+)
 PAIRS = Counter("plumbline_compared", "Answers compared with the champion's.", ["side", "outcome"])
 LOGGED = Counter("plumbline_logged_rows", "Rows written to the log of requests.")
 

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from plumbline.contract import Field, Signature
+from plumbline.contract.task import Field, Signature
 from plumbline.serving import tensors
 from plumbline.serving.fleet import Fleet
 
@@ -16,7 +16,21 @@ ERROR = {
     "required": ["error_code", "message"],
     "additionalProperties": False,
 }
-REFUSALS = ("400", "401", "403", "404", "405", "408", "413", "415", "421", "429", "500", "503", "504")
+REFUSALS = (
+    "400",
+    "401",
+    "403",
+    "404",
+    "405",
+    "408",
+    "413",
+    "415",
+    "421",
+    "429",
+    "500",
+    "503",
+    "504",
+)
 NUMBERS = {"integer": "integer", "long": "integer", "float": "number", "double": "number"}
 
 
@@ -27,10 +41,15 @@ def describe(app: FastAPI, fleet: Fleet) -> dict[str, Any]:
     signature = fleet.champion.signature if fleet.champion else Signature((), ())
     for path, operations in found["paths"].items():
         for method, operation in operations.items():
-            operation["responses"] = {"200": {"description": "The answer"}} | {code: _refusal() for code in REFUSALS}
+            operation["responses"] = {"200": {"description": "The answer"}} | {
+                code: _refusal() for code in REFUSALS
+            }
             if method == "post":
                 body = _infer(signature) if path.startswith("/v2") else _invocations(signature)
-                operation["requestBody"] = {"required": True, "content": {"application/json": {"schema": body}}}
+                operation["requestBody"] = {
+                    "required": True,
+                    "content": {"application/json": {"schema": body}},
+                }
     return found
 
 
@@ -40,9 +59,17 @@ def _refusal() -> dict[str, Any]:
 
 
 def _invocations(signature: Signature) -> dict[str, Any]:
-    values = [{f.name: _schema(f.type) for f in signature.inputs if f.required is needed} for needed in (True, False)]
+    values = [
+        {f.name: _schema(f.type) for f in signature.inputs if f.required is needed}
+        for needed in (True, False)
+    ]
     records = {"type": "array", "minItems": 1, "items": _object(*values)}
-    columns = _object(*({name: {"type": "array", "items": form} for name, form in part.items()} for part in values))
+    columns = _object(
+        *(
+            {name: {"type": "array", "items": form} for name, form in part.items()}
+            for part in values
+        )
+    )
     params = {"type": "object", "additionalProperties": False}
     params["properties"] = {p.name: _schema(p.type) for p in signature.params}
     forms = {"dataframe_records": records, "instances": records, "inputs": columns}
@@ -50,7 +77,9 @@ def _invocations(signature: Signature) -> dict[str, Any]:
 
 
 def _infer(signature: Signature) -> dict[str, Any]:
-    tensor = [_tensor(field) for field in sorted(signature.inputs, key=lambda field: not field.required)]
+    tensor = [
+        _tensor(field) for field in sorted(signature.inputs, key=lambda field: not field.required)
+    ]
     needed = sum(field.required for field in signature.inputs)
     inputs = {"type": "array", "prefixItems": tensor, "minItems": needed, "maxItems": len(tensor)}
     return _object({"inputs": inputs}, {"id": {"type": "string", "maxLength": tensors.MAX_ID}})
@@ -67,7 +96,9 @@ def _tensor(field: Field) -> dict[str, Any]:
     return _object(one)
 
 
-def _object(properties: Mapping[str, Any], optional: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def _object(
+    properties: Mapping[str, Any], optional: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {**properties, **(optional or {})},
@@ -78,5 +109,9 @@ def _object(properties: Mapping[str, Any], optional: Mapping[str, Any] | None = 
 
 def _schema(kind: Any) -> dict[str, Any]:
     if isinstance(kind, Mapping):
-        return {"type": "array", "items": _schema(kind["items"]["type"])} if kind.get("type") == "array" else {}
+        return (
+            {"type": "array", "items": _schema(kind["items"]["type"])}
+            if kind.get("type") == "array"
+            else {}
+        )
     return {"type": NUMBERS.get(kind, kind if kind in ("string", "boolean") else "string")}

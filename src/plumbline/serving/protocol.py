@@ -35,7 +35,9 @@ class Protocol(HttpToolsProtocol):
         self.heard = self.loop.time()
         self._arm()
         there = [other for other in self.connections if not other.transport.is_closing()]
-        if len(there) > min(self._limits.connections, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES):
+        if len(there) > min(
+            self._limits.connections, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - SPARE_FILES
+        ):
             idle = [other for other in there if isinstance(other, Protocol) and other._is_idle]
             min(idle, key=lambda other: other.heard).transport.abort()
 
@@ -136,7 +138,10 @@ class Protocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
             return
         metrics.REQUESTS.labels("?", refusal.status).inc()
-        head = [STATUS_LINE[refusal.status], *(name + b": " + value + b"\r\n" for name, value in refusal.headers)]
+        head = [
+            STATUS_LINE[refusal.status],
+            *(name + b": " + value + b"\r\n" for name, value in refusal.headers),
+        ]
         self.transport.write(b"".join([*head, b"connection: close\r\n\r\n", refusal.body]))
         self.transport.close()
 

@@ -20,7 +20,10 @@ class Refusal(Exception):  # noqa: N818  (it is an answer)
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
         """The response's headers, content length included."""
-        found = [(b"content-type", b"application/json"), (b"content-length", str(len(self.body)).encode())]
+        found = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(self.body)).encode()),
+        ]
         if self.status in (429, 503):
             found.append((b"retry-after", str(RETRY_AFTER_S).encode()))
         if self.status == 401:

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from plumbline import layout
-from plumbline.errors import ParamsError
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError
 from plumbline.serving import metrics
 from plumbline.serving.fleet import Answer
 from plumbline.serving.inputs import Asked
@@ -82,7 +82,11 @@ class RequestLog:
             try:
                 self._write(rows)
             except OSError as error:
-                log.warning("the log of requests cannot be written (%s): %d rows are lost", error.strerror, len(rows))
+                log.warning(
+                    "the log of requests cannot be written (%s): %d rows are lost",
+                    error.strerror,
+                    len(rows),
+                )
 
     def _write(self, rows: list[dict[str, Any]]) -> None:
         import pyarrow as pa
@@ -112,7 +116,9 @@ def redaction(name: str | None) -> Redact | None:
     try:
         found: Redact = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as error:
-        raise ParamsError(f"--redact {name}: {error}; expected MODULE:FUNCTION that can be imported") from None
+        raise ParamsError(
+            f"--redact {name}: {error}; expected MODULE:FUNCTION that can be imported"
+        ) from None
     return found
 
 

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from plumbline import bundle, layout
-from plumbline.contract import Predictor, Signature
-from plumbline.errors import BundleError
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError
+from plumbline.contract.task import Predictor, Signature
+from plumbline.registry.reader.mirror import Copy
 from plumbline.serving import metrics
 from plumbline.serving.batching import Batcher
 from plumbline.serving.inputs import Asked, Columns
-from plumbline.serving.mirror import Copy
 from plumbline.serving.settings import Limits
 
 TOLERANCE = 0.01  # of a number: another CPU rounds int8 otherwise, and may not answer otherwise
@@ -37,7 +38,9 @@ class Served:
         """Whether a request would be refused because too much waits."""
         return self._batcher.full
 
-    async def answer(self, asked: Asked, gone: Callable[[], bool], timeout_s: float) -> tuple[Columns, float]:
+    async def answer(
+        self, asked: Asked, gone: Callable[[], bool], timeout_s: float
+    ) -> tuple[Columns, float]:
         """The answers, and the seconds they took, queue included. Raises Refusal."""
         start = time.perf_counter()
         answers = await self._batcher.ask(asked, gone, timeout_s)
@@ -56,7 +59,11 @@ def alike(one: Any, other: Any) -> bool:
     """The same text, truth or null; numbers within TOLERANCE; of lists and objects only that both are."""
     if isinstance(one, bool | str) or one is None:
         return bool(one == other)
-    if isinstance(one, int | float) and isinstance(other, int | float) and not isinstance(other, bool):
+    if (
+        isinstance(one, int | float)
+        and isinstance(other, int | float)
+        and not isinstance(other, bool)
+    ):
         return math.isfinite(other) and abs(one - other) <= TOLERANCE * max(1.0, abs(one))
     return type(one) is type(other)
 
@@ -68,10 +75,18 @@ def _checked(copy: Copy) -> Predictor:
     try:
         answers = predictor.predict(golden["inputs"], **golden["params"])
     except Exception as error:
-        raise BundleError(f"{who}: fails on its golden rows ({type(error).__name__}: {error})") from error
+        raise BundleError(
+            f"{who}: fails on its golden rows ({type(error).__name__}: {error})"
+        ) from error
     for column, expected in golden["outputs"].items():
         found = answers.get(column, [])
-        wrong = [row for row, value in enumerate(expected) if row >= len(found) or not alike(value, found[row])]
+        wrong = [
+            row
+            for row, value in enumerate(expected)
+            if row >= len(found) or not alike(value, found[row])
+        ]
         if wrong:
-            raise BundleError(f"{who}: answers golden row {wrong[0]} ({column}) otherwise than when it was evaluated")
+            raise BundleError(
+                f"{who}: answers golden row {wrong[0]} ({column}) otherwise than when it was evaluated"
+            )
     return predictor

@@ -11,9 +11,9 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess
 
-from plumbline.errors import PlumblineError
+from plumbline.contract.errors import PlumblineError
+from plumbline.registry.reader.mirror import Copy, Mirror
 from plumbline.serving import logs
-from plumbline.serving.mirror import Copy, Mirror
 from plumbline.serving.protocol import Protocol
 from plumbline.serving.settings import Settings
 
@@ -79,7 +79,10 @@ def _prepare(settings: Settings) -> None:
 
 def _greet(settings: Settings, copy: Copy) -> None:
     at = f"http://{settings.host}:{settings.port}"
-    print(f"{copy.name} version {copy.version} ({copy.bundle[:12]}) at {at}; Ctrl-C ends it", flush=True)  # noqa: T201
+    print(  # noqa: T201
+        f"{copy.name} version {copy.version} ({copy.bundle[:12]}) at {at}; Ctrl-C ends it",
+        flush=True,
+    )
 
 
 def _config(settings: Settings) -> uvicorn.Config:
@@ -111,7 +114,9 @@ def _bound(settings: Settings) -> socket.socket:
         found.bind((settings.host, settings.port))
     except OSError as error:
         found.close()
-        raise PlumblineError(f"{settings.host}:{settings.port}: {error.strerror}; choose another --port") from None
+        raise PlumblineError(
+            f"{settings.host}:{settings.port}: {error.strerror}; choose another --port"
+        ) from None
     found.set_inheritable(True)
     return found
 

@@ -10,7 +10,9 @@ class Limits:
 
     body_bytes: int = 4_000_000
     rows: int = 1024  # of one request
-    waiting_rows: int = 256  # of all requests that wait; one that alone is longer waits for an empty queue
+    waiting_rows: int = (
+        256  # of all requests that wait; one that alone is longer waits for an empty queue
+    )
     batch_rows: int = 64  # answered in one call of the predictor
     deadline_s: float = 10.0
     header_s: float = 10.0  # from the first byte of a request to the end of its headers
@@ -39,7 +41,11 @@ class Settings:
     port: int = 8000
     workers: int = 1
     token: str | None = None
-    hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")  # names by which the server may be called
+    hosts: tuple[str, ...] = (
+        "127.0.0.1",
+        "localhost",
+        "[::1]",
+    )  # names by which the server may be called
     poll_s: float = 5.0
     canary: Canary | None = None
     shadow: str | None = None

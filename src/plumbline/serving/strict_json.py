@@ -17,14 +17,18 @@ HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # of a character that needs two escape
 
 def loads(raw: bytes) -> Any:
     """The value in `raw` (UTF-8). Refusal (400) where it is not strict JSON."""
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH:  # most requests have fewer brackets than that in all
+    if (
+        raw.count(b"[") + raw.count(b"{") > MAX_DEPTH
+    ):  # most requests have fewer brackets than that in all
         _refuse_nesting(raw)
     try:
         value = strict.loads(raw)
         if HALF.search(raw):
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise bad("the body holds half a character (a \\ud... escape without its other half)") from None
+        raise bad(
+            "the body holds half a character (a \\ud... escape without its other half)"
+        ) from None
     except ValueError as error:
         raise bad(f"the body holds {error}") from None
     return value

@@ -8,10 +8,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from plumbline.contract import Field, Signature
+from plumbline.contract.task import Field, Signature
+from plumbline.registry.reader.mirror import Copy
 from plumbline.serving import strict_json
 from plumbline.serving.inputs import Asked, Columns, checked
-from plumbline.serving.mirror import Copy
 from plumbline.serving.refusals import Refusal, bad
 
 DATATYPES = {
@@ -29,7 +29,9 @@ MAX_ID = 200
 MAX_RANK = 8  # dimensions of a shape
 
 
-def read(raw: bytes, content_type: str, signature: Signature, max_rows: int) -> tuple[Asked, str | None]:
+def read(
+    raw: bytes, content_type: str, signature: Signature, max_rows: int
+) -> tuple[Asked, str | None]:
     """What is asked, and the request's id. Refusal where the body is not an inference request."""
     if content_type.partition(";")[0].strip().lower() not in ("application/json", ""):
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "send application/json")
@@ -53,7 +55,9 @@ def read(raw: bytes, content_type: str, signature: Signature, max_rows: int) -> 
     return checked(columns, params, signature, max_rows), identity
 
 
-def answer(columns: Columns, copy: Copy, signature: Signature, identity: str | None) -> dict[str, Any]:
+def answer(
+    columns: Columns, copy: Copy, signature: Signature, identity: str | None
+) -> dict[str, Any]:
     """The inference response: each column a tensor; nested values as JSON text."""
     types = {field.name: field.type for field in signature.outputs}
     found = {
@@ -109,8 +113,14 @@ def _tensor(name: str, kind: Any, values: list[Any]) -> dict[str, Any]:
         return found
     widths = {len(value) for value in values if isinstance(value, list)}
     if found["datatype"] == "BYTES" or len(widths) != 1:
-        return found | {"datatype": "BYTES", "data": [json.dumps(value, allow_nan=False) for value in values]}
-    return found | {"shape": [len(values), widths.pop()], "data": [item for value in values for item in value]}
+        return found | {
+            "datatype": "BYTES",
+            "data": [json.dumps(value, allow_nan=False) for value in values],
+        }
+    return found | {
+        "shape": [len(values), widths.pop()],
+        "data": [item for value in values for item in value],
+    }
 
 
 def _described(field: Field) -> dict[str, Any]:

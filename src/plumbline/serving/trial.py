@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 
 from plumbline.serving.settings import Canary
 
-ALPHA, BETA = 0.01, 0.05  # a sound canary is returned once in a hundred trials, a bad one is missed once in twenty
+ALPHA, BETA = (
+    0.01,
+    0.05,
+)  # a sound canary is returned once in a hundred trials, a bad one is missed once in twenty
 
 
 @dataclass
@@ -26,7 +29,9 @@ class Sprt:
         """Count one event."""
         self.num_events += 1
         self.num_bad += bad
-        self.ratio += math.log(self.worse / self.sound if bad else (1 - self.worse) / (1 - self.sound))
+        self.ratio += math.log(
+            self.worse / self.sound if bad else (1 - self.worse) / (1 - self.sound)
+        )
 
     @property
     def failed(self) -> bool:

@@ -3,10 +3,11 @@
 import tempfile
 from pathlib import Path
 
-from plumbline import layout, tracking
-from plumbline.contract import Task
-from plumbline.params import Params
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
 from plumbline.stages.train import accepted, learn
+from plumbline.tracking import mlflow_runs
 
 
 def control(params: Params, task: Task, candidate: str) -> None:
@@ -17,5 +18,5 @@ def control(params: Params, task: Task, candidate: str) -> None:
     with tempfile.TemporaryDirectory(prefix="control-", dir=layout.CHECKPOINTS.parent) as folder:
         task.permuted(layout.EXAMPLES, Path(folder), params.seed, params.control.max_rows)
         shuffled = params.model_copy(update={"candidates": {name: params.candidates[candidate]}})
-        with tracking.run(shuffled, f"control {candidate}") as log:
+        with mlflow_runs.run(shuffled, f"control {candidate}") as log:
             learn(shuffled, task, name, Path(folder), log, must_learn=False)

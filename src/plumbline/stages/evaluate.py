@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from plumbline import evaluation, layout, report
-from plumbline.contract import Candidate, Figure, Predictor, Task
-from plumbline.errors import PlumblineError
-from plumbline.evaluation import Answers
-from plumbline.evidence import document, gates
-from plumbline.params import Params
+from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Candidate, Figure, Predictor, Task
+from plumbline.evidence import document, gates, gather
+from plumbline.evidence.gather import Answers
+from plumbline.reporting import report
 
 NUM_GOLDEN, NUM_REFERENCE = 32, 2000
 
@@ -23,7 +24,9 @@ def evaluate(params: Params, task: Task) -> None:
 
     A bad result is no error. Where no verdict can be reached, evidence.json says `error` and why.
     """
-    layout.write_json(layout.EVIDENCE, document.failed(params, task, "evaluation did not come to its end"))
+    layout.write_json(
+        layout.EVIDENCE, document.failed(params, task, "evaluation did not come to its end")
+    )
     try:
         evidence = _evaluated(params, task)
     except PlumblineError as error:
@@ -34,13 +37,13 @@ def evaluate(params: Params, task: Task) -> None:
 
 
 def _evaluated(params: Params, task: Task) -> dict[str, Any]:
-    answers = evaluation.collect(params, task)
+    answers = gather.collect(params, task)
     figures = task.figures(params, list(answers.ranked))
     _write_golden(task, answers.predictor)
     _write_reference(params, task, answers)
     _write_plots(answers.winner, figures)
     _write_predictions(answers)
-    facts = evaluation.facts(params, task, answers)
+    facts = gather.facts(params, task, answers)
     evidence = document.build(
         params,
         task,
@@ -49,7 +52,7 @@ def _evaluated(params: Params, task: Task) -> dict[str, Any]:
         forms=answers.forms,
         facts=facts,
         judged=gates.judge(facts),
-        since=evaluation.since(task, answers),
+        since=gather.since(task, answers),
     )
     layout.write_json(layout.METRICS, document.metrics(evidence))
     report.write(evidence, answers.winner, figures, task.inputs(layout.EXAMPLES, "test"))
@@ -73,11 +76,18 @@ def _write_reference(params: Params, task: Task, answers: Answers) -> None:
     columns = task.inputs(layout.EXAMPLES, "test")
     picked = _spread(len(answers.rows), NUM_REFERENCE)
     given = {name: [values[i] for i in picked] for name, values in columns.items()}
-    told = answers.predictor.predict(given, **{param.name: param.default for param in task.signature.params})
+    told = answers.predictor.predict(
+        given, **{param.name: param.default for param in task.signature.params}
+    )
     plain = [field.name for field in task.signature.outputs if isinstance(field.type, str)]
-    known = answers.rows[list(dict.fromkeys(["label", *params.evaluation.slices]))].iloc[picked].reset_index(drop=True)
+    known = (
+        answers.rows[list(dict.fromkeys(["label", *params.evaluation.slices]))]
+        .iloc[picked]
+        .reset_index(drop=True)
+    )
     table = pd.DataFrame(
-        {f"input.{name}": values for name, values in given.items()} | {f"output.{name}": told[name] for name in plain}
+        {f"input.{name}": values for name, values in given.items()}
+        | {f"output.{name}": told[name] for name in plain}
     )
     with layout.written(layout.REFERENCE) as aside:
         table.join(known).to_parquet(aside, index=False)
@@ -106,12 +116,18 @@ def _write_predictions(answers: Answers) -> None:
     """One row for each example and predictor, so that any later comparison can be made pair by pair."""
     import pandas as pd
 
-    scored = [(c.name, split, getattr(c, split)) for c in answers.ranked for split in ("validation", "test")]
+    scored = [
+        (c.name, split, getattr(c, split))
+        for c in answers.ranked
+        for split in ("validation", "test")
+    ]
     scored += [(name, "test", scores) for name, scores in answers.baselines.items()]
     scored += [("@champion", "test", answers.theirs)] if answers.theirs else []
     parts = []
     for name, split, scores in scored:
         ids = document.aligned(answers.manifest, split, scores)["id"].to_numpy()
-        parts.append(pd.DataFrame({"candidate": name, "split": split} | scores.per_example | {"id": ids}))
+        parts.append(
+            pd.DataFrame({"candidate": name, "split": split} | scores.per_example | {"id": ids})
+        )
     with layout.written(layout.PREDICTIONS) as aside:
         pd.concat(parts, ignore_index=True).to_parquet(aside, index=False)

@@ -4,9 +4,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from plumbline import layout
-from plumbline.contract import Task
-from plumbline.params import Params
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
 
 
 def ingest(params: Params, task: Task) -> None:

@@ -4,21 +4,33 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from plumbline import bundle, layout, tracking
-from plumbline.contract import Learner, Task
-from plumbline.errors import RejectedError
-from plumbline.params import Params
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import RejectedError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Learner, Task
+from plumbline.tracking import mlflow_runs
 
 
 def train(params: Params, task: Task, candidate: str) -> None:
     """Write models/<candidate>/ and reports/training/<candidate>.csv; killed and run again, it goes on where it was."""
     accepted()
-    with tracking.run(params, f"train {candidate}") as log:
-        log.dataset(task.name, layout.digest(layout.MANIFEST), layout.SOURCE.read_text(encoding="utf-8"))
+    with mlflow_runs.run(params, f"train {candidate}") as log:
+        log.dataset(
+            task.name, layout.digest(layout.MANIFEST), layout.SOURCE.read_text(encoding="utf-8")
+        )
         learn(params, task, candidate, layout.EXAMPLES, log, must_learn=True)
 
 
-def learn(params: Params, task: Task, candidate: str, examples: Path, log: tracking.Log, *, must_learn: bool) -> None:
+def learn(
+    params: Params,
+    task: Task,
+    candidate: str,
+    examples: Path,
+    log: mlflow_runs.Log,
+    *,
+    must_learn: bool,
+) -> None:
     """Train one candidate on the examples in a folder and publish its sealed bundle and its learning curve."""
     log.params({"candidate": candidate} | params.candidates[candidate].model_dump(mode="json"))
     learner = task.learner(params, candidate, examples)
@@ -28,19 +40,26 @@ def learn(params: Params, task: Task, candidate: str, examples: Path, log: track
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
         log.tag("bundle", _publish(learner, task, candidate))
     else:
-        from plumbline import training  # seconds of import that a closed form need not wait for
+        from plumbline.training import (
+            fitting,
+            ranks,
+        )  # seconds of import that a closed form need not wait for
 
-        training.fit(learner, params, candidate, log, must_learn=must_learn)
-        if training.ranks.is_main():
+        fitting.fit(learner, params, candidate, log, must_learn=must_learn)
+        if ranks.is_main():
             log.tag("bundle", _publish(learner, task, candidate))
-            training.clean(candidate)
+            fitting.clean(candidate)
 
 
 def accepted() -> None:
     """Refuse data that was not validated, or that changed since."""
-    verdict = layout.read_json(layout.VALIDATION) if layout.VALIDATION.exists() else {"accepted": False}
+    verdict = (
+        layout.read_json(layout.VALIDATION) if layout.VALIDATION.exists() else {"accepted": False}
+    )
     if not verdict["accepted"] or verdict["manifest"] != layout.digest(layout.MANIFEST):
-        raise RejectedError(f"{layout.MANIFEST} is not what was validated; run `dvc repro validate`")
+        raise RejectedError(
+            f"{layout.MANIFEST} is not what was validated; run `dvc repro validate`"
+        )
 
 
 def _publish(learner: Learner, task: Task, candidate: str) -> str:

@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from plumbline import layout, quality
-from plumbline.contract import MANIFEST_COLUMNS, SPLITS, Task
-from plumbline.errors import DataError, RejectedError
-from plumbline.page import render
-from plumbline.params import Params
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, RejectedError
+from plumbline.contract.params import Params
+from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
+from plumbline.quality import runner
+from plumbline.reporting.html import render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +26,8 @@ def validate(params: Params, task: Task) -> None:
     manifest, source = _read()
     table = task.table(params, layout.EXAMPLES, manifest, source)
     checks = task.expectations(params, table)
-    results = quality.run(table, checks)
-    report = _report(results, manifest, source, quality.digest(checks))
+    results = runner.run(table, checks)
+    report = _report(results, manifest, source, runner.digest(checks))
     with layout.written(layout.VALIDATION_PAGE) as aside:
         aside.write_text(render("validation.html", report), encoding="utf-8")
     layout.write_json(layout.VALIDATION, report)  # last: accepted only once all of it is on disk
@@ -45,14 +46,16 @@ def _read() -> tuple["pd.DataFrame", dict[str, Any]]:
             f"{layout.MANIFEST} or {layout.SOURCE} cannot be read ({error}); run `dvc repro ingest`"
         ) from None
     if missing := sorted(set(MANIFEST_COLUMNS) - set(manifest)):
-        raise DataError(f"{layout.MANIFEST} has no column {', '.join(missing)}; run `dvc repro ingest`")
+        raise DataError(
+            f"{layout.MANIFEST} has no column {', '.join(missing)}; run `dvc repro ingest`"
+        )
     if source["digest"] != layout.digest(layout.EXAMPLES):
         raise DataError(f"{layout.EXAMPLES} is not what ingest wrote; run `dvc repro ingest`")
     return manifest, source
 
 
 def _report(
-    results: list[quality.Result], manifest: "pd.DataFrame", source: dict[str, Any], suite: str
+    results: list[runner.Result], manifest: "pd.DataFrame", source: dict[str, Any], suite: str
 ) -> dict[str, Any]:
     return {
         "accepted": not _failed(results, "blocking"),
@@ -71,9 +74,17 @@ def _classes(manifest: "pd.DataFrame") -> list[dict[str, Any]]:
     """Rows of each class in each split, the largest class first; nothing where labels are values."""
     if manifest["label"].nunique() > MAX_CLASSES:
         return []
-    counts = manifest.groupby(["label", "split"]).size().unstack(fill_value=0).reindex(columns=SPLITS, fill_value=0)
+    counts = (
+        manifest.groupby(["label", "split"])
+        .size()
+        .unstack(fill_value=0)
+        .reindex(columns=SPLITS, fill_value=0)
+    )
     counts = counts.loc[counts.sum(axis=1).sort_values(ascending=False, kind="stable").index]
-    return [{"label": str(label), "rows": dict(zip(SPLITS, row, strict=True))} for label, *row in counts.itertuples()]
+    return [
+        {"label": str(label), "rows": dict(zip(SPLITS, row, strict=True))}
+        for label, *row in counts.itertuples()
+    ]
 
 
 def _lengths(manifest: "pd.DataFrame") -> dict[str, Any]:
@@ -82,15 +93,18 @@ def _lengths(manifest: "pd.DataFrame") -> dict[str, Any]:
 
     lengths = manifest["length"].to_numpy()
     high = int(np.quantile(lengths, 0.995))
-    edges = np.unique(np.linspace(min(lengths.min(), high), high + 1, NUM_BINS + 1).astype(int)).tolist()
+    edges = np.unique(
+        np.linspace(min(lengths.min(), high), high + 1, NUM_BINS + 1).astype(int)
+    ).tolist()
     counts = np.histogram(np.minimum(lengths, high), bins=edges)[0].tolist()
     bins = [
-        {"low": low, "high": end - 1, "rows": rows} for low, end, rows in zip(edges, edges[1:], counts, strict=False)
+        {"low": low, "high": end - 1, "rows": rows}
+        for low, end, rows in zip(edges, edges[1:], counts, strict=False)
     ]
     return {"bins": bins, "median": float(np.median(lengths)), "longest": int(lengths.max())}
 
 
-def _tell(results: list[quality.Result], report: dict[str, Any]) -> None:
+def _tell(results: list[runner.Result], report: dict[str, Any]) -> None:
     """Print notices and warnings; raise RejectedError where a blocking check failed."""
     failed, warned = _failed(results, "blocking"), _failed(results, "warning")
     for line in [*report["notices"], *_lines(warned)]:
@@ -99,17 +113,21 @@ def _tell(results: list[quality.Result], report: dict[str, Any]) -> None:
         count = "1 check" if len(failed) == 1 else f"{len(failed)} checks"
         lines = [_plain(line) for line in _lines(failed)]
         raise RejectedError(
-            "\n  ".join([f"rejected by {count} of {len(results)}; see {layout.VALIDATION_PAGE}", *lines])
+            "\n  ".join(
+                [f"rejected by {count} of {len(results)}; see {layout.VALIDATION_PAGE}", *lines]
+            )
         )
     rows = ", ".join(f"{n:,} {split}" for split, n in report["splits"].items())
-    print(f"validate: accepted by {len(results) - len(warned)} of {len(results)} checks ({rows} rows)")  # noqa: T201
+    print(  # noqa: T201
+        f"validate: accepted by {len(results) - len(warned)} of {len(results)} checks ({rows} rows)"
+    )
 
 
-def _failed(results: Iterable[quality.Result], severity: str) -> list[quality.Result]:
+def _failed(results: Iterable[runner.Result], severity: str) -> list[runner.Result]:
     return [result for result in results if not result.passed and result.severity == severity]
 
 
-def _lines(results: Iterable[quality.Result]) -> Iterable[str]:
+def _lines(results: Iterable[runner.Result]) -> Iterable[str]:
     for result in results:
         shown = "; ".join(f"{e.id} {e.value}" for e in result.examples[:MAX_SHOWN])
         examples = f" [{shown}]" if shown else ""
@@ -118,4 +136,6 @@ def _lines(results: Iterable[quality.Result]) -> Iterable[str]:
 
 def _plain(line: str) -> str:
     """Labels come from the source: nothing in them may steer a terminal."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line)
+    return "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line
+    )

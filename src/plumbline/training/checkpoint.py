@@ -13,8 +13,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from plumbline import layout
-from plumbline.params import Params
+from plumbline.contract import layout
+from plumbline.contract.params import Params
 from plumbline.training import ranks
 from plumbline.training.device import Precision
 
@@ -62,7 +62,14 @@ class Store:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
         except (OSError, SafetensorError):
             return State()
-        _put(module, {name.removeprefix("module/"): t for name, t in tensors.items() if name.startswith("module/")})
+        _put(
+            module,
+            {
+                name.removeprefix("module/"): t
+                for name, t in tensors.items()
+                if name.startswith("module/")
+            },
+        )
         self._optimizer = {"facts": facts, "tensors": tensors}
         return State(**facts["state"])
 
@@ -81,7 +88,13 @@ class Store:
             scheduler.load_state_dict(facts["scheduler"])
         self._optimizer = {}
 
-    def save(self, module: torch.nn.Module, optimizer: torch.optim.Optimizer, scheduler: Any, state: State) -> None:
+    def save(
+        self,
+        module: torch.nn.Module,
+        optimizer: torch.optim.Optimizer,
+        scheduler: Any,
+        state: State,
+    ) -> None:
         """Write everything, whole or not at all."""
         if not ranks.is_main():
             return
@@ -138,7 +151,11 @@ def remove(folder: Path, candidate: str, keep: str | None) -> None:
 
 def _code(task: str) -> list[Path]:
     here = Path(__file__).parent
-    return [path for folder in (here, here.parent / "tasks" / task) for path in sorted(folder.rglob("*.py"))]
+    return [
+        path
+        for folder in (here, here.parent / "tasks" / task)
+        for path in sorted(folder.rglob("*.py"))
+    ]
 
 
 def _learned(module: torch.nn.Module) -> dict[str, torch.Tensor]:

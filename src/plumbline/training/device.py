@@ -7,10 +7,14 @@ from typing import Literal
 
 import torch
 
-from plumbline.errors import ParamsError
-from plumbline.params import Training
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.params import Training
 
-ROWS, WIDTH, INNER = 512, 384, 1536  # one feed-forward layer of a small encoder on one batch of short texts
+ROWS, WIDTH, INNER = (
+    512,
+    384,
+    1536,
+)  # one feed-forward layer of a small encoder on one batch of short texts
 REPEATS = 12
 CLEARLY = 1.25  # bf16 rounds more, so it has to be this much faster
 
@@ -29,7 +33,9 @@ class Machine:
 def choose(training: Training, earlier: Precision | None = None) -> Machine:
     """Resolve every `auto`; a run that goes on keeps its `earlier` precision. ParamsError if the device is absent."""
     device = _device(training.device)
-    precision = training.precision if training.precision != "auto" else earlier or _precision(device)
+    precision = (
+        training.precision if training.precision != "auto" else earlier or _precision(device)
+    )
     compiled = device == "cuda" if training.compile == "auto" else training.compile == "on"
     return Machine(device, precision, compiled)
 
@@ -49,7 +55,13 @@ def seed(device: str, number: int) -> None:
 
 def _device(wanted: Literal["auto", "cuda", "mps", "cpu"]) -> Literal["cuda", "mps", "cpu"]:
     if wanted == "auto":
-        return "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        return (
+            "cuda"
+            if torch.cuda.is_available()
+            else "mps"
+            if torch.backends.mps.is_available()
+            else "cpu"
+        )
     if (wanted == "cuda" and not torch.cuda.is_available()) or (
         wanted == "mps" and not torch.backends.mps.is_available()
     ):
@@ -67,7 +79,10 @@ def _precision(device: str) -> Precision:
 
 def probe() -> float:
     """How many times faster one linear layer, forward and backward, is in bf16 than in fp32 on this CPU."""
-    layer, rows = torch.nn.Linear(WIDTH, INNER), torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(0))
+    layer, rows = (
+        torch.nn.Linear(WIDTH, INNER),
+        torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(0)),
+    )
 
     def step(enabled: bool) -> None:
         with torch.autocast("cpu", torch.bfloat16, enabled=enabled):

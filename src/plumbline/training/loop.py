@@ -9,16 +9,16 @@ import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 from torch.utils.data import DataLoader
 
-from plumbline import layout
-from plumbline.contract import Learner
-from plumbline.errors import TrainingError
-from plumbline.params import Params
+from plumbline.contract import layout
+from plumbline.contract.errors import TrainingError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Learner
 from plumbline.training import device, ranks
 from plumbline.training.checkpoint import State, Store
 from plumbline.training.progress import Progress
 
 if TYPE_CHECKING:
-    from plumbline.training import Log
+    from plumbline.training.fitting import Log
 
 
 class Epochs(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
@@ -52,7 +52,14 @@ class Loop(L.Callback):  # type: ignore[misc]
     """Everything `fit` adds to Lightning's loop."""
 
     def __init__(
-        self, learner: Learner, params: Params, candidate: str, store: Store, state: State, log: "Log", report: Progress
+        self,
+        learner: Learner,
+        params: Params,
+        candidate: str,
+        store: Store,
+        state: State,
+        log: "Log",
+        report: Progress,
     ) -> None:
         self.learner, self.candidate, self.store, self.state = learner, candidate, store, state
         self.record, self.report = log, report
@@ -70,7 +77,9 @@ class Loop(L.Callback):  # type: ignore[misc]
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Start the sums of an epoch; a NaN or infinity stays in `_sum`, `_bad` holds the first step that gave one."""
         where = pl_module.device
-        self._sum = torch.tensor(self.state.loss, dtype=torch.float64 if where.type != "mps" else None, device=where)
+        self._sum = torch.tensor(
+            self.state.loss, dtype=torch.float64 if where.type != "mps" else None, device=where
+        )
         self._bad = torch.tensor(-1, device=where)
         self._began, self._examples = time.perf_counter(), self.state.num_examples
         self._num_batches = trainer.datamodule.num_batches
@@ -79,7 +88,10 @@ class Loop(L.Callback):  # type: ignore[misc]
         self, trainer: L.Trainer, pl_module: L.LightningModule, batch: Any, batch_idx: int
     ) -> None:
         """Seed this step, so that its dropout is the same whether or not training was killed before."""
-        device.seed(pl_module.device.type, (self.seed << 32) + self.state.step * ranks.world() + ranks.rank())
+        device.seed(
+            pl_module.device.type,
+            (self.seed << 32) + self.state.step * ranks.world() + ranks.rank(),
+        )
 
     def on_before_optimizer_step(
         self, trainer: L.Trainer, pl_module: L.LightningModule, optimizer: torch.optim.Optimizer
@@ -89,7 +101,12 @@ class Loop(L.Callback):  # type: ignore[misc]
         torch.nn.utils.clip_grad_norm_(weights, self.learner.gradient_clip)
 
     def on_train_batch_end(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, outputs: Any, batch: Any, batch_idx: int
+        self,
+        trainer: L.Trainer,
+        pl_module: L.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
     ) -> None:
         """Count the step, and keep it from time to time."""
         state, loss = self.state, outputs["loss"].detach()
@@ -113,7 +130,10 @@ class Loop(L.Callback):  # type: ignore[misc]
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Record the epoch, keep its weights if they are the best, stop when patience is at its end."""
-        state, metrics = self.state, {name: float(value) for name, value in trainer.callback_metrics.items()}
+        state, metrics = (
+            self.state,
+            {name: float(value) for name, value in trainer.callback_metrics.items()},
+        )
         row = {"epoch": float(state.epoch + 1), "train/loss": state.loss / state.batch}
         row |= {name: metrics[name] for name in sorted(metrics) if name.startswith("validation/")}
         state.epoch, state.batch, state.loss = state.epoch + 1, 0, 0.0
@@ -127,7 +147,9 @@ class Loop(L.Callback):  # type: ignore[misc]
         self._save(trainer, pl_module)
         self.store.drop_best(keep=state.best_epoch)
         self.write_history()
-        self.record.metrics({name: value for name, value in row.items() if name != "epoch"}, step=state.epoch)
+        self.record.metrics(
+            {name: value for name, value in row.items() if name != "epoch"}, step=state.epoch
+        )
         self.report.epoch(row, (state.num_examples - self._examples) / self._elapsed)
         trainer.strategy.barrier()  # the other processes read the best weights once training is over
 
@@ -135,7 +157,10 @@ class Loop(L.Callback):  # type: ignore[misc]
         """Write the learning curve so far."""
         if not ranks.is_main():
             return
-        with layout.written(layout.TRAINING / f"{self.candidate}.csv") as aside, aside.open("w", newline="") as file:
+        with (
+            layout.written(layout.TRAINING / f"{self.candidate}.csv") as aside,
+            aside.open("w", newline="") as file,
+        ):
             rows = [{**row, "epoch": int(row["epoch"])} for row in self.state.history]
             table = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
             table.writeheader()

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from plumbline.contract import SPLITS
+from plumbline.contract.task import SPLITS
 
 
 def ingest(params, examples: Path, manifest: Path) -> dict:

@@ -1,6 +1,6 @@
 """What a point must be."""
 
-from plumbline.contract import Check
+from plumbline.contract.task import Check
 
 
 def table(params, examples, manifest, source):
@@ -13,5 +13,11 @@ def expectations(params, table):
     limit = params.validation.max_abs_x
     between = ExpectColumnValuesToBeBetween(column="x", min_value=-limit, max_value=limit)
     return [
-        Check("range", between, "blocking", "x lies in its range", "mend the source, or widen validation.max_abs_x")
+        Check(
+            "range",
+            between,
+            "blocking",
+            "x lies in its range",
+            "mend the source, or widen validation.max_abs_x",
+        )
     ]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline.contract import Learner
+from plumbline.contract.task import Learner
 
 
 def learner(params, candidate: str, examples: Path) -> Learner:
@@ -19,7 +19,9 @@ def learner(params, candidate: str, examples: Path) -> Learner:
 
     def solve() -> None:
         if kind == "least_squares":
-            weights["slope"], weights["intercept"] = map(float, np.polyfit(train["x"], train["y"], 1))
+            weights["slope"], weights["intercept"] = map(
+                float, np.polyfit(train["x"], train["y"], 1)
+            )
 
     return Learner(save=lambda folder: _save(folder, weights), solve=solve)
 
@@ -61,14 +63,18 @@ def _gradient(params, candidate, train, validation) -> Learner:
         weights = {"slope": module.line.weight.item(), "intercept": module.line.bias.item()}
         _save(folder, weights)
 
-    return Learner(save, module=module, data=Points(), max_epochs=chosen.max_epochs, patience=chosen.max_epochs)
+    return Learner(
+        save, module=module, data=Points(), max_epochs=chosen.max_epochs, patience=chosen.max_epochs
+    )
 
 
 def _batches(table):
     import torch
 
     rows = torch.tensor(table[["x", "y"]].to_numpy(), dtype=torch.float32)
-    return torch.utils.data.DataLoader([{"x": row[:1], "y": row[1:]} for row in rows], batch_size=32)
+    return torch.utils.data.DataLoader(
+        [{"x": row[:1], "y": row[1:]} for row in rows], batch_size=32
+    )
 
 
 def _save(folder: Path, weights: dict[str, float]) -> None:

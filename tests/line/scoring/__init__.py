@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline.contract import Bound, Case, Leak, Scores
+from plumbline.contract.task import Bound, Case, Leak, Scores
 
 
 class Constant:
@@ -48,7 +48,9 @@ def leaks(params, examples: Path) -> list[Leak]:
 
 def behaviour(params, examples: Path, predictor) -> list[Case]:
     low, high = predictor.predict({"x": [-1.0, 1.0]})["y"]
-    return [Case("rising", "direction", int(high > low), 1, () if high > low else ("y(1) <= y(-1)",))]
+    return [
+        Case("rising", "direction", int(high > low), 1, () if high > low else ("y(1) <= y(-1)",))
+    ]
 
 
 def figures(params, candidates):

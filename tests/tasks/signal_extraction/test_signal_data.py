@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from tests.small_signals import HONEST, PUBLISHED, small_params, values, write_examples
 
-from plumbline.contract import SPLITS
-from plumbline.errors import DataError, ParamsError, RejectedError
-from plumbline.params import read
+from plumbline.contract.errors import DataError, ParamsError, RejectedError
+from plumbline.contract.params import read
+from plumbline.contract.task import SPLITS
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 from plumbline.tasks.signal_extraction.data import generators, permuted, storage, windows
@@ -28,11 +28,15 @@ from plumbline.tasks.signal_extraction.task import TASK
         (2, [0.038167, 0.062614, 0.095434, 0.109997, 0.128682], 0.355465),
     ],
 )
-def test_the_published_realisations_number_for_number(seed: int, begin: list[float], std: float) -> None:
+def test_the_published_realisations_number_for_number(
+    seed: int, begin: list[float], std: float
+) -> None:
     mixture, components = generators.published(PUBLISHED, seed, 10_000)
     assert mixture[:5].round(6).tolist() == begin
     assert mixture.std().round(6) == std
-    np.testing.assert_allclose(components[1], np.sin(2 * np.pi * 3 * np.arange(10_000) / 1000), atol=1e-12)
+    np.testing.assert_allclose(
+        components[1], np.sin(2 * np.pi * 3 * np.arange(10_000) / 1000), atol=1e-12
+    )
 
 
 def test_the_published_range() -> None:
@@ -49,7 +53,9 @@ def test_windows_of_the_published_setting(tmp_path: Path) -> None:
     starts = test.starts[:196]  # of one realisation
     assert len(set(starts % 1000)) == len(starts)  # no phase twice
     assert np.diff(starts).min() >= 50
-    assert len(test.ids) == len(set(test.ids)) == len(test.signals) == 784  # a held-out window is asked once
+    assert (
+        len(test.ids) == len(set(test.ids)) == len(test.signals) == 784
+    )  # a held-out window is asked once
     assert np.bincount(test.rows[1]).tolist() == [196] * 4
     mixture, components = generators.published(PUBLISHED, 2, 10_000)
     np.testing.assert_array_equal(test.signals[3], mixture[153:203])
@@ -82,7 +88,9 @@ def test_ingested_twice_it_is_the_same(tmp_path: Path) -> None:
     one, two = (write_examples(params, tmp_path / name) for name in ("one", "two"))
     for path in one.iterdir():
         assert path.read_bytes() == (two / path.name).read_bytes()
-    assert (tmp_path / "one/manifest.parquet").read_bytes() == (tmp_path / "two/manifest.parquet").read_bytes()
+    assert (tmp_path / "one/manifest.parquet").read_bytes() == (
+        tmp_path / "two/manifest.parquet"
+    ).read_bytes()
 
 
 @pytest.mark.parametrize("num_samples", [60, 1000])
@@ -103,7 +111,7 @@ def accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SignalParams:
 
 def _damage(split: str, change: str) -> None:
     """Change one split, and the manifest and facts with it, as a bad source would."""
-    from plumbline import layout
+    from plumbline.contract import layout
 
     found = read_split(layout.EXAMPLES, split)
     ids, signals, components = list(found.ids), found.signals.copy(), found.components.copy()
@@ -176,7 +184,9 @@ def test_a_long_realisation_is_cut_for_the_control(tmp_path: Path) -> None:
     assert len(windows(tmp_path / "shuffled", "train").ids) == 400
 
 
-@pytest.mark.parametrize("name", [*(f"{split}.signals.npy" for split in SPLITS), "setting.json", "train.json"])
+@pytest.mark.parametrize(
+    "name", [*(f"{split}.signals.npy" for split in SPLITS), "setting.json", "train.json"]
+)
 def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
     examples = write_examples(small_params(), tmp_path)
     (examples / name).write_bytes(b"\x00")
@@ -187,18 +197,38 @@ def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("recipe", "change", "said"),
     [
-        ("signal_extraction_course", {"stride": 30}, "held-out windows of 40 samples would overlap"),
+        (
+            "signal_extraction_course",
+            {"stride": 30},
+            "held-out windows of 40 samples would overlap",
+        ),
         ("signal_extraction_course", {"stride": 50}, "try 51"),
         ("signal_extraction_course", {"stride": 45, "sample_rate_hz": 2205}, "try 46"),
         ("signal_extraction_course", {"num_samples": 1038}, "for which there have to be 1039"),
-        ("signal_extraction_course", {"seeds": {"train": [1], "validation": [3], "test": [2, 2]}}, "2 stands twice"),
-        ("signal_extraction_course", {"seeds": {"train": [1], "validation": [1], "test": [2]}}, "1 stands twice"),
+        (
+            "signal_extraction_course",
+            {"seeds": {"train": [1], "validation": [3], "test": [2, 2]}},
+            "2 stands twice",
+        ),
+        (
+            "signal_extraction_course",
+            {"seeds": {"train": [1], "validation": [1], "test": [2]}},
+            "1 stands twice",
+        ),
         ("signal_extraction", {"sample_rate_hz": 48_000}, "may begin at 48,000 places"),
         ("signal_extraction", {"window": 400, "max_offset_s": 6.0}, "6,000 places"),
         ("signal_extraction", {"window": 2}, "at least 3 do"),
         ("signal_extraction", {"frequencies_hz": [1.0, 1.0000001]}, "six digits"),
-        ("signal_extraction_course", {"seeds": {"train": [1], "test": [2]}}, "seeds: none for validation"),
-        ("signal_extraction", {"frequencies_hz": [1.0, 600.0]}, "600.0 Hz is not below half of sample_rate_hz"),
+        (
+            "signal_extraction_course",
+            {"seeds": {"train": [1], "test": [2]}},
+            "seeds: none for validation",
+        ),
+        (
+            "signal_extraction",
+            {"frequencies_hz": [1.0, 600.0]},
+            "600.0 Hz is not below half of sample_rate_hz",
+        ),
         ("signal_extraction", {"frequencies_hz": [3.0, 3.0]}, "one stands twice"),
         ("signal_extraction", {"amplitude": {"low": 2.0, "high": 1.0}}, "expected 0 < low <= high"),
     ],
@@ -216,7 +246,11 @@ def test_params_that_cannot_be_meant(tmp_path: Path, recipe: str, change: dict, 
 @pytest.mark.parametrize(
     ("section", "change", "said"),
     [
-        ("control", {"candidates": ["film"]}, "film draws fresh windows, and would not see the shuffled ones"),
+        (
+            "control",
+            {"candidates": ["film"]},
+            "film draws fresh windows, and would not see the shuffled ones",
+        ),
         ("training", {"precision": "bf16"}, "training.precision: bf16"),
     ],
 )
@@ -237,5 +271,7 @@ def test_any_frequency_is_recognised(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_chunks_have_to_fill_a_window() -> None:
     found = values()
     found["candidates"]["stateful"]["chunk"] = 30
-    with pytest.raises(ValueError, match=r"candidates.stateful.chunk: 30 samples do not divide data.window \(40\)"):
+    with pytest.raises(
+        ValueError, match=r"candidates.stateful.chunk: 30 samples do not divide data.window \(40\)"
+    ):
         SignalParams.model_validate(found)

@@ -6,21 +6,33 @@ import numpy as np
 import pandas as pd
 from tests.small_signals import small_params
 
-from plumbline.contract import Candidate, Figure, Scores
+from plumbline.contract.task import Candidate, Figure, Scores
 from plumbline.tasks.signal_extraction.scoring.figures import figures
 
 
 def candidate(name: str, history: bool) -> Candidate:
     samples = np.arange(1, 41)
-    waves = {f"{kind} {f} Hz": np.sin(samples / 9 * f) for f in (1, 3, 5, 7) for kind in ("truth", "answer")}
+    waves = {
+        f"{kind} {f} Hz": np.sin(samples / 9 * f)
+        for f in (1, 3, 5, 7)
+        for kind in ("truth", "answer")
+    }
     tables = {
-        "by_sample": pd.DataFrame({"sample": samples, "mse": 0.5 / samples, "floor": 0.3 / samples}),
+        "by_sample": pd.DataFrame(
+            {"sample": samples, "mse": 0.5 / samples, "floor": 0.3 / samples}
+        ),
         "shown": pd.DataFrame({"seconds": samples / 1000, "mixture": np.sin(samples / 9)} | waves),
-        "spectra": pd.DataFrame({"frequency_hz": samples * 25.0, "mixture": 1 / samples} | waves).abs(),
+        "spectra": pd.DataFrame(
+            {"frequency_hz": samples * 25.0, "mixture": 1 / samples} | waves
+        ).abs(),
     }
     found = Scores({"mse": np.ones(3)}, {"mse": 1.0, "floor": 0.07}, tables)
-    epochs = pd.DataFrame({"epoch": [1, 2], "train/loss": [0.5, 0.4], "validation/loss": [0.5, 0.45]})
-    return Candidate(name, found, found, epochs if history else None, {"one_p50": 0.8, "one_p95": 1.2}, 1000)
+    epochs = pd.DataFrame(
+        {"epoch": [1, 2], "train/loss": [0.5, 0.4], "validation/loss": [0.5, 0.45]}
+    )
+    return Candidate(
+        name, found, found, epochs if history else None, {"one_p50": 0.8, "one_p95": 1.2}, 1000
+    )
 
 
 def drawn(history: bool = True) -> list[Figure]:
@@ -29,7 +41,13 @@ def drawn(history: bool = True) -> list[Figure]:
 
 def test_every_figure_is_well_formed_and_small() -> None:
     found = drawn()
-    assert [figure.name for figure in found] == ["components", "by_sample", "by_context", "spectra", "learning"]
+    assert [figure.name for figure in found] == [
+        "components",
+        "by_sample",
+        "by_context",
+        "spectra",
+        "learning",
+    ]
     for figure in found:
         assert ElementTree.fromstring(figure.svg).tag.endswith("svg")  # noqa: S314  our own SVG
         assert len(figure.svg) < 300_000

@@ -10,7 +10,13 @@ from plumbline.tasks.signal_extraction.data import Setting
 from plumbline.tasks.signal_extraction.data.generators import draw
 from plumbline.tasks.signal_extraction.scoring.floor import floor, log_density
 
-TABLE = {1: (0.277, 0.277), 10: (0.229, 0.182), 50: (0.120, 0.046), 100: (0.073, 0.016), 250: (0.032, 0.00004)}
+TABLE = {
+    1: (0.277, 0.277),
+    10: (0.229, 0.182),
+    50: (0.120, 0.046),
+    100: (0.073, 0.016),
+    250: (0.032, 0.00004),
+}
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +30,9 @@ def test_densities_are_those_of_simulated_samples(density: tuple[np.ndarray, flo
     values = (np.arange(chances.shape[1]) - chances.shape[1] // 2) * width
     for position in (0, 37, 250, 611):
         one = dataclasses.replace(PUBLISHED, window=1)
-        samples = draw(one, 40_000, np.random.default_rng(position), np.full(40_000, position))[0][:, 0]
+        samples = draw(one, 40_000, np.random.default_rng(position), np.full(40_000, position))[0][
+            :, 0
+        ]
         assert chances[position] @ values == pytest.approx(samples.mean(), abs=4e-4)
         spread = np.sqrt(chances[position] @ values**2 - (chances[position] @ values) ** 2)
         assert spread == pytest.approx(samples.std(), rel=0.02)
@@ -41,7 +49,9 @@ def test_one_sample_by_summing_up_everything(density: tuple[np.ndarray, float]) 
     assert exact == pytest.approx(0.2855, abs=5e-4)
 
 
-def test_who_computes_the_posterior_mean_errs_by_just_the_floor(density: tuple[np.ndarray, float]) -> None:
+def test_who_computes_the_posterior_mean_errs_by_just_the_floor(
+    density: tuple[np.ndarray, float],
+) -> None:
     """Other windows than those that the floor was computed on, and their true components."""
     table, width = density
     starts = np.random.default_rng(9).integers(0, 1000, 1500)
@@ -96,4 +106,6 @@ def test_the_honest_bound_is_reached_by_who_is_told_so_much_and_by_nobody_else()
 
 
 def test_who_is_told_nothing_errs_by_more_than_the_honest_bound() -> None:
-    assert floor(HONEST).mean() < _error_of_who_is_told_nothing(HONEST, 3) < 4 * floor(HONEST).mean()
+    assert (
+        floor(HONEST).mean() < _error_of_who_is_told_nothing(HONEST, 3) < 4 * floor(HONEST).mean()
+    )

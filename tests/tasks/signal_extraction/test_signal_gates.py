@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.small_signals import asked, small_params, write_examples
 
-from plumbline.contract import Columns, Predictor
+from plumbline.contract.task import Columns, Predictor
 from plumbline.tasks.signal_extraction.data import Realisations, read, storage, windows
 from plumbline.tasks.signal_extraction.models.fir import filters
 from plumbline.tasks.signal_extraction.params import SignalParams
@@ -77,7 +77,10 @@ def test_the_published_0062_is_refused_by_bounds(course: tuple[SignalParams, Pat
 def test_an_honest_score_passes_bounds(course: tuple[SignalParams, Path], mse: float) -> None:
     params, examples = course
     bound = TASK.bounds(params, examples, "test")
-    assert asked("bounds", params, winner=_scores(examples, Knows(examples, mse)), bound=bound).status == "pass"
+    assert (
+        asked("bounds", params, winner=_scores(examples, Knows(examples, mse)), bound=bound).status
+        == "pass"
+    )
 
 
 def test_windows_of_one_realisation_on_both_sides_are_refused_by_leakage(tmp_path: Path) -> None:
@@ -87,22 +90,30 @@ def test_windows_of_one_realisation_on_both_sides_are_refused_by_leakage(tmp_pat
     assert asked("leakage", params, leaks=TASK.leaks(params, examples)).status == "pass"
     train = read(examples, "train")
     storage.write(
-        examples, "validation", Realisations(train.ids, train.signals[:, 2000:4000], train.components[..., 2000:4000])
+        examples,
+        "validation",
+        Realisations(train.ids, train.signals[:, 2000:4000], train.components[..., 2000:4000]),
     )
     gate = asked("leakage", params, leaks=TASK.leaks(params, examples))
     assert gate.status == "fail"
     assert gate.measured == 1
-    renamed = Realisations(["another"], train.signals[:, 2000:4000], train.components[..., 2000:4000])
+    renamed = Realisations(
+        ["another"], train.signals[:, 2000:4000], train.components[..., 2000:4000]
+    )
     storage.write(examples, "validation", renamed)
     gate = asked("leakage", params, leaks=TASK.leaks(params, examples))
     assert gate.status == "fail", "a copy under another name"
 
 
-def test_who_does_not_beat_the_fir_of_equal_context_is_refused(course: tuple[SignalParams, Path]) -> None:
+def test_who_does_not_beat_the_fir_of_equal_context_is_refused(
+    course: tuple[SignalParams, Path],
+) -> None:
     """A winner that is a little worse, equal, or better by luck alone; against one that is surely better."""
     params, examples = course
     fir = _scores(examples, Linear(examples, 50))
-    trivial = {name: _scores(examples, found) for name, found in TASK.baselines(params, examples).items()}
+    trivial = {
+        name: _scores(examples, found) for name, found in TASK.baselines(params, examples).items()
+    }
     assert trivial["gain"].mean() == pytest.approx(0.377, abs=0.01)
     assert fir.mean() < trivial["gain"].mean() - 0.04
     for winner, status in (

@@ -13,15 +13,15 @@ import torch
 from tests.small_signals import PUBLISHED, ROOT, small_params, write_examples
 from tests.small_texts import Silent
 
-from plumbline import training
-from plumbline.contract import SPLITS
-from plumbline.errors import TrainingError
+from plumbline.contract.errors import TrainingError
+from plumbline.contract.task import SPLITS
 from plumbline.tasks.signal_extraction.data import Windows, generators, windows
 from plumbline.tasks.signal_extraction.models import learner
 from plumbline.tasks.signal_extraction.models.batches import Batches
 from plumbline.tasks.signal_extraction.models.extractor import Extractor
 from plumbline.tasks.signal_extraction.models.fir import filters
 from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film, Heads
+from plumbline.training import fitting
 
 LINEAR = {1: 0.3768, 10: 0.3741, 50: 0.2765, 100: 0.2006, 250: 0.0686, 500: 0.00012}
 
@@ -44,7 +44,9 @@ def test_the_published_linear_baseline(taps: int) -> None:
     ]
     (signals, components), (asked, truth) = cut
     found = filters(signals, components.swapaxes(0, 1), taps, 1e-6)[:, -1]
-    assert ((asked @ found.T - truth[:, :, -1].T) ** 2).mean() == pytest.approx(LINEAR[taps], rel=0.01, abs=1e-5)
+    assert ((asked @ found.T - truth[:, :, -1].T) ** 2).mean() == pytest.approx(
+        LINEAR[taps], rel=0.01, abs=1e-5
+    )
 
 
 def test_each_filter_is_the_ridge_solution_for_its_number_of_samples() -> None:
@@ -76,10 +78,18 @@ def test_a_sequence_in_chunks_is_the_sequence(network: type) -> None:
 def _chunked() -> tuple[Extractor, Batches]:
     shape = small_params().candidates["stateful"]
     random = np.random.default_rng(1)
-    made = Windows(PUBLISHED, ["r"] * 40, np.arange(40), random.normal(size=(40, 40)), random.normal(size=(40, 4, 40)))
+    made = Windows(
+        PUBLISHED,
+        ["r"] * 40,
+        np.arange(40),
+        random.normal(size=(40, 40)),
+        random.normal(size=(40, 4, 40)),
+    )
     torch.manual_seed(0)
     data = Batches(made, made, shape.model_copy(update={"fresh": False}), 10, 5)
-    return Extractor(Conditioned(4, shape.hidden, 1, 0.0), shape, 1, carried=data.sampler.batch), data
+    return Extractor(
+        Conditioned(4, shape.hidden, 1, 0.0), shape, 1, carried=data.sampler.batch
+    ), data
 
 
 def test_truncated_backpropagation_step_by_step() -> None:
@@ -89,7 +99,11 @@ def test_truncated_backpropagation_step_by_step() -> None:
     chunks, numbers = data.sampler.chunks, list(data.sampler)[:8]
     cell = torch.nn.LSTMCell(5, module.model.lstm.hidden_size)
     for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
-        setattr(cell, name, torch.nn.Parameter(getattr(module.model.lstm, f"{name}_l0").detach().clone()))
+        setattr(
+            cell,
+            name,
+            torch.nn.Parameter(getattr(module.model.lstm, f"{name}_l0").detach().clone()),
+        )
     state = None
     for count, batch in enumerate(chunks.__getitems__(rows) for rows in numbers):
         module.zero_grad()
@@ -102,14 +116,20 @@ def test_truncated_backpropagation_step_by_step() -> None:
         state, answers = tuple(part.detach() for part in state), []
         for sample in range(10):
             inputs = torch.cat(
-                [batch["signals"][:, sample].repeat_interleave(4)[:, None], torch.eye(4).repeat(8, 1)], 1
+                [
+                    batch["signals"][:, sample].repeat_interleave(4)[:, None],
+                    torch.eye(4).repeat(8, 1),
+                ],
+                1,
             )
             state = cell(inputs, state)
             answers.append(module.model.head(state[0]).reshape(8, 4))
         expected = ((torch.stack(answers, 2) - batch["components"]) ** 2).mean()
         expected.backward()
         torch.testing.assert_close(loss, expected)
-        torch.testing.assert_close(module.model.lstm.weight_hh_l0.grad, cell.weight_hh.grad, atol=1e-6, rtol=1e-4)
+        torch.testing.assert_close(
+            module.model.lstm.weight_hh_l0.grad, cell.weight_hh.grad, atol=1e-6, rtol=1e-4
+        )
         torch.testing.assert_close(module.hidden[0], state[0].detach())
 
 
@@ -142,14 +162,18 @@ def test_no_epoch_draws_a_split(examples: Path, split: str) -> None:
     """Also where it draws as many windows as the split has."""
     params, held = small_params(), windows(examples, split)
     shape = params.candidates["film"].model_copy(update={"windows_per_epoch": len(held.signals)})
-    sampler = learner(params.model_copy(update={"candidates": {"film": shape}}), "film", examples).data.sampler
+    sampler = learner(
+        params.model_copy(update={"candidates": {"film": shape}}), "film", examples
+    ).data.sampler
     kept = {row.tobytes() for row in held.signals.astype(np.float32)}
     for epoch in range(4):
         sampler.set_epoch(epoch)
         assert not {row.numpy().tobytes() for row in sampler.chunks.signals} & kept
 
 
-def test_a_carried_state_belongs_to_one_process(examples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_carried_state_belongs_to_one_process(
+    examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(TrainingError, match=r"candidates\.stateful: .* train it without torchrun"):
         learner(small_params(), "stateful", examples)
@@ -161,10 +185,12 @@ def test_the_learning_rate_rises_then_falls_to_nothing(examples: Path) -> None:
     made.module.on_train_batch_start = lambda batch, number: rates.append(
         made.module.optimizers().param_groups[0]["lr"]
     )
-    training.fit(made, params, "film", Silent(), must_learn=False)
+    fitting.fit(made, params, "film", Silent(), must_learn=False)
     highest = int(np.argmax(rates))
     assert len(rates) == 15
-    assert rates[0] < rates[highest] == pytest.approx(params.candidates["film"].learning_rate, rel=0.1)
+    assert (
+        rates[0] < rates[highest] == pytest.approx(params.candidates["film"].learning_rate, rel=0.1)
+    )
     assert rates[highest:] == sorted(rates[highest:], reverse=True)
     assert rates[-1] < rates[highest] / 20
 
@@ -173,9 +199,11 @@ def test_the_learning_rate_rises_then_falls_to_nothing(examples: Path) -> None:
 @pytest.mark.parametrize("candidate", ["stateful", "window", "film"])
 def test_trained_on_cuda_it_answers_as_its_graph(examples: Path, candidate: str) -> None:
     params = small_params()
-    params = params.model_copy(update={"training": params.training.model_copy(update={"device": "cuda"})})
+    params = params.model_copy(
+        update={"training": params.training.model_copy(update={"device": "cuda"})}
+    )
     made = learner(params, candidate, examples)
-    training.fit(made, params, candidate, Silent())
+    fitting.fit(made, params, candidate, Silent())
     made.save(examples)  # TrainingError where the graph says otherwise
 
 
@@ -185,7 +213,8 @@ from pathlib import Path
 import torch
 from tests.small_signals import small_params
 from tests.small_texts import Silent
-from plumbline import layout, training
+from plumbline.contract import layout
+from plumbline.training import fitting
 from plumbline.tasks.signal_extraction.models import learner
 from plumbline.training.loop import Loop
 
@@ -202,7 +231,7 @@ def die(self, *arguments):
         os.kill(os.getpid(), signal.SIGKILL)
 
 Loop.on_train_batch_end = die
-training.fit(made, params, candidate, Silent(), must_learn=False)
+fitting.fit(made, params, candidate, Silent(), must_learn=False)
 digest = hashlib.sha256()
 for name, tensor in sorted(made.module.model.state_dict().items()):
     digest.update(name.encode() + tensor.numpy().tobytes())
@@ -212,8 +241,12 @@ print(json.dumps({"weights": digest.hexdigest(), "curve": curve, "first": steps[
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("candidate", "step"), [("stateful", 28), ("stateful", 40), ("window", 8), ("film", 11)])
-def test_killed_in_the_middle_it_ends_in_the_same_weights(tmp_path: Path, candidate: str, step: int) -> None:
+@pytest.mark.parametrize(
+    ("candidate", "step"), [("stateful", 28), ("stateful", 40), ("window", 8), ("film", 11)]
+)
+def test_killed_in_the_middle_it_ends_in_the_same_weights(
+    tmp_path: Path, candidate: str, step: int
+) -> None:
     """A checkpoint is written every 3 steps. stateful, 4 chunks a window and 20 steps an epoch: killed at step 28, it
     goes on from 27, in the middle of a window; at 40, between two epochs.
     """

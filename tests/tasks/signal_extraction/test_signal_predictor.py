@@ -9,13 +9,14 @@ import pytest
 from tests.small_signals import small_params, write_examples
 from tests.small_texts import Silent
 
-from plumbline import bundle, training
-from plumbline.contract import Predictor
+from plumbline import bundle
+from plumbline.contract.task import Predictor
 from plumbline.tasks.signal_extraction import predictor
 from plumbline.tasks.signal_extraction.models import learner
 from plumbline.tasks.signal_extraction.scoring.behaviour import behaviour
 from plumbline.tasks.signal_extraction.scoring.scores import score
 from plumbline.tasks.signal_extraction.task import TASK
+from plumbline.training import fitting
 
 CANDIDATES = ("fir", "stateful", "window", "film")
 
@@ -29,7 +30,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         for candidate in CANDIDATES:
             made = learner(params, candidate, examples)
-            made.solve() if made.solve else training.fit(made, params, candidate, Silent(), must_learn=False)
+            made.solve() if made.solve else fitting.fit(
+                made, params, candidate, Silent(), must_learn=False
+            )
             (folder / candidate).mkdir()
             made.save(folder / candidate)
             bundle.seal(folder / candidate, TASK, candidate)
@@ -50,7 +53,9 @@ def _rows(count: int = 12) -> dict[str, list[Any]]:
 def test_alone_and_in_company_a_row_gets_the_same(answerer: predictor.Predictor) -> None:
     rows = _rows()
     together = answerer.predict(rows)
-    assert [len(part) for part in together["component"]] == [len(signal) for signal in rows["signal"]]
+    assert [len(part) for part in together["component"]] == [
+        len(signal) for signal in rows["signal"]
+    ]
     for row in range(12):
         alone = answerer.predict({name: values[row : row + 1] for name, values in rows.items()})
         np.testing.assert_allclose(alone["component"][0], together["component"][row], atol=1e-5)
@@ -58,13 +63,20 @@ def test_alone_and_in_company_a_row_gets_the_same(answerer: predictor.Predictor)
 
 
 @pytest.mark.parametrize("cuts", [[1], [3, 4], [39, 40, 41], [50]])
-def test_in_pieces_it_says_what_it_says_at_once(answerer: predictor.Predictor, cuts: list[int]) -> None:
-    rows = {"signal": [np.sin(np.arange(94) / 9).tolist()] * 4, "frequency_hz": [1.0, 3.0, 5.0, 7.0]}
+def test_in_pieces_it_says_what_it_says_at_once(
+    answerer: predictor.Predictor, cuts: list[int]
+) -> None:
+    rows = {
+        "signal": [np.sin(np.arange(94) / 9).tolist()] * 4,
+        "frequency_hz": [1.0, 3.0, 5.0, 7.0],
+    }
     whole = answerer.predict(rows)
     state: list[Any] = [None] * 4
     said: list[list[float]] = [[], [], [], []]
     for start, end in zip([0, *cuts], [*cuts, 94], strict=True):
-        part = answerer.predict(rows | {"signal": [signal[start:end] for signal in rows["signal"]], "state": state})
+        part = answerer.predict(
+            rows | {"signal": [signal[start:end] for signal in rows["signal"]], "state": state}
+        )
         state = json.loads(json.dumps(part["state"]))  # as it travels
         said = [[*before, *now] for before, now in zip(said, part["component"], strict=True)]
     np.testing.assert_allclose(said, whole["component"], atol=1e-5)
@@ -95,7 +107,10 @@ def test_rows_that_begin_and_rows_that_go_on_stand_together(answerer: predictor.
         ({"frequency_hz": "3"}, "row 1: frequency_hz: expected a number, found '3'"),
         ({"frequency_hz": True}, "row 1: frequency_hz: expected a number"),
         ({"frequency_hz": None}, "row 1: frequency_hz: expected a number"),
-        ({"state": [0.0] * 999}, "row 1: state: 999 numbers; give back what this model gave, whole"),
+        (
+            {"state": [0.0] * 999},
+            "row 1: state: 999 numbers; give back what this model gave, whole",
+        ),
         ({"state": [float("inf")]}, "row 1: state: holds a number that is not finite"),
     ],
 )
@@ -109,7 +124,9 @@ def test_a_bad_row_is_named(answerer: predictor.Predictor, row: dict[str, Any], 
 def test_bad_calls_are_named(answerer: predictor.Predictor) -> None:
     rows = {"signal": [[0.1]], "frequency_hz": [3.0]}
     assert answerer.predict(rows, sample_rate_hz=1000) == answerer.predict(rows)
-    with pytest.raises(ValueError, match=r"sample_rate_hz: 500; the model knows 1000: resample the signal"):
+    with pytest.raises(
+        ValueError, match=r"sample_rate_hz: 500; the model knows 1000: resample the signal"
+    ):
         answerer.predict(rows, sample_rate_hz=500)
     with pytest.raises(ValueError, match="no column 'frequency_hz'; found 'signal'"):
         answerer.predict({"signal": [[0.1]]})
@@ -123,14 +140,20 @@ def test_a_row_longer_than_a_batch_is_answered_in_pieces(
     rows = _rows(3)
     whole = answerer.predict(rows)
     monkeypatch.setattr(predictor, "MAX_CELLS", 7)
-    assert answerer.predict(rows)["component"] == [pytest.approx(said, abs=1e-5) for said in whole["component"]]
+    assert answerer.predict(rows)["component"] == [
+        pytest.approx(said, abs=1e-5) for said in whole["component"]
+    ]
 
 
 def test_the_whole_score_of_a_candidate(trained: Path, answerer: Predictor) -> None:
     found = score(trained / "examples", "test", answerer)
     assert found.metrics["mse"] == pytest.approx(found.per_example["mse"].mean())
-    assert found.metrics["mse"] == pytest.approx(np.mean([found.metrics[f"mse {f} Hz"] for f in (1, 3, 5, 7)]))
-    assert found.metrics["excess_over_floor"] == pytest.approx(found.metrics["mse"] - found.metrics["floor"])
+    assert found.metrics["mse"] == pytest.approx(
+        np.mean([found.metrics[f"mse {f} Hz"] for f in (1, 3, 5, 7)])
+    )
+    assert found.metrics["excess_over_floor"] == pytest.approx(
+        found.metrics["mse"] - found.metrics["floor"]
+    )
     assert found.tables["by_sample"]["mse"].mean() == pytest.approx(found.metrics["mse"])
     assert len(found.per_example["mse"]) == 240
 
@@ -147,7 +170,10 @@ class Ahead:
     forms = ("exact",)
 
     def predict(self, columns: Any, **_: Any) -> dict[str, list[Any]]:
-        return {"component": [[s[-1]] * len(s) for s in columns["signal"]], "state": [[] for _ in columns["signal"]]}
+        return {
+            "component": [[s[-1]] * len(s) for s in columns["signal"]],
+            "state": [[] for _ in columns["signal"]],
+        }
 
 
 def test_who_looks_ahead_is_told_apart(trained: Path) -> None:

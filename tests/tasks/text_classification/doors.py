@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from plumbline import layout
-from plumbline.errors import PlumblineError
-from plumbline.params import load_yaml
+from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.params import load_yaml
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 from plumbline.tasks.text_classification.params import TextParams

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plumbline.params import load_yaml
+from plumbline.contract.params import load_yaml
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring.behaviour import behaviour, spaced, typo
 
@@ -35,11 +35,15 @@ class Words:
 
     def _row(self, text: str) -> list[dict]:
         counts = [
-            0.0 if self.blind else sum(word.strip("?!.") in text.split() for word in WORDS[n].split()) for n in WORDS
+            0.0
+            if self.blind
+            else sum(word.strip("?!.") in text.split() for word in WORDS[n].split())
+            for n in WORDS
         ]
         shares = np.exp(counts) / np.exp(counts).sum()
         return sorted(
-            ({"label": n, "score": float(s)} for n, s in zip(WORDS, shares, strict=True)), key=lambda e: -e["score"]
+            ({"label": n, "score": float(s)} for n, s in zip(WORDS, shares, strict=True)),
+            key=lambda e: -e["score"],
         )
 
 
@@ -48,16 +52,27 @@ def examples(tmp_path: Path) -> Path:
     rng = np.random.default_rng(0)
     for split, size in (("train", 60), ("validation", 15), ("test", 45)):
         labels = [list(WORDS)[i % 3] for i in range(size)]
-        texts = [" ".join([*rng.permutation(WORDS[label].split())[:4], "today"]) + "." for label in labels]
+        texts = [
+            " ".join([*rng.permutation(WORDS[label].split())[:4], "today"]) + "."
+            for label in labels
+        ]
         ids = [f"{split}{i}" for i in range(size)]
-        pd.DataFrame({"id": ids, "text": texts, "label": labels}).to_parquet(tmp_path / f"{split}.parquet")
+        pd.DataFrame({"id": ids, "text": texts, "label": labels}).to_parquet(
+            tmp_path / f"{split}.parquet"
+        )
     return tmp_path
 
 
 def passed(examples: Path, predictor: Words) -> dict[str, tuple[int, int]]:
     params = TextParams.model_validate(load_yaml(ROOT / "params.yaml"))
     cases = behaviour(params, examples, predictor)
-    assert [case.kind for case in cases] == ["invariance", "invariance", "invariance", "minimum", "direction"]
+    assert [case.kind for case in cases] == [
+        "invariance",
+        "invariance",
+        "invariance",
+        "minimum",
+        "direction",
+    ]
     for case in cases:
         assert bool(case.failures) == (case.num_passed < case.num_cases)
     return {case.name.split(":")[0]: (case.num_passed, case.num_cases) for case in cases}
@@ -82,7 +97,12 @@ def test_a_model_that_never_reads_is_found_out(examples: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "changed"),
-    [("my parcel is late", "my pacrel is late"), ("so it is", "so it is"), ("", ""), ("привет мир", "првиет мир")],
+    [
+        ("my parcel is late", "my pacrel is late"),
+        ("so it is", "so it is"),
+        ("", ""),
+        ("привет мир", "првиет мир"),
+    ],
 )
 def test_typo(text: str, changed: str) -> None:
     assert typo(text) == changed

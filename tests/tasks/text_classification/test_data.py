@@ -11,9 +11,9 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from plumbline.contract import SPLITS
+from plumbline.contract.errors import DataError
+from plumbline.contract.task import SPLITS
 from plumbline.entrypoint import load_params
-from plumbline.errors import DataError
 from plumbline.tasks.text_classification.data import digest, ingest, normalise, read
 from plumbline.tasks.text_classification.params import TextParams
 
@@ -53,7 +53,9 @@ def run(params: TextParams, out: Path) -> tuple[dict[str, Any], list[dict[str, A
 def texts(out: Path) -> dict[str, str]:
     """id -> text, over all splits."""
     tables = [read(out, split, ["id", "text"]).to_pydict() for split in SPLITS]
-    return {id_: text for table in tables for id_, text in zip(table["id"], table["text"], strict=True)}
+    return {
+        id_: text for table in tables for id_, text in zip(table["id"], table["text"], strict=True)
+    }
 
 
 def ingested(
@@ -83,11 +85,15 @@ def test_manifest_and_examples_hold_every_row_once(folder: Path) -> None:
     assert [row["id"] for row in rows] == [f"a.csv:{line}" for line in range(2, 62)]
     assert texts(folder / "out") == {f"a.csv:{i + 2}": text for i, (text, _) in enumerate(ROWS)}
     assert list(rows[0]) == ["id", "split", "label", "length", "digest", "decoded", "truncated"]
-    assert facts["splits"] == {split: sum(row["split"] == split for row in rows) for split in SPLITS}
+    assert facts["splits"] == {
+        split: sum(row["split"] == split for row in rows) for split in SPLITS
+    }
     assert facts["rows_read"] == facts["rows_kept"] == 60
     assert facts["notices"] == []
     for split in SPLITS:
-        assert read(folder / "out", split, ["id"])["id"].to_pylist() == [r["id"] for r in rows if r["split"] == split]
+        assert read(folder / "out", split, ["id"])["id"].to_pylist() == [
+            r["id"] for r in rows if r["split"] == split
+        ]
 
 
 def test_the_same_source_gives_the_same_bytes(folder: Path) -> None:
@@ -122,7 +128,9 @@ def test_every_format_gives_the_same_rows(folder: Path) -> None:
         assert facts["notices"] == [], path.name
 
 
-@pytest.mark.parametrize(("separator", "name"), [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")])
+@pytest.mark.parametrize(
+    ("separator", "name"), [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")]
+)
 def test_another_delimiter_is_found_and_said(folder: Path, separator: str, name: str) -> None:
     facts, rows = ingested(CSV.replace(",", separator), folder)
     assert len(rows) == 60
@@ -153,25 +161,55 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
         ),
         ("text,text,label\nhi,ho,a\n", "a.csv", "2 columns are called 'text'"),
         ("text,label\nhi,a\nhi,there,b\n", "a.csv", "a.csv:3: 3 cells where the header has 2"),
-        ('text,label\nhi,a\n"open,b\n', "a.csv", "a.csv:3: a double quote opens a cell on this line"),
-        ('text,label\n"a, b,x\nhi,a\n"c, d",x\n', "a.csv", "a.csv:2: a double quote opens a cell on this line"),
+        (
+            'text,label\nhi,a\n"open,b\n',
+            "a.csv",
+            "a.csv:3: a double quote opens a cell on this line",
+        ),
+        (
+            'text,label\n"a, b,x\nhi,a\n"c, d",x\n',
+            "a.csv",
+            "a.csv:2: a double quote opens a cell on this line",
+        ),
         ("text,label\rhi,a\r", "a.csv", "bare carriage return"),
-        ("version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a.csv", "a Git LFS pointer"),
+        (
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+            "a.csv",
+            "a Git LFS pointer",
+        ),
         (b"PK\x03\x04....", "a.csv", "a zip archive or spreadsheet"),
         (gzip.compress(CSV.encode()), "a.csv", "a gzip file; name it .gz"),
         (gzip.compress(os.urandom(99_999))[:5000], "a.csv.gz", "damaged or cut short gzip file"),
         (CSV, "a.csv.gz", "damaged or cut short gzip file"),
         (b"PAR1 no footer", "a.parquet", "a.parquet: cannot be read as Parquet"),
         (b"ARROW1 no footer", "a.arrow", "a.arrow: cannot be read as Arrow"),
-        ('{"text": "hi", "label": "a"}\n{"text": \n', "a.jsonl", "a.jsonl:2: not a JSON object on one line"),
-        ('{"text": "hi", "label": "a"}\n[1]\n', "a.jsonl", "a.jsonl:2: expected a JSON object, found list"),
-        ('{"text": {"a": 1}, "label": "a"}\n', "a.jsonl", "a.jsonl:1: expected text or a number, found a dict"),
+        (
+            '{"text": "hi", "label": "a"}\n{"text": \n',
+            "a.jsonl",
+            "a.jsonl:2: not a JSON object on one line",
+        ),
+        (
+            '{"text": "hi", "label": "a"}\n[1]\n',
+            "a.jsonl",
+            "a.jsonl:2: expected a JSON object, found list",
+        ),
+        (
+            '{"text": {"a": 1}, "label": "a"}\n',
+            "a.jsonl",
+            "a.jsonl:1: expected text or a number, found a dict",
+        ),
         ("[" * 100_000, "a.jsonl", "a.jsonl:1: not a JSON object"),
-        ("text,label\nhi,a\n".encode("utf-16-le"), "a.csv", "looks like UTF-16 without a byte order mark"),
+        (
+            "text,label\nhi,a\n".encode("utf-16-le"),
+            "a.csv",
+            "looks like UTF-16 without a byte order mark",
+        ),
         ("hi", "a.xlsx", "a.xlsx: no reader for .xlsx; known: .csv"),
     ],
 )
-def test_a_fault_is_named_with_its_place(folder: Path, raw: bytes | str, name: str, says: str) -> None:
+def test_a_fault_is_named_with_its_place(
+    folder: Path, raw: bytes | str, name: str, says: str
+) -> None:
     assert says in refused(raw, folder, name)
 
 
@@ -191,26 +229,40 @@ def test_nulls_are_dropped_alike_and_counted(folder: Path) -> None:
     lines = "".join(f"{null},a\nsome text,{null}\n" for null in NULLS)
     facts, rows = ingested(CSV + lines, folder)
     assert len(rows) == 60
-    assert facts["dropped"]["null_text"]["rows"] == facts["dropped"]["null_label"]["rows"] == len(NULLS)
+    assert (
+        facts["dropped"]["null_text"]["rows"]
+        == facts["dropped"]["null_label"]["rows"]
+        == len(NULLS)
+    )
     assert facts["dropped"]["null_text"]["first"][0] == "a.csv:62"
     assert facts["dropped"]["null_label"]["found"]["NULL"] == 1
 
 
 def test_nulls_can_be_refused(folder: Path) -> None:
     policies = {"nulls": "refuse", "encoding": "replace", "max_chars": 100}
-    assert "a.csv:62: the label is null-like ('NA')" in refused(CSV + "hi,NA\n", folder, policies=policies)
+    assert "a.csv:62: the label is null-like ('NA')" in refused(
+        CSV + "hi,NA\n", folder, policies=policies
+    )
 
 
 def test_stray_bytes_are_read_as_windows_1252_and_counted(folder: Path) -> None:
-    facts, rows = ingested(CSV.encode() + "naïve,a\n".encode() + b"caf\xe9 \x93ol\xe9\x94 \x81,a\n", folder)
+    facts, rows = ingested(
+        CSV.encode() + "naïve,a\n".encode() + b"caf\xe9 \x93ol\xe9\x94 \x81,a\n", folder
+    )
     assert texts(folder / "out")["a.csv:63"] == "café “olé” �"
-    assert [row["id"] for row in rows if row["decoded"]] == facts["changed"]["decoded"]["first"] == ["a.csv:63"]
+    assert (
+        [row["id"] for row in rows if row["decoded"]]
+        == facts["changed"]["decoded"]["first"]
+        == ["a.csv:63"]
+    )
     assert "lines with bytes that are not UTF-8: 1;" in facts["notices"][0]
 
 
 def test_latin_1_is_recognised(folder: Path) -> None:
     facts, _ = ingested(CSV.encode() + b"caf\xe9,a\n" * 9, folder)
-    assert facts["notices"] == ["a.csv: not UTF-8, looks like Latin-1; lines read as Windows-1252: 9"]
+    assert facts["notices"] == [
+        "a.csv: not UTF-8, looks like Latin-1; lines read as Windows-1252: 9"
+    ]
 
 
 def test_stray_bytes_can_be_refused(folder: Path) -> None:
@@ -236,10 +288,16 @@ def test_unicode_round_trips_and_line_separators_split_no_row(folder: Path) -> N
 
 
 def test_typed_labels_become_names(folder: Path) -> None:
-    pq.write_table(pa.table({"text": [t for t, _ in ROWS], "label": [1.0, 2.0, None] * 20}), folder / "a.parquet")
+    pq.write_table(
+        pa.table({"text": [t for t, _ in ROWS], "label": [1.0, 2.0, None] * 20}),
+        folder / "a.parquet",
+    )
     facts, rows = run(made("a.parquet"), folder / "out")
     assert {row["label"] for row in rows} == {"1", "2"}
-    assert facts["notices"][-1] == "labels are whole numbers; they are taken as names of classes, without order"
+    assert (
+        facts["notices"][-1]
+        == "labels are whole numbers; they are taken as names of classes, without order"
+    )
 
 
 def test_half_a_surrogate_pair_is_replaced(folder: Path) -> None:
@@ -272,10 +330,15 @@ def test_reading_what_is_not_there_says_what_to_run(folder: Path) -> None:
 @pytest.mark.shared
 @pytest.mark.skipif(not DIRTY.exists(), reason="development data are not here")
 @pytest.mark.parametrize(
-    "path", sorted(path for path in DIRTY.glob("[0-9x]*.csv") if "__truth" not in path.name), ids=lambda path: path.stem
+    "path",
+    sorted(path for path in DIRTY.glob("[0-9x]*.csv") if "__truth" not in path.name),
+    ids=lambda path: path.stem,
 )
 def test_no_faulty_file_ends_in_a_traceback_or_loses_a_row_unseen(folder: Path, path: Path) -> None:
-    params = made({"train": str(path), "validation": None, "test": str(DIRTY / "base_test.csv")}, watch=str(DIRTY))
+    params = made(
+        {"train": str(path), "validation": None, "test": str(DIRTY / "base_test.csv")},
+        watch=str(DIRTY),
+    )
     refusals = ("01", "03", "11", "12", "13", "x10", "x13")
     if path.name.startswith(refusals) and "__" not in path.name:
         with pytest.raises(DataError, match=path.name):

@@ -9,7 +9,9 @@ from tests.tasks.text_classification.doors import SHARED, checks, walk
 DIRTY = SHARED / "dirty"
 pytestmark = [
     pytest.mark.shared,
-    pytest.mark.skipif(not DIRTY.is_dir(), reason="the development data is not beside this checkout"),
+    pytest.mark.skipif(
+        not DIRTY.is_dir(), reason="the development data is not beside this checkout"
+    ),
 ]
 
 
@@ -36,13 +38,26 @@ FAULTS = [
         ("unseen_labels",),
     ),
     Fault("05a_nulls_5pct.csv", "accepted", ("null-like text: 57", "null-like label: 58")),
-    Fault("05b_null_tokens_5pct.csv", "accepted", ("null-like text: 57", "null-like label: 58", "'N/A'", "'null'")),
+    Fault(
+        "05b_null_tokens_5pct.csv",
+        "accepted",
+        ("null-like text: 57", "null-like label: 58", "'N/A'", "'null'"),
+    ),
     Fault("06a_duplicates_30pct.csv", "rejected", ("990 of",), ("duplicates",)),
-    Fault("07a_leakage_exact__test.csv", "rejected", ("231 of 770 rows (30.0 %)",), ("leakage_test",)),
-    Fault("07b_leakage_near__test.csv", "rejected", ("of 770 rows (30.", "base_train.csv:"), ("near_duplicates_test",)),
+    Fault(
+        "07a_leakage_exact__test.csv", "rejected", ("231 of 770 rows (30.0 %)",), ("leakage_test",)
+    ),
+    Fault(
+        "07b_leakage_near__test.csv",
+        "rejected",
+        ("of 770 rows (30.", "base_train.csv:"),
+        ("near_duplicates_test",),
+    ),
     Fault("08_label_flip_40pct.csv", "accepted", ("reads like",), ("label_noise",)),
     Fault("09a_non_utf8_bytes.csv", "accepted", ("not UTF-8: 31", "Windows-1252")),
-    Fault("09b_all_latin1.csv", "rejected", ("not UTF-8, looks like Latin-1", "iconv"), ("encoding",)),
+    Fault(
+        "09b_all_latin1.csv", "rejected", ("not UTF-8, looks like Latin-1", "iconv"), ("encoding",)
+    ),
     Fault("10_embedded_nuls.csv", "accepted", ("NUL characters, which were kept: 40",)),
     Fault("11_unbalanced_quotes.csv", "refused", ("11_unbalanced_quotes.csv:", "double quote")),
     Fault("12_empty_file.csv", "refused", ("12_empty_file.csv", "empty (0 bytes)")),
@@ -51,7 +66,13 @@ FAULTS = [
         "14_one_class.csv",
         "rejected",
         ("at least two classes",),
-        ("classes", "classes_validation", "unseen_labels", "near_duplicates_validation", "unknown_words_test"),
+        (
+            "classes",
+            "classes_validation",
+            "unseen_labels",
+            "near_duplicates_validation",
+            "unknown_words_test",
+        ),
     ),
     Fault("15_cell_2mb.csv", "accepted", ("cut to data.policies.max_chars", "15_cell_2mb.csv:")),
     Fault("16b_crlf.csv", "accepted"),
@@ -61,7 +82,14 @@ FAULTS = [
         "19_all_identical_text.csv",
         "rejected",
         ("all texts are the same", "missing: validation"),
-        ("splits", "distinct_texts", "duplicates", "conflicting_duplicates", "unknown_words_test", "label_noise"),
+        (
+            "splits",
+            "distinct_texts",
+            "duplicates",
+            "conflicting_duplicates",
+            "unknown_words_test",
+            "label_noise",
+        ),
     ),
     Fault("20a_label_int.csv", "accepted", ("names of classes",), test="20a_label_int__test.csv"),
     Fault(
@@ -70,8 +98,18 @@ FAULTS = [
         ("regression target",),
         ("classes", "rare_labels", "unseen_labels", "continuous_labels"),
     ),
-    Fault("21a_drifted_test_other_domain.csv", "rejected", ("unknown to train",), ("unknown_words_test",)),
-    Fault("21b_drifted_test_half_tweets.csv", "rejected", ("unknown to train",), ("unknown_words_test",)),
+    Fault(
+        "21a_drifted_test_other_domain.csv",
+        "rejected",
+        ("unknown to train",),
+        ("unknown_words_test",),
+    ),
+    Fault(
+        "21b_drifted_test_half_tweets.csv",
+        "rejected",
+        ("unknown to train",),
+        ("unknown_words_test",),
+    ),
     Fault("x01_semicolon.csv", "accepted", ("semicolons",)),
     Fault("x02_tab_in_csv_name.csv", "accepted", ("tabs",)),
     Fault(
@@ -82,8 +120,17 @@ FAULTS = [
     ),
     Fault("x08_spreadsheet_formula_text.csv", "accepted"),
     Fault("x10_lfs_pointer.csv", "refused", ("Git LFS pointer", "git lfs pull")),
-    Fault("x13_no_header.csv", "refused", ("Is there a way to lookup where funds came from?", "header")),
-    Fault("x15_fake_pii.csv", "accepted", ("card number", "e-mail address", "IBAN"), ("personal_data",)),
+    Fault(
+        "x13_no_header.csv",
+        "refused",
+        ("Is there a way to lookup where funds came from?", "header"),
+    ),
+    Fault(
+        "x15_fake_pii.csv",
+        "accepted",
+        ("card number", "e-mail address", "IBAN"),
+        ("personal_data",),
+    ),
     Fault(
         "x16_blank_and_short_text.csv",
         "rejected",
@@ -101,7 +148,10 @@ def test_every_file_is_walked() -> None:
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
 def test_a_faulty_file(
-    fault: Fault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fault: Fault,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "raw").symlink_to(DIRTY)
@@ -115,7 +165,9 @@ def test_a_faulty_file(
     for words in fault.says:
         assert words in said
     if outcome != "refused":
-        assert {name for name, check in checks().items() if not check["passed"]} == set(fault.failed)
+        assert {name for name, check in checks().items() if not check["passed"]} == set(
+            fault.failed
+        )
 
 
 def test_one_text_under_every_label_is_rejected_where_splits_are_given(
@@ -124,7 +176,11 @@ def test_one_text_under_every_label_is_rejected_where_splits_are_given(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "raw").symlink_to(DIRTY)
 
-    sources = {"train": "19_all_identical_text.csv", "validation": "base_train.csv", "test": "base_test.csv"}
+    sources = {
+        "train": "19_all_identical_text.csv",
+        "validation": "base_train.csv",
+        "test": "base_test.csv",
+    }
     outcome, error = walk({split: f"raw/{file}" for split, file in sources.items()})
 
     assert outcome == "rejected"
@@ -140,7 +196,9 @@ def test_real_data_is_accepted_and_its_known_repeats_are_counted(
     (tmp_path / "raw").symlink_to(SHARED / name)
     validation = "raw/validation.csv" if (SHARED / name / "validation.csv").exists() else None
 
-    outcome, error = walk({"train": "raw/train.csv", "validation": validation, "test": "raw/test.csv"})
+    outcome, error = walk(
+        {"train": "raw/train.csv", "validation": validation, "test": "raw/test.csv"}
+    )
 
     assert outcome == "accepted", error
     assert checks()["near_duplicates_test"]["num_failing"] == near

@@ -10,28 +10,50 @@ import pandas as pd
 import pytest
 from tests.tasks.text_classification.doors import checks, values, walk
 
-from plumbline.errors import ParamsError
-from plumbline.params import read
-from plumbline.tasks.text_classification.expectations import drift, duplicates, expectations, labels, personal
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.params import read
+from plumbline.tasks.text_classification.expectations import (
+    drift,
+    duplicates,
+    expectations,
+    labels,
+    personal,
+)
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
 from plumbline.tasks.text_classification.expectations.findings import excerpt
 from plumbline.tasks.text_classification.params import CheckName, TextParams
 
-WORDS = ["lorem", "ipsum", "dolor", "sit", "amet", "elitr", "sed", "diam", "nonumy", "eirmod", "tempor", "invidunt"]
+WORDS = [
+    "lorem",
+    "ipsum",
+    "dolor",
+    "sit",
+    "amet",
+    "elitr",
+    "sed",
+    "diam",
+    "nonumy",
+    "eirmod",
+    "tempor",
+    "invidunt",
+]
 
 
 def rows(*found: tuple[str, str, str]) -> pd.DataFrame:
     """(split, text, label) as the table of findings, texts taken as normalised."""
     made = pd.DataFrame(found, columns=["split", "text", "label"])
     return made.assign(
-        id=[f"f:{row}" for row in range(len(made))], compact=made["text"].str.replace(" ", "").str.lower()
+        id=[f"f:{row}" for row in range(len(made))],
+        compact=made["text"].str.replace(" ", "").str.lower(),
     )
 
 
 def test_every_check_has_a_title_and_a_remedy_and_appears_in_the_suite() -> None:
     found = values("x.csv")
     found["validation"]["reference"] = "old/manifest.parquet"
-    suite = expectations(TextParams.model_validate(found), pd.DataFrame({"split": ["train", "validation", "test"]}))
+    suite = expectations(
+        TextParams.model_validate(found), pd.DataFrame({"split": ["train", "validation", "test"]})
+    )
 
     assert [check.name for check in suite] == list(CATALOGUE)
     assert set(CATALOGUE) == set(get_args(CheckName))
@@ -53,14 +75,21 @@ def test_a_warning_for_a_check_that_does_not_exist_names_the_nearest(tmp_path: P
 
 def test_copies_count_within_a_split_and_under_one_label() -> None:
     found = duplicates.repeated(
-        rows(("train", "a b", "x"), ("train", "A B", "x"), ("train", "a b", "y"), ("test", "a b", "x"))
+        rows(
+            ("train", "a b", "x"),
+            ("train", "A B", "x"),
+            ("train", "a b", "y"),
+            ("test", "a b", "x"),
+        )
     )
     assert found.dropna().to_dict() == {1: "repeats f:0"}
 
 
 def test_one_text_under_two_labels_is_told_for_all_its_rows() -> None:
     found = duplicates.conflicting(
-        rows(("train", "a b", "x"), ("train", "a b", "y"), ("train", "c", "x"), ("test", "a b", "z"))
+        rows(
+            ("train", "a b", "x"), ("train", "a b", "y"), ("train", "c", "x"), ("test", "a b", "z")
+        )
     )
     assert found.tolist() == ["'x' here, 'y' elsewhere", "'y' here, 'x' elsewhere", None, None]
 
@@ -86,9 +115,13 @@ def test_leaks_are_exact_or_near_but_not_both() -> None:
 def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
     rng = random.Random(7)
     known = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=60)) for _ in range(3000)]
-    near = [text[:30] + "#" + text[31:] for text in known[:500]]  # 3 of 58 3-grams changed: similarity 55/61
+    near = [
+        text[:30] + "#" + text[31:] for text in known[:500]
+    ]  # 3 of 58 3-grams changed: similarity 55/61
     far = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=60)) for _ in range(1000)]
-    table = rows(*[("train", text, "x") for text in known], *[("test", text, "x") for text in near + far])
+    table = rows(
+        *[("train", text, "x") for text in known], *[("test", text, "x") for text in near + far]
+    )
 
     started = time.process_time()
     found = duplicates.nearly_leaked(table, "test", ["train"], 0.9).dropna()
@@ -100,7 +133,10 @@ def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
 
 def test_rare_and_unseen_labels_are_named_with_counts() -> None:
     table = rows(
-        *[("train", f"t{i}", "x") for i in range(5)], ("train", "t", "y"), ("test", "t", "z"), ("test", "u", "z")
+        *[("train", f"t{i}", "x") for i in range(5)],
+        ("train", "t", "y"),
+        ("test", "t", "z"),
+        ("test", "u", "z"),
     )
     assert labels.rare(table, 3).dropna().tolist() == ["'y': 1 in train, 3 needed"]
     assert labels.unseen(table).dropna().tolist() == ["'z': 2 held out, none in train"] * 2
@@ -108,7 +144,11 @@ def test_rare_and_unseen_labels_are_named_with_counts() -> None:
 
 @pytest.mark.parametrize(
     ("given", "num_found"),
-    [(["81.56", "1e-3", "0,5", "-2.5e3"], 3), (["1.5", "1.5", "2.0", "2.0"], 0), (["1", "2", "3", "v1.2"], 0)],
+    [
+        (["81.56", "1e-3", "0,5", "-2.5e3"], 3),
+        (["1.5", "1.5", "2.0", "2.0"], 0),
+        (["1", "2", "3", "v1.2"], 0),
+    ],
 )
 def test_measured_values_are_told_from_names(given: list[str], num_found: int) -> None:
     found = labels.fractional(rows(*[("train", f"t{i}", label) for i, label in enumerate(given)]))
@@ -127,7 +167,10 @@ def test_the_share_of_suspects_follows_the_share_of_wrong_labels(flipped: float)
     rng = random.Random(3)
     names = ["red", "blue", "green", "white", "black"]
     truth = [rng.choice(names) for _ in range(600)]
-    given = [rng.choice([n for n in names if n != name]) if rng.random() < flipped else name for name in truth]
+    given = [
+        rng.choice([n for n in names if n != name]) if rng.random() < flipped else name
+        for name in truth
+    ]
     texts = [" ".join([name, *rng.sample(WORDS, 3)]) for name in truth]
     table = rows(*[("train", text, label) for text, label in zip(texts, given, strict=True)])
 
@@ -210,10 +253,17 @@ def write(path: Path, words: list[str], share_of_first: float, length: int) -> N
     ],
 )
 def test_drift_against_an_earlier_ingest(
-    words: list[str], share: float, length: int, failed: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    words: list[str],
+    share: float,
+    length: int,
+    failed: set[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    limits = {"max_unknown_word_share": 0.3}  # the row number in each text is a word that no other has
+    limits = {
+        "max_unknown_word_share": 0.3
+    }  # the row number in each text is a word that no other has
     write(tmp_path / "raw.csv", WORDS, 0.5, 8)
     walk("raw.csv", **limits)
     shutil.copytree(tmp_path / "data", tmp_path / "old")
@@ -225,7 +275,9 @@ def test_drift_against_an_earlier_ingest(
     assert {name for name, check in checks().items() if not check["passed"]} == failed
 
 
-def test_a_reference_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reference_that_is_not_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "raw.csv", WORDS, 0.5, 8)
     outcome, error = walk("raw.csv", reference="gone/manifest.parquet")

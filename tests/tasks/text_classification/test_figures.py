@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plumbline.contract import Candidate, Figure, Scores
-from plumbline.params import load_yaml
+from plumbline.contract.params import load_yaml
+from plumbline.contract.task import Candidate, Figure, Scores
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring import scores
 from plumbline.tasks.text_classification.scoring.figures import figures
@@ -28,19 +28,33 @@ def candidate(name: str, labels: list[str], accuracy: float, history: bool = Tru
         "risk_coverage": scores.risk_coverage(confidence, hits),
     }
     found = Scores({"accuracy": hits}, {"accuracy": float(hits.mean()), "ece": 0.1}, tables)
-    epochs = pd.DataFrame({"epoch": [0, 1, 2], "train/loss": [2, 1, 0.5], "validation/loss": [2, 1.5, np.nan]})
-    return Candidate(name, found, found, epochs if history else None, {"one_p50": 0.8, "one_p95": 1.2}, 1000)
+    epochs = pd.DataFrame(
+        {"epoch": [0, 1, 2], "train/loss": [2, 1, 0.5], "validation/loss": [2, 1.5, np.nan]}
+    )
+    return Candidate(
+        name, found, found, epochs if history else None, {"one_p50": 0.8, "one_p95": 1.2}, 1000
+    )
 
 
 def drawn(labels: list[str], history: bool = True) -> list[Figure]:
     params = TextParams.model_validate(load_yaml(ROOT / "params.yaml"))
-    return figures(params, [candidate("minilm", labels, 0.9, history), candidate("linear", labels, 0.7, history)])
+    return figures(
+        params,
+        [candidate("minilm", labels, 0.9, history), candidate("linear", labels, 0.7, history)],
+    )
 
 
 @pytest.mark.parametrize("num_classes", [2, 77])
 def test_every_figure_is_well_formed_and_small(num_classes: int) -> None:
     found = drawn([f"class_{i}" for i in range(num_classes)])
-    assert [f.name for f in found] == ["cost", "reliability", "risk_coverage", "learning", "confusion", "per_class"]
+    assert [f.name for f in found] == [
+        "cost",
+        "reliability",
+        "risk_coverage",
+        "learning",
+        "confusion",
+        "per_class",
+    ]
     for figure in found:
         root = ElementTree.fromstring(figure.svg)  # noqa: S314  our own SVG
         assert root.tag.endswith("svg")
@@ -61,12 +75,21 @@ def test_figures_repeat() -> None:
 
 
 def test_ids_of_one_page_do_not_collide() -> None:
-    ids = [node.get("id") for f in drawn(["a", "b"]) for node in ElementTree.fromstring(f.svg).iter() if node.get("id")]  # noqa: S314
+    ids = [
+        node.get("id")
+        for f in drawn(["a", "b"])
+        for node in ElementTree.fromstring(f.svg).iter()  # noqa: S314
+        if node.get("id")
+    ]
     assert len(ids) == len(set(ids))
 
 
 def test_odd_class_names_are_text_and_nothing_more() -> None:
-    svg = next(f.svg for f in drawn(["<script>alert(1)</script>", "$x^2$", "ответ"]) if f.name == "confusion")
+    svg = next(
+        f.svg
+        for f in drawn(["<script>alert(1)</script>", "$x^2$", "ответ"])
+        if f.name == "confusion"
+    )
     assert "<script" not in svg
     assert "$x^2$" in svg
     assert "ответ" in svg
@@ -79,5 +102,7 @@ def test_without_iterations_there_is_no_learning_curve() -> None:
 def test_nothing_is_fetched_when_a_figure_is_shown() -> None:
     for figure in drawn(["a", "b"]):
         root = ElementTree.fromstring(figure.svg)  # noqa: S314
-        links = [v for node in root.iter() for k, v in node.attrib.items() if k.endswith(("href", "src"))]
+        links = [
+            v for node in root.iter() for k, v in node.attrib.items() if k.endswith(("href", "src"))
+        ]
         assert all(link.startswith(("#", "data:image/png;base64,")) for link in links)

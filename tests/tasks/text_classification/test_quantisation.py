@@ -11,13 +11,13 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tests.small_texts import Silent, small_params, write_examples
 
-from plumbline import training
-from plumbline.params import Parity
+from plumbline.contract.params import Parity
 from plumbline.tasks.text_classification.models import forms, learner
 from plumbline.tasks.text_classification.models.export import temperature
 from plumbline.tasks.text_classification.models.graphs import tidy
 from plumbline.tasks.text_classification.models.quantisation import quantise
 from plumbline.tasks.text_classification.predictor import load
+from plumbline.training import fitting
 
 WIDTH, WORDS, ANSWERS = 16, 1200, 24
 
@@ -39,7 +39,10 @@ def graph() -> onnx.ModelProto:
         "small",
         [helper.make_tensor_value_info("ids", TensorProto.INT64, ["rows", "tokens"])],
         [helper.make_tensor_value_info("answers", TensorProto.FLOAT, ["rows", "tokens", ANSWERS])],
-        [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()],
+        [
+            numpy_helper.from_array(value.astype(np.float32), name)
+            for name, value in weights.items()
+        ],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
 
@@ -127,7 +130,10 @@ def test_a_form_that_is_as_good_but_answers_otherwise_is_not_served() -> None:
 
 def test_on_few_rows_nothing_is_sure() -> None:
     truth = np.arange(40) % 3
-    assert forms.served(wanted("int8", "fp32"), {"fp32": logits(truth), "int8": logits(truth)}, truth) == "fp32"
+    assert (
+        forms.served(wanted("int8", "fp32"), {"fp32": logits(truth), "int8": logits(truth)}, truth)
+        == "fp32"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -139,20 +145,31 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         for name, max_loss in {"strict": 0.01, "lenient": 0.2}.items():
             params = small_params()
-            limits = params.evaluation.model_copy(update={"parity": Parity(max_loss=max_loss, min_agreement=0.9)})
-            made = learner(params.model_copy(update={"evaluation": limits}), "transformer", folder / "examples")
-            training.fit(made, params, "transformer", Silent())
-            training.clean("transformer")
+            limits = params.evaluation.model_copy(
+                update={"parity": Parity(max_loss=max_loss, min_agreement=0.9)}
+            )
+            made = learner(
+                params.model_copy(update={"evaluation": limits}), "transformer", folder / "examples"
+            )
+            fitting.fit(made, params, "transformer", Silent())
+            fitting.clean("transformer")
             (folder / name).mkdir()
             made.save(folder / name)
     return folder
 
 
-def test_the_form_that_is_served_stands_in_the_bundle_with_a_temperature_of_its_own(trained: Path) -> None:
-    told = {name: json.loads((trained / name / "config.json").read_text()) for name in ("strict", "lenient")}
+def test_the_form_that_is_served_stands_in_the_bundle_with_a_temperature_of_its_own(
+    trained: Path,
+) -> None:
+    told = {
+        name: json.loads((trained / name / "config.json").read_text())
+        for name in ("strict", "lenient")
+    }
     assert {config["forms"]["int8"] for config in told.values()} == {"model.int8.onnx"}
     assert (told["strict"]["served"], told["lenient"]["served"]) == ("fp32", "int8")
-    assert (trained / "strict/model.int8.onnx").read_bytes() == (trained / "lenient/model.int8.onnx").read_bytes()
+    assert (trained / "strict/model.int8.onnx").read_bytes() == (
+        trained / "lenient/model.int8.onnx"
+    ).read_bytes()
     rows = pq.read_table(trained / "examples/validation.parquet")
     truth = np.searchsorted(told["lenient"]["classes"], rows["label"].to_pylist())
     for name, form in (("strict", "fp32"), ("lenient", "int8")):

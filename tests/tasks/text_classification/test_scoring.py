@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, log_loss
 
-from plumbline.evidence import calibration
-from plumbline.params import load_yaml
+from plumbline.contract.params import load_yaml
+from plumbline.statistics import calibration
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring import scores
 from plumbline.tasks.text_classification.scoring.baselines import baselines, bounds
@@ -26,7 +26,10 @@ class Told:
             self.temperature = temperature
 
     def predict(self, columns, top_k=3, threshold=0.0):
-        rows = [sorted(zip(self.table[t], NAMES, strict=True), key=lambda pair: -pair[0]) for t in columns["text"]]
+        rows = [
+            sorted(zip(self.table[t], NAMES, strict=True), key=lambda pair: -pair[0])
+            for t in columns["text"]
+        ]
         return {
             "label": [row[0][1] for row in rows],
             "score": [row[0][0] for row in rows],
@@ -54,7 +57,9 @@ def examples(tmp_path: Path) -> Path:
 @pytest.fixture
 def told(examples: Path) -> dict[str, list[float]]:
     texts = pd.read_parquet(examples / "test.parquet")["text"]
-    return dict(zip(texts, np.random.default_rng(4).dirichlet([0.6] * 3, len(texts)).tolist(), strict=True))
+    return dict(
+        zip(texts, np.random.default_rng(4).dirichlet([0.6] * 3, len(texts)).tolist(), strict=True)
+    )
 
 
 def test_metrics_agree_with_sklearn(examples: Path, told: dict[str, list[float]]) -> None:
@@ -66,7 +71,9 @@ def test_metrics_agree_with_sklearn(examples: Path, told: dict[str, list[float]]
     assert found.metrics["macro_f1"] == pytest.approx(f1_score(actual, predicted, average="macro"))
     assert found.metrics["nll"] == pytest.approx(log_loss(actual, probabilities, labels=NAMES))
     onehot = (actual[:, None] == np.array(NAMES)).astype(float)
-    assert found.metrics["brier"] == pytest.approx(((probabilities - onehot) ** 2).sum(axis=1).mean())
+    assert found.metrics["brier"] == pytest.approx(
+        ((probabilities - onehot) ** 2).sum(axis=1).mean()
+    )
     assert list(found.per_example["id"]) == [f"test{i}" for i in range(400)]
     assert {len(values) for values in found.per_example.values()} == {400}
 
@@ -76,7 +83,9 @@ def test_honest_confidence_has_a_small_calibration_error_and_a_boast_a_large_one
     confidence = rng.uniform(0.3, 1.0, 20_000)
     hits = (rng.random(20_000) < confidence).astype(float)
     assert calibration.expected_error(confidence, hits) < 0.02
-    assert calibration.expected_error(np.full(20_000, 0.99), hits) == pytest.approx(0.99 - hits.mean())
+    assert calibration.expected_error(np.full(20_000, 0.99), hits) == pytest.approx(
+        0.99 - hits.mean()
+    )
 
 
 def test_the_temperature_is_undone_exactly(examples: Path, told: dict[str, list[float]]) -> None:
@@ -84,7 +93,10 @@ def test_the_temperature_is_undone_exactly(examples: Path, told: dict[str, list[
     scaled = raw ** (1 / 2.5)
     scaled /= scaled.sum(axis=1, keepdims=True)
     served = Told(dict(zip(told, scaled.tolist(), strict=True)), temperature=2.5)
-    before, after = scores.score(examples, "test", Told(told)), scores.score(examples, "test", served)
+    before, after = (
+        scores.score(examples, "test", Told(told)),
+        scores.score(examples, "test", served),
+    )
     assert after.metrics["ece_before_temperature"] == pytest.approx(before.metrics["ece"])
     assert after.metrics["nll_before_temperature"] == pytest.approx(before.metrics["nll"])
     assert "ece_before_temperature" not in before.metrics
@@ -97,7 +109,9 @@ def test_the_least_confident_are_handed_over_first() -> None:
     )
 
 
-def test_a_class_the_predictor_never_saw_is_wrong_but_not_infinitely(examples: Path, tmp_path: Path) -> None:
+def test_a_class_the_predictor_never_saw_is_wrong_but_not_infinitely(
+    examples: Path, tmp_path: Path
+) -> None:
     table = pd.DataFrame({"id": ["1", "2"], "text": ["x", "y"], "label": ["a", "new"]})
     table.to_parquet(tmp_path / "test.parquet", index=False)
     found = scores.score(examples, "test", Told({"x": [1.0, 0, 0], "y": [1.0, 0, 0]}))
@@ -106,12 +120,16 @@ def test_a_class_the_predictor_never_saw_is_wrong_but_not_infinitely(examples: P
 
 
 @pytest.mark.parametrize("bad", [[0.5, 0.2, 0.1], [float("nan"), 0.5, 0.5]])
-def test_an_answer_that_is_no_distribution_is_refused(examples: Path, told: dict, bad: list[float]) -> None:
+def test_an_answer_that_is_no_distribution_is_refused(
+    examples: Path, told: dict, bad: list[float]
+) -> None:
     with pytest.raises(ValueError, match="do not sum to 1 over 3 classes"):
         scores.score(examples, "test", Told(told | {"test7": bad}))
 
 
-def test_baselines_know_the_frequencies_and_nothing_else(params: TextParams, examples: Path) -> None:
+def test_baselines_know_the_frequencies_and_nothing_else(
+    params: TextParams, examples: Path
+) -> None:
     known = baselines(params, examples)
     found = {name: scores.score(examples, "test", predictor) for name, predictor in known.items()}
     assert set(found["majority"].per_example["predicted"]) == {"a"}
@@ -123,8 +141,12 @@ def test_baselines_know_the_frequencies_and_nothing_else(params: TextParams, exa
     assert found["majority"].metrics["ece"] < 0.1
 
 
-def test_the_ceiling_of_generated_data_counts_the_flipped_labels(params: TextParams, tmp_path: Path) -> None:
-    rows = pd.DataFrame({"split": ["test"] * 50 + ["train"] * 50, "noisy": [True] * 3 + [False] * 47 + [True] * 50})
+def test_the_ceiling_of_generated_data_counts_the_flipped_labels(
+    params: TextParams, tmp_path: Path
+) -> None:
+    rows = pd.DataFrame(
+        {"split": ["test"] * 50 + ["train"] * 50, "noisy": [True] * 3 + [False] * 47 + [True] * 50}
+    )
     rows.to_parquet(tmp_path / "manifest.parquet", index=False)
     found = bounds(params, tmp_path / "examples", "test")
     assert found.limit == pytest.approx(0.94)

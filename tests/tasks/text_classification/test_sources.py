@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
+from plumbline.contract.errors import DataError, ParamsError
 from plumbline.entrypoint import load_params
-from plumbline.errors import DataError, ParamsError
 from plumbline.tasks.text_classification.data import ingest
 from plumbline.tasks.text_classification.data.remote import _is_private, _Redirects
 from plumbline.tasks.text_classification.params import TextParams
@@ -54,7 +54,9 @@ def server(folder: Path) -> Iterator[str]:
             else:
                 super().do_GET()
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as running:
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=str(folder))
+    ) as running:
         thread = threading.Thread(target=running.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{running.server_port}"
@@ -83,9 +85,13 @@ def sha256(text: str) -> str:
 
 def test_a_pattern_reads_its_files_in_order(folder: Path) -> None:
     for name in ("b.csv", "a.csv"):
-        (folder / name).write_text("text,label\n" + "".join(LINES[:30] if name == "a.csv" else LINES[30:]))
+        (folder / name).write_text(
+            "text,label\n" + "".join(LINES[:30] if name == "a.csv" else LINES[30:])
+        )
     facts, rows = run(made("*.csv"), folder)
-    assert [row["id"] for row in rows] == [f"{name}.csv:{line}" for name in "ab" for line in range(2, 32)]
+    assert [row["id"] for row in rows] == [
+        f"{name}.csv:{line}" for name in "ab" for line in range(2, 32)
+    ]
     assert [source["name"] for source in facts["sources"]] == ["a.csv", "b.csv"]
     assert facts["sources"][0]["sha256"] == sha256((folder / "a.csv").read_text())
 
@@ -103,7 +109,10 @@ def test_given_splits_are_kept_and_validation_is_carved_out_of_train(folder: Pat
     (folder / "test.csv").write_text(CSV)
     _, rows = run(made({"train": "train.csv", "validation": None, "test": "test.csv"}), folder)
     assert {row["split"] for row in rows if row["id"].startswith("test")} == {"test"}
-    assert {row["split"] for row in rows if row["id"].startswith("train")} == {"train", "validation"}
+    assert {row["split"] for row in rows if row["id"].startswith("train")} == {
+        "train",
+        "validation",
+    }
 
 
 @pytest.mark.parametrize(
@@ -124,7 +133,8 @@ def test_a_source_that_is_not_there_is_named(folder: Path, source: str, says: st
 
 
 @pytest.mark.parametrize(
-    "source", ["elsewhere/a.csv", "file:///elsewhere/a.csv", "sqlite:///b.db#SELECT 1", "hf://./set"]
+    "source",
+    ["elsewhere/a.csv", "file:///elsewhere/a.csv", "sqlite:///b.db#SELECT 1", "hf://./set"],
 )
 def test_a_local_source_must_be_watched(source: str) -> None:
     with pytest.raises(ValidationError, match="is not inside watch"):
@@ -168,7 +178,12 @@ def test_no_public_host_may_redirect_into_this_network() -> None:
     class Asked:
         host = "example.com"
 
-    for url in ("http://127.0.0.1/x", "http://169.254.169.254/latest", "http://[::1]/", "http://10.0.0.1/"):
+    for url in (
+        "http://127.0.0.1/x",
+        "http://169.254.169.254/latest",
+        "http://[::1]/",
+        "http://10.0.0.1/",
+    ):
         assert _is_private(url)
         with pytest.raises(DataError, match="a private address; not followed"):
             _Redirects(private=False).redirect_request(Asked(), None, 302, "", {}, url)
@@ -181,7 +196,9 @@ def test_an_object_store_is_read_through_fsspec(folder: Path) -> None:
     pq.write_table(pa.table({"text": LINES, "label": ["a", "b"] * 30}), "t.parquet")
     store.pipe("/bucket/t.parquet", Path("t.parquet").read_bytes())
     assert len(run(made("memory://bucket/t.parquet"), folder)[1]) == 60
-    store.pipe({"/bucket/a.csv": CSV.encode(), "/bucket/b.csv": CSV.replace("ticket", "request").encode()})
+    store.pipe(
+        {"/bucket/a.csv": CSV.encode(), "/bucket/b.csv": CSV.replace("ticket", "request").encode()}
+    )
     _, rows = run(made("memory://bucket/*.csv"), folder)
     assert len(rows) == 120
     with pytest.raises(DataError, match="no such file"):
@@ -195,7 +212,9 @@ def test_an_object_store_is_read_through_fsspec(folder: Path) -> None:
 def test_a_query_is_streamed_from_a_database(folder: Path) -> None:
     with sqlite3.connect(folder / "tickets.db") as database:
         database.execute("CREATE TABLE tickets (body TEXT, label INTEGER)")
-        database.executemany("INSERT INTO tickets VALUES (?, ?)", [(line, i % 2) for i, line in enumerate(LINES)])
+        database.executemany(
+            "INSERT INTO tickets VALUES (?, ?)", [(line, i % 2) for i, line in enumerate(LINES)]
+        )
     database.close()
     address = "sqlite:///tickets.db#SELECT body AS text, label FROM tickets"
     facts, rows = run(made(f"{address} ORDER BY rowid"), folder)
@@ -224,7 +243,10 @@ def test_a_hub_data_set_keeps_the_splits_it_brings(folder: Path) -> None:
         (folder / "set" / f"{split}.csv").write_text(CSV)
     facts, rows = run(made("hf://./set"), folder)
     assert {row["split"] for row in rows if row["id"].startswith("test:")} == {"test"}
-    assert {row["split"] for row in rows if row["id"].startswith("train:")} == {"train", "validation"}
+    assert {row["split"] for row in rows if row["id"].startswith("train:")} == {
+        "train",
+        "validation",
+    }
     assert facts["rows_read"] == 120
 
 

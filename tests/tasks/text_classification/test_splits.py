@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plumbline.errors import DataError
+from plumbline.contract.errors import DataError
 from plumbline.tasks.text_classification.data import digest
 from plumbline.tasks.text_classification.data.splits import absent, assigner
 from plumbline.tasks.text_classification.params import Split
@@ -81,7 +81,10 @@ def test_only_what_is_not_given_is_carved_out_of_train() -> None:
     ):
         assign = assigner(BY_TEXT, given_, no_days)
         assert {assign(one, None, "") for one in digests} == expected
-    assert assigner(BY_TIME, {"train", "validation", "test"}, no_days)(digest(""), "2025-01-01", "") == "train"
+    assert (
+        assigner(BY_TIME, {"train", "validation", "test"}, no_days)(digest(""), "2025-01-01", "")
+        == "train"
+    )
 
 
 def test_a_class_that_a_split_lacks_is_told() -> None:

@@ -39,4 +39,6 @@ def _asked(name: str, question: str, check: Callable[[Facts], Finding], facts: F
         found = Finding("fail", f"cannot be computed: {type(error).__name__}: {error}")
     if found.measured is not None and not math.isfinite(found.measured):
         found = Finding("fail", f"cannot be computed: measured {found.measured}")
-    return Gate(name, question, found.status, found.measured, found.threshold, found.interval, found.reason)
+    return Gate(
+        name, question, found.status, found.measured, found.threshold, found.interval, found.reason
+    )

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from plumbline.evidence import compare, power
+from plumbline.evidence import compare
 from plumbline.evidence.gates.facts import Facts, Finding
-from plumbline.evidence.intervals import Interval
+from plumbline.statistics import power
+from plumbline.statistics.intervals import Interval
 
 
 def champion(facts: Facts) -> Finding:
@@ -20,9 +21,15 @@ def champion(facts: Facts) -> Finding:
     exact = "" if found.p_value is None else f", exact McNemar p = {found.p_value:.2g}"
     low, high = found.interval
     said = f"{found.difference:+.4f} over the champion, {low:+.4f} to {high:+.4f} at {1 - facts.level:.2%}{exact}"
-    asked = f"more than {found.asked:+g}" if rule.policy == "better" else f"no less than {found.asked:+g}"
+    asked = (
+        f"more than {found.asked:+g}"
+        if rule.policy == "better"
+        else f"no less than {found.asked:+g}"
+    )
     said = f"{said}; asked for {asked}"
-    return Finding("pass" if found.won else "fail", said, found.difference, found.asked, found.interval)
+    return Finding(
+        "pass" if found.won else "fail", said, found.difference, found.asked, found.interval
+    )
 
 
 def slices(facts: Facts) -> Finding:
@@ -32,7 +39,10 @@ def slices(facts: Facts) -> Finding:
     judged = {found.column for found in facts.slices}
     for column in facts.limits.slices:
         if column not in judged:
-            return Finding("fail", f"no group of {column} has {facts.limits.min_slice_rows} test rows to judge it by")
+            return Finding(
+                "fail",
+                f"no group of {column} has {facts.limits.min_slice_rows} test rows to judge it by",
+            )
     worst = min(facts.slices, key=lambda found: (found.p_adjusted, found.difference))
     limit, alpha = -facts.limits.max_slice_loss, 1 - facts.limits.confidence
     interval = Interval(worst.difference_low, worst.difference_high)
@@ -41,9 +51,14 @@ def slices(facts: Facts) -> Finding:
         f"{interval.low:+.4f} to {interval.high:+.4f}, p = {worst.p_adjusted:.2g} after Holm"
     )
     if worst.p_adjusted <= alpha:
-        return Finding("fail", f"{told}; at most {limit:+} is allowed", worst.difference, limit, interval)
+        return Finding(
+            "fail", f"{told}; at most {limit:+} is allowed", worst.difference, limit, interval
+        )
     open_ = sum(found.difference_low < limit for found in facts.slices)
-    left = max(facts.winner.size - sum(s.num_rows for s in facts.slices if s.column == column) for column in judged)
+    left = max(
+        facts.winner.size - sum(s.num_rows for s in facts.slices if s.column == column)
+        for column in judged
+    )
     said = f"none of {len(facts.slices)} groups surely loses more than {-limit}"
     said += f"; up to {left} rows stand in smaller groups, not judged" if left else ""
     said += f"; {open_} are too small to rule it out" if open_ else ""
@@ -57,7 +72,10 @@ def enough(facts: Facts) -> Finding:
     """
     looks, limit = facts.limits.planned_looks, facts.limits.max_detectable_difference
     if facts.plan != facts.first_plan:
-        return Finding("fail", f"the first use of this test split planned {facts.first_plan}, now it is {facts.plan}")
+        return Finding(
+            "fail",
+            f"the first use of this test split planned {facts.first_plan}, now it is {facts.plan}",
+        )
     if facts.level == 0:
         return Finding(
             "fail",
@@ -65,13 +83,19 @@ def enough(facts: Facts) -> Finding:
             facts.look,
             looks,
         )
-    other = np.random.default_rng(0).permutation(facts.winner) if facts.champion is None else facts.champion
+    other = (
+        np.random.default_rng(0).permutation(facts.winner)
+        if facts.champion is None
+        else facts.champion
+    )
     least = power.minimum_detectable_difference(facts.winner, other, facts.metric.kind, facts.level)
     said = f"use {facts.look} of {looks} of this test split, at a level of {facts.level:.2g}: it can tell {least:.4f}"
     if least <= limit:
         return Finding("pass", said, least, limit)
     if facts.champion is not None:
-        found = compare.duel(facts.winner, facts.champion, facts.metric, facts.limits.champion, facts.level).interval
+        found = compare.duel(
+            facts.winner, facts.champion, facts.metric, facts.limits.champion, facts.level
+        ).interval
         if found.low > 0 or found.high < 0:
             return Finding("pass", f"{said}; the difference found is larger", least, limit)
     return Finding("fail", f"{said}; asked for {limit}. It needs more rows", least, limit)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from plumbline.contract import Bound, Case, Leak, Metric
-from plumbline.evidence import intervals
+from plumbline.contract.params import Evaluation
+from plumbline.contract.task import Bound, Case, Leak, Metric
 from plumbline.evidence.compare import Slice
-from plumbline.evidence.intervals import Interval
-from plumbline.evidence.parity import Likeness
-from plumbline.params import Evaluation
+from plumbline.statistics import intervals
+from plumbline.statistics.intervals import Interval
+from plumbline.statistics.parity import Likeness
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,9 @@ class Facts:
     plan: str  # for how many uses at which confidence
     first_plan: str  # what was planned at the first
     slices: Sequence[Slice]
-    calibration: tuple[float, Interval] | None  # expected calibration error; None where no confidence is given
+    calibration: (
+        tuple[float, Interval] | None
+    )  # expected calibration error; None where no confidence is given
     behaviour: Sequence[Case]
     cost: Mapping[str, float]  # one_p95, batch_p95 in ms; rss_mb; num_bytes of the bundle
     candidate: str  # the winner's name
@@ -60,7 +62,9 @@ class Facts:
         found = intervals.mean(self.winner, self.metric.kind, self.limits.confidence)
         return float(self.winner.mean()), found
 
-    def gain(self, ours: np.ndarray, theirs: np.ndarray, confidence: float) -> tuple[float, Interval]:
+    def gain(
+        self, ours: np.ndarray, theirs: np.ndarray, confidence: float
+    ) -> tuple[float, Interval]:
         """By how much `ours` is better than `theirs` on the same examples, and the interval of it."""
         better, worse = (ours, theirs) if self.sign > 0 else (theirs, ours)
         found = intervals.gain(better, worse, self.metric.kind, confidence)

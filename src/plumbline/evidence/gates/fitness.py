@@ -2,9 +2,9 @@
 
 import math
 
+from plumbline.contract.params import REFERENCE
 from plumbline.evidence.gates.facts import Facts, Finding
-from plumbline.evidence.parity import close
-from plumbline.params import REFERENCE
+from plumbline.statistics.parity import close
 
 
 def calibration(facts: Facts) -> Finding:
@@ -13,7 +13,9 @@ def calibration(facts: Facts) -> Finding:
     if limit is None:
         return Finding("not-applicable", "evaluation.max_calibration_error in params.yaml is null")
     if facts.calibration is None:
-        raise ValueError("the predictor gives no confidence; set evaluation.max_calibration_error to null")
+        raise ValueError(
+            "the predictor gives no confidence; set evaluation.max_calibration_error to null"
+        )
     error, interval = facts.calibration
     said = f"confidence and accuracy are {error:.4f} apart; at most {limit} is allowed"
     return Finding("pass" if error <= limit else "fail", said, error, limit, interval)
@@ -40,7 +42,11 @@ def budget(facts: Facts) -> Finding:
         "memory": (cost["rss_mb"], limits.rss_mb, "MB"),
         "bundle": (cost["num_bytes"] / 1e6, limits.bundle_mb, "MB"),
     }
-    shares = {name: (value / limit, value, limit, unit) for name, (value, limit, unit) in found.items() if limit}
+    shares = {
+        name: (value / limit, value, limit, unit)
+        for name, (value, limit, unit) in found.items()
+        if limit
+    }
     if not all(math.isfinite(value) for value, _, _ in found.values()):
         raise ValueError(f"not all costs were measured: {dict(cost)}")
     if not shares:
@@ -55,14 +61,20 @@ def parity(facts: Facts) -> Finding:
     limits, found = facts.limits.parity, facts.parity
     if found is None:
         return Finding("not-applicable", f"{facts.form} is served, the form that was trained")
-    alike = "" if found.agreement is None else f"; both answer {found.agreement:.2%} of the rows alike"
+    alike = (
+        "" if found.agreement is None else f"; both answer {found.agreement:.2%} of the rows alike"
+    )
     said = f"{facts.form}: {found.gain:+.4f} against {REFERENCE}, surely no less than {found.interval.low:+.4f}{alike}"
     asked = f"asked for {-limits.max_loss:+g} and {limits.min_agreement:.0%}"
     if close(found, limits):
         return Finding("pass", f"{said}; {asked}", found.gain, -limits.max_loss, found.interval)
-    remedy = f"put {REFERENCE} first in candidates.{facts.candidate}.forms, or collect more test rows"
+    remedy = (
+        f"put {REFERENCE} first in candidates.{facts.candidate}.forms, or collect more test rows"
+    )
     if found.interval.low < -limits.max_loss:
-        return Finding("fail", f"{said}; {asked}: {remedy}", found.gain, -limits.max_loss, found.interval)
+        return Finding(
+            "fail", f"{said}; {asked}: {remedy}", found.gain, -limits.max_loss, found.interval
+        )
     return Finding("fail", f"{said}; {asked}: {remedy}", found.agreement, limits.min_agreement)
 
 
@@ -70,4 +82,6 @@ def replay(facts: Facts) -> Finding:
     """Pass if the package, in a clean process, answers as measured and refuses faulty input with a clear error."""
     if facts.replay:
         return Finding("fail", "; ".join(facts.replay), len(facts.replay), 0)
-    return Finding("pass", "the package answers in a clean process as measured, and refuses faulty input", 0, 0)
+    return Finding(
+        "pass", "the package answers in a clean process as measured, and refuses faulty input", 0, 0
+    )

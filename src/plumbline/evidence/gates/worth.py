@@ -6,7 +6,9 @@ from plumbline.evidence import compare
 from plumbline.evidence.gates.facts import Facts, Finding
 
 CONTROL_SHARE = 0.2  # of the winner's gain over the best trivial predictor
-CONTROL_CONFIDENCE = 0.999  # a control is asked on every data set anew, and its alarm must mean something
+CONTROL_CONFIDENCE = (
+    0.999  # a control is asked on every data set anew, and its alarm must mean something
+)
 
 
 def baselines(facts: Facts) -> Finding:
@@ -23,7 +25,9 @@ def baselines(facts: Facts) -> Finding:
     gain, found = facts.gain(facts.winner, facts.simple, facts.limits.confidence)
     said += f"; {gain:+.4f} over {name} ({facts.simple.mean():.4f}), at least {found.low:+.4f}"
     if found.low <= 0:
-        return Finding("fail", f"{said}: not surely better than {name}, which costs less", gain, 0, found)
+        return Finding(
+            "fail", f"{said}: not surely better than {name}, which costs less", gain, 0, found
+        )
     return Finding("pass", said, gain, 0, found)
 
 
@@ -34,7 +38,9 @@ def bounds(facts: Facts) -> Finding:
         return Finding("not-applicable", facts.bound.reason)
     score, found = facts.score()
     beyond = found.low > limit if facts.metric.higher_is_better else found.high < limit
-    said = f"{score:.4f} {'is too good to be true' if beyond else 'is possible'}: {facts.bound.reason}"
+    said = (
+        f"{score:.4f} {'is too good to be true' if beyond else 'is possible'}: {facts.bound.reason}"
+    )
     return Finding("fail" if beyond else "pass", said, score, limit, found)
 
 
@@ -46,15 +52,17 @@ def control(facts: Facts) -> Finding:
     if not facts.controls:
         return Finding("not-applicable", "control.candidates in params.yaml names none")
     name, theirs = _best_baseline(facts)
-    gains = {key: facts.gain(ours, theirs, CONTROL_CONFIDENCE) for key, ours in facts.controls.items()}
+    gains = {
+        key: facts.gain(ours, theirs, CONTROL_CONFIDENCE) for key, ours in facts.controls.items()
+    }
     worst = max(gains, key=lambda key: gains[key][1].low)
     gain, found = gains[worst]
     limit = max(0.0, CONTROL_SHARE * facts.gain(facts.winner, theirs, CONTROL_CONFIDENCE)[0])
-    told = (
-        f"{worst}, trained on shuffled answers, scores {facts.controls[worst].mean():.4f}; {name} {theirs.mean():.4f}"
-    )
+    told = f"{worst}, trained on shuffled answers, scores {facts.controls[worst].mean():.4f}; {name} {theirs.mean():.4f}"
     if found.low > limit:
-        return Finding("fail", f"{told}: it learned from what it should not see", gain, limit, found)
+        return Finding(
+            "fail", f"{told}: it learned from what it should not see", gain, limit, found
+        )
     return Finding("pass", told, gain, limit, found)
 
 
@@ -63,9 +71,15 @@ def floor(facts: Facts) -> Finding:
     score, found = facts.score()
     name, limit = facts.metric.name, facts.limits.floor
     if facts.metric.higher_is_better:
-        enough, said = found.low >= limit, f"{name} is surely at least {found.low:.4f}; asked for {limit:.4f}"
+        enough, said = (
+            found.low >= limit,
+            f"{name} is surely at least {found.low:.4f}; asked for {limit:.4f}",
+        )
     else:
-        enough, said = found.high <= limit, f"{name} is surely at most {found.high:.4f}; asked for {limit:.4f}"
+        enough, said = (
+            found.high <= limit,
+            f"{name} is surely at most {found.high:.4f}; asked for {limit:.4f}",
+        )
     return Finding("pass" if enough else "fail", said, score, limit, found)
 
 

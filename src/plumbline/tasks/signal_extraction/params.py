@@ -7,17 +7,22 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.params import Name, Params, Shape
+from plumbline.contract.params import Name, Params, Shape
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Dropout = Annotated[float, Field(ge=0, lt=1)]
-MAX_POSITIONS, MAX_CELLS = 10_000, 2_000_000  # at which a window may begin, and these times its samples: for the floor
+MAX_POSITIONS, MAX_CELLS = (
+    10_000,
+    2_000_000,
+)  # at which a window may begin, and these times its samples: for the floor
 
 
 def apart(window: int, sample_rate_hz: int) -> int:
     """The least stride at which windows do not overlap, and begin at every phase of a second."""
-    return next(stride for stride in itertools.count(window) if math.gcd(stride, sample_rate_hz) == 1)
+    return next(
+        stride for stride in itertools.count(window) if math.gcd(stride, sample_rate_hz) == 1
+    )
 
 
 class Range(Shape):
@@ -49,7 +54,9 @@ class Course(Mixture):
     kind: Literal["course"]
     frequencies_hz: Annotated[list[Count], Field(min_length=1)]
     num_samples: Count
-    seeds: Mapping[Literal["train", "validation", "test"], list[Annotated[int, Field(ge=0, lt=2**32)]]]
+    seeds: Mapping[
+        Literal["train", "validation", "test"], list[Annotated[int, Field(ge=0, lt=2**32)]]
+    ]
     stride: Count  # from one held-out window to the next; windows of train begin at every sample
 
     @model_validator(mode="after")
@@ -60,17 +67,23 @@ class Course(Mixture):
                 f"in a second, for which there have to be {least}"
             )
         if self.stride < self.window:
-            raise ValueError(f"stride: {self.stride}; held-out windows of {self.window} samples would overlap")
+            raise ValueError(
+                f"stride: {self.stride}; held-out windows of {self.window} samples would overlap"
+            )
         if math.gcd(self.stride, self.sample_rate_hz) > 1:
             raise ValueError(
                 f"stride: {self.stride} shares a factor with sample_rate_hz ({self.sample_rate_hz}), so that held-out "
                 f"windows would begin at few of its phases; try {apart(self.stride, self.sample_rate_hz)}"
             )
-        if missing := {"train", "validation", "test"} - {split for split, seeds in self.seeds.items() if seeds}:
+        if missing := {"train", "validation", "test"} - {
+            split for split, seeds in self.seeds.items() if seeds
+        }:
             raise ValueError(f"seeds: none for {', '.join(sorted(missing))}")
         every = [seed for seeds in self.seeds.values() for seed in seeds]
         if twice := [seed for seed in every if every.count(seed) > 1]:
-            raise ValueError(f"seeds: {twice[0]} stands twice, and would give the same realisation twice")
+            raise ValueError(
+                f"seeds: {twice[0]} stands twice, and would give the same realisation twice"
+            )
         return self
 
 
@@ -94,7 +107,9 @@ class Honest(Mixture):
     @model_validator(mode="after")
     def _a_frequency_can_be_seen(self) -> "Honest":
         if self.window < 3:
-            raise ValueError(f"window: {self.window} samples of a realisation show no frequency; at least 3 do")
+            raise ValueError(
+                f"window: {self.window} samples of a realisation show no frequency; at least 3 do"
+            )
         return self
 
 
@@ -102,7 +117,9 @@ class Validation(Shape):
     """What realisations must be."""
 
     max_abs_signal: Positive
-    max_peak_error_hz: Positive  # between a component's spectral peak and the frequency that names it
+    max_peak_error_hz: (
+        Positive  # between a component's spectral peak and the frequency that names it
+    )
     min_rows: Count  # of each split
 
 
@@ -125,7 +142,9 @@ class Recurrent(Shape):
     windows_per_epoch: Count
     batch_size: Count  # windows; each is asked for every frequency
     learning_rate: Positive  # at its highest
-    warmup: Annotated[float, Field(ge=0, lt=1)]  # share of all steps in which the learning rate rises
+    warmup: Annotated[
+        float, Field(ge=0, lt=1)
+    ]  # share of all steps in which the learning rate rises
     max_epochs: Count
     patience: Count
     gradient_clip: Positive
@@ -171,9 +190,13 @@ class SignalParams(Params):
     def _frequencies_can_be_told(self) -> "SignalParams":
         found, nyquist = self.data.frequencies_hz, self.data.sample_rate_hz / 2
         if len({f"{frequency:g}" for frequency in found}) < len(found):
-            raise ValueError("data.frequencies_hz: one stands twice, or two differ by less than six digits tell")
+            raise ValueError(
+                "data.frequencies_hz: one stands twice, or two differ by less than six digits tell"
+            )
         if high := [frequency for frequency in found if frequency >= nyquist]:
-            raise ValueError(f"data.frequencies_hz: {high[0]} Hz is not below half of sample_rate_hz ({nyquist:g})")
+            raise ValueError(
+                f"data.frequencies_hz: {high[0]} Hz is not below half of sample_rate_hz ({nyquist:g})"
+            )
         return self
 
     @model_validator(mode="after")
@@ -192,7 +215,9 @@ class SignalParams(Params):
     @model_validator(mode="after")
     def _training_is_what_it_says(self) -> "SignalParams":
         if self.training.precision != "fp32":
-            raise ValueError(f"training.precision: {self.training.precision}; a state adds up rounding: fp32 here")
+            raise ValueError(
+                f"training.precision: {self.training.precision}; a state adds up rounding: fp32 here"
+            )
         for name in self.control.candidates:
             shape = self.candidates.get(name)
             if isinstance(shape, Recurrent) and shape.fresh:

@@ -62,17 +62,26 @@ class Predictor:
             )
         for name in ("signal", "frequency_hz"):
             if name not in columns:
-                raise ValueError(f"no column {name!r}; found {', '.join(map(repr, columns)) or 'no columns'}")
+                raise ValueError(
+                    f"no column {name!r}; found {', '.join(map(repr, columns)) or 'no columns'}"
+                )
         states = columns.get("state", [None] * len(columns["signal"]))
         if not len(columns["signal"]) == len(columns["frequency_hz"]) == len(states):
-            raise ValueError("columns of different lengths: every row has a signal and a frequency_hz")
+            raise ValueError(
+                "columns of different lengths: every row has a signal and a frequency_hz"
+            )
         asked = zip(columns["signal"], columns["frequency_hz"], states, strict=True)
         rows = [self._checked(number, *row) for number, row in enumerate(asked)]
         found: list[Any] = [None] * len(rows)
         for batch in _batches(rows):
-            for place, answer in zip(batch, self._model.answer([rows[place] for place in batch]), strict=True):
+            for place, answer in zip(
+                batch, self._model.answer([rows[place] for place in batch]), strict=True
+            ):
                 found[place] = answer
-        return {"component": [said.tolist() for said, _ in found], "state": [after.tolist() for _, after in found]}
+        return {
+            "component": [said.tolist() for said, _ in found],
+            "state": [after.tolist() for _, after in found],
+        }
 
     def _checked(self, number: int, signal: Any, frequency: Any, state: Any) -> Row:
         try:
@@ -90,7 +99,9 @@ class Predictor:
         raise ValueError(f"frequency_hz: {frequency!r:.60}; the model knows {listed}")
 
     def _known(self, state: Any) -> np.ndarray:
-        if state is None or (isinstance(state, float) and math.isnan(state)):  # as pandas has a missing one
+        if state is None or (
+            isinstance(state, float) and math.isnan(state)
+        ):  # as pandas has a missing one
             return np.empty(0)
         found = _numbers("state", state)
         if len(found) and not self._model.fits(len(found)):
@@ -116,7 +127,11 @@ class Filters:
         filters, taps = self._filters[row.frequency], self._taps
         samples = np.concatenate([row.state, row.signal])
         begin = filters[: len(samples), : len(samples)] @ samples[:taps]
-        rest = np.convolve(samples, filters[-1][::-1], "valid")[1:] if len(samples) > taps else np.empty(0)
+        rest = (
+            np.convolve(samples, filters[-1][::-1], "valid")[1:]
+            if len(samples) > taps
+            else np.empty(0)
+        )
         found = np.concatenate([begin, rest])[len(row.state) :]
         return found, samples[max(0, len(samples) - taps + 1) :]
 
@@ -147,7 +162,9 @@ class Lstm:
                 state[:] = row.state.reshape(self._shape)
         after = list(np.ascontiguousarray(states.transpose(1, 2, 0, 3)))
         parts, step = [], max(1, MAX_CELLS // len(rows))
-        for at in range(0, signals.shape[1], step):  # a long row piece by piece: memory does not grow with it
+        for at in range(
+            0, signals.shape[1], step
+        ):  # a long row piece by piece: memory does not grow with it
             feed = {
                 "signal": signals[:, at : at + step],
                 "frequency": frequencies,
@@ -157,13 +174,17 @@ class Lstm:
             part, *after = self._session.run(["component", "hidden_after", "cell_after"], feed)
             parts.append(part)
         kept = np.stack(after).transpose(2, 0, 1, 3).reshape(len(rows), -1)
-        return list(zip(np.concatenate(parts, axis=1).astype(float), kept.astype(float), strict=True))
+        return list(
+            zip(np.concatenate(parts, axis=1).astype(float), kept.astype(float), strict=True)
+        )
 
 
 def _samples(signal: Any) -> np.ndarray:
     found = _numbers("signal", signal)
     if not 1 <= len(found) <= MAX_SAMPLES:
-        raise ValueError(f"signal: {len(found):,} samples; from 1 to {MAX_SAMPLES:,} are answered at once")
+        raise ValueError(
+            f"signal: {len(found):,} samples; from 1 to {MAX_SAMPLES:,} are answered at once"
+        )
     return found
 
 
@@ -173,9 +194,13 @@ def _numbers(name: str, values: Any) -> np.ndarray:
     try:
         found = np.array(values)
     except ValueError:
-        raise ValueError(f"{name}: expected an array of numbers, found arrays of different lengths") from None
+        raise ValueError(
+            f"{name}: expected an array of numbers, found arrays of different lengths"
+        ) from None
     if found.ndim != 1 or (found.size and found.dtype.kind not in "fiu"):
-        raise ValueError(f"{name}: expected an array of numbers, found {found.dtype.name} of {found.ndim} dimensions")
+        raise ValueError(
+            f"{name}: expected an array of numbers, found {found.dtype.name} of {found.ndim} dimensions"
+        )
     found = found.astype(float)
     if not np.isfinite(found).all() or np.abs(found).max(initial=0) > np.finfo(np.float32).max:
         raise ValueError(f"{name}: holds a number that is not finite")

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from plumbline.contract import (
+from plumbline.contract.params import Params
+from plumbline.contract.task import (
     Bound,
     Candidate,
     Case,
@@ -20,7 +21,6 @@ from plumbline.contract import (
     Signature,
     Task,
 )
-from plumbline.params import Params
 from plumbline.tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def _ingest(params: Params, examples: Path, manifest: Path) -> dict[str, Any]:
     return ingest(cast(SignalParams, params), examples, manifest)
 
 
-def _table(params: Params, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]) -> "pd.DataFrame":
+def _table(
+    params: Params, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
+) -> "pd.DataFrame":
     from plumbline.tasks.signal_extraction.expectations import table
 
     return table(cast(SignalParams, params), examples, manifest, facts)
@@ -105,7 +107,11 @@ TASK = Task(
     name="signal_extraction",
     metric=Metric("mse", higher_is_better=False, kind="continuous"),
     signature=Signature(
-        inputs=(Field("signal", NUMBERS), Field("frequency_hz", "double"), Field("state", NUMBERS, required=False)),
+        inputs=(
+            Field("signal", NUMBERS),
+            Field("frequency_hz", "double"),
+            Field("state", NUMBERS, required=False),
+        ),
         outputs=(Field("component", NUMBERS), Field("state", NUMBERS)),
         params=(Param("sample_rate_hz", "double", None),),
     ),
@@ -114,7 +120,11 @@ TASK = Task(
         "an empty signal": {"signal": [[]], "frequency_hz": [3.0]},
         "a missing sample": {"signal": [[0.1, None]], "frequency_hz": [3.0]},
         "a frequency that the model does not know": {"signal": [[0.1, 0.2]], "frequency_hz": [4.5]},
-        "a state of another model": {"signal": [[0.1]], "frequency_hz": [3.0], "state": [[0.5] * 100_003]},
+        "a state of another model": {
+            "signal": [[0.1]],
+            "frequency_hz": [3.0],
+            "state": [[0.5] * 100_003],
+        },
         "another column": {"samples": [[0.1, 0.2]], "frequency_hz": [3.0]},
     },
     predictor=Path(__file__).with_name("predictor.py"),

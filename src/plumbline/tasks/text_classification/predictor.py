@@ -20,7 +20,9 @@ MAX_ROWS, MAX_CELLS = 32, 8192  # of one batch; cells are rows times the longest
 MAX_THREADS = 8  # more keep more rows in memory than they gain
 ONE_BY_ONE = ("int8",)  # forms that round all rows of a call on one scale
 
-SLOWER = ["SkipLayerNormFusion"]  # on a CPU the one operator takes five times as long as the two that it replaces
+SLOWER = [
+    "SkipLayerNormFusion"
+]  # on a CPU the one operator takes five times as long as the two that it replaces
 
 Inputs = tuple[np.ndarray, np.ndarray]  # ids and, for each, its weight (or 1): one row
 
@@ -30,7 +32,9 @@ def load(folder: Path | str, form: str | None = None) -> "Predictor":
     folder = Path(folder)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if config["kind"] == "linear":
-        features: Grams | Tokens = Grams(config["vocabulary"], load_file(folder / "model.safetensors")["idf"])
+        features: Grams | Tokens = Grams(
+            config["vocabulary"], load_file(folder / "model.safetensors")["idf"]
+        )
     else:
         features = Tokens(Tokenizer.from_file(str(folder / "tokenizer.json")))
     return Predictor(folder, config, features, form)
@@ -39,7 +43,9 @@ def load(folder: Path | str, form: str | None = None) -> "Predictor":
 class Predictor:
     """Calibrated answers for texts; safe to share between threads."""
 
-    def __init__(self, folder: Path, config: Mapping[str, Any], features: "Grams | Tokens", form: str | None) -> None:
+    def __init__(
+        self, folder: Path, config: Mapping[str, Any], features: "Grams | Tokens", form: str | None
+    ) -> None:
         self.classes: list[str] = config["classes"]
         self.temperature: float = config["temperature"]
         self.forms = tuple(sorted(config["forms"], key=lambda name: name != config["served"]))
@@ -63,11 +69,19 @@ class Predictor:
         """
         if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
             raise ValueError(f"top_k: expected a whole number from 1, found {top_k!r}")
-        if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
+        if (
+            isinstance(threshold, bool)
+            or not isinstance(threshold, int | float)
+            or not 0 <= threshold <= 1
+        ):
             raise ValueError(f"threshold: expected a number from 0 to 1, found {threshold!r}")
         if "text" not in columns:
-            raise ValueError(f"no column 'text'; found {', '.join(map(repr, columns)) or 'no columns'}")
-        probabilities = self.probabilities([_checked(row, text) for row, text in enumerate(columns["text"])])
+            raise ValueError(
+                f"no column 'text'; found {', '.join(map(repr, columns)) or 'no columns'}"
+            )
+        probabilities = self.probabilities(
+            [_checked(row, text) for row, text in enumerate(columns["text"])]
+        )
         best = np.argsort(-probabilities, axis=1, kind="stable")[:, :top_k]
         scores = [
             [{"label": self.classes[place], "score": float(row[place])} for place in places]
@@ -115,7 +129,10 @@ class Tokens:
     def rows(self, texts: Sequence[str]) -> list[Inputs]:
         """Ids and ones for each text."""
         encodings = self._tokenizer.encode_batch_fast(list(texts))
-        return [(np.array(found.ids, np.int64), np.ones(len(found.ids), np.int64)) for found in encodings]
+        return [
+            (np.array(found.ids, np.int64), np.ones(len(found.ids), np.int64))
+            for found in encodings
+        ]
 
 
 class Grams:
@@ -153,11 +170,15 @@ def _checked(row: int, text: Any) -> str:
     if not text.strip():
         raise ValueError(f"row {row}: text: empty")
     if len(text) > MAX_CHARS:
-        raise ValueError(f"row {row}: text: {len(text):,} characters; at most {MAX_CHARS:,} are accepted")
+        raise ValueError(
+            f"row {row}: text: {len(text):,} characters; at most {MAX_CHARS:,} are accepted"
+        )
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ValueError(f"row {row}: text: half of a character (a lone surrogate) at {error.start}") from None
+        raise ValueError(
+            f"row {row}: text: half of a character (a lone surrogate) at {error.start}"
+        ) from None
     return text
 
 
@@ -196,7 +217,9 @@ def _padded(rows: list[Inputs]) -> Inputs:
 
 def _num_cores() -> int:
     """The cores that this process may use, no more than MAX_THREADS."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return min(cores, MAX_THREADS)
 
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from plumbline.contract import (
+from plumbline.contract.params import Params
+from plumbline.contract.task import (
     Bound,
     Candidate,
     Case,
@@ -20,7 +21,6 @@ from plumbline.contract import (
     Signature,
     Task,
 )
-from plumbline.params import Params
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def _ingest(params: Params, examples: Path, manifest: Path) -> dict[str, Any]:
     return ingest(cast(TextParams, params), examples, manifest)
 
 
-def _table(params: Params, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]) -> "pd.DataFrame":
+def _table(
+    params: Params, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
+) -> "pd.DataFrame":
     from plumbline.tasks.text_classification.expectations import table
 
     return table(cast(TextParams, params), examples, manifest, facts)

@@ -25,7 +25,12 @@ def published(setting: Setting, seed: int, num_samples: int) -> Drawn:
     return parts.mean(axis=0), np.sin(turns)
 
 
-def draw(setting: Setting, num_windows: int, random: np.random.Generator, starts: np.ndarray | None = None) -> Drawn:
+def draw(
+    setting: Setting,
+    num_windows: int,
+    random: np.random.Generator,
+    starts: np.ndarray | None = None,
+) -> Drawn:
     """Windows [M, L] and their components [M, K, L], independent of each other.
 
     They begin at random samples before `max_offset`, or at `starts` [M].
@@ -49,4 +54,6 @@ def _honest(setting: Setting, turns: np.ndarray, random: np.random.Generator) ->
     amplitude = random.uniform(setting.low, setting.high, shape)
     phase = setting.phase_scale * random.uniform(0, 2 * np.pi, shape)
     parts = amplitude * np.sin(turns + phase)
-    return parts.mean(axis=0) + random.normal(0, setting.noise, parts.shape[1:]), parts.swapaxes(0, 1)
+    return parts.mean(axis=0) + random.normal(0, setting.noise, parts.shape[1:]), parts.swapaxes(
+        0, 1
+    )

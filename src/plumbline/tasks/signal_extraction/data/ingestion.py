@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.contract import SPLITS
+from plumbline.contract.task import SPLITS
 from plumbline.tasks.signal_extraction.data import generators
 from plumbline.tasks.signal_extraction.data.setting import Setting
 from plumbline.tasks.signal_extraction.data.storage import Realisations, write, write_setting
@@ -40,14 +40,18 @@ def _realisations(params: SignalParams, made: Setting, split: str, number: int) 
         return Realisations([f"seed{seed}" for seed in seeds], signals, components)
     total = getattr(params.data.realisations, split)
     random = np.random.default_rng((params.seed, number))
-    return Realisations([f"{split}{row}" for row in range(total)], *generators.draw(made, total, random))
+    return Realisations(
+        [f"{split}{row}" for row in range(total)], *generators.draw(made, total, random)
+    )
 
 
 def _rows(split: str, found: Windows) -> "pd.DataFrame":
     import pandas as pd
 
     window, part = found.rows
-    table = pd.DataFrame({"id": found.ids, "split": split, "label": np.array(found.setting.labels)[part]})
+    table = pd.DataFrame(
+        {"id": found.ids, "split": split, "label": np.array(found.setting.labels)[part]}
+    )
     return table.assign(
         length=found.setting.window,
         digest=np.array(found.digests)[window],

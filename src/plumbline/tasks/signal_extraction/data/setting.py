@@ -29,7 +29,11 @@ class Setting:
     def of(cls, data: Course | Honest) -> "Setting":
         """What params say."""
         if isinstance(data, Honest):
-            stride, max_offset, noise = data.window, round(data.max_offset_s * data.sample_rate_hz), data.noise
+            stride, max_offset, noise = (
+                data.window,
+                round(data.max_offset_s * data.sample_rate_hz),
+                data.noise,
+            )
         else:
             stride, max_offset, noise = data.stride, data.sample_rate_hz, 0.0
         return cls(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline import layout
-from plumbline.errors import DataError
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError
 from plumbline.tasks.signal_extraction.data.setting import Setting
 
 SETTING = "setting.json"
@@ -33,7 +33,9 @@ def setting(examples: Path) -> Setting:
         found = json.loads((examples / SETTING).read_text(encoding="utf-8"))
         return Setting(**found | {"frequencies_hz": tuple(found["frequencies_hz"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise DataError(f"{examples / SETTING}: cannot be read ({error}); run `dvc repro ingest`") from None
+        raise DataError(
+            f"{examples / SETTING}: cannot be read ({error}); run `dvc repro ingest`"
+        ) from None
 
 
 def write(examples: Path, split: str, found: Realisations) -> None:
@@ -47,9 +49,15 @@ def read(examples: Path, split: str) -> Realisations:
     """Read one split; DataError names the file that is missing or damaged."""
     try:
         ids = json.loads((examples / f"{split}.json").read_text(encoding="utf-8"))
-        signals, components = (np.load(examples / f"{split}.{name}.npy") for name in ("signals", "components"))
+        signals, components = (
+            np.load(examples / f"{split}.{name}.npy") for name in ("signals", "components")
+        )
     except (OSError, ValueError) as error:
-        raise DataError(f"{examples}: {split} cannot be read ({error}); run `dvc repro ingest`") from None
+        raise DataError(
+            f"{examples}: {split} cannot be read ({error}); run `dvc repro ingest`"
+        ) from None
     if not len(ids) == len(signals) == len(components):
-        raise DataError(f"{examples}: {split} has {len(ids)} ids for {len(signals)} signals; run `dvc repro ingest`")
+        raise DataError(
+            f"{examples}: {split} has {len(ids)} ids for {len(signals)} signals; run `dvc repro ingest`"
+        )
     return Realisations(ids, signals, components)

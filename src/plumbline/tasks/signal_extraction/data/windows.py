@@ -30,7 +30,9 @@ class Windows:
         """The window and the component of each row, both [R]."""
         places, num = np.arange(len(self.signals)), self.components.shape[1]
         if self.asked_once:
-            return places, np.random.default_rng(0).permutation(places % num)  # each as often, at no fixed place
+            return places, np.random.default_rng(0).permutation(
+                places % num
+            )  # each as often, at no fixed place
         return np.repeat(places, num), np.tile(np.arange(num), len(places))
 
     @property
@@ -44,7 +46,10 @@ class Windows:
     @property
     def digests(self) -> list[str]:
         """SHA-256 of the samples of each window [M]."""
-        return [hashlib.sha256(np.ascontiguousarray(signal).tobytes()).hexdigest() for signal in self.signals]
+        return [
+            hashlib.sha256(np.ascontiguousarray(signal).tobytes()).hexdigest()
+            for signal in self.signals
+        ]
 
 
 def windows(examples: Path, split: str) -> Windows:
@@ -52,7 +57,9 @@ def windows(examples: Path, split: str) -> Windows:
     found, made = read(examples, split), setting(examples)
     step = 1 if split == "train" else made.stride
     views = np.lib.stride_tricks.sliding_window_view(found.signals, made.window, axis=-1)[:, ::step]
-    parts = np.lib.stride_tricks.sliding_window_view(found.components, made.window, axis=-1)[:, :, ::step]
+    parts = np.lib.stride_tricks.sliding_window_view(found.components, made.window, axis=-1)[
+        :, :, ::step
+    ]
     each = views.shape[1]
     return Windows(
         setting=made,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.contract import SPLITS
+from plumbline.contract.task import SPLITS
 from plumbline.tasks.signal_extraction.data import read, setting
 from plumbline.tasks.signal_extraction.expectations.spectrum import peaks
 from plumbline.tasks.signal_extraction.params import SignalParams
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def table(params: SignalParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]) -> "pd.DataFrame":
+def table(
+    params: SignalParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
+) -> "pd.DataFrame":
     """The manifest with `peak_error_hz`, and earlier splits with this realisation, `also_in`, or window, `seen_in`."""
     rows = manifest.merge(_components(examples), on=["split", "realisation", "label"], how="left")
     return rows.assign(also_in=earlier(rows, "realisation"), seen_in=earlier(rows, "digest"))
@@ -41,8 +43,14 @@ def _components(examples: Path) -> "pd.DataFrame":
     top_hz, parts = 2 * max(made.frequencies_hz), []
     for split in SPLITS:
         found = read(examples, split)
-        errors = np.abs(peaks(found.components, made.sample_rate_hz, top_hz) - np.array(made.frequencies_hz))
+        errors = np.abs(
+            peaks(found.components, made.sample_rate_hz, top_hz) - np.array(made.frequencies_hz)
+        )
         labels = np.tile(made.labels, len(found.ids))
-        rows = {"split": split, "realisation": np.repeat(found.ids, len(made.labels)), "label": labels}
+        rows = {
+            "split": split,
+            "realisation": np.repeat(found.ids, len(made.labels)),
+            "label": labels,
+        }
         parts.append(pd.DataFrame(rows | {"peak_error_hz": errors.ravel()}))
     return pd.concat(parts, ignore_index=True).drop_duplicates(["split", "realisation", "label"])

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from plumbline.contract import SPLITS, Leak
+from plumbline.contract.task import SPLITS, Leak
 from plumbline.tasks.signal_extraction.data import windows
 from plumbline.tasks.signal_extraction.expectations.findings import earlier
 from plumbline.tasks.signal_extraction.params import SignalParams
@@ -36,7 +36,12 @@ def _rows(examples: Path) -> "pd.DataFrame":
     return pd.concat(parts, ignore_index=True)
 
 
-def _leak(kind: Literal["exact", "group"], split: str, rows: "pd.DataFrame", found: "pd.Series") -> Leak:
+def _leak(
+    kind: Literal["exact", "group"], split: str, rows: "pd.DataFrame", found: "pd.Series"
+) -> Leak:
     which = found[rows.index].dropna()
-    shown = [f"{rows['realisation'][row]}@{rows['start'][row]} (also in {found[row]})" for row in which.index]
+    shown = [
+        f"{rows['realisation'][row]}@{rows['start'][row]} (also in {found[row]})"
+        for row in which.index
+    ]
     return Leak(kind, split, len(which), len(rows), tuple(shown[:MAX_EXAMPLES]))

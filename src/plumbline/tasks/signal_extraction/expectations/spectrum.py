@@ -15,10 +15,14 @@ def peaks(signals: np.ndarray, sample_rate_hz: float, top_hz: float) -> np.ndarr
     flat = signals.reshape(-1, signals.shape[-1])
     seconds = np.arange(flat.shape[1]) / sample_rate_hz
     apart = max(STEP_HZ, sample_rate_hz / flat.shape[1] / PARTS)
-    rough = _best(flat, seconds, np.arange(STEP_HZ, max(min(top_hz, sample_rate_hz / 2), 2 * STEP_HZ), apart))
+    rough = _best(
+        flat, seconds, np.arange(STEP_HZ, max(min(top_hz, sample_rate_hz / 2), 2 * STEP_HZ), apart)
+    )
     found = rough.copy()
     for frequency in np.unique(rough):
-        near = np.arange(max(STEP_HZ, frequency - apart), min(frequency + apart, sample_rate_hz / 2), STEP_HZ)
+        near = np.arange(
+            max(STEP_HZ, frequency - apart), min(frequency + apart, sample_rate_hz / 2), STEP_HZ
+        )
         found[rough == frequency] = _best(flat[rough == frequency], seconds, near)
     return found.reshape(signals.shape[:-1])
 
@@ -27,7 +31,10 @@ def _best(signals: np.ndarray, seconds: np.ndarray, tried: np.ndarray) -> np.nda
     """That of the frequencies `tried` which fits each signal [M, N] best [M]."""
     best, found = np.full(len(signals), -1.0), np.zeros(len(signals))
     for frequency in tried:
-        waves = np.stack([np.cos(2 * np.pi * frequency * seconds), np.sin(2 * np.pi * frequency * seconds)], axis=1)
+        waves = np.stack(
+            [np.cos(2 * np.pi * frequency * seconds), np.sin(2 * np.pi * frequency * seconds)],
+            axis=1,
+        )
         energy = ((signals @ np.linalg.qr(waves)[0]) ** 2).sum(axis=1)
         better = energy > best
         best[better], found[better] = energy[better], frequency

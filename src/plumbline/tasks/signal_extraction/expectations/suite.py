@@ -2,17 +2,26 @@
 
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract import MANIFEST_COLUMNS, SPLITS, Check
+from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Check
 from plumbline.tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CATALOGUE = {  # name -> what it means, and what to do
-    "schema": ("The manifest has the columns of this task", "run `dvc repro ingest` with this version"),
-    "splits": ("Train, validation and test all have rows", "give each split a seed, or realisations"),
+    "schema": (
+        "The manifest has the columns of this task",
+        "run `dvc repro ingest` with this version",
+    ),
+    "splits": (
+        "Train, validation and test all have rows",
+        "give each split a seed, or realisations",
+    ),
     **{
-        f"rows_{split}": (f"{split} has enough rows", "ask for more realisations, or lower validation.min_rows")
+        f"rows_{split}": (
+            f"{split} has enough rows",
+            "ask for more realisations, or lower validation.min_rows",
+        )
         for split in SPLITS
     },
     "length": ("Every window has data.window samples", "run `dvc repro ingest` with this version"),
@@ -29,7 +38,10 @@ CATALOGUE = {  # name -> what it means, and what to do
         "No realisation of a held-out split stands in an earlier one",
         "give each split seeds of its own: windows of one realisation share its noise",
     ),
-    "windows": ("No window of a held-out split stands in an earlier one", "the same data stand under two names"),
+    "windows": (
+        "No window of a held-out split stands in an earlier one",
+        "the same data stand under two names",
+    ),
 }
 
 
@@ -40,12 +52,18 @@ def expectations(params: SignalParams, table: "pd.DataFrame") -> list[Check]:
 
     limits = params.validation
     suite: dict[str, Any] = {
-        "schema": gxe.ExpectTableColumnsToMatchSet(column_set=[*MANIFEST_COLUMNS, "realisation"], exact_match=False),
+        "schema": gxe.ExpectTableColumnsToMatchSet(
+            column_set=[*MANIFEST_COLUMNS, "realisation"], exact_match=False
+        ),
         "splits": gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=list(SPLITS)),
         "length": gxe.ExpectColumnValuesToBeInSet(column="length", value_set=[params.data.window]),
         "finite": gxe.ExpectColumnValuesToNotBeNull(column="furthest"),
-        "range": gxe.ExpectColumnValuesToBeBetween(column="furthest", max_value=limits.max_abs_signal),
-        "peak": gxe.ExpectColumnValuesToBeBetween(column="peak_error_hz", max_value=limits.max_peak_error_hz),
+        "range": gxe.ExpectColumnValuesToBeBetween(
+            column="furthest", max_value=limits.max_abs_signal
+        ),
+        "peak": gxe.ExpectColumnValuesToBeBetween(
+            column="peak_error_hz", max_value=limits.max_peak_error_hz
+        ),
         "realisations": gxe.ExpectColumnValuesToBeNull(column="also_in"),
         "windows": gxe.ExpectColumnValuesToBeNull(column="seen_in"),
     }
@@ -53,4 +71,7 @@ def expectations(params: SignalParams, table: "pd.DataFrame") -> list[Check]:
         suite[f"rows_{split}"] = gxe.ExpectTableRowCountToBeBetween(
             min_value=limits.min_rows, row_condition=Column("split").is_in([split])
         )
-    return [Check(name, expectation, "blocking", *CATALOGUE[name]) for name, expectation in suite.items()]
+    return [
+        Check(name, expectation, "blocking", *CATALOGUE[name])
+        for name, expectation in suite.items()
+    ]

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from plumbline.contract import SPLITS
+from plumbline.contract.task import SPLITS
 from plumbline.tasks.signal_extraction.data import Windows
 from plumbline.tasks.signal_extraction.data.generators import draw
 from plumbline.tasks.signal_extraction.params import Recurrent
@@ -39,7 +39,11 @@ class Chunks(Dataset[Batch]):
         place = numbers[0] % self.num_chunks  # of all
         part = slice(place * self.chunk, (place + 1) * self.chunk)
         first = torch.full((len(numbers),), place == 0)
-        return {"signals": self.signals[windows, part], "components": self.components[windows, :, part], "first": first}
+        return {
+            "signals": self.signals[windows, part],
+            "components": self.components[windows, :, part],
+            "first": first,
+        }
 
 
 class Epochs(Sampler[list[int]]):
@@ -51,7 +55,11 @@ class Epochs(Sampler[list[int]]):
 
     def __init__(self, train: Windows, shape: Recurrent, chunk: int, seed: int) -> None:
         self._train, self._shape, self._seed = train, shape, seed
-        self.size = shape.windows_per_epoch if shape.fresh else min(shape.windows_per_epoch, len(train.signals))
+        self.size = (
+            shape.windows_per_epoch
+            if shape.fresh
+            else min(shape.windows_per_epoch, len(train.signals))
+        )
         self.batch: int = min(shape.batch_size, self.size)
         self.chunks = Chunks(train.signals[: self.size], train.components[: self.size], chunk)
         self._filled: int | None = None
@@ -61,7 +69,9 @@ class Epochs(Sampler[list[int]]):
         """Choose the epoch whose batches come next, and its windows."""
         self.epoch = epoch
         if self._filled != epoch:
-            self.chunks.fill(*self._windows(np.random.default_rng((self._seed, len(SPLITS), epoch))))
+            self.chunks.fill(
+                *self._windows(np.random.default_rng((self._seed, len(SPLITS), epoch)))
+            )
             self._filled = epoch
 
     def __len__(self) -> int:
@@ -84,10 +94,14 @@ class Epochs(Sampler[list[int]]):
 class Batches(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
     """The train and validation batches of one candidate."""
 
-    def __init__(self, train: Windows, validation: Windows, shape: Recurrent, chunk: int, seed: int) -> None:
+    def __init__(
+        self, train: Windows, validation: Windows, shape: Recurrent, chunk: int, seed: int
+    ) -> None:
         super().__init__()
         self.sampler = Epochs(train, shape, chunk, seed)
-        self.validation = Chunks(validation.signals, validation.components, validation.setting.window)
+        self.validation = Chunks(
+            validation.signals, validation.components, validation.setting.window
+        )
 
     def train_dataloader(self) -> "DataLoader[Batch]":
         """The batches of the sampler's epoch."""

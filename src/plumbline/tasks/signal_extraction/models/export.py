@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
-from plumbline import layout
-from plumbline.errors import TrainingError
+from plumbline.contract import layout
+from plumbline.contract.errors import TrainingError
 from plumbline.tasks.signal_extraction.data import Setting
 from plumbline.tasks.signal_extraction.models.graph import graph
 from plumbline.tasks.signal_extraction.models.networks import Network
@@ -19,7 +19,10 @@ TOLERANCE = 1e-4  # of components, which are of the order of 1
 def save(folder: Path, model: Network, setting: Setting, signals: np.ndarray) -> None:
     """Write `model`; TrainingError if the graph answers otherwise than the model on the windows `signals` [M, L]."""
     model = model.float().cpu().eval()
-    save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, folder / "model.safetensors")
+    save_file(
+        {name: tensor.contiguous() for name, tensor in model.state_dict().items()},
+        folder / "model.safetensors",
+    )
     (folder / "model.onnx").write_bytes(graph(model).SerializeToString(deterministic=True))
     config = {
         "kind": "lstm",
@@ -40,4 +43,6 @@ def _compare(folder: Path, model: Network, setting: Setting, signals: np.ndarray
     told = load(folder).predict({"signal": asked, "frequency_hz": frequencies})["component"]
     difference = float(np.abs(np.array(told).reshape(expected.shape) - expected).max())
     if not difference <= TOLERANCE:
-        raise TrainingError(f"model.onnx: its answers differ from the model's by {difference:.2g}; nothing was saved")
+        raise TrainingError(
+            f"model.onnx: its answers differ from the model's by {difference:.2g}; nothing was saved"
+        )

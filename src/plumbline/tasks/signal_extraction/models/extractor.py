@@ -31,7 +31,9 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
 
     def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
         """The mean squared error of a batch of chunks."""
-        found, state = self.model(batch["signals"], self._state(batch["first"]) if self._carries else None)
+        found, state = self.model(
+            batch["signals"], self._state(batch["first"]) if self._carries else None
+        )
         if self._carries:
             for kept, new in zip((self.hidden, self.cell), state, strict=True):
                 kept.copy_(new.detach())
@@ -58,14 +60,20 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
 
         Loshchilov and Hutter 2017, arXiv:1608.03983, without restarts.
         """
-        optimizer = torch.optim.Adam(self.model.parameters(), lr=self._shape.learning_rate, fused=True)
+        optimizer = torch.optim.Adam(
+            self.model.parameters(), lr=self._shape.learning_rate, fused=True
+        )
         rate = partial(_rate, self._num_steps, self._shape.warmup * self._num_steps)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
     def _state(self, first: torch.Tensor) -> State:
         """The states that were kept, zero for windows of which this is the first chunk."""
-        goes_on = (~first).repeat_interleave(self.model.rows_a_window).to(self.hidden.dtype)[None, :, None]
+        goes_on = (
+            (~first)
+            .repeat_interleave(self.model.rows_a_window)
+            .to(self.hidden.dtype)[None, :, None]
+        )
         return self.hidden * goes_on, self.cell * goes_on
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline import layout
-from plumbline.contract import Learner
+from plumbline.contract import layout
+from plumbline.contract.task import Learner
 from plumbline.tasks.signal_extraction.data import Windows
 from plumbline.tasks.signal_extraction.params import Fir
 
@@ -25,7 +25,11 @@ def fir(shape: Fir, train: Windows) -> Learner:
 
         save_file(solved, folder / "model.safetensors")
         setting = train.setting
-        config = {"kind": "fir", "frequencies_hz": setting.frequencies_hz, "sample_rate_hz": setting.sample_rate_hz}
+        config = {
+            "kind": "fir",
+            "frequencies_hz": setting.frequencies_hz,
+            "sample_rate_hz": setting.sample_rate_hz,
+        }
         layout.write_json(folder / "config.json", config)
 
     return Learner(save=save, solve=solve)

@@ -68,7 +68,11 @@ def graph(model: Network) -> Any:
     state = (model.lstm.num_layers, "rows", model.lstm.hidden_size)
     taken = [put("signal", "rows", "samples"), put("frequency", "rows", model.num_frequencies)]
     taken += [put("hidden", *state), put("cell", *state)]
-    given = [put("component", "rows", "samples"), put("hidden_after", *state), put("cell_after", *state)]
+    given = [
+        put("component", "rows", "samples"),
+        put("hidden_after", *state),
+        put("cell_after", *state),
+    ]
     whole = helper.make_graph(made.nodes, "signal_extraction", taken, given, made.weights)
     proto = helper.make_model(whole, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR)
     checker.check_model(proto, full_check=True)
@@ -81,13 +85,21 @@ def _lstm(made: _Graph, lstm: torch.nn.LSTM, inputs: str) -> str:
     for layer in range(lstm.num_layers):
         weights = [_gates(getattr(lstm, f"{kind}_l{layer}")) for kind in ("weight_ih", "weight_hh")]
         biases = [_gates(getattr(lstm, f"{kind}_l{layer}")) for kind in ("bias_ih", "bias_hh")]
-        names = [made.constant(f"{kind}{layer}", value[None]) for kind, value in zip("WR", weights, strict=True)]
+        names = [
+            made.constant(f"{kind}{layer}", value[None])
+            for kind, value in zip("WR", weights, strict=True)
+        ]
         names.append(made.constant(f"B{layer}", np.concatenate(biases)[None]))
-        at, after = made.constant(f"from{layer}", np.array([layer])), made.constant(f"to{layer}", np.array([layer + 1]))
+        at, after = (
+            made.constant(f"from{layer}", np.array([layer])),
+            made.constant(f"to{layer}", np.array([layer + 1])),
+        )
         before = [made.add("Slice", [kind, at, after, "first"], f"{kind}{layer}") for kind in ends]
         out = [f"states{layer}", f"hidden_after{layer}", f"cell_after{layer}"]
         made.add("LSTM", [inputs, *names, "", *before], *out, hidden_size=lstm.hidden_size)
-        inputs = made.add("Squeeze", [out[0], "second"], f"output{layer}")  # [T, 1, R, H] -> [T, R, H]
+        inputs = made.add(
+            "Squeeze", [out[0], "second"], f"output{layer}"
+        )  # [T, 1, R, H] -> [T, R, H]
         for kind, end in zip(ends, out[1:], strict=True):
             ends[kind].append(end)
     for kind, layers in ends.items():

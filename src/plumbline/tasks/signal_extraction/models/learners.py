@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plumbline.contract import Learner
+from plumbline.contract.task import Learner
 from plumbline.tasks.signal_extraction.data import windows
 from plumbline.tasks.signal_extraction.params import Fir, SignalParams
 

@@ -13,7 +13,9 @@ class Conditioned(torch.nn.Module):
 
     def __init__(self, num_frequencies: int, hidden: int, layers: int, dropout: float) -> None:
         super().__init__()
-        self.lstm = torch.nn.LSTM(1 + num_frequencies, hidden, layers, batch_first=True, dropout=dropout)
+        self.lstm = torch.nn.LSTM(
+            1 + num_frequencies, hidden, layers, batch_first=True, dropout=dropout
+        )
         self.head = torch.nn.Linear(hidden, 1)
         self.num_frequencies = num_frequencies
 
@@ -22,7 +24,9 @@ class Conditioned(torch.nn.Module):
         """Rows of state that a window needs."""
         return self.num_frequencies
 
-    def forward(self, signals: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
+    def forward(
+        self, signals: torch.Tensor, state: State | None = None
+    ) -> tuple[torch.Tensor, State]:
         """Components [B, K, T] for signals [B, T], and the state after them; no state: zeros."""
         (size, length), num = signals.shape, self.num_frequencies
         asked = torch.eye(num, dtype=signals.dtype, device=signals.device).repeat(size, 1)
@@ -43,7 +47,9 @@ class Heads(torch.nn.Module):
         self.head = torch.nn.Linear(hidden, num_frequencies)
         self.num_frequencies = num_frequencies
 
-    def forward(self, signals: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
+    def forward(
+        self, signals: torch.Tensor, state: State | None = None
+    ) -> tuple[torch.Tensor, State]:
         """Components [B, K, T] for signals [B, T], and the state after them; no state: zeros."""
         states, state = self.lstm(signals[:, :, None], state)
         return self.head(states).transpose(1, 2), state
@@ -66,7 +72,9 @@ class Film(torch.nn.Module):
         self.head = torch.nn.Linear(hidden, 1)
         self.num_frequencies = num_frequencies
 
-    def forward(self, signals: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
+    def forward(
+        self, signals: torch.Tensor, state: State | None = None
+    ) -> tuple[torch.Tensor, State]:
         """Components [B, K, T] for signals [B, T], and the state after them; no state: zeros."""
         states, state = self.lstm(signals[:, :, None], state)
         mixed = self.mix(states)[:, None]

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import torch
 
-from plumbline.contract import Learner
-from plumbline.errors import TrainingError
+from plumbline.contract.errors import TrainingError
+from plumbline.contract.task import Learner
 from plumbline.tasks.signal_extraction.data import Windows
 from plumbline.tasks.signal_extraction.models.batches import Batches
 from plumbline.tasks.signal_extraction.models.export import save
@@ -17,7 +17,9 @@ from plumbline.tasks.signal_extraction.params import Recurrent, Stateful
 NETWORKS: dict[str, type[Network]] = {"stateful": Conditioned, "window": Heads, "film": Film}
 
 
-def recurrent(shape: Recurrent, candidate: str, seed: int, train: Windows, validation: Windows) -> Learner:
+def recurrent(
+    shape: Recurrent, candidate: str, seed: int, train: Windows, validation: Windows
+) -> Learner:
     """An LSTM with random weights and its batches; TrainingError where several processes would share a state."""
     carries = isinstance(shape, Stateful)
     chunk = shape.chunk if isinstance(shape, Stateful) else train.setting.window
@@ -27,7 +29,9 @@ def recurrent(shape: Recurrent, candidate: str, seed: int, train: Windows, valid
         )
     data = Batches(train, validation, shape, chunk, seed)
     torch.manual_seed(seed)
-    model = NETWORKS[shape.kind](len(train.setting.frequencies_hz), shape.hidden, shape.layers, shape.dropout)
+    model = NETWORKS[shape.kind](
+        len(train.setting.frequencies_hz), shape.hidden, shape.layers, shape.dropout
+    )
     num_steps = len(data.sampler) * shape.max_epochs
     module = Extractor(model, shape, num_steps, carried=data.sampler.batch if carries else 0)
 

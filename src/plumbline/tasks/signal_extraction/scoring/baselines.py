@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract import Bound, Columns, Predictor
+from plumbline.contract.task import Bound, Columns, Predictor
 from plumbline.tasks.signal_extraction.data import Setting, setting, windows
 from plumbline.tasks.signal_extraction.params import SignalParams
 from plumbline.tasks.signal_extraction.scoring.floor import floor
@@ -35,7 +35,9 @@ class Oscillator:
         return {"component": [self._sine(len(signal), frequency) for signal, frequency in asked]}
 
     def _sine(self, num_samples: int, frequency_hz: float) -> list[float]:
-        found: list[float] = np.sin(2 * np.pi * frequency_hz * np.arange(num_samples) / self._rate).tolist()
+        found: list[float] = np.sin(
+            2 * np.pi * frequency_hz * np.arange(num_samples) / self._rate
+        ).tolist()
         return found
 
 
@@ -50,7 +52,11 @@ class Gain:
     def predict(self, columns: Columns, **_: Any) -> dict[str, list[Any]]:
         """Each signal, scaled."""
         asked = zip(columns["signal"], columns["frequency_hz"], strict=True)
-        return {"component": [[self._gains[frequency] * x for x in signal] for signal, frequency in asked]}
+        return {
+            "component": [
+                [self._gains[frequency] * x for x in signal] for signal, frequency in asked
+            ]
+        }
 
 
 def baselines(params: SignalParams, examples: Path) -> dict[str, Predictor]:
@@ -59,7 +65,11 @@ def baselines(params: SignalParams, examples: Path) -> dict[str, Predictor]:
     samples, parts = train.signals[:, -1], train.components[:, :, -1]
     gains = samples @ parts / (samples @ samples)
     scaled = dict(zip(train.setting.frequencies_hz, gains.tolist(), strict=True))
-    return {"silence": Silence(), "oscillator": Oscillator(train.setting.sample_rate_hz), "gain": Gain(scaled)}
+    return {
+        "silence": Silence(),
+        "oscillator": Oscillator(train.setting.sample_rate_hz),
+        "gain": Gain(scaled),
+    }
 
 
 def bounds(params: SignalParams, examples: Path, split: str) -> Bound:

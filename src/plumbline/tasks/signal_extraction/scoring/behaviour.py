@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract import Case, Predictor
+from plumbline.contract.task import Case, Predictor
 from plumbline.tasks.signal_extraction.data import Setting, setting, windows
 from plumbline.tasks.signal_extraction.params import SignalParams
 from plumbline.tasks.signal_extraction.scoring.scores import inputs
@@ -26,19 +26,32 @@ def behaviour(params: SignalParams, examples: Path, predictor: Predictor) -> lis
     cases = [_alike("does not look ahead", ids, np.array(before["component"]), whole[:, :half])]
     if half < whole.shape[1]:
         rest = _cut(columns, slice(half, None)) | {"state": before["state"]}
-        cases.append(_alike("continues from its state", ids, _answers(predictor, rest), whole[:, half:]))
+        cases.append(
+            _alike("continues from its state", ids, _answers(predictor, rest), whole[:, half:])
+        )
     return [*cases, _without_noise(setting(examples), predictor)]
 
 
 def _without_noise(made: Setting, predictor: Predictor) -> Case:
     """At the end of a window of the plain mixture, each component is nearer to the answer than to silence."""
-    turns = made.turns(np.arange(made.window) + np.linspace(0, made.max_offset, 16, endpoint=False)[:, None])
-    waves = np.sin(turns + made.phase_scale * np.pi)  # [K, 16, L], amplitudes and phases at their mean
+    turns = made.turns(
+        np.arange(made.window) + np.linspace(0, made.max_offset, 16, endpoint=False)[:, None]
+    )
+    waves = np.sin(
+        turns + made.phase_scale * np.pi
+    )  # [K, 16, L], amplitudes and phases at their mean
     height = (made.low + made.high) / 2
-    signals, truth = (height * waves).mean(axis=0).tolist(), waves if made.kind == "course" else height * waves
+    signals, truth = (
+        (height * waves).mean(axis=0).tolist(),
+        waves if made.kind == "course" else height * waves,
+    )
     passed, failures = 0, []
-    for frequency, label, part in zip(made.frequencies_hz, made.labels, truth[:, :, -1], strict=True):
-        found = _answers(predictor, {"signal": signals, "frequency_hz": [frequency] * len(signals)})[:, -1]
+    for frequency, label, part in zip(
+        made.frequencies_hz, made.labels, truth[:, :, -1], strict=True
+    ):
+        found = _answers(
+            predictor, {"signal": signals, "frequency_hz": [frequency] * len(signals)}
+        )[:, -1]
         share = float(((found - part) ** 2).mean() / (part**2).mean())
         passed += share <= CLOSER
         failures += [] if share <= CLOSER else [f"{label}: {share:.2f} of the error of silence"]
@@ -48,7 +61,9 @@ def _without_noise(made: Setting, predictor: Predictor) -> Case:
 def _alike(name: str, ids: list[str], found: np.ndarray, expected: np.ndarray) -> Case:
     apart = np.abs(found - expected).max(axis=1)
     failures = [f"{ids[row]}: {apart[row]:.2g} apart" for row in np.flatnonzero(~(apart <= SAME))]
-    return Case(name, "invariance", len(apart) - len(failures), len(apart), tuple(failures[:MAX_FAILURES]))
+    return Case(
+        name, "invariance", len(apart) - len(failures), len(apart), tuple(failures[:MAX_FAILURES])
+    )
 
 
 def _cut(columns: dict[str, list[Any]], part: slice) -> dict[str, list[Any]]:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from plumbline.contract import Candidate, Figure
-from plumbline.drawing import BLACK, BLUE, figure, styled
+from plumbline.contract.task import Candidate, Figure
+from plumbline.reporting.plots import BLACK, BLUE, figure, styled
 from plumbline.tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
@@ -15,7 +15,12 @@ GREY = "#999999"
 
 def figures(params: SignalParams, candidates: list[Candidate]) -> list[Figure]:
     """The figures of the winner (the first of `candidates`) and of all beside each other."""
-    drawn = [_shown(candidates[0]), _by_sample(candidates[0]), _by_context(candidates), _spectra(candidates[0])]
+    drawn = [
+        _shown(candidates[0]),
+        _by_sample(candidates[0]),
+        _by_context(candidates),
+        _spectra(candidates[0]),
+    ]
     if any(c.history is not None for c in candidates):
         drawn.append(_learning(candidates))
     return drawn
@@ -28,14 +33,22 @@ def _shown(winner: Candidate) -> Figure:
     def draw(*panels: "Axes") -> None:
         for axes, label in zip(panels, labels, strict=True):
             axes.plot(table["seconds"], table["mixture"], color=GREY, linewidth=1, label="mixture")
-            axes.plot(table["seconds"], table[f"truth {label}"], color=BLACK, linestyle="--", label="truth")
+            axes.plot(
+                table["seconds"],
+                table[f"truth {label}"],
+                color=BLACK,
+                linestyle="--",
+                label="truth",
+            )
             axes.plot(table["seconds"], table[f"answer {label}"], color=BLUE, label=winner.name)
             axes.set(ylabel=label, ylim=(-top, top))
         panels[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
         panels[-1].set_xlabel("seconds")
 
     caption = f"The first test window: the mixture, each component as it is, and what {winner.name} says of it."
-    return figure("components", "Components", caption, (6.2, 1.3 * len(labels) + 0.6), draw, len(labels))
+    return figure(
+        "components", "Components", caption, (6.2, 1.3 * len(labels) + 0.6), draw, len(labels)
+    )
 
 
 def _by_sample(winner: Candidate) -> Figure:
@@ -79,9 +92,19 @@ def _spectra(winner: Candidate) -> Figure:
 
     def draw(*panels: "Axes") -> None:
         for axes, label in zip(panels, labels, strict=True):
-            axes.plot(table["frequency_hz"], table["mixture"], color=GREY, linewidth=1, label="mixture")
-            axes.plot(table["frequency_hz"], table[f"truth {label}"], color=BLACK, linestyle="--", label="truth")
-            axes.plot(table["frequency_hz"], table[f"answer {label}"], color=BLUE, label=winner.name)
+            axes.plot(
+                table["frequency_hz"], table["mixture"], color=GREY, linewidth=1, label="mixture"
+            )
+            axes.plot(
+                table["frequency_hz"],
+                table[f"truth {label}"],
+                color=BLACK,
+                linestyle="--",
+                label="truth",
+            )
+            axes.plot(
+                table["frequency_hz"], table[f"answer {label}"], color=BLUE, label=winner.name
+            )
             axes.set(ylabel=label, ylim=(0, None))
         panels[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
         panels[-1].set_xlabel("Hz")
@@ -90,7 +113,9 @@ def _spectra(winner: Candidate) -> Figure:
         f"Mean amplitude spectra over all test windows, and what {winner.name} makes of them. A short window "
         "blurs a line over the inverse of its length."
     )
-    return figure("spectra", "Spectra", caption, (6.2, 1.3 * len(labels) + 0.6), draw, len(labels), math=True)
+    return figure(
+        "spectra", "Spectra", caption, (6.2, 1.3 * len(labels) + 0.6), draw, len(labels), math=True
+    )
 
 
 def _learning(candidates: list[Candidate]) -> Figure:
@@ -104,7 +129,9 @@ def _learning(candidates: list[Candidate]) -> Figure:
                     rows["epoch"], rows["validation/loss"], color=colour, marker=marker, markersize=4,
                     label=candidate.name,
                 )  # fmt: skip
-                axes.plot(rows["epoch"], rows["train/loss"], color=colour, linewidth=1, linestyle=":")
+                axes.plot(
+                    rows["epoch"], rows["train/loss"], color=colour, linewidth=1, linestyle=":"
+                )
         least = candidates[0].validation.metrics["floor"]
         axes.axhline(least, color=BLACK, linestyle="--", linewidth=1, label="floor")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -29,9 +29,13 @@ def floor(setting: Setting, num_windows: int = NUM_WINDOWS) -> np.ndarray:
     is also told each realisation's amplitudes and phases, and has to find its offset alone.
     """
     random = np.random.default_rng(0)
-    starts = np.linspace(0, setting.max_offset, num_windows, endpoint=False).astype(int)  # only noise is left to chance
+    starts = np.linspace(0, setting.max_offset, num_windows, endpoint=False).astype(
+        int
+    )  # only noise is left to chance
     parts = np.array_split(random.permutation(starts), -(-num_windows // AT_ONCE))
-    errors = [(_course if setting.kind == "course" else _honest)(setting, part, random) for part in parts]
+    errors = [
+        (_course if setting.kind == "course" else _honest)(setting, part, random) for part in parts
+    ]
     return np.average(errors, axis=0, weights=[len(part) for part in parts])
 
 

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract import Predictor, Scores
+from plumbline.contract.task import Predictor, Scores
 from plumbline.tasks.signal_extraction.data import Windows, windows
 from plumbline.tasks.signal_extraction.scoring.floor import floor
 
 NUM_TRAIN = 200  # windows of train, against which generalisation is told
-SPECTRUM_TOP, NUM_BINS = 6, 300  # a spectrum is drawn up to so many times the highest frequency, at so many places
+SPECTRUM_TOP, NUM_BINS = (
+    6,
+    300,
+)  # a spectrum is drawn up to so many times the highest frequency, at so many places
 
 
 def inputs(examples: Path, split: str) -> dict[str, list[Any]]:
@@ -44,7 +47,11 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         if (part == place).any():
             metrics[f"mse {label}"] = float(per_row[part == place].mean())
     by_sample = {"sample": np.arange(1, len(least) + 1), "mse": errors.mean(axis=0), "floor": least}
-    per_example = {"id": np.array(found.ids, dtype=object), "mse": per_row, "mse_last": errors[:, -1]}
+    per_example = {
+        "id": np.array(found.ids, dtype=object),
+        "mse": per_row,
+        "mse_last": errors[:, -1],
+    }
     tables = {
         "by_sample": pd.DataFrame(by_sample),
         "shown": _shown(found, predictor),
@@ -103,7 +110,10 @@ def _shown(found: Windows, predictor: Predictor) -> Any:
 
     first = _some(found, np.array([0]), asked_once=False)
     answers = answer(predictor, first)
-    parts = {"seconds": np.arange(found.setting.window) / found.setting.sample_rate_hz, "mixture": first.signals[0]}
+    parts = {
+        "seconds": np.arange(found.setting.window) / found.setting.sample_rate_hz,
+        "mixture": first.signals[0],
+    }
     for place, label in enumerate(found.setting.labels):
         parts |= {f"truth {label}": first.components[0, place], f"answer {label}": answers[place]}
     return pd.DataFrame(parts)
@@ -114,7 +124,9 @@ def _spectra(found: Windows, answers: np.ndarray) -> Any:
     import pandas as pd
 
     (window, part), rate = found.rows, found.setting.sample_rate_hz
-    frequencies = np.linspace(0, min(rate / 2, SPECTRUM_TOP * max(found.setting.frequencies_hz)), NUM_BINS)
+    frequencies = np.linspace(
+        0, min(rate / 2, SPECTRUM_TOP * max(found.setting.frequencies_hz)), NUM_BINS
+    )
     waves = np.exp(-2j * np.pi * frequencies * np.arange(found.setting.window)[:, None] / rate)
 
     def amplitude(signals: np.ndarray) -> np.ndarray:

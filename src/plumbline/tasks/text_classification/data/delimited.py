@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from operator import itemgetter
 
-from plumbline.errors import DataError
+from plumbline.contract.errors import DataError
 from plumbline.tasks.text_classification.data.lines import MAX_LINE, Lines
 from plumbline.tasks.text_classification.data.rows import Reading, Row, positions
 
@@ -32,7 +32,11 @@ def read(stream: io.BufferedReader, name: str, reading: Reading) -> Iterator[Row
 
 
 def _rows(
-    records: Iterator[tuple[int, list[str], bool]], header: list[str], name: str, reading: Reading, delimiter: str
+    records: Iterator[tuple[int, list[str], bool]],
+    header: list[str],
+    name: str,
+    reading: Reading,
+    delimiter: str,
 ) -> Iterator[Row]:
     pick = itemgetter(*positions(name, header, reading))
     for number, cells, repaired in records:
@@ -44,7 +48,9 @@ def _rows(
         yield Row(number, pick(cells), repaired)
 
 
-def _records(first: str, lines: Lines, name: str, delimiter: str) -> Iterator[tuple[int, list[str], bool]]:
+def _records(
+    first: str, lines: Lines, name: str, delimiter: str
+) -> Iterator[tuple[int, list[str], bool]]:
     """Each record that is not an empty line, with the line it begins on and whether bytes were replaced in it."""
     reader = csv.reader(_again(first, lines), delimiter=delimiter, strict=True)
     begin = 1

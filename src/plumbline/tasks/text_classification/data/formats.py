@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Any
 
-from plumbline.errors import DataError
+from plumbline.contract.errors import DataError
 from plumbline.tasks.text_classification.data import delimited
 from plumbline.tasks.text_classification.data.lines import Lines, opened
 from plumbline.tasks.text_classification.data.rows import Reading, Row, as_text, positions
@@ -59,7 +59,9 @@ def _json_lines(stream: io.BufferedReader, name: str, reading: Reading) -> Itera
             positions(name, list(record), reading)
             first = False
         values = [as_text(record.get(column), place) for column in reading.wanted]
-        if "\\ud" in line or "\\uD" in line:  # an escape may name half of a surrogate pair, which is no character
+        if (
+            "\\ud" in line or "\\uD" in line
+        ):  # an escape may name half of a surrogate pair, which is no character
             whole = [v and v.encode("utf-8", "replace").decode() for v in values]
             values, repaired = whole, repaired or whole != values
         yield Row(lines.number, values, repaired)
@@ -83,7 +85,9 @@ def _parquet(stream: io.BufferedReader, name: str, reading: Reading) -> Iterator
     with _seekable(stream, name) as file, _translated(name, "Parquet"):
         table = pq.ParquetFile(file)
         positions(name, table.schema_arrow.names, reading)
-        yield from _batches(table.iter_batches(BATCH_ROWS, columns=list(reading.wanted)), name, reading)
+        yield from _batches(
+            table.iter_batches(BATCH_ROWS, columns=list(reading.wanted)), name, reading
+        )
 
 
 def _arrow(stream: io.BufferedReader, name: str, reading: Reading) -> Iterator[Row]:
@@ -110,7 +114,9 @@ def _batches(batches: Any, name: str, reading: Reading) -> Iterator[Row]:
                 yield Row(number, values)
 
 
-def _texts(batch: "pa.RecordBatch", column: str, start: int, name: str, number: int) -> list[str | None]:
+def _texts(
+    batch: "pa.RecordBatch", column: str, start: int, name: str, number: int
+) -> list[str | None]:
     values = batch.column(column).slice(start, BATCH_ROWS).to_pylist()
     return [as_text(value, f"{name}:{number + i + 1}") for i, value in enumerate(values)]
 
@@ -139,4 +145,6 @@ def _translated(name: str, kind: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError) as error:
         reason = " ".join(str(error).split())[:200]
-        raise DataError(f"{name}: cannot be read as {kind} ({reason}); write or fetch it again") from None
+        raise DataError(
+            f"{name}: cannot be read as {kind} ({reason}); write or fetch it again"
+        ) from None

@@ -14,14 +14,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbline.params import load_yaml
+from plumbline.contract.params import load_yaml
 from plumbline.tasks.text_classification.data.rows import Part, Reading, Row, positions
 from plumbline.tasks.text_classification.params import TextParams
 
 SENTENCE = re.compile(r"(?:^|[.?!] )[a-z]")
 COLUMNS = ["text", "label", "channel", "product", "variant", "day"]
-SLOT, EITHER, WORD = re.compile(r"\{(\w+)\}"), re.compile(r"\(([^()]*\|[^()]*)\)"), re.compile(r"[^\W\d_]+")
-TYPO_SHARE = {"email": 0.01, "chat": 0.05, "form": 0.02, "phone": 0.0}  # of words with four letters or more
+SLOT, EITHER, WORD = (
+    re.compile(r"\{(\w+)\}"),
+    re.compile(r"\(([^()]*\|[^()]*)\)"),
+    re.compile(r"[^\W\d_]+"),
+)
+TYPO_SHARE = {
+    "email": 0.01,
+    "chat": 0.05,
+    "form": 0.02,
+    "phone": 0.0,
+}  # of words with four letters or more
 FILLER_SHARE = 0.06
 ENDS = ("openings", "closings")
 LATER_SHARE = 0.6  # of drifted tickets that use phrases unknown before
@@ -53,9 +62,13 @@ def ticket(rng: random.Random, drift: float) -> Ticket:
     channel, variant = (_drawn(rng, grammar.values[key]) for key in ("channels", "variants"))
     product = rng.choice(list(grammar.products[drifted]))
     days = grammar.values["days"]
-    day = days["first"] + datetime.timedelta(rng.randrange(days["span"]) + drifted * days["drifted_by"])
+    day = days["first"] + datetime.timedelta(
+        rng.randrange(days["span"]) + drifted * days["drifted_by"]
+    )
     text = _Writer(rng, grammar, intent, grammar.products[drifted][product], drifted).write(channel)
-    return Ticket(_in_variant(rng, text, grammar, variant), intent, channel, product, variant, day.isoformat())
+    return Ticket(
+        _in_variant(rng, text, grammar, variant), intent, channel, product, variant, day.isoformat()
+    )
 
 
 @dataclass(frozen=True)
@@ -100,7 +113,11 @@ def _rows(params: TextParams, reading: Reading) -> Iterator[Row]:
         rng = random.Random(f"{params.seed} {number}")  # noqa: S311 - data, not secrets
         drawn = ticket(rng, wanted.drift)
         noisy = rng.random() < wanted.label_noise
-        label = rng.choice([other for other in _grammar().intents if other != drawn.intent]) if noisy else drawn.intent
+        label = (
+            rng.choice([other for other in _grammar().intents if other != drawn.intent])
+            if noisy
+            else drawn.intent
+        )
         values = [drawn.text, label, drawn.channel, drawn.product, drawn.variant, drawn.day]
         yield Row(number, [values[index] for index in pick], noisy=noisy)
 
@@ -108,14 +125,18 @@ def _rows(params: TextParams, reading: Reading) -> Iterator[Row]:
 class _Writer:
     """Writes the text of one ticket."""
 
-    def __init__(self, rng: random.Random, grammar: _Grammar, intent: str, names: list[str], drifted: bool) -> None:
+    def __init__(
+        self, rng: random.Random, grammar: _Grammar, intent: str, names: list[str], drifted: bool
+    ) -> None:
         self._rng, self._grammar, self._intent, self._drifted = rng, grammar, intent, drifted
         self._thing = _early(rng, names)
 
     def write(self, channel: str) -> str:
         """Opening, frame and closing, in the manner of the channel."""
         values = self._grammar.values
-        opening, closing = (self._fill(_early(self._rng, values[key][channel].splitlines())) for key in ENDS)
+        opening, closing = (
+            self._fill(_early(self._rng, values[key][channel].splitlines())) for key in ENDS
+        )
         text = " ".join(part for part in (opening, self._frame(), closing) if part)
         return _in_channel(self._rng, text, channel, values["fillers"].splitlines())
 
@@ -130,7 +151,9 @@ class _Writer:
     def _fill(self, template: str) -> str:
         """`template` with all slots and alternatives decided."""
         text = SLOT.sub(lambda found: self._fill(self._slot(found[1])), template)
-        while (decided := EITHER.sub(lambda found: self._rng.choice(found[1].split("|")), text)) != text:
+        while (
+            decided := EITHER.sub(lambda found: self._rng.choice(found[1].split("|")), text)
+        ) != text:
             text = decided
         return text
 
@@ -143,7 +166,10 @@ class _Writer:
             case "topic":
                 return _early(rng, grammar.topics[self._intent])
             case "other":
-                return _early(rng, grammar.topics[rng.choice([i for i in grammar.intents if i != self._intent])])
+                return _early(
+                    rng,
+                    grammar.topics[rng.choice([i for i in grammar.intents if i != self._intent])],
+                )
             case "thing":
                 return self._thing
             case "item":
@@ -173,7 +199,11 @@ def _in_channel(rng: random.Random, text: str, channel: str, fillers: list[str])
     """As it is spoken on the phone, typed in a chat, or written."""
     words = [_mistyped(rng, word, TYPO_SHARE[channel]) for word in text.split()]
     if channel == "phone":
-        spoken = [word for said in words for word in _with_filler(rng, said.lower().strip(".,?!:;"), fillers)]
+        spoken = [
+            word
+            for said in words
+            for word in _with_filler(rng, said.lower().strip(".,?!:;"), fillers)
+        ]
         return " ".join(word for word in spoken if word)
     text = SENTENCE.sub(lambda found: found[0].upper(), " ".join(words))
     if channel == "chat" and rng.random() < 0.7:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from plumbline.errors import DataError
+from plumbline.contract.errors import DataError
 from plumbline.tasks.text_classification.data.rows import Part, Reading, Row, as_text, positions
 
 SPLIT_NAMES = {
@@ -25,11 +25,16 @@ def parts(source: str) -> list[Part]:
     splits = _stream(name, config, revision)
     known = {split: SPLIT_NAMES[split] for split in splits if split in SPLIT_NAMES}
     if "train" not in known:
-        raise DataError(f"{source}: no split called train; found {', '.join(map(str, splits)) or 'none'}")
+        raise DataError(
+            f"{source}: no split called train; found {', '.join(map(str, splits)) or 'none'}"
+        )
     order = sorted(known, key=lambda split: ("train", "validation", "test").index(known[split]))
     left_out = [str(split) for split in splits if split not in known]
     facts = {"name": source, "revision": revision, "left_out_splits": left_out}
-    return [Part(split, known[split], partial(_rows, splits[split], f"{source} {split}"), facts) for split in order]
+    return [
+        Part(split, known[split], partial(_rows, splits[split], f"{source} {split}"), facts)
+        for split in order
+    ]
 
 
 def _address(source: str) -> tuple[str, str | None, str | None]:
@@ -50,7 +55,9 @@ def _stream(name: str, config: str | None, revision: str | None) -> Any:
 
 def _rows(split: Any, name: str, reading: Reading) -> Iterator[Row]:
     if "@" not in name and not name.startswith(("hf://.", "hf:///")):
-        reading.notices.append(f"{name}: no revision is named, so a later run may read other rows; add @REVISION")
+        reading.notices.append(
+            f"{name}: no revision is named, so a later run may read other rows; add @REVISION"
+        )
     classes: dict[str, list[str]] = {}
     with _translated(name):
         for number, record in enumerate(split, 1):
@@ -58,7 +65,13 @@ def _rows(split: Any, name: str, reading: Reading) -> Iterator[Row]:
                 positions(name, list(record), reading)
                 classes = _classes(split, reading)
             place = f"{name}: row {number}"
-            yield Row(number, [_value(record.get(column), classes.get(column), place) for column in reading.wanted])
+            yield Row(
+                number,
+                [
+                    _value(record.get(column), classes.get(column), place)
+                    for column in reading.wanted
+                ],
+            )
 
 
 @contextmanager
@@ -82,4 +95,6 @@ def _classes(split: Any, reading: Reading) -> dict[str, list[str]]:
 def _value(value: Any, names: list[str] | None, place: str) -> str | None:
     if names is None or not isinstance(value, int):
         return as_text(value, place)
-    return names[value] if 0 <= value < len(names) else None  # the hub marks a missing label with -1
+    return (
+        names[value] if 0 <= value < len(names) else None
+    )  # the hub marks a missing label with -1

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract import SPLITS
-from plumbline.errors import DataError
+from plumbline.contract.errors import DataError
+from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import sources, splits
 from plumbline.tasks.text_classification.data.policies import Example, Tally, accepted
 from plumbline.tasks.text_classification.data.rows import Part, Reading
@@ -34,21 +34,30 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     tally, summary = Tally(), Summary()
     with ExitStack() as stack:
         schemas = _schemas(params)
-        tables = {split: stack.enter_context(Batches(examples / f"{split}.parquet", schemas[0])) for split in SPLITS}
+        tables = {
+            split: stack.enter_context(Batches(examples / f"{split}.parquet", schemas[0]))
+            for split in SPLITS
+        }
         rows = stack.enter_context(Batches(manifest, schemas[1]))
         num_metadata = len(params.data.columns.metadata)
         for part in parts:
             before = tally.num_rows
             for row in accepted(part, params.data.policies, reading, tally):
                 divider = _divider(row, params)
-                split = part.split if part.split in ("validation", "test") else assign(row.digest, divider, row.id)
+                split = (
+                    part.split
+                    if part.split in ("validation", "test")
+                    else assign(row.digest, divider, row.id)
+                )
                 metadata = row.values[:num_metadata]
                 tables[split].add((row.id, row.text, row.label, *metadata), len(row.text))
                 flags = (row.decoded, row.truncated, *(() if row.noisy is None else (row.noisy,)))
                 rows.add((row.id, split, row.label, len(row.text), row.digest, *metadata, *flags))
                 summary.add(split, row)
             if tally.num_rows == before:
-                raise DataError(f"{part.name}: 0 rows below the header; fill the file, or leave it out of data.source")
+                raise DataError(
+                    f"{part.name}: 0 rows below the header; fill the file, or leave it out of data.source"
+                )
     return summary.facts(params, parts, tally, reading.notices)
 
 
@@ -80,10 +89,14 @@ def _divider(row: Example, params: TextParams) -> str | None:
         return None
     if column in (columns.text, columns.label):
         return row.text if column == columns.text else row.label
-    return row.values[columns.metadata.index(column)] if column in columns.metadata else row.values[-1]
+    return (
+        row.values[columns.metadata.index(column)] if column in columns.metadata else row.values[-1]
+    )
 
 
-def _divided_by(parts: list[Part], params: TextParams, reading: Reading) -> Iterator[tuple[str | None, str]]:
+def _divided_by(
+    parts: list[Part], params: TextParams, reading: Reading
+) -> Iterator[tuple[str | None, str]]:
     """The same for every row that is to be divided, with its place: a first pass over the source."""
     for part in parts:
         if part.split in (None, "train"):

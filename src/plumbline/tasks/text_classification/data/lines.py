@@ -6,14 +6,18 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO
 
-from plumbline.errors import DataError
+from plumbline.contract.errors import DataError
 
 MAX_LINE = 16 * 2**20  # bytes
 MAX_RATIO = 200  # decompressed to compressed; text is below 20, a bomb above 1000
 RATIO_FROM = 64 * 2**20  # bytes decompressed before the ratio is looked at
 UTF8_BOM, UTF16_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
-STRAY = {chr(0xDC00 + byte) for byte in range(0x80, 0x100)}  # how Python escapes a byte that is not UTF-8
-WINDOWS_1252 = {0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)}
+STRAY = {
+    chr(0xDC00 + byte) for byte in range(0x80, 0x100)
+}  # how Python escapes a byte that is not UTF-8
+WINDOWS_1252 = {
+    0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)
+}
 
 
 def opened(file: IO[bytes], name: str) -> io.BufferedReader:
@@ -27,7 +31,9 @@ def opened(file: IO[bytes], name: str) -> io.BufferedReader:
         raise DataError(f"{name}: a Git LFS pointer, not the data itself; run `git lfs pull`")
     if head.startswith((b"PK\x03\x04", b"\x1f\x8b")):
         remedy = "name it .gz" if head[0] == 0x1F else "unpack it, or save a spreadsheet as CSV"
-        raise DataError(f"{name}: a {'gzip file' if head[0] == 0x1F else 'zip archive or spreadsheet'}; {remedy}")
+        raise DataError(
+            f"{name}: a {'gzip file' if head[0] == 0x1F else 'zip archive or spreadsheet'}; {remedy}"
+        )
     return stream
 
 
@@ -49,7 +55,9 @@ class Lines:
             raise StopIteration
         self.number += 1
         if len(raw) >= MAX_LINE:
-            raise DataError(f"{self._name}:{self.number}: a line of more than {MAX_LINE // 2**20} MiB; is it text?")
+            raise DataError(
+                f"{self._name}:{self.number}: a line of more than {MAX_LINE // 2**20} MiB; is it text?"
+            )
         if self.number == 1 and raw.startswith(UTF8_BOM):
             raw, self._offset = raw[3:], 3
         try:
@@ -87,7 +95,9 @@ class Lines:
 
 def _holds_utf8(sample: bytes) -> bool:
     """Whether some characters beyond ASCII are valid UTF-8, so that the file is not in another encoding as a whole."""
-    return any(char > "\x7f" and char not in STRAY for char in sample.decode("utf-8", "surrogateescape"))
+    return any(
+        char > "\x7f" and char not in STRAY for char in sample.decode("utf-8", "surrogateescape")
+    )
 
 
 class Plain(io.RawIOBase):
@@ -105,7 +115,9 @@ class Plain(io.RawIOBase):
         try:
             data = self.file.read(len(buffer))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DataError(f"{self._name}: damaged or cut short gzip file ({error}); fetch it again") from None
+            raise DataError(
+                f"{self._name}: damaged or cut short gzip file ({error}); fetch it again"
+            ) from None
         except OSError as error:
             raise DataError(f"{self._name}: cannot be read ({error})") from None
         buffer[: len(data)] = data
@@ -147,5 +159,7 @@ def _reader(stream: io.BufferedReader, name: str) -> Callable[[int], bytes]:
     if head.count(0) * 3 > len(head):
         raise DataError(f"{name}: looks like UTF-16 without a byte order mark; save it as UTF-8")
     if b"\r" in (sample := stream.peek(2**16)) and b"\n" not in sample:
-        raise DataError(f"{name}: lines end in a bare carriage return; save it with Unix or Windows line ends")
+        raise DataError(
+            f"{name}: lines end in a bare carriage return; save it with Unix or Windows line ends"
+        )
     return stream.readline

@@ -7,7 +7,9 @@ import unicodedata
 def normalise(text: str) -> str:
     """NFKC and casefold; punctuation and white space become one space, invisible format characters nothing."""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(folded.translate(_COLLAPSE).split()) or " ".join(folded.split())  # "?!" stays itself, not nothing
+    return " ".join(folded.translate(_COLLAPSE).split()) or " ".join(
+        folded.split()
+    )  # "?!" stays itself, not nothing
 
 
 def digest(text: str) -> str:

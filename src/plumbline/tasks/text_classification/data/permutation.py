@@ -17,6 +17,11 @@ def permuted(examples: Path, target: Path, seed: int, max_rows: int) -> None:
         table = read(examples, split)
         table = table.take(random.permutation(len(table))[:max_rows])
         labels = random.permutation(np.array(table["label"].to_pylist(), dtype=object)).tolist()
-        table = table.set_column(table.schema.get_field_index("label"), "label", pa.array(labels, pa.string()))
+        table = table.set_column(
+            table.schema.get_field_index("label"), "label", pa.array(labels, pa.string())
+        )
         known = known or set(labels)
-        pq.write_table(table.filter(pa.array([label in known for label in labels])), target / f"{split}.parquet")
+        pq.write_table(
+            table.filter(pa.array([label in known for label in labels])),
+            target / f"{split}.parquet",
+        )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from plumbline.errors import DataError
+from plumbline.contract.errors import DataError
 from plumbline.tasks.text_classification.data.normalisation import digest
 from plumbline.tasks.text_classification.data.rows import Count, Part, Reading, Row
 from plumbline.tasks.text_classification.params import Policies
@@ -52,7 +52,13 @@ def accepted(part: Part, policies: Policies, reading: Reading, tally: Tally) -> 
 
 
 def _example(
-    place: str, text: str, label: str, values: Sequence[str | None], row: Row, max_chars: int, tally: Tally
+    place: str,
+    text: str,
+    label: str,
+    values: Sequence[str | None],
+    row: Row,
+    max_chars: int,
+    tally: Tally,
 ) -> Example:
     truncated = len(text) > max_chars
     if truncated:
@@ -67,15 +73,23 @@ def _example(
 
 
 def _is_null(value: str | None) -> bool:
-    return not value or value.isspace() or (len(value) < 3 * LONGEST_NULL and value.strip().casefold() in NULL_LIKE)
+    return (
+        not value
+        or value.isspace()
+        or (len(value) < 3 * LONGEST_NULL and value.strip().casefold() in NULL_LIKE)
+    )
 
 
-def _drop(text: str | None, label: str | None, place: str, policies: Policies, tally: Tally) -> None:
+def _drop(
+    text: str | None, label: str | None, place: str, policies: Policies, tally: Tally
+) -> None:
     """Count the row under the first of its columns that is null, or refuse it."""
     name, found = ("null_text", text) if _is_null(text) else ("null_label", label)
     spelled = (found or "").strip()
     if policies.nulls == "refuse":
         shown = f"null-like ({spelled!r})" if spelled else "empty"
         column = name.removeprefix("null_")
-        raise DataError(f"{place}: the {column} is {shown}; fill it in, or set data.policies.nulls: drop")
+        raise DataError(
+            f"{place}: the {column} is {shown}; fill it in, or set data.policies.nulls: drop"
+        )
     tally.counts[name].add(place, spelled)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from plumbline import layout
-from plumbline.errors import DataError, ParamsError
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, ParamsError
 from plumbline.tasks.text_classification.data.rows import Part, Reading, Row, as_text, positions
 from plumbline.tasks.text_classification.params import local_path
 
@@ -21,17 +21,26 @@ def part(source: str, split: str | None) -> Part:
     try:
         url = make_url(address)
     except (ArgumentError, ValueError):
-        raise ParamsError("data.source: not a database URL; expected dialect://user@host/name#SELECT ...") from None
+        raise ParamsError(
+            "data.source: not a database URL; expected dialect://user@host/name#SELECT ..."
+        ) from None
     name = url.render_as_string(hide_password=True)
     if not query.lstrip().upper().startswith(("SELECT", "WITH")):
-        raise ParamsError(f"data.source: {name}: add the query after '#', beginning with SELECT or WITH")
+        raise ParamsError(
+            f"data.source: {name}: add the query after '#', beginning with SELECT or WITH"
+        )
     facts: dict[str, Any] = {"name": name, "query": query}
     path = local_path(source)
     if path is not None:
         if not Path(path).is_file():
             raise DataError(f"{path}: no such database; check data.source")
         facts["sha256"] = layout.digest(Path(path))
-    return Part(Path(url.database or name).name, split, lambda reading: _rows(url, query, name, reading), facts)
+    return Part(
+        Path(url.database or name).name,
+        split,
+        lambda reading: _rows(url, query, name, reading),
+        facts,
+    )
 
 
 def _rows(url: Any, query: str, name: str, reading: Reading) -> Iterator[Row]:
@@ -39,7 +48,9 @@ def _rows(url: Any, query: str, name: str, reading: Reading) -> Iterator[Row]:
     from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
     if "order by" not in query.lower():
-        reading.notices.append(f"{name}: the query has no ORDER BY, so row numbers may differ from one run to the next")
+        reading.notices.append(
+            f"{name}: the query has no ORDER BY, so row numbers may differ from one run to the next"
+        )
     try:
         with create_engine(url, poolclass=NullPool).connect() as connection:
             options = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
@@ -48,7 +59,9 @@ def _rows(url: Any, query: str, name: str, reading: Reading) -> Iterator[Row]:
             for number, row in enumerate(result, 1):
                 yield Row(number, [as_text(row[i], f"{name}: row {number}") for i in pick])
     except (NoSuchModuleError, ImportError) as error:
-        raise DataError(f"{name}: its driver is not installed ({error}); install it beside plumbline") from None
+        raise DataError(
+            f"{name}: its driver is not installed ({error}); install it beside plumbline"
+        ) from None
     except SQLAlchemyError as error:
         reason = " ".join(str(getattr(error, "orig", None) or error).split())
         raise DataError(f"{name}: the query failed: {reason}") from None

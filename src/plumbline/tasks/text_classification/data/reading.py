@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbline.errors import DataError
+from plumbline.contract.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from plumbline import layout
-from plumbline.errors import DataError, ParamsError
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, ParamsError
 
 MAX_BYTES = 50 * 2**30
 MAX_SECONDS = 3600
@@ -51,7 +51,9 @@ def _download(url: str, shown: str, aside: Path) -> str:
     except urllib.error.HTTPError as error:
         raise DataError(f"{shown}: the server answered {error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException) as error:
-        raise DataError(f"{shown}: cannot be fetched ({getattr(error, 'reason', None) or error})") from None
+        raise DataError(
+            f"{shown}: cannot be fetched ({getattr(error, 'reason', None) or error})"
+        ) from None
 
 
 def _copy(response: Any, file: IO[bytes], shown: str) -> str:
@@ -65,7 +67,9 @@ def _copy(response: Any, file: IO[bytes], shown: str) -> str:
         total.update(block)
         file.write(block)
     if size < expected:
-        raise DataError(f"{shown}: the connection ended after {size:,} of {expected:,} bytes; run it again")
+        raise DataError(
+            f"{shown}: the connection ended after {size:,} of {expected:,} bytes; run it again"
+        )
     return total.hexdigest()
 
 
@@ -75,11 +79,17 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     def __init__(self, private: bool) -> None:
         self._private = private
 
-    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Any:
         if urlsplit(newurl).scheme not in ("http", "https"):
-            raise DataError(f"{req.host}: redirects to {urlsplit(newurl).scheme}, which is not followed")
+            raise DataError(
+                f"{req.host}: redirects to {urlsplit(newurl).scheme}, which is not followed"
+            )
         if not self._private and _is_private(newurl):
-            raise DataError(f"{req.host}: redirects to {urlsplit(newurl).hostname}, a private address; not followed")
+            raise DataError(
+                f"{req.host}: redirects to {urlsplit(newurl).hostname}, a private address; not followed"
+            )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
@@ -89,4 +99,7 @@ def _is_private(url: str) -> bool:
         found = socket.getaddrinfo(urlsplit(url).hostname, None)
     except OSError:
         return False
-    return any(not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_global for *_, address in found)
+    return any(
+        not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_global
+        for *_, address in found
+    )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from plumbline.errors import DataError
+from plumbline.contract.errors import DataError
 
 NUM_PLACES = 5  # how many places of one kind are kept to be shown
 NUM_SPELLINGS = 20
@@ -26,7 +26,17 @@ ALSO_CALLED = {
         "title",
         "description",
     ),
-    "data.columns.label": ("category", "class", "intent", "target", "topic", "tag", "y", "sentiment", "label_name"),
+    "data.columns.label": (
+        "category",
+        "class",
+        "intent",
+        "target",
+        "topic",
+        "tag",
+        "y",
+        "sentiment",
+        "label_name",
+    ),
 }
 
 
@@ -88,7 +98,9 @@ def positions(name: str, found: Sequence[str], reading: Reading) -> list[int]:
         raise DataError("\n".join(_missing(name, missing, found, reading)))
     for column in reading.wanted:
         if found.count(column) > 1:
-            raise DataError(f"{name}: {found.count(column)} columns are called {column!r}; rename all but one")
+            raise DataError(
+                f"{name}: {found.count(column)} columns are called {column!r}; rename all but one"
+            )
     return [found.index(column) for column in reading.wanted]
 
 
@@ -101,12 +113,19 @@ def as_text(value: Any, place: str) -> str | None:
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, dict | list | tuple | set | bytes):
-        raise DataError(f"{place}: expected text or a number, found a {type(value).__name__} ({str(value)[:40]})")
+        raise DataError(
+            f"{place}: expected text or a number, found a {type(value).__name__} ({str(value)[:40]})"
+        )
     return str(value)
 
 
-def _missing(name: str, missing: list[str], found: Sequence[str], reading: Reading) -> Iterator[str]:
-    shown = [repr(column if len(column) <= LONGEST_NAME else column[:LONGEST_NAME] + "...") for column in found]
+def _missing(
+    name: str, missing: list[str], found: Sequence[str], reading: Reading
+) -> Iterator[str]:
+    shown = [
+        repr(column if len(column) <= LONGEST_NAME else column[:LONGEST_NAME] + "...")
+        for column in found
+    ]
     more = f" and {len(shown) - NUM_NAMES} more" if len(shown) > NUM_NAMES else ""
     yield f"{name}: no column {' or '.join(map(repr, missing))}; found {', '.join(shown[:NUM_NAMES]) or 'none'}{more}"
     if not set(found) & set(reading.wanted):

@@ -10,14 +10,25 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 from urllib.parse import urlsplit
 
-from plumbline import layout
-from plumbline.errors import DataError, ParamsError
-from plumbline.params import nearest
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, ParamsError
+from plumbline.contract.params import nearest
 from plumbline.tasks.text_classification.data import formats
 from plumbline.tasks.text_classification.data.rows import Part, Reading, Row
 from plumbline.tasks.text_classification.params import TextParams, local_path
 
-SQL = ("sqlite", "postgresql", "mysql", "mariadb", "mssql", "oracle", "duckdb", "snowflake", "bigquery", "redshift")
+SQL = (
+    "sqlite",
+    "postgresql",
+    "mysql",
+    "mariadb",
+    "mssql",
+    "oracle",
+    "duckdb",
+    "snowflake",
+    "bigquery",
+    "redshift",
+)
 
 
 def parts(params: TextParams) -> list[Part]:
@@ -28,7 +39,10 @@ def parts(params: TextParams) -> list[Part]:
     files = [piece for piece in found if isinstance(piece, _File)]
     _check_pins(params.data.sha256, files)
     num_named = Counter(file.name for file in files)
-    return [_part(piece, num_named[piece.name]) if isinstance(piece, _File) else piece for piece in found]
+    return [
+        _part(piece, num_named[piece.name]) if isinstance(piece, _File) else piece
+        for piece in found
+    ]
 
 
 def shown(source: str) -> str:
@@ -102,7 +116,10 @@ def _not_found(pattern: str) -> str:
     if path.is_dir():
         return f"{pattern}: a folder; name the files in it, such as {pattern}/*.csv"
     beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-    hint = nearest(path.name, beside) or f"; {path.parent} holds {', '.join(sorted(beside)[:8]) or 'nothing'}"
+    hint = (
+        nearest(path.name, beside)
+        or f"; {path.parent} holds {', '.join(sorted(beside)[:8]) or 'nothing'}"
+    )
     return f"{pattern}: no such file{hint}"
 
 
@@ -134,7 +151,9 @@ def _remote(url: str, split: str | None) -> list[_File]:
 def _check_pins(pins: Mapping[str, str], files: list[_File]) -> None:
     for source in pins:
         if source not in (sources := [file.source for file in files]):
-            raise ParamsError(f"data.sha256: {shown(source)}: not a file of data.source{nearest(source, sources)}")
+            raise ParamsError(
+                f"data.sha256: {shown(source)}: not a file of data.source{nearest(source, sources)}"
+            )
     for file in files:
         expected = pins.get(file.source)
         if expected is not None and (found := file.sha256 or _digest(file)) != expected:
@@ -150,7 +169,9 @@ def _part(file: _File, num_named: int) -> Part:
     """A file under its own name, or its whole path where others share that name."""
     name = file.name if num_named == 1 else file.path
     formats.check(name)
-    return Part(name, file.split, partial(_rows, file, name), {"name": file.path, "sha256": file.sha256})
+    return Part(
+        name, file.split, partial(_rows, file, name), {"name": file.path, "sha256": file.sha256}
+    )
 
 
 def _rows(file: _File, name: str, reading: Reading) -> Iterator[Row]:

@@ -4,14 +4,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from plumbline.contract import SPLITS
-from plumbline.errors import DataError
+from plumbline.contract.errors import DataError
+from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data.policies import Example, Tally
 from plumbline.tasks.text_classification.data.rows import Part
 from plumbline.tasks.text_classification.data.splits import absent
 from plumbline.tasks.text_classification.params import TextParams
 
-MAX_CLASSES = 20_000  # distinct labels after which this is not a classification problem, whatever params say
+MAX_CLASSES = (
+    20_000  # distinct labels after which this is not a classification problem, whatever params say
+)
 SAYS = {
     "null_text": "dropped for an empty or null-like text",
     "null_label": "dropped for an empty or null-like label",
@@ -39,12 +41,16 @@ class Summary:
                 "is data.columns.label the right column?"
             )
 
-    def facts(self, params: TextParams, parts: list[Part], tally: Tally, notices: list[str]) -> dict[str, Any]:
+    def facts(
+        self, params: TextParams, parts: list[Part], tally: Tally, notices: list[str]
+    ) -> dict[str, Any]:
         """All of it, fit for JSON; raises DataError where nothing is left to train on."""
         if not self.splits["train"]:
             names = ", ".join(part.name for part in parts)
             kept = f"{self.splits.total():,} of {tally.num_rows:,} rows could be used"
-            raise DataError(f"{names}: no row for the train split ({kept}); look at the shares under data.split")
+            raise DataError(
+                f"{names}: no row for the train split ({kept}); look at the shares under data.split"
+            )
         facts = {
             "sources": [part.facts for part in parts],
             "rows_read": tally.num_rows,
@@ -67,8 +73,15 @@ class Summary:
                 spelled = ", ".join(repr(value) for value in count.found if value)
                 spelled = f" ({spelled})" if spelled else ""
                 found.append(f"rows {says}: {count.num_rows:,}{spelled}, first at {count.first[0]}")
-        found += [f"no row in {split}; look at data.split, or at how alike the rows are" for split in self._empty()]
-        return [*found, *self._on_labels(), *absent(self.classes, [split for split in SPLITS if self.splits[split]])]
+        found += [
+            f"no row in {split}; look at data.split, or at how alike the rows are"
+            for split in self._empty()
+        ]
+        return [
+            *found,
+            *self._on_labels(),
+            *absent(self.classes, [split for split in SPLITS if self.splits[split]]),
+        ]
 
     def _empty(self) -> list[str]:
         return [split for split in SPLITS if not self.splits[split]]
@@ -90,7 +103,11 @@ class Summary:
             "label_noise": params.data.generated.label_noise,
             "drift": params.data.generated.drift,
             "noisy_share": self.noisy.total() / total,
-            "ceiling": {split: 1 - self.noisy[split] / self.splits[split] for split in SPLITS if self.splits[split]},
+            "ceiling": {
+                split: 1 - self.noisy[split] / self.splits[split]
+                for split in SPLITS
+                if self.splits[split]
+            },
         }
 
 

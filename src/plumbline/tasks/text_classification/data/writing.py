@@ -37,7 +37,10 @@ class Batches(AbstractContextManager["Batches"]):
         import pyarrow as pa
 
         columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
-        arrays = [pa.array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
+        arrays = [
+            pa.array(column, field.type)
+            for column, field in zip(columns, self._schema, strict=True)
+        ]
         self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
         self._rows.clear()
         self._size = 0

@@ -3,9 +3,15 @@
 from collections.abc import Mapping
 
 CATALOGUE: Mapping[str, tuple[str, str]] = {
-    "schema": ("The manifest has the columns of this task", "run `dvc repro ingest` with this version"),
+    "schema": (
+        "The manifest has the columns of this task",
+        "run `dvc repro ingest` with this version",
+    ),
     "rows": ("Train has enough rows", "add rows to the source, or lower validation.min_rows"),
-    "splits": ("Train, validation and test all have rows", "give each split a share in data.split, or a source"),
+    "splits": (
+        "Train, validation and test all have rows",
+        "give each split a share in data.split, or a source",
+    ),
     "nulls": (
         "Share of rows dropped for an empty or null-like text or label",
         "fill them in at the source, or raise validation.max_null_share",
@@ -14,15 +20,30 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
         "Rows with bytes that are not UTF-8",
         "convert the source to UTF-8 (iconv -f WINDOWS-1252 -t UTF-8), or raise validation.max_decoded_share",
     ),
-    "truncated": ("Texts cut at data.policies.max_chars", "see whether these cells hold more than one text"),
-    "blanks": ("Texts of at most one character that says something", "remove these rows from the source"),
-    "distinct_texts": ("Texts in train differ", "all texts are the same: check which column data.columns.text names"),
+    "truncated": (
+        "Texts cut at data.policies.max_chars",
+        "see whether these cells hold more than one text",
+    ),
+    "blanks": (
+        "Texts of at most one character that says something",
+        "remove these rows from the source",
+    ),
+    "distinct_texts": (
+        "Texts in train differ",
+        "all texts are the same: check which column data.columns.text names",
+    ),
     "classes": (
         "Number of classes in train",
         "at least two classes are needed; too many speak for the wrong column in data.columns.label",
     ),
-    "classes_validation": ("Number of classes in validation", "a split of one class measures nothing: split anew"),
-    "classes_test": ("Number of classes in test", "a split of one class measures nothing: split anew"),
+    "classes_validation": (
+        "Number of classes in validation",
+        "a split of one class measures nothing: split anew",
+    ),
+    "classes_test": (
+        "Number of classes in test",
+        "a split of one class measures nothing: split anew",
+    ),
     "rare_labels": (
         "Classes with too few rows in train",
         "add rows, merge or remove these classes, or lower validation.min_rows_per_class",
@@ -39,10 +60,22 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
         "Labels that differ in case, spaces or hyphens alone",
         "spell each class one way at the source; now they are learned as classes of their own",
     ),
-    "duplicates": ("Rows that repeat an earlier one", "remove the copies, or raise validation.max_duplicate_share"),
-    "conflicting_duplicates": ("The same text under two labels", "decide on one label for each of these texts"),
-    "leakage_validation": ("Validation rows whose text is in train", "remove these rows from one of the two"),
-    "leakage_test": ("Test rows whose text is in train or validation", "remove these rows from one of the two"),
+    "duplicates": (
+        "Rows that repeat an earlier one",
+        "remove the copies, or raise validation.max_duplicate_share",
+    ),
+    "conflicting_duplicates": (
+        "The same text under two labels",
+        "decide on one label for each of these texts",
+    ),
+    "leakage_validation": (
+        "Validation rows whose text is in train",
+        "remove these rows from one of the two",
+    ),
+    "leakage_test": (
+        "Test rows whose text is in train or validation",
+        "remove these rows from one of the two",
+    ),
     "near_duplicates_validation": (
         "Validation rows that nearly repeat a text of train",
         "remove these rows from one of the two, or let data.split divide them",

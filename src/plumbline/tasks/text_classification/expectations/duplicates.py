@@ -41,9 +41,14 @@ def leaked(rows: "pd.DataFrame", split: str, before: Sequence[str]) -> "pd.Serie
     return ("the text of " + found).astype(object).where(found.notna(), None)
 
 
-def nearly_leaked(rows: "pd.DataFrame", split: str, before: Sequence[str], similarity: float) -> "pd.Series":
+def nearly_leaked(
+    rows: "pd.DataFrame", split: str, before: Sequence[str], similarity: float
+) -> "pd.Series":
     """As `leaked`, for texts that differ in case, punctuation and spaces alone, or have `similarity` in n-grams."""
-    known = {str(text): str(row) for text, row in _first_ids(rows[rows["split"].isin(before)], "compact").items()}
+    known = {
+        str(text): str(row)
+        for text, row in _first_ids(rows[rows["split"].isin(before)], "compact").items()
+    }
     exact = leaked(rows, split, before).notna()
     asked = rows.loc[(rows["split"] == split) & ~exact, "compact"]
     near = _nearest(list(known), sorted(set(asked) - set(known)), similarity)
@@ -57,15 +62,21 @@ def nearly_leaked(rows: "pd.DataFrame", split: str, before: Sequence[str], simil
     return _series(rows, [found.get(row) for row in rows.index])
 
 
-def _nearest(known: Sequence[str], asked: Sequence[str], similarity: float) -> dict[str, tuple[str, float]]:
+def _nearest(
+    known: Sequence[str], asked: Sequence[str], similarity: float
+) -> dict[str, tuple[str, float]]:
     """For texts of `asked` with a text of `known` at least that similar (Jaccard): the most similar, and how much."""
     from datasketch import MinHash, MinHashLSH
 
     if not known or not asked:
         return {}
     known_grams, asked_grams = [_grams(text) for text in known], [_grams(text) for text in asked]
-    index = MinHashLSH(threshold=max(similarity - 0.1, 0.1), num_perm=NUM_HASHES, weights=(0.2, 0.8))
-    for row, sketch in enumerate(MinHash.generator(known_grams, num_perm=NUM_HASHES, hashfunc=zlib.crc32)):
+    index = MinHashLSH(
+        threshold=max(similarity - 0.1, 0.1), num_perm=NUM_HASHES, weights=(0.2, 0.8)
+    )
+    for row, sketch in enumerate(
+        MinHash.generator(known_grams, num_perm=NUM_HASHES, hashfunc=zlib.crc32)
+    ):
         index.insert(row, sketch)
     found = {}
     sketches = MinHash.generator(asked_grams, num_perm=NUM_HASHES, hashfunc=zlib.crc32)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract import SPLITS
-from plumbline.errors import ParamsError
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import normalise, read
 from plumbline.tasks.text_classification.expectations import drift, duplicates, labels, personal
 from plumbline.tasks.text_classification.params import TextParams
@@ -20,12 +20,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ["id", "split", "label", "length", "decoded", "truncated"]  # of the manifest
-HELD_OUT = {"validation": ("train",), "test": ("train", "validation")}  # split -> those whose texts it must not repeat
+HELD_OUT = {
+    "validation": ("train",),
+    "test": ("train", "validation"),
+}  # split -> those whose texts it must not repeat
 MAX_EXCERPT = 100
-UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # would disturb a terminal or page
+UNSHOWN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)  # would disturb a terminal or page
 
 
-def table(params: TextParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]) -> "pd.DataFrame":
+def table(
+    params: TextParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
+) -> "pd.DataFrame":
     """One row per example: the manifest's own columns, the text, and a column for each check that needs one.
 
     Raises DataError where examples are not those of the manifest, ParamsError where the reference cannot be read.
@@ -33,9 +40,15 @@ def table(params: TextParams, examples: Path, manifest: "pd.DataFrame", facts: M
     limits = params.validation
     rows = _with_texts(manifest, examples)
     rows["excerpt"] = rows["text"].map(excerpt)
-    rows["dropped_share"] = sum(count["rows"] for count in facts["dropped"].values()) / max(1, facts["rows_read"])
+    rows["dropped_share"] = sum(count["rows"] for count in facts["dropped"].values()) / max(
+        1, facts["rows_read"]
+    )
     rows["encoding"] = rows["decoded"].map({True: "bytes that are not UTF-8"}).astype(object)
-    rows["cut"] = rows["truncated"].map({True: f"cut to {params.data.policies.max_chars} characters"}).astype(object)
+    rows["cut"] = (
+        rows["truncated"]
+        .map({True: f"cut to {params.data.policies.max_chars} characters"})
+        .astype(object)
+    )
     rows["blanks"] = rows["normal"].map(_blank)
     rows["rare_labels"] = labels.rare(rows, limits.min_rows_per_class)
     rows["unseen_labels"] = labels.unseen(rows)
@@ -61,7 +74,10 @@ def table(params: TextParams, examples: Path, manifest: "pd.DataFrame", facts: M
 def excerpt(text: str) -> str:
     """The start of `text` as it may be shown: personal data masked, control characters visible."""
     shown = personal.masked(text[: 4 * MAX_EXCERPT])
-    return UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", shown if len(shown) <= MAX_EXCERPT else shown[:MAX_EXCERPT] + "…")
+    return UNSHOWN.sub(
+        "\N{REPLACEMENT CHARACTER}",
+        shown if len(shown) <= MAX_EXCERPT else shown[:MAX_EXCERPT] + "…",
+    )
 
 
 def _with_texts(manifest: "pd.DataFrame", examples: Path) -> "pd.DataFrame":
@@ -75,7 +91,9 @@ def _with_texts(manifest: "pd.DataFrame", examples: Path) -> "pd.DataFrame":
 
 
 def _blank(normal: str) -> str | None:
-    signs = [c for c in normal if unicodedata.category(c)[0] in "LNS"]  # letters, numbers, symbols (emoji)
+    signs = [
+        c for c in normal if unicodedata.category(c)[0] in "LNS"
+    ]  # letters, numbers, symbols (emoji)
     return None if len(signs) > 1 else "blank" if not signs else "one character"
 
 

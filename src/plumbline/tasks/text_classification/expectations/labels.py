@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 FRACTION = re.compile(r"[+-]?\d*[.,]\d+(e[+-]?\d+)?", re.IGNORECASE)
 NUM_FOLDS = 5
-MAX_ROWS = 20_000  # cross-validation looks at a sample of this size: about ten seconds for 150 classes
+MAX_ROWS = (
+    20_000  # cross-validation looks at a sample of this size: about ten seconds for 150 classes
+)
 NUM_FEATURES = 2**17
 
 
@@ -17,7 +19,9 @@ def rare(rows: "pd.DataFrame", min_rows: int) -> "pd.Series":
     """For each row of train whose label has fewer than `min_rows` there: the label and its count. Else null."""
     counts = rows.loc[rows["split"] == "train", "label"].value_counts()
     few = {
-        label: f"{label!r}: {count} in train, {min_rows} needed" for label, count in counts.items() if count < min_rows
+        label: f"{label!r}: {count} in train, {min_rows} needed"
+        for label, count in counts.items()
+        if count < min_rows
     }
     return rows["label"].map(few).where(rows["split"] == "train", None).astype(object)
 
@@ -26,14 +30,20 @@ def unseen(rows: "pd.DataFrame") -> "pd.Series":
     """For each held-out row whose label train does not have: the label and how many rows it has. Else null."""
     strange = rows[~rows["label"].isin(rows.loc[rows["split"] == "train", "label"].unique())]
     counts = strange["label"].value_counts()
-    named = {label: f"{label!r}: {count} held out, none in train" for label, count in counts.items()}
+    named = {
+        label: f"{label!r}: {count} held out, none in train" for label, count in counts.items()
+    }
     return rows["label"].map(named).astype(object)
 
 
 def fractional(rows: "pd.DataFrame") -> "pd.Series":
     """For each row whose label is a number with a fraction that occurs once: the number. Else null."""
     once = rows["label"].map(rows["label"].value_counts()) == 1
-    return rows["label"].where(once & rows["label"].str.strip().str.fullmatch(FRACTION), None).astype(object)
+    return (
+        rows["label"]
+        .where(once & rows["label"].str.strip().str.fullmatch(FRACTION), None)
+        .astype(object)
+    )
 
 
 def near_identical(rows: "pd.DataFrame") -> "pd.Series":
@@ -74,7 +84,8 @@ def suspects(rows: "pd.DataFrame", seed: int) -> "pd.DataFrame":
     best = confident.argmax(axis=1)
     suspect = np.isfinite(confident.max(axis=1)) & (best != given)
     named = [
-        f"{names[g]!r}, reads like {names[b]!r}" if s else None for g, b, s in zip(given, best, suspect, strict=True)
+        f"{names[g]!r}, reads like {names[b]!r}" if s else None
+        for g, b, s in zip(given, best, suspect, strict=True)
     ]
     return pd.DataFrame({"suspect": pd.Series(named, index=train.index, dtype=object)})
 
@@ -87,10 +98,14 @@ def _held_out_scores(texts: "pd.Series", given: "np.ndarray", seed: int) -> "np.
     from sklearn.pipeline import make_pipeline
     from sklearn.svm import LinearSVC
 
-    words = HashingVectorizer(n_features=NUM_FEATURES, ngram_range=(1, 2), norm=None, alternate_sign=False)
+    words = HashingVectorizer(
+        n_features=NUM_FEATURES, ngram_range=(1, 2), norm=None, alternate_sign=False
+    )
     model = make_pipeline(TfidfTransformer(sublinear_tf=True), LinearSVC(C=0.5, random_state=seed))
     folds = StratifiedKFold(NUM_FOLDS, shuffle=True, random_state=seed)
-    scores = cross_val_predict(model, words.transform(texts), given, cv=folds, method="decision_function")
+    scores = cross_val_predict(
+        model, words.transform(texts), given, cv=folds, method="decision_function"
+    )
     return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from plumbline.contract import SPLITS, Leak
+from plumbline.contract.task import SPLITS, Leak
 from plumbline.tasks.text_classification.data import normalise, read
 from plumbline.tasks.text_classification.expectations import duplicates
 from plumbline.tasks.text_classification.expectations.findings import HELD_OUT, excerpt
@@ -21,7 +21,9 @@ def leaks(params: TextParams, examples: Path) -> list[Leak]:
     found = []
     for split, before in HELD_OUT.items():
         total = int((rows["split"] == split).sum())
-        near = duplicates.nearly_leaked(rows, split, before, params.validation.near_duplicate_similarity)
+        near = duplicates.nearly_leaked(
+            rows, split, before, params.validation.near_duplicate_similarity
+        )
         found += [
             _leak("exact", split, total, rows, duplicates.leaked(rows, split, before)),
             _leak("near", split, total, rows, near),
@@ -43,8 +45,14 @@ def _rows(examples: Path) -> "pd.DataFrame":
 
 
 def _leak(
-    kind: Literal["exact", "near", "group"], split: str, total: int, rows: "pd.DataFrame", found: "pd.Series"
+    kind: Literal["exact", "near", "group"],
+    split: str,
+    total: int,
+    rows: "pd.DataFrame",
+    found: "pd.Series",
 ) -> Leak:
     which = found[found.notna()]
-    shown = tuple(f"{rows['id'][row]} ({excerpt(rows['text'][row])})" for row in which.index[:MAX_EXAMPLES])
+    shown = tuple(
+        f"{rows['id'][row]} ({excerpt(rows['text'][row])})" for row in which.index[:MAX_EXAMPLES]
+    )
     return Leak(kind, split, len(which), total, shown)

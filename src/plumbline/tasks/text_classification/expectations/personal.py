@@ -35,7 +35,9 @@ def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
     yield from (("card number", match) for match in CARD.finditer(text) if _luhn(match.group()))
     for match in IBAN.finditer(text):
         found: re.Match[str] | None = match
-        while found and not _mod97(found.group()):  # a word that follows may have been taken for the last group
+        while found and not _mod97(
+            found.group()
+        ):  # a word that follows may have been taken for the last group
             shorter = found.group().rpartition(" ")[0]
             found = IBAN.fullmatch(text, found.start(), found.start() + len(shorter))
         if found:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract import SPLITS, Check
+from plumbline.contract.task import SPLITS, Check
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
 from plumbline.tasks.text_classification.expectations.findings import COLUMNS, HELD_OUT
 from plumbline.tasks.text_classification.params import TextParams, Validation
@@ -15,12 +15,19 @@ def expectations(params: TextParams, table: "pd.DataFrame") -> list[Check]:
     """The suite for a table that `findings.table` made: how far each fault may go, and which of them only warn."""
     limits = params.validation
     suite = _structure(limits) | _labels(limits) | _texts(limits)
-    for split in set(HELD_OUT) & set(table["split"]):  # one without rows is told of by the check `splits`
+    for split in set(HELD_OUT) & set(
+        table["split"]
+    ):  # one without rows is told of by the check `splits`
         suite |= _between_splits(limits, split)
     if limits.reference is not None:
         suite |= _against_reference(limits)
     return [
-        Check(name, suite[name], "warning" if name in limits.warnings else "blocking", *CATALOGUE[name])
+        Check(
+            name,
+            suite[name],
+            "warning" if name in limits.warnings else "blocking",
+            *CATALOGUE[name],
+        )
         for name in sorted(suite, key=list(CATALOGUE).index)
     ]
 
@@ -29,10 +36,16 @@ def _structure(limits: Validation) -> dict[str, Any]:
     from great_expectations import expectations as gxe
 
     return {
-        "schema": gxe.ExpectTableColumnsToMatchSet(column_set=[*COLUMNS, "text"], exact_match=False),
-        "rows": gxe.ExpectTableRowCountToBeBetween(min_value=limits.min_rows, row_condition=_in("split", "train")),
+        "schema": gxe.ExpectTableColumnsToMatchSet(
+            column_set=[*COLUMNS, "text"], exact_match=False
+        ),
+        "rows": gxe.ExpectTableRowCountToBeBetween(
+            min_value=limits.min_rows, row_condition=_in("split", "train")
+        ),
         "splits": gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=list(SPLITS)),
-        "nulls": gxe.ExpectColumnMaxToBeBetween(column="dropped_share", max_value=limits.max_null_share),
+        "nulls": gxe.ExpectColumnMaxToBeBetween(
+            column="dropped_share", max_value=limits.max_null_share
+        ),
         "encoding": _found("encoding", limits.max_decoded_share),
         "truncated": _found("cut", limits.max_truncated_share),
     }
@@ -73,8 +86,12 @@ def _against_reference(limits: Validation) -> dict[str, Any]:
     from great_expectations import expectations as gxe
 
     return {
-        "label_drift": gxe.ExpectColumnMaxToBeBetween(column="label_drift", max_value=limits.max_label_drift),
-        "length_drift": gxe.ExpectColumnMaxToBeBetween(column="length_drift", max_value=limits.max_length_drift),
+        "label_drift": gxe.ExpectColumnMaxToBeBetween(
+            column="label_drift", max_value=limits.max_label_drift
+        ),
+        "length_drift": gxe.ExpectColumnMaxToBeBetween(
+            column="length_drift", max_value=limits.max_length_drift
+        ),
         "vocabulary_drift": _mean_below("new_words", limits.max_unknown_word_share),
     }
 

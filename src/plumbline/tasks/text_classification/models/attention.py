@@ -19,7 +19,12 @@ def use(body: Any) -> None:
 
 
 def _attention(
-    module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any, **options: Any
+    module: Any,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: Any,
+    **options: Any,
 ) -> Any:
     """Scaled dot-product attention; in bf16 a CPU spends 20 times longer on setting up the many small products."""
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -30,7 +35,9 @@ def _attention(
         return sdpa_attention_forward(module, query, key, value, mask, **options)
     with torch.autocast("cpu", enabled=False):
         mask = mask.float() if mask is not None and mask.is_floating_point() else mask
-        output, weights = sdpa_attention_forward(module, query.float(), key.float(), value.float(), mask, **options)
+        output, weights = sdpa_attention_forward(
+            module, query.float(), key.float(), value.float(), mask, **options
+        )
     return output.to(torch.bfloat16), weights
 
 
@@ -38,7 +45,10 @@ def _mask(*args: Any, **options: Any) -> torch.Tensor | None:
     """Which keys a query may see (rows, 1, queries, keys): in a graph without the checks that a text needs none of."""
     from transformers.masking_utils import bidirectional_mask_function, sdpa_mask
 
-    padding, every = options.get("attention_mask"), options.get("mask_function") is bidirectional_mask_function
+    padding, every = (
+        options.get("attention_mask"),
+        options.get("mask_function") is bidirectional_mask_function,
+    )
     if torch.compiler.is_exporting() and every and padding is not None and padding.ndim == 2:
         seen: torch.Tensor = padding[:, None, None, :].bool()
         return seen.expand(-1, 1, options["q_length"], -1)
@@ -47,7 +57,11 @@ def _mask(*args: Any, **options: Any) -> torch.Tensor | None:
 
 
 def _fused(
-    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor, scale: float | None
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor,
+    scale: float | None,
 ) -> torch.Tensor:
     """The same by MultiHeadAttention of ONNX Runtime: (rows, queries, heads, width) from (rows, heads, any, width).
 

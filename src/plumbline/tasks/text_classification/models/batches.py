@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from plumbline.errors import TrainingError
+from plumbline.contract.errors import TrainingError
 
 VALIDATION_BATCH = 128
 
@@ -28,7 +28,11 @@ class Rows(Dataset[Batch]):
     """Tokenised texts: `names[0]` holds token ids, `names[1]` a number for each (a weight, or 1), padded with 0."""
 
     def __init__(
-        self, names: tuple[str, str], ids: list[np.ndarray], values: list[np.ndarray], targets: np.ndarray
+        self,
+        names: tuple[str, str],
+        ids: list[np.ndarray],
+        values: list[np.ndarray],
+        targets: np.ndarray,
     ) -> None:
         self.names, self.ids, self.values, self.targets = names, ids, values, targets
         self.lengths = np.array([len(row) for row in ids])
@@ -63,7 +67,10 @@ class LengthBuckets(Sampler[list[int]]):
     def __iter__(self) -> Iterator[list[int]]:
         random = np.random.default_rng((self.seed, self.epoch))
         order = np.lexsort((random.random(len(self.lengths)), self.lengths))
-        batches = [order[at : at + self.batch_size].tolist() for at in range(0, len(order), self.batch_size)]
+        batches = [
+            order[at : at + self.batch_size].tolist()
+            for at in range(0, len(order), self.batch_size)
+        ]
         return (batches[at] for at in random.permutation(len(batches)))
 
 
@@ -82,7 +89,9 @@ class Batches(L.LightningDataModule):  # type: ignore[misc]  # lightning is unty
     def val_dataloader(self) -> "DataLoader[Batch]":
         """All validation rows, by length."""
         order = np.argsort(self.validation.lengths, kind="stable").tolist()
-        batches = [order[at : at + VALIDATION_BATCH] for at in range(0, len(order), VALIDATION_BATCH)]
+        batches = [
+            order[at : at + VALIDATION_BATCH] for at in range(0, len(order), VALIDATION_BATCH)
+        ]
         return DataLoader(self.validation, batch_sampler=batches, collate_fn=_as_it_is)
 
 
@@ -91,7 +100,9 @@ def targets(labels: Sequence[str], classes: list[str]) -> np.ndarray:
     index = {label: place for place, label in enumerate(classes)}
     unknown = sorted(set(labels) - set(index))
     if unknown:
-        raise TrainingError(f"the validation split has labels that the train split has not: {', '.join(unknown[:5])}")
+        raise TrainingError(
+            f"the validation split has labels that the train split has not: {', '.join(unknown[:5])}"
+        )
     return np.array([index[label] for label in labels])
 
 

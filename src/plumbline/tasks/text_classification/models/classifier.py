@@ -14,7 +14,10 @@ class Classifier(L.LightningModule):  # type: ignore[misc]  # lightning is untyp
     """`model(**inputs)` gives logits of shape (rows, classes); `optimizers` is what configure_optimizers returns."""
 
     def __init__(
-        self, model: torch.nn.Module, optimizers: Callable[[torch.nn.Module], Any], label_smoothing: float
+        self,
+        model: torch.nn.Module,
+        optimizers: Callable[[torch.nn.Module], Any],
+        label_smoothing: float,
     ) -> None:
         super().__init__()
         self.model, self._optimizers_of, self._label_smoothing = model, optimizers, label_smoothing

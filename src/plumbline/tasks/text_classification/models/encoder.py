@@ -9,14 +9,18 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from plumbline.contract import Learner
-from plumbline.errors import ParamsError
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.task import Learner
 from plumbline.tasks.text_classification.models import subwords, weights
 from plumbline.tasks.text_classification.models.batches import Batches, Rows, Texts, targets
 from plumbline.tasks.text_classification.models.classifier import Classifier
 from plumbline.tasks.text_classification.models.export import save
 from plumbline.tasks.text_classification.models.forms import Wanted
-from plumbline.tasks.text_classification.models.layers import UsedEmbedding, thrifty, use_full_embedding
+from plumbline.tasks.text_classification.models.layers import (
+    UsedEmbedding,
+    thrifty,
+    use_full_embedding,
+)
 from plumbline.tasks.text_classification.params import Encoder, Lora, Pretrained, Transformer
 
 NAMES = ("input_ids", "attention_mask")
@@ -46,7 +50,9 @@ def pretrained(
     body = weights.body(folder)
     limit = getattr(body.config, "max_position_embeddings", shape.max_tokens)
     if shape.max_tokens > limit:
-        raise ParamsError(f"max_tokens: {shape.max_tokens}, but {shape.weights} reads at most {limit}")
+        raise ParamsError(
+            f"max_tokens: {shape.max_tokens}, but {shape.weights} reads at most {limit}"
+        )
     tokenizer = subwords.read(folder / "tokenizer.json", shape.max_tokens)
     data = _batches(shape, seed, tokenizer, classes, train, validation)
     torch.manual_seed(seed)
@@ -54,12 +60,19 @@ def pretrained(
         body = _adapted(body, shape.lora)
     else:
         used = np.unique(np.concatenate([*data.train.ids, *data.validation.ids]))
-        body.set_input_embeddings(UsedEmbedding(body.get_input_embeddings(), torch.from_numpy(used)))
+        body.set_input_embeddings(
+            UsedEmbedding(body.get_input_embeddings(), torch.from_numpy(used))
+        )
     return _learner(shape, Pooled(body, len(classes)), data, tokenizer, classes, asked)
 
 
 def transformer(
-    shape: Transformer, seed: int, classes: list[str], train: Texts, validation: Texts, asked: Wanted
+    shape: Transformer,
+    seed: int,
+    classes: list[str],
+    train: Texts,
+    validation: Texts,
+    asked: Wanted,
 ) -> Learner:
     """A small encoder from scratch, its tokenizer trained on the train split alone."""
     from transformers import BertConfig, BertModel
@@ -82,7 +95,12 @@ def transformer(
 
 
 def _batches(
-    shape: Encoder, seed: int, tokenizer: Tokenizer, classes: list[str], train: Texts, validation: Texts
+    shape: Encoder,
+    seed: int,
+    tokenizer: Tokenizer,
+    classes: list[str],
+    train: Texts,
+    validation: Texts,
 ) -> Batches:
     def rows(split: Texts) -> Rows:
         ids = [np.array(found.ids) for found in tokenizer.encode_batch_fast(list(split.texts))]
@@ -92,7 +110,12 @@ def _batches(
 
 
 def _learner(
-    shape: Encoder, model: Pooled, data: Batches, tokenizer: Tokenizer, classes: list[str], asked: Wanted
+    shape: Encoder,
+    model: Pooled,
+    data: Batches,
+    tokenizer: Tokenizer,
+    classes: list[str],
+    asked: Wanted,
 ) -> Learner:
     thrifty(model.body)
     num_steps = len(data.sampler) * shape.max_epochs
@@ -120,9 +143,13 @@ def _learner(
 def _adapted(body: Any, lora: Lora) -> Any:
     from peft import LoraConfig, get_peft_model
 
-    config = LoraConfig(r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear")
+    config = LoraConfig(
+        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear"
+    )
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*is_gradient_checkpointing", category=FutureWarning)  # peft 0.21
+        warnings.filterwarnings(
+            "ignore", message=".*is_gradient_checkpointing", category=FutureWarning
+        )  # peft 0.21
         return get_peft_model(body, config)
 
 
@@ -144,7 +171,9 @@ def _optimizers(shape: Encoder, num_steps: int, model: torch.nn.Module) -> Any:
         ],
         fused=True,
     )
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, partial(_rate, num_steps, round(shape.warmup * num_steps)))
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, partial(_rate, num_steps, round(shape.warmup * num_steps))
+    )
     return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
 

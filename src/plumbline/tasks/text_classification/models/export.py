@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
-from plumbline import layout
-from plumbline.errors import TrainingError
-from plumbline.params import REFERENCE
+from plumbline.contract import layout
+from plumbline.contract.errors import TrainingError
+from plumbline.contract.params import REFERENCE
 from plumbline.tasks.text_classification.models.batches import Rows
 from plumbline.tasks.text_classification.models.forms import Wanted, served
 from plumbline.tasks.text_classification.models.graphs import tidy
@@ -27,13 +27,17 @@ TOLERANCE = 1e-4  # of logits, which are of the order of 1 to 10
 BATCH = 64
 
 
-def save(folder: Path, model: torch.nn.Module, validation: Rows, asked: Wanted, config: dict[str, Any]) -> None:
+def save(
+    folder: Path, model: torch.nn.Module, validation: Rows, asked: Wanted, config: dict[str, Any]
+) -> None:
     """Write `model` in the forms asked for, and its `config`, which names the one that is served.
 
     TrainingError if the graph of the reference answers otherwise than the model.
     """
     model = model.float().cpu().eval()
-    save_file({name: tensor.contiguous() for name, tensor in model.state_dict().items()}, folder / WEIGHTS)
+    save_file(
+        {name: tensor.contiguous() for name, tensor in model.state_dict().items()}, folder / WEIGHTS
+    )
     graph = _exported(model, validation)
     (folder / FILES[REFERENCE]).write_bytes(graph.SerializeToString(deterministic=True))
     for form in set(asked.forms) - {REFERENCE}:
@@ -52,7 +56,11 @@ def temperature(logits: np.ndarray, targets: np.ndarray) -> float:
     from scipy.special import log_softmax
 
     def nll(log_temperature: float) -> float:
-        return -float(log_softmax(logits / np.exp(log_temperature), axis=1)[np.arange(len(targets)), targets].mean())
+        return -float(
+            log_softmax(logits / np.exp(log_temperature), axis=1)[
+                np.arange(len(targets)), targets
+            ].mean()
+        )
 
     return float(np.exp(minimize_scalar(nll, bounds=(-3, 3), method="bounded").x))
 
@@ -62,7 +70,9 @@ def _exported(model: torch.nn.Module, rows: Rows) -> Any:
     batch = rows.__getitems__([int(at) for at in np.argsort(rows.lengths)[-2:]])
     inputs = {name: batch[name] for name in rows.names}
     size, length = torch.export.Dim("rows", min=1), torch.export.Dim("tokens", min=1)
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)  # it misses torchvision, which no text needs
+    logging.getLogger("torch.onnx").setLevel(
+        logging.ERROR
+    )  # it misses torchvision, which no text needs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter's own deprecations
         program = torch.onnx.export(
@@ -120,7 +130,10 @@ def _inputs(rows: Rows, size: int) -> Iterator[tuple[np.ndarray, tuple[torch.Ten
 
 
 def _in_order(answers: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    order, values = np.concatenate([rows for rows, _ in answers]), np.concatenate([part for _, part in answers])
+    order, values = (
+        np.concatenate([rows for rows, _ in answers]),
+        np.concatenate([part for _, part in answers]),
+    )
     placed = np.empty_like(values)
     placed[order] = values
     return placed

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plumbline.evidence import parity
-from plumbline.params import REFERENCE, Evaluation, Parity
+from plumbline.contract.params import REFERENCE, Evaluation, Parity
+from plumbline.statistics import parity
 from plumbline.tasks.text_classification.params import Candidate
 
 
@@ -27,10 +27,14 @@ def wanted(shape: Candidate, limits: Evaluation) -> Wanted:
 def served(asked: Wanted, logits: Mapping[str, np.ndarray], targets: np.ndarray) -> str:
     """The form to serve, by what each says of the validation rows: logits (rows, classes); targets (rows,)."""
     answers = {form: said.argmax(axis=1) for form, said in logits.items()}
-    return next(form for form in asked.forms if form == REFERENCE or _close(asked, form, answers, targets))
+    return next(
+        form for form in asked.forms if form == REFERENCE or _close(asked, form, answers, targets)
+    )
 
 
-def _close(asked: Wanted, form: str, answers: Mapping[str, np.ndarray], targets: np.ndarray) -> bool:
+def _close(
+    asked: Wanted, form: str, answers: Mapping[str, np.ndarray], targets: np.ndarray
+) -> bool:
     ours, theirs = answers[form], answers[REFERENCE]
     hits, reference_hits = (ours == targets).astype(float), (theirs == targets).astype(float)
     found = parity.likeness(hits, reference_hits, ours == theirs, "binary", asked.confidence)

@@ -19,9 +19,14 @@ class UsedEmbedding(torch.nn.Module):
     def __init__(self, full: torch.nn.Embedding, used: torch.Tensor) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(full.weight.detach()[used].clone())
-        self.register_buffer("place", torch.zeros(full.num_embeddings, dtype=torch.int64), persistent=False)
+        self.register_buffer(
+            "place", torch.zeros(full.num_embeddings, dtype=torch.int64), persistent=False
+        )
         self.place[used] = torch.arange(len(used))
-        self._full, self._used = [full], used  # in a list: not to be found among this module's parameters
+        self._full, self._used = (
+            [full],
+            used,
+        )  # in a list: not to be found among this module's parameters
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Vectors (..., width) of token ids."""
@@ -49,7 +54,11 @@ class ByteDropout(torch.nn.Module):
             return x
         if x.device.type != "cpu":
             return functional.dropout(x, self.p)
-        random = torch.empty(-(-x.numel() // 8), dtype=torch.int64).random_(-(2**63), None).view(torch.uint8)
+        random = (
+            torch.empty(-(-x.numel() // 8), dtype=torch.int64)
+            .random_(-(2**63), None)
+            .view(torch.uint8)
+        )
         keep = (random[: x.numel()] >= dropped).view(x.shape)
         return x * keep.to(x.dtype).mul_(256 / (256 - dropped))
 

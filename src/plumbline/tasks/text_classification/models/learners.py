@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from plumbline.contract import Learner
-from plumbline.errors import TrainingError
+from plumbline.contract.errors import TrainingError
+from plumbline.contract.task import Learner
 from plumbline.tasks.text_classification.data import read
 from plumbline.tasks.text_classification.models.batches import Texts
 from plumbline.tasks.text_classification.models.forms import wanted
@@ -16,7 +16,9 @@ def learner(params: TextParams, candidate: str, examples: Path) -> Learner:
     train, validation = _read(examples, "train"), _read(examples, "validation")
     classes = sorted(set(train.labels))
     if len(classes) < 2:
-        raise TrainingError(f"candidates.{candidate}: one class in the train split ({classes}); nothing can be learned")
+        raise TrainingError(
+            f"candidates.{candidate}: one class in the train split ({classes}); nothing can be learned"
+        )
     asked = wanted(shape, params.evaluation)
     if isinstance(shape, Linear):
         from plumbline.tasks.text_classification.models.linear import linear

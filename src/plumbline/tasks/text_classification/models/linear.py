@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from plumbline.contract import Learner
+from plumbline.contract.task import Learner
 from plumbline.tasks.text_classification.models.batches import Batches, Rows, Texts, targets
 from plumbline.tasks.text_classification.models.classifier import Classifier
 from plumbline.tasks.text_classification.models.export import save
@@ -30,21 +30,34 @@ class Bag(torch.nn.Module):
 
     def forward(self, ids: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """Logits (rows, classes) from ids and weights (rows, grams)."""
-        return (torch.nn.functional.embedding(ids, self.table) * weights.unsqueeze(2)).sum(1) + self.bias
+        return (torch.nn.functional.embedding(ids, self.table) * weights.unsqueeze(2)).sum(
+            1
+        ) + self.bias
 
 
-def linear(shape: Linear, seed: int, classes: list[str], train: Texts, validation: Texts, asked: Wanted) -> Learner:
+def linear(
+    shape: Linear, seed: int, classes: list[str], train: Texts, validation: Texts, asked: Wanted
+) -> Learner:
     """A linear model over the `max_features` grams that most train texts hold."""
     vocabulary, idf = _vocabulary(train, shape.max_features)
     features = Grams(vocabulary, idf)
-    data = Batches(_rows(features, train, classes), _rows(features, validation, classes), shape.batch_size, seed)
-    module = Classifier(Bag(len(vocabulary), len(classes), idf), partial(_optimizer, shape), label_smoothing=0.0)
+    data = Batches(
+        _rows(features, train, classes),
+        _rows(features, validation, classes),
+        shape.batch_size,
+        seed,
+    )
+    module = Classifier(
+        Bag(len(vocabulary), len(classes), idf), partial(_optimizer, shape), label_smoothing=0.0
+    )
 
     def write(folder: Path) -> None:
         config = {"kind": "linear", "classes": classes, "vocabulary": vocabulary}
         save(folder, module.model, data.validation, asked, config)
 
-    return Learner(save=write, module=module, data=data, max_epochs=shape.max_epochs, patience=shape.patience)
+    return Learner(
+        save=write, module=module, data=data, max_epochs=shape.max_epochs, patience=shape.patience
+    )
 
 
 def _vocabulary(train: Texts, max_features: int) -> tuple[list[str], np.ndarray]:
@@ -58,8 +71,15 @@ def _vocabulary(train: Texts, max_features: int) -> tuple[list[str], np.ndarray]
 
 def _rows(features: Grams, split: Texts, classes: list[str]) -> Rows:
     rows = [features(text) for text in split.texts]
-    return Rows(NAMES, [ids for ids, _ in rows], [weights for _, weights in rows], targets(split.labels, classes))
+    return Rows(
+        NAMES,
+        [ids for ids, _ in rows],
+        [weights for _, weights in rows],
+        targets(split.labels, classes),
+    )
 
 
 def _optimizer(shape: Linear, model: torch.nn.Module) -> Any:
-    return torch.optim.AdamW(model.parameters(), lr=shape.learning_rate, weight_decay=shape.weight_decay, fused=True)
+    return torch.optim.AdamW(
+        model.parameters(), lr=shape.learning_rate, weight_decay=shape.weight_decay, fused=True
+    )

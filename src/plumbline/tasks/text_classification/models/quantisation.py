@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 LAYERS = ["MatMul", "Gather"]  # the products, and the table of word vectors
-PREPARED = {"onnx.quant.pre_process": "onnxruntime.quant"}  # else it advises what export has done already
+PREPARED = {
+    "onnx.quant.pre_process": "onnxruntime.quant"
+}  # else it advises what export has done already
 
 
 def quantise(model: Any, path: Path) -> None:

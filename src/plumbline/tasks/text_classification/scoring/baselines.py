@@ -6,8 +6,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from plumbline import layout
-from plumbline.contract import Bound, Columns, Predictor
+from plumbline.contract import layout
+from plumbline.contract.task import Bound, Columns, Predictor
 from plumbline.tasks.text_classification.data import read
 from plumbline.tasks.text_classification.params import TextParams
 
@@ -19,10 +19,15 @@ class Prior:
 
     def __init__(self, counts: Counter[str], *, draws: bool) -> None:
         total = counts.total()
-        self._shares = {label: count / total for label, count in sorted(counts.items(), key=lambda c: (-c[1], c[0]))}
+        self._shares = {
+            label: count / total
+            for label, count in sorted(counts.items(), key=lambda c: (-c[1], c[0]))
+        }
         self._draws = draws
 
-    def predict(self, columns: Columns, top_k: int = 3, threshold: float = 0.0, **_: Any) -> dict[str, list[Any]]:
+    def predict(
+        self, columns: Columns, top_k: int = 3, threshold: float = 0.0, **_: Any
+    ) -> dict[str, list[Any]]:
         """The label of every text, with the class frequencies as scores."""
         labels = [self._label(text) for text in columns["text"]]
         ranked = [{"label": label, "score": share} for label, share in self._shares.items()][:top_k]
@@ -39,9 +44,17 @@ class Prior:
         names = list(self._shares)
         if not self._draws:
             return names[0]
-        point = int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:6]) / 2**48
+        point = (
+            int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:6])
+            / 2**48
+        )
         return next(
-            (n for n, end in zip(names, accumulate(self._shares.values()), strict=True) if point < end), names[-1]
+            (
+                n
+                for n, end in zip(names, accumulate(self._shares.values()), strict=True)
+                if point < end
+            ),
+            names[-1],
         )
 
 
@@ -54,11 +67,15 @@ def baselines(params: TextParams, examples: Path) -> dict[str, Predictor]:
 def bounds(params: TextParams, examples: Path, split: str) -> Bound:
     """The Bayes ceiling of generated data, whose manifest, beside `examples`, says which labels were flipped."""
     if params.data.source != "generated":
-        return Bound(None, "the label noise of this source is not known, so no ceiling can be stated")
+        return Bound(
+            None, "the label noise of this source is not known, so no ceiling can be stated"
+        )
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    rows = pq.read_table(examples.parent / layout.MANIFEST.name, columns=["noisy"], filters=[("split", "=", split)])
+    rows = pq.read_table(
+        examples.parent / layout.MANIFEST.name, columns=["noisy"], filters=[("split", "=", split)]
+    )
     flipped = pc.sum(rows["noisy"]).as_py()
     reason = f"{flipped} of {len(rows)} labels were flipped at random, and whoever knows the truth misses just these"
     return Bound(1 - flipped / len(rows), reason)

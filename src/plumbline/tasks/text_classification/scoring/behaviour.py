@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract import Case, Predictor
+from plumbline.contract.task import Case, Predictor
 from plumbline.tasks.text_classification.data import read
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring.scores import answers
@@ -42,7 +42,12 @@ def behaviour(params: TextParams, examples: Path, predictor: Predictor) -> list[
         _invariance("typo", "two neighbouring letters swapped", some, typo, predictor, typical),
         _invariance("case", "written in capitals", some, str.upper, predictor, typical),
         _invariance(
-            "whitespace and punctuation", "doubled blanks, no marks at the end", some, spaced, predictor, typical
+            "whitespace and punctuation",
+            "doubled blanks, no marks at the end",
+            some,
+            spaced,
+            predictor,
+            typical,
         ),
         _obvious(texts, labels, predictor, typical),
         _direction(some, predictor, typical),
@@ -67,12 +72,21 @@ def spaced(text: str) -> str:
 
 
 def _invariance(
-    name: str, change: str, texts: list[str], changed: Callable[[str], str], predictor: Predictor, typical: Typical
+    name: str,
+    change: str,
+    texts: list[str],
+    changed: Callable[[str], str],
+    predictor: Predictor,
+    typical: Typical,
 ) -> Case:
     before, _, _ = answers(predictor, texts, len(typical.names))
     others = [changed(text) or text for text in texts]
     after, _, _ = answers(predictor, others, len(typical.names))
-    failures = [f"{b} became {a}: {_short(t)}" for b, a, t in zip(before, after, others, strict=True) if a != b]
+    failures = [
+        f"{b} became {a}: {_short(t)}"
+        for b, a, t in zip(before, after, others, strict=True)
+        if a != b
+    ]
     return _case(f"{name}: {change}, the label stays", "invariance", failures, len(texts))
 
 
@@ -89,7 +103,9 @@ def _obvious(texts: list[str], labels: list[str], predictor: Predictor, typical:
         return _case("the most typical text of each class", "minimum", [], 0)
     found, _, _ = answers(predictor, [text for _, text in cases], len(typical.names))
     failures = [
-        f"{name} was taken for {f}: {_short(t)}" for (name, t), f in zip(cases, found, strict=True) if f != name
+        f"{name} was taken for {f}: {_short(t)}"
+        for (name, t), f in zip(cases, found, strict=True)
+        if f != name
     ]
     return _case("the most typical text of each class is known", "minimum", failures, len(cases))
 
@@ -101,7 +117,10 @@ def _direction(texts: list[str], predictor: Predictor, typical: Typical) -> Case
     for index, (name, phrase) in enumerate(zip(typical.names, typical.phrases, strict=True)):
         others = [row for row in range(len(texts)) if before_label[row] != name]
         start = index * TEXTS_PER_CLASS
-        picked += [(others[(start + i) % len(others)], name, phrase) for i in range(min(TEXTS_PER_CLASS, len(others)))]
+        picked += [
+            (others[(start + i) % len(others)], name, phrase)
+            for i in range(min(TEXTS_PER_CLASS, len(others)))
+        ]
     if not picked:
         return _case("a phrase peculiar to a class", "direction", [], 0)
     longer = [f"{texts[row].rstrip()} {phrase}" for row, _, phrase in picked]
@@ -112,7 +131,9 @@ def _direction(texts: list[str], predictor: Predictor, typical: Typical) -> Case
         for i, (row, name, _) in enumerate(picked)
         if name not in column or after[i, column[name]] <= before[row, column[name]]
     ]
-    return _case("a phrase peculiar to a class makes it more probable", "direction", failures, len(picked))
+    return _case(
+        "a phrase peculiar to a class makes it more probable", "direction", failures, len(picked)
+    )
 
 
 def _typical(examples: Path) -> Typical:
@@ -123,12 +144,21 @@ def _typical(examples: Path) -> Typical:
     labels = np.array(rows["label"].to_pylist(), dtype=object)
     names = sorted(set(labels))
     words = r"\S+"  # whatever stands between blanks: no text but a blank one is without a word
-    vectorizer = TfidfVectorizer(token_pattern=words, ngram_range=(1, 3), max_features=MAX_FEATURES, sublinear_tf=True)
+    vectorizer = TfidfVectorizer(
+        token_pattern=words, ngram_range=(1, 3), max_features=MAX_FEATURES, sublinear_tf=True
+    )
     features = vectorizer.fit_transform(rows["text"].to_pylist())
-    centroids = normalize(np.stack([np.asarray(features[labels == name].mean(axis=0)).ravel() for name in names]))
+    centroids = normalize(
+        np.stack([np.asarray(features[labels == name].mean(axis=0)).ravel() for name in names])
+    )
     terms = vectorizer.get_feature_names_out()
     long = np.array([" " in term for term in terms])
-    return Typical(names, centroids, vectorizer, [_phrase(centroids, i, terms, long) for i in range(len(names))])
+    return Typical(
+        names,
+        centroids,
+        vectorizer,
+        [_phrase(centroids, i, terms, long) for i in range(len(names))],
+    )
 
 
 def _phrase(centroids: np.ndarray, index: int, terms: np.ndarray, long: np.ndarray) -> str:
@@ -139,7 +169,10 @@ def _phrase(centroids: np.ndarray, index: int, terms: np.ndarray, long: np.ndarr
 
 def _spread(texts: list[str], count: int) -> list[str]:
     """`count` texts evenly over the split, so that a sorted split is no biased sample."""
-    return [texts[i] for i in np.unique(np.linspace(0, len(texts) - 1, min(count, len(texts))).astype(int))]
+    return [
+        texts[i]
+        for i in np.unique(np.linspace(0, len(texts) - 1, min(count, len(texts))).astype(int))
+    ]
 
 
 def _case(name: str, kind: Any, failures: list[str], total: int) -> Case:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.contract import Predictor, Scores
-from plumbline.evidence import calibration
+from plumbline.contract.task import Predictor, Scores
+from plumbline.statistics import calibration
 from plumbline.tasks.text_classification.data import read
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "nll": float(per_example["nll"].mean()),
         "ece": calibration.expected_error(confidence, hits),
         "brier": float(squares.mean()),
-        "accuracy_at_80_coverage": float(np.interp(0.8, curve["coverage"][::-1], curve["accuracy"][::-1])),
+        "accuracy_at_80_coverage": float(
+            np.interp(0.8, curve["coverage"][::-1], curve["accuracy"][::-1])
+        ),
     }
     metrics |= _before_temperature(predictor, actual, hits, probabilities, names)
     tables = {
@@ -71,7 +73,9 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     return Scores(per_example, metrics, tables)
 
 
-def answers(predictor: Predictor, texts: Sequence[str], num_classes: int) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def answers(
+    predictor: Predictor, texts: Sequence[str], num_classes: int
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Predicted labels [N], probabilities [N, K] and the K class names; ValueError for anything but a distribution."""
     if not texts:
         raise ValueError("there is no example to answer")
@@ -85,10 +89,14 @@ def answers(predictor: Predictor, texts: Sequence[str], num_classes: int) -> tup
         labels += answer["label"]
         found += [{entry["label"]: entry["score"] for entry in row} for row in answer["scores"]]
     names = sorted(found[0])
-    probabilities = np.array([[row.get(name, np.nan) for name in names] for row in found], dtype=float)
+    probabilities = np.array(
+        [[row.get(name, np.nan) for name in names] for row in found], dtype=float
+    )
     sums = probabilities.sum(axis=1)
     if not (np.abs(sums - 1) < 1e-3).all():  # NaN is caught too
-        raise ValueError(f"the scores of a text do not sum to 1 over {len(names)} classes (first: {sums[0]})")
+        raise ValueError(
+            f"the scores of a text do not sum to 1 over {len(names)} classes (first: {sums[0]})"
+        )
     return np.array(labels, dtype=object), probabilities, names
 
 
@@ -98,7 +106,9 @@ def per_class(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
 
     names = sorted(set(actual))
     told, right = predicted.astype(str), actual.astype(str)
-    precision, recall, f1, support = precision_recall_fscore_support(right, told, labels=names, zero_division=0)
+    precision, recall, f1, support = precision_recall_fscore_support(
+        right, told, labels=names, zero_division=0
+    )
     counts = multilabel_confusion_matrix(right, told, labels=names)
     return _frame(
         {
@@ -118,7 +128,9 @@ def confused(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
     """The pairs of classes mistaken for each other most often."""
     pairs = _frame({"actual": actual, "predicted": predicted})[actual != predicted]
     counts = pairs.value_counts(sort=False).rename("num_rows").reset_index()
-    order: pd.DataFrame = counts.sort_values(["num_rows", "actual", "predicted"], ascending=[False, True, True])
+    order: pd.DataFrame = counts.sort_values(
+        ["num_rows", "actual", "predicted"], ascending=[False, True, True]
+    )
     return order.head(NUM_STEPS).reset_index(drop=True)
 
 
@@ -126,24 +138,40 @@ def reliability(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
     """Mean confidence and accuracy in bins of equal width; empty bins are left out."""
     bins = calibration.bins(confidence)
     rows = [
-        {"confidence": confidence[bins == b].mean(), "accuracy": hits[bins == b].mean(), "num_rows": (bins == b).sum()}
+        {
+            "confidence": confidence[bins == b].mean(),
+            "accuracy": hits[bins == b].mean(),
+            "num_rows": (bins == b).sum(),
+        }
         for b in np.unique(bins)
     ]
-    return _frame({name: [row[name] for row in rows] for name in ("confidence", "accuracy", "num_rows")})
+    return _frame(
+        {name: [row[name] for row in rows] for name in ("confidence", "accuracy", "num_rows")}
+    )
 
 
 def risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
     """Accuracy of the answers kept when the least confident are handed to a person (El-Yaniv and Wiener 2010)."""
     order = np.argsort(-confidence, kind="stable")
-    kept = np.unique(np.ceil(np.linspace(1, 0, NUM_STEPS, endpoint=False) * hits.size).astype(int))[::-1]
+    kept = np.unique(np.ceil(np.linspace(1, 0, NUM_STEPS, endpoint=False) * hits.size).astype(int))[
+        ::-1
+    ]
     right = np.cumsum(hits[order])
     return _frame(
-        {"coverage": kept / hits.size, "accuracy": right[kept - 1] / kept, "threshold": confidence[order][kept - 1]}
+        {
+            "coverage": kept / hits.size,
+            "accuracy": right[kept - 1] / kept,
+            "threshold": confidence[order][kept - 1],
+        }
     )
 
 
 def _before_temperature(
-    predictor: Predictor, actual: np.ndarray, hits: np.ndarray, probabilities: np.ndarray, names: list[str]
+    predictor: Predictor,
+    actual: np.ndarray,
+    hits: np.ndarray,
+    probabilities: np.ndarray,
+    names: list[str],
 ) -> dict[str, float]:
     """Calibration as it was before the fitted temperature T: softmax(z) is softmax(z/T)^T, normalised."""
     temperature = getattr(predictor, "temperature", None)

@@ -1,0 +1,1 @@
+"""What workflows on GitHub call."""

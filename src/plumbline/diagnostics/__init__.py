@@ -1,0 +1,1 @@
+"""Commands that examine the installation, the checkout, the registry and the gates."""

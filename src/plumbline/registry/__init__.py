@@ -1,0 +1,1 @@
+"""Registered versions and every decision about them."""

@@ -1,0 +1,1 @@
+"""The MLflow package around a bundle."""

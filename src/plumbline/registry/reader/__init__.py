@@ -1,0 +1,1 @@
+"""Registered versions, read and verified without MLflow."""

@@ -1,0 +1,1 @@
+"""Intervals, power, calibration and agreement: pure functions of numbers."""
