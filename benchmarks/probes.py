@@ -21,8 +21,8 @@ from pathlib import Path
 import psutil
 from benchmarks.serving.attacks import CANARY, Probe, predictions, probes, request
 from pydantic_core import from_json
-from tests.serving.lines import Lines
-from tests.serving.models import make_wide
+from tests.support.serving.lines import Lines
+from tests.support.serving.models import make_wide
 
 BIN = Path(sys.executable).parent
 START_S, STALL_S, PATIENCE_S = 180, 15, 60

@@ -6,11 +6,14 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.checkouts import LINE, Checkout, make_checkout
+from tests.support.checkouts import LINE, Checkout, make_checkout
 
 from plumbline.contract.params import Params, read
+
 from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
+
+pytest_plugins = ["tests.support.serving.fixtures"]
 
 if (
     signal.getsignal(signal.SIGINT) == signal.SIG_IGN

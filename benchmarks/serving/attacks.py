@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.serving.oracle import ROW
-from tests.serving.wide import FAILS, NAN
+from tests.support.serving.oracle import ROW
+from tests.support.serving.wide import FAILS, NAN
 
 CANARY = "c4n4ry-7f3a"  # in no refusal
 FORGED = "\x1b[31m\r\nCRITICAL forged"

@@ -9,8 +9,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-from tests.checkouts import Checkout, make_checkout
-from tests.serving.lines import Lines, serving
+from tests.support.checkouts import Checkout, make_checkout
+from tests.support.serving.lines import Lines, serving
 
 from plumbline.tasks.text_classification.data.generated import ticket
 

@@ -13,7 +13,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.checkouts import ROOT, Checkout, make_checkout
+from tests.support.checkouts import ROOT, Checkout, make_checkout
 
 pytestmark = pytest.mark.slow
 

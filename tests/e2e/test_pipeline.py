@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from tests.checkouts import Checkout
+from tests.support.checkouts import Checkout
 
 STAGES = [
     "ingest",

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from ruamel.yaml import YAML
-from tests.checkouts import Checkout
-from tests.serving.lines import serving
-from tests.small_signals import values
+from tests.support.checkouts import Checkout
+from tests.support.serving.lines import serving
+from tests.support.small_signals import values
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 PYFUNC = """

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from tests.small_texts import LIMITS
+from tests.support.small_texts import LIMITS
 
 from plumbline.contract.task import Bound, Case, Leak, Metric
 from plumbline.evidence import compare, gates

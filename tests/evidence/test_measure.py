@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.small_texts import LIMITS
+from tests.support.small_texts import LIMITS
 
 from plumbline import bundle
 from plumbline.contract import layout

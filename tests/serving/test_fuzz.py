@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
-from tests.serving import grammar, oracle
-from tests.serving.lines import Lines, Server, serving
-from tests.serving.wire import Connection, Got, Watch, all_at_once, parse, post
+from tests.support.serving import grammar, oracle
+from tests.support.serving.lines import Lines, Server, serving
+from tests.support.serving.wire import Connection, Got, Watch, all_at_once, parse, post
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore"

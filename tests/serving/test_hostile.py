@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
-from tests.serving import grammar, oracle
-from tests.serving.lines import MOODY, Lines, Server, serving
-from tests.serving.moody import SLOWER
-from tests.serving.wide import FAILS
-from tests.serving.wire import CANARY, Got, Watch, all_at_once, parse
+from tests.support.serving import grammar, oracle
+from tests.support.serving.lines import MOODY, Lines, Server, serving
+from tests.support.serving.moody import SLOWER
+from tests.support.serving.wide import FAILS
+from tests.support.serving.wire import CANARY, Got, Watch, all_at_once, parse
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
-from tests.serving.lines import Lines, serving
+from tests.support.serving.lines import Lines, serving
 
 expect.set_options(timeout=60_000)
 CHROMIUM = (

@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
 
 import pytest
-from tests.serving.lines import MOODY, READY_S, Lines, Server, serving
-from tests.serving.moody import DIES, HANGS, NAN, RAISES, SLOW
+from tests.support.serving.lines import MOODY, READY_S, Lines, Server, serving
+from tests.support.serving.moody import DIES, HANGS, NAN, RAISES, SLOW
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore"

@@ -15,8 +15,8 @@ from threading import Event, Thread
 
 import pyarrow.parquet as pq
 import pytest
-from tests.serving.lines import MOODY, SLOPES, Lines, Server, serving
-from tests.serving.moody import GO_FILE, RAISES, SLOWER, WAITS, WAITS_FILE, Moody
+from tests.support.serving.lines import MOODY, SLOPES, Lines, Server, serving
+from tests.support.serving.moody import GO_FILE, RAISES, SLOWER, WAITS, WAITS_FILE, Moody
 
 from plumbline.registry import promotion
 from plumbline.registry.journal import Entry

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.small_texts import NUM_ROWS, WORDS, small_params, write_examples
+from tests.support.small_texts import NUM_ROWS, WORDS, small_params, write_examples
 
 from plumbline import bundle
 from plumbline.contract import layout

@@ -1,6 +1,7 @@
 """The winner is registered once, proven to answer alike first, and a refusal registers nothing."""
 
 import pytest
+from tests.support.evidence import write_evidence
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -35,26 +36,6 @@ def evaluated(
     layout.MANIFEST.parent.mkdir()
     layout.MANIFEST.write_bytes(b"rows")
     return line_task
-
-
-def write_evidence(verdict: str = "promote", champion: dict | None = None, **digests: str) -> None:
-    failed = {"promote": [], "keep": ["champion"], "refuse": ["floor"]}[verdict]
-    names = ("floor", "champion")
-    gates = [
-        {"name": n, "status": "fail" if n in failed else "pass", "reason": "0.5 is below 0.8"}
-        for n in names
-    ]
-    told = {
-        "format": 2,
-        "verdict": verdict,
-        "summary": f"closed: {verdict}",
-        "winner": "closed",
-        "gates": gates,
-    }
-    digests = digests or layout.read_json(layout.EVIDENCE)["digests"]
-    layout.write_json(
-        layout.EVIDENCE, document.sealed(told | {"champion": champion, "digests": digests})
-    )
 
 
 def versions() -> list[object]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
-from tests.tasks.text_classification.doors import ROOT, values, walk
+from tests.support.dirty_texts import ROOT, values, walk
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, RejectedError

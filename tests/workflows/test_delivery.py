@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.checkouts import Checkout
-from tests.workflows.hub import BEGUN
-from tests.workflows.runner import BOT, Hosting, Job
+from tests.support.checkouts import Checkout
+from tests.support.workflows.hub import BEGUN
+from tests.support.workflows.runner import BOT, Hosting, Job
 
 pytestmark = pytest.mark.slow
 WEAK, BETTER, ALIKE = (

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.workflows.runner import HUB, parsed_outputs
+from tests.support.workflows.runner import HUB, parsed_outputs
 
 from plumbline.ci import github, github_release
 from plumbline.contract.errors import PlumblineError, RefusedError, RegistryError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
-from tests.checkouts import ROOT
+from tests.support.checkouts import ROOT
 
 TITLE = "${{ github.event.pull_request.title }}"
 PLANTS = {

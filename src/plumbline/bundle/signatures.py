@@ -18,9 +18,8 @@ def write(folder: Path, key: Path, target: Path) -> None:
     from model_signing import signing
 
     try:
-        config = (
-            signing.Config().use_elliptic_key_signer(private_key=key).set_hashing_config(hashing)
-        )
+        config = signing.Config()  # type: ignore[no-untyped-call]
+        config = config.use_elliptic_key_signer(private_key=key).set_hashing_config(hashing)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise ParamsError(
             f"{key}: is no private key of an elliptic curve, without a password ({_said(error)})"

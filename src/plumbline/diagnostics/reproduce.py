@@ -36,7 +36,10 @@ TERMINATED = 143
 PREDICTOR = "predictor.py"
 LOOKS = """
 import json, sys
-from plumbline import journal
+try:
+    from plumbline.registry import journal
+except ImportError:  # a commit from before the package had rooms
+    from plumbline import journal
 with journal.opened() as book:
     for look in json.load(sys.stdin):
         book.append(journal.Decision(**look))

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests import contracts
-from tests.small_signals import small_params
+from tests.support import task_contract
+from tests.support.small_signals import small_params
 
 from plumbline.tasks.signal_extraction.task import TASK
 
@@ -13,5 +13,5 @@ from plumbline.tasks.signal_extraction.task import TASK
 @pytest.mark.parametrize("recipe", ["signal_extraction", "signal_extraction_course"])
 def test_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recipe: str) -> None:
     monkeypatch.chdir(tmp_path)
-    assert contracts.is_record(TASK)
-    contracts.check(small_params(recipe), TASK, "fir")
+    assert task_contract.is_record(TASK)
+    task_contract.check(small_params(recipe), TASK, "fir")

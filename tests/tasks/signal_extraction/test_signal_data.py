@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.small_signals import HONEST, PUBLISHED, small_params, values, write_examples
+from tests.support.small_signals import HONEST, PUBLISHED, small_params, values, write_examples
 
 from plumbline.contract.errors import DataError, ParamsError, RejectedError
 from plumbline.contract.params import read

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pandas as pd
-from tests.small_signals import small_params
+from tests.support.small_signals import small_params
 
 from plumbline.contract.task import Candidate, Figure, Scores
 from plumbline.tasks.signal_extraction.scoring.figures import figures

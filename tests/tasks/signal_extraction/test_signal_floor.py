@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from tests.small_signals import HONEST, PUBLISHED
+from tests.support.small_signals import HONEST, PUBLISHED
 
 from plumbline.tasks.signal_extraction.data import Setting
 from plumbline.tasks.signal_extraction.data.generators import draw

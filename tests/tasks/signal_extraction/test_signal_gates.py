@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.small_signals import asked, small_params, write_examples
+from tests.support.small_signals import asked, small_params, write_examples
 
 from plumbline.contract.task import Columns, Predictor
 from plumbline.tasks.signal_extraction.data import Realisations, read, storage, windows

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.small_signals import PUBLISHED, ROOT, small_params, write_examples
-from tests.small_texts import Silent
+from tests.support.small_signals import PUBLISHED, ROOT, small_params, write_examples
+from tests.support.small_texts import Silent
 
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.task import SPLITS
@@ -211,8 +211,8 @@ KILLED = """
 import hashlib, json, os, signal, sys
 from pathlib import Path
 import torch
-from tests.small_signals import small_params
-from tests.small_texts import Silent
+from tests.support.small_signals import small_params
+from tests.support.small_texts import Silent
 from plumbline.contract import layout
 from plumbline.training import fitting
 from plumbline.tasks.signal_extraction.models import learner

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.small_signals import small_params, write_examples
-from tests.small_texts import Silent
+from tests.support.small_signals import small_params, write_examples
+from tests.support.small_texts import Silent
 
 from plumbline import bundle
 from plumbline.contract.task import Predictor

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.tasks.text_classification.doors import SHARED, checks, walk
+from tests.support.dirty_texts import SHARED, checks, walk
 
 DIRTY = SHARED / "dirty"
 pytestmark = [

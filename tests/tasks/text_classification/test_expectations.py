@@ -8,7 +8,7 @@ from typing import get_args
 
 import pandas as pd
 import pytest
-from tests.tasks.text_classification.doors import checks, values, walk
+from tests.support.dirty_texts import checks, values, walk
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import read

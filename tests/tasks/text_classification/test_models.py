@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
-from tests.small_texts import CANDIDATES, ROOT, Silent, small_params, write_examples
+from tests.support.small_texts import CANDIDATES, ROOT, Silent, small_params, write_examples
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError

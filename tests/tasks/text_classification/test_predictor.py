@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.small_texts import CANDIDATES, Silent, small_params, write_examples
+from tests.support.small_texts import CANDIDATES, Silent, small_params, write_examples
 
 from plumbline.tasks.text_classification import predictor
 from plumbline.tasks.text_classification.models import learner

@@ -9,7 +9,7 @@ import onnxruntime
 import pyarrow.parquet as pq
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from tests.small_texts import Silent, small_params, write_examples
+from tests.support.small_texts import Silent, small_params, write_examples
 
 from plumbline.contract.params import Parity
 from plumbline.tasks.text_classification.models import forms, learner

@@ -1,0 +1,473 @@
+"""Malicious and damaged bundles: each is refused by name before anything of it runs, also where its seal agrees."""
+
+import gzip
+import io
+import json
+import marshal
+import os
+import pickle
+import shutil
+import socket
+import stat
+import struct
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+from tests.support.racing import TASK
+
+from plumbline import bundle
+from plumbline.bundle import graphs
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError
+
+CANARY = "canary"
+
+
+class Payload:
+    """Pickled, it writes the canary into the cwd when it is read."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (os.system, (f"touch {CANARY}",))
+
+
+def graph(**changes: Any) -> onnx.ModelProto:
+    """A sound model, y = x + 1, with the domain or operator of its node changed."""
+    one = helper.make_tensor("one", TensorProto.FLOAT, [1], [1.0])
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1])  # noqa: E731
+    node = helper.make_node(
+        changes.get("operator", "Add"), ["x", "one"], ["y"], domain=changes.get("domain", "")
+    )
+    made = helper.make_graph([node], "line", [value("x")], [value("y")], [one])
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 20)])
+
+
+def tensors(header: Any, data: bytes = b"\0" * 8, length: int | None = None) -> bytes:
+    raw = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(raw) if length is None else length) + raw + data
+
+
+def tensor(
+    dtype: str = "F32", shape: Any = (2,), span: Any = (0, 8), **more: Any
+) -> dict[str, Any]:
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(span), **more}
+
+
+@pytest.fixture
+def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A sound bundle with a file of each kind; the cwd is where a canary would show."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
+    (folder / "model.onnx").write_bytes(graph().SerializeToString())
+    (folder / "model.safetensors").write_bytes(
+        tensors({"w": tensor(), "__metadata__": {"format": "pt"}})
+    )
+    bundle.seal(folder, TASK, "closed")
+    return folder
+
+
+def test_a_sound_one_is_accepted(sealed: Path) -> None:
+    assert bundle.load(sealed).predict({"x": [0.0, 1.0]}) == {"y": [1.0, 3.0]}
+    assert bundle.signature(sealed) == TASK.signature
+
+
+def reseal(folder: Path, **changes: Any) -> None:
+    """Make the seal agree with what is in the folder, as whoever can write to it can, and change it besides."""
+    seal = json.loads((folder / bundle.SEAL).read_text())
+    names = [path.name for path in folder.iterdir() if path.name != bundle.SEAL]
+    seal["files"] = {name: layout.digest(folder / name) for name in names}
+    (folder / bundle.SEAL).write_text(json.dumps(seal | changes))
+
+
+def put(name: str, content: bytes) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / name).write_bytes(content)
+        reseal(folder)
+
+    return damage
+
+
+def archive(content: bytes, name: str = "data.pkl") -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as file:
+        file.writestr(name, content)
+    return made.getvalue()
+
+
+def slip() -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as file:
+        about = tarfile.TarInfo("../" + CANARY)
+        file.addfile(about, io.BytesIO(b""))
+    return made.getvalue()
+
+
+def external(made: onnx.ModelProto, part: Any) -> bytes:
+    part.data_location = TensorProto.EXTERNAL
+    part.external_data.add(key="location", value="../../etc/passwd")
+    return made.SerializeToString()
+
+
+def in_a_branch() -> bytes:
+    """External data in a graph that is an attribute of a node."""
+    made, inner = graph(), graph().graph
+    made.graph.node.append(helper.make_node("If", ["c"], ["z"], then_branch=inner))
+    return external(made, made.graph.node[1].attribute[0].g.initializer[0])
+
+
+def in_a_function() -> bytes:
+    made = graph()
+    constant = helper.make_node(
+        "Constant", [], ["v"], value=helper.make_tensor("v", TensorProto.FLOAT, [1], [1.0])
+    )
+    made.functions.append(
+        helper.make_function("", "f", [], ["v"], [constant], [helper.make_opsetid("", 20)])
+    )
+    return external(made, made.functions[0].node[0].attribute[0].t)
+
+
+def custom_library() -> bytes:
+    made = graph()
+    made.opset_import.append(helper.make_opsetid("evil.ops", 1))
+    return made.SerializeToString()
+
+
+def location_alone() -> bytes:
+    made = graph()
+    made.graph.initializer[0].data_location = TensorProto.EXTERNAL
+    return made.SerializeToString()
+
+
+def deep() -> bytes:
+    raw = b""
+    for _ in range(60):  # a graph in an attribute of a node of a graph ...
+        for tag in (0x32, 0x2A, 0x0A):
+            raw = bytes([tag]) + onnx_length(raw) + raw
+    return bytes([0x3A]) + onnx_length(raw) + raw
+
+
+def onnx_length(raw: bytes) -> bytes:
+    length, out = len(raw), b""
+    while length > 0x7F:
+        out, length = out + bytes([length & 0x7F | 0x80]), length >> 7
+    return out + bytes([length])
+
+
+PICKLE = pickle.dumps(Payload())
+CODE = f"open({CANARY!r}, 'w').close()\ndef load(folder, form=None): ...\n".encode()
+CONTENT = {
+    "a pickle": ("model.pkl", PICKLE),
+    "a checkpoint": ("model.pt", archive(PICKLE, "archive/data.pkl")),
+    "a pickle as .bin": ("model.bin", PICKLE),
+    "a pickle as .joblib": ("model.joblib", PICKLE),
+    "a shared library": ("ops.so", b"\x7fELF" + b"\0" * 100),
+    "a template": ("chat.jinja", b"{{ ''.__class__ }}"),
+    "a shell script": ("run.sh", f"touch {CANARY}".encode()),
+    "no suffix": ("model", PICKLE),
+    "a pickle renamed to JSON": ("weights.json", PICKLE),
+    "a text pickle renamed to JSON": ("weights.json", pickle.dumps(Payload(), protocol=0)),
+    "a pickle renamed to safetensors": ("model.safetensors", PICKLE),
+    "a pickle renamed to ONNX": ("model.onnx", PICKLE),
+    "a pickle renamed to Python": ("predictor.py", PICKLE),
+    "a checkpoint renamed to safetensors": ("model.safetensors", archive(PICKLE, "archive/data.pkl")),
+    "a zip in a zip": ("model.onnx", archive(archive(PICKLE), "inner.zip")),
+    "gzip": ("weights.json", gzip.compress(PICKLE)),
+    "an array of objects": ("weights.json", b"\x93NUMPY\x01\x00" + PICKLE),
+    "HDF5": ("model.onnx", b"\x89HDF\r\n\x1a\n" + b"\0" * 100),
+    "a program": ("model.onnx", Path("/bin/true").resolve().read_bytes()),
+    "a tar that slips out": ("weights.json", slip()),
+    "bytecode": ("predictor.py", b"\xa7\r\r\n" + b"\0" * 12 + marshal.dumps(compile(CODE, "x", "exec"))),
+    "Python with a NUL": ("predictor.py", b"# \0\n" + CODE),
+    "Python in another encoding": ("predictor.py", "# -*- coding: utf-7 -*-\n# é".encode("latin-1") + CODE),
+    "a lying length": ("model.safetensors", tensors({"w": tensor()}, length=2**62)),
+    "a length beyond the file": ("model.safetensors", tensors({"w": tensor()}, length=4000)),
+    "a file of a few bytes": ("model.safetensors", b"\1\0"),
+    "a header that is no object": ("model.safetensors", tensors(b"[1, 2]")),
+    "tensors that overlap": (
+        "model.safetensors", tensors({"a": tensor(), "b": tensor(span=(4, 12))}, b"\0" * 12)
+    ),
+    "a hole between tensors": (
+        "model.safetensors", tensors({"a": tensor(), "b": tensor(span=(16, 24))}, b"\0" * 16 + PICKLE[:8].ljust(8))
+    ),
+    "an unknown dtype": ("model.safetensors", tensors({"w": tensor("OBJECT")})),
+    "a shape that does not fit": ("model.safetensors", tensors({"w": tensor(shape=(2**40, 2**40))})),
+    "a negative shape": ("model.safetensors", tensors({"w": tensor(shape=(-1, -2))})),
+    "a pickle behind the tensors": ("model.safetensors", tensors({"w": tensor()}, b"\0" * 8 + PICKLE)),
+    "a pickle in the metadata": ("model.safetensors", tensors({"w": tensor(), "__metadata__": {"pickle": [1]}})),
+    "a tensor with other keys": ("model.safetensors", tensors({"w": tensor(code="x")})),
+    "a tensor that stands twice": (
+        "model.safetensors", tensors(b'{"w": %s, "w": %s}' % ((json.dumps(tensor()).encode(),) * 2))
+    ),
+    "external data": ("model.onnx", external(made := graph(), made.graph.initializer[0])),
+    "external data in a branch": ("model.onnx", in_a_branch()),
+    "external data in a function": ("model.onnx", in_a_function()),
+    "an external location without a name": ("model.onnx", location_alone()),
+    "an operator of a library": ("model.onnx", graph(domain="evil.ops", operator="Run").SerializeToString()),
+    "a library that is imported": ("model.onnx", custom_library()),
+    "an operator that loads an engine": (
+        "model.onnx", graph(domain="com.microsoft", operator="EPContext").SerializeToString()
+    ),
+    "a graph that is cut off": ("model.onnx", graph().SerializeToString()[:-5]),
+    "a graph that is nested without end": ("model.onnx", deep()),
+    "an unknown field": ("model.onnx", graph().SerializeToString() + b"\xf8\x07\x01"),
+    "no graph": ("model.onnx", b"\x08\x08"),
+    "an empty graph file": ("model.onnx", b""),
+    "auto_map": ("config.json", b'{"auto_map": {"AutoModel": "evil.Model"}}'),
+    "trust_remote_code": ("config.json", b'{"text": [{"trust_remote_code": true}]}'),
+    "a target to build": ("config.json", b'{"_target_": "os.system", "command": "touch canary"}'),
+    "jsonpickle": ("config.json", b'{"py/object": "os.system"}'),
+    "NaN": ("weights.json", b'{"slope": NaN, "intercept": 1.0}'),
+    "a number without bounds": ("weights.json", b'{"slope": 1e999, "intercept": 1.0}'),
+    "a key that stands twice": ("weights.json", b'{"slope": 2.0, "slope": 3.0}'),
+    "JSON that is nested without end": ("weights.json", b"[" * 100_000 + b"]" * 100_000),
+    "JSON that is cut off": ("weights.json", b'{"slope": 2.0'),
+    "text that is no UTF-8": ("weights.json", b'{"slope": "\xff"}'),
+}  # fmt: skip
+
+
+def test_the_canary_sings(sealed: Path, tmp_path: Path) -> None:
+    """What the refused files hold does run where it is let in."""
+    assert pickle.loads(PICKLE) == 0  # noqa: S301
+    (tmp_path / CANARY).unlink()
+    put("predictor.py", CODE)(sealed)
+    bundle.load(sealed)
+    assert (tmp_path / CANARY).exists()
+
+
+@pytest.mark.parametrize("name", CONTENT)
+def test_content_is_refused_although_the_seal_agrees(
+    sealed: Path, name: str, tmp_path: Path
+) -> None:
+    file, content = CONTENT[name]
+    put(file, content)(sealed)
+    with pytest.raises(BundleError, match=f"(?s){sealed}/{file}: .") as refused:
+        bundle.load(sealed)
+    assert len(str(refused.value)) < 700
+    assert not (tmp_path / CANARY).exists()
+
+
+def _rename(name: str) -> dict[str, Any]:
+    return {"files": {"predictor.py": "0" * 64, name: "0" * 64}}
+
+
+SEALS: dict[str, bytes | dict[str, Any]] = {
+    **{
+        f"a file called {name!r:.20}": _rename(name)
+        for name in (
+            "../weights.json", "/etc/passwd", "a/b.json", "..", ".hidden.json", "-rf.json", "a\0.json", "a\n.json",
+            "$(id).json", "`id`.json", "a\\b.json", "a\u202ejson.json", "\N{PILE OF POO}.json", "CON:", bundle.SEAL,
+            "x" * 300,
+        )
+    },
+    "names that clash": {"files": dict.fromkeys(("predictor.py", "a.json", "A.json"), "0" * 64)},
+    "too many files": {"files": dict.fromkeys(["predictor.py", *(f"f{at}.json" for at in range(64))], "0" * 64)},
+    "no predictor": {"files": {}},
+    "a digest that is none": {"files": {"predictor.py": "0" * 63 + "G"}},
+    "another key": {"auto_map": {}},
+    "another format": {"format": 99},
+    "a format that is true": {"format": True},
+    "a task that is a path": {"task": "../../etc"},
+    "a candidate that is an option": {"candidate": "-rf"},
+    "a signature of another form": {"signature": {"inputs": [{"name": "x"}], "outputs": [], "params": []}},
+    "an example of other columns": {"example": {"z": [1.0]}},
+    "no object": b"[]",
+    "no JSON": b"{",
+    "a key that stands twice": b'{"format": 2, "format": 2}',
+    "nested without end": b'{"a":' * 50_000,
+    "two megabytes": b" " * (2 << 20),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SEALS)
+def test_seals_are_refused(sealed: Path, name: str, tmp_path: Path) -> None:
+    (sealed / "predictor.py").write_bytes(CODE)
+    change = SEALS[name]
+    if isinstance(change, bytes):
+        (sealed / bundle.SEAL).write_bytes(change)
+    else:
+        reseal(sealed, **change)
+    with pytest.raises(BundleError, match=f"{sealed}/{bundle.SEAL}: ") as refused:
+        bundle.load(sealed)
+    assert len(str(refused.value)) < 700
+    assert not (tmp_path / CANARY).exists()
+
+
+def a_link(folder: Path) -> str:
+    (folder / "weights.json").rename(folder.parent / "weights.json")
+    (folder / "weights.json").symlink_to(folder.parent / "weights.json")
+    return "weights.json: a link"
+
+
+def a_linked_seal(folder: Path) -> str:
+    (folder / bundle.SEAL).rename(folder.parent / "seal.json")
+    (folder / bundle.SEAL).symlink_to(folder.parent / "seal.json")
+    return "bundle.json: a link"
+
+
+def a_hard_link(folder: Path) -> str:
+    os.link(folder / "weights.json", folder.parent / "elsewhere.json")
+    return "weights.json: has 2 names"
+
+
+def a_pipe(folder: Path) -> str:
+    (folder / "weights.json").unlink()
+    os.mkfifo(folder / "weights.json")
+    return "weights.json: a device, pipe or socket"
+
+
+def a_socket(folder: Path) -> str:
+    (folder / "weights.json").unlink()
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(folder / "weights.json"))
+    return "weights.json: a device, pipe or socket"
+
+
+def a_folder(folder: Path) -> str:
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__" / "predictor.cpython-311.pyc").write_bytes(b"planted")
+    return "__pycache__: a folder"
+
+
+def a_file_more(folder: Path) -> str:
+    (folder / "json.py").write_bytes(CODE)
+    return "json.py: does not belong"
+
+
+def a_file_less(folder: Path) -> str:
+    (folder / "weights.json").unlink()
+    return "weights.json: missing"
+
+
+def another_case(folder: Path) -> str:
+    (folder / "weights.json").rename(folder / "Weights.json")
+    return "Weights.json: does not belong"
+
+
+def a_byte(folder: Path) -> str:
+    raw = bytearray((folder / "model.safetensors").read_bytes())
+    raw[-1] ^= 1
+    (folder / "model.safetensors").write_bytes(raw)
+    return "model.safetensors: changed"
+
+
+def other_code(folder: Path) -> str:
+    (folder / "predictor.py").write_bytes(CODE)
+    return "predictor.py: changed"
+
+
+def a_hundred_files(folder: Path) -> str:
+    for number in range(100):
+        (folder / f"{number}.json").write_text("{}")
+    return "105 files"
+
+
+DISK = (
+    a_link, a_linked_seal, a_hard_link, a_pipe, a_socket, a_folder, a_file_more, a_file_less, another_case, a_byte,
+    other_code, a_hundred_files,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DISK, ids=lambda damage: damage.__name__)
+def test_what_else_lies_on_the_disk_is_refused(
+    sealed: Path, damage: Callable[[Path], str], tmp_path: Path
+) -> None:
+    reason = damage(sealed)
+    with pytest.raises(BundleError, match=reason):
+        bundle.load(sealed)
+    assert not (tmp_path / CANARY).exists()
+
+
+SWAPS = """
+import json
+from pathlib import Path
+def load(folder, form=None):
+    (Path.cwd() / "model/weights.json").write_text('{"slope": 666.0, "intercept": 0.0}')
+    return Line(Path(folder))
+class Line:
+    def __init__(self, folder):
+        self.folder, self.mode = folder, folder.stat().st_mode
+        self.weights = json.loads((folder / "weights.json").read_text())
+"""
+
+
+def test_what_is_verified_is_what_is_loaded(sealed: Path) -> None:
+    """The predictor stands for whoever changes a file between the look and the load."""
+    (sealed / "predictor.py").write_text(SWAPS)
+    reseal(sealed)
+    sealed.chmod(0o777)
+    loaded: Any = bundle.load(sealed)
+    assert loaded.weights["slope"] == 2.0
+    assert stat.S_IMODE(loaded.mode) == 0o700
+    assert not loaded.folder.exists()
+
+
+@pytest.mark.parametrize("place", [".", "weights.json", ".."])
+def test_a_place_that_others_can_write_to_is_copied_first(sealed: Path, place: str) -> None:
+    (sealed / "predictor.py").write_text(SWAPS.replace("(Path.cwd()", "#"))
+    reseal(sealed)
+    first: Any = bundle.load(sealed)
+    assert first.folder == sealed  # it is this user's alone
+    (sealed / place).chmod(0o777)
+    second: Any = bundle.load(sealed)
+    assert second.folder != sealed
+
+
+def test_only_the_expected_bundle_is_loaded(sealed: Path) -> None:
+    assert bundle.load(sealed, expected=bundle.digest(sealed))
+    with pytest.raises(BundleError, match="another bundle than 000"):
+        bundle.load(sealed, expected="0" * 64)
+
+
+def test_more_bytes_than_any_bundle_has_are_not_read(sealed: Path) -> None:
+    with (sealed / "model.safetensors").open("r+b") as file:
+        file.truncate(1 << 34)  # on paper
+    with pytest.raises(BundleError, match="at most 17,179,869,184"):
+        bundle.load(sealed)
+
+
+def test_words_of_a_vocabulary_are_no_orders(sealed: Path) -> None:
+    put("tokenizer.json", b'{"model": {"vocab": {"auto_map": 7, "trust_remote_code": 8}}}')(sealed)
+    assert bundle.load(sealed)
+
+
+def test_the_fields_of_a_graph_are_those_of_onnx() -> None:
+    """All fields, and every way from a model to a tensor, a node or a domain, as ONNX itself describes them."""
+    found: dict[str, set[int]] = {}
+    ways: dict[tuple[str, int], str] = {}
+
+    def visit(message: Any) -> None:
+        if message.name in found:
+            return
+        found[message.name] = {field.number for field in message.fields}
+        for field in message.fields:
+            if field.message_type:
+                ways[message.name, field.number] = field.message_type.name
+                visit(field.message_type)
+
+    visit(onnx.ModelProto.DESCRIPTOR)
+    assert {name: found[name] for name in graphs.FIELDS} == graphs.FIELDS
+    assert {way: to for way, to in ways.items() if to in graphs.FIELDS} == graphs.FOLLOWED
+
+
+def test_every_model_of_the_onnx_tests_is_accepted_that_has_standard_operators_only() -> None:
+    tried = sorted((Path(onnx.__file__).parent / "backend/test/data").rglob("model.onnx"))
+    assert len(tried) > 20
+    for path in tried:
+        with path.open("rb") as file:
+            if not {opset.domain for opset in onnx.load(path).opset_import} - graphs.DOMAINS:
+                graphs.check(file)
+
+
+def test_copies_keep_no_links(sealed: Path, tmp_path: Path) -> None:
+    other = shutil.copytree(sealed, tmp_path / "other")
+    other.chmod(0o777)
+    assert a_link(other)
+    with pytest.raises(BundleError, match=r"weights\.json: a link"):
+        bundle.load(other)

@@ -1,0 +1,81 @@
+"""Two branches that trained: git merges their dvc.lock stage by stage, through the driver that `make setup` sets."""
+
+import re
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from tests.support.checkouts import ROOT, Checkout, make_checkout
+
+BASE = {"ingest": "1", "train@linear": "1", "train@minilm": "1", "evaluate": "1"}
+
+
+@pytest.fixture
+def merging(tmp_path: Path) -> Checkout:
+    """A checkout whose git merges as `make setup` tells it to."""
+    made = make_checkout(tmp_path)
+    (command,) = re.findall(
+        r'git config merge\.dvc-lock\.driver "[^ ]+(/plumbline merge-lock .*)"',
+        (ROOT / "Makefile").read_text(),
+    )
+    made.run("git", "config", "merge.dvc-lock.driver", command.removeprefix("/"))
+    commit(made, BASE)
+    return made
+
+
+def commit(made: Checkout, stages: dict[str, str]) -> None:
+    """A commit whose dvc.lock holds these stages, each with the digest of its output."""
+    text = "".join(
+        f"  {name}:\n    cmd: run {name}\n    outs:\n    - path: {name}\n      md5: d{digest}\n"
+        for name, digest in stages.items()
+    )
+    (made.path / "dvc.lock").write_text(f"schema: '2.0'\nstages:\n{text}")
+    made.run("git", "add", "-A")
+    made.run("git", "commit", "-qm", "trained")
+
+
+def branches(made: Checkout, ours: dict[str, str], theirs: dict[str, str]) -> None:
+    made.run("git", "switch", "-qc", "theirs")
+    commit(made, theirs)
+    made.run("git", "switch", "-q", "main")
+    commit(made, ours)
+
+
+def digests(made: Checkout) -> dict[str, str]:
+    found = YAML(typ="safe").load((made.path / "dvc.lock").read_text())
+    assert found["schema"] == "2.0"
+    return {name: stage["outs"][0]["md5"][1:] for name, stage in found["stages"].items()}
+
+
+def test_each_stage_is_taken_from_the_side_that_changed_it(merging: Checkout) -> None:
+    theirs = {name: digest for name, digest in BASE.items() if name != "evaluate"} | {
+        "train@minilm": "3",
+        "new": "4",
+    }
+    branches(merging, BASE | {"train@linear": "2"}, theirs)
+    merging.run("git", "merge", "-q", "theirs")
+    assert digests(merging) == {"ingest": "1", "train@linear": "2", "train@minilm": "3", "new": "4"}
+
+
+def test_what_both_changed_is_left_to_dvc(merging: Checkout) -> None:
+    branches(
+        merging,
+        BASE | {"train@linear": "2", "evaluate": "2"},
+        BASE | {"train@linear": "3", "evaluate": "2"},
+    )
+    said = merging.run("git", "merge", "-q", "theirs")
+    assert "train@linear" in said.stdout + said.stderr
+    assert digests(merging) == {"ingest": "1", "train@minilm": "1", "evaluate": "2"}
+
+
+def test_a_damaged_side_is_a_conflict_and_changes_nothing(merging: Checkout) -> None:
+    merging.run("git", "switch", "-qc", "theirs")
+    (merging.path / "dvc.lock").write_text("stages: [\n")
+    merging.run("git", "commit", "-qam", "damaged")
+    merging.run("git", "switch", "-q", "main")
+    commit(merging, BASE | {"ingest": "2"})
+    done = merging.run("git", "merge", "-q", "theirs", code=1)
+    assert "their dvc.lock cannot be read" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert digests(merging) == BASE | {"ingest": "2"}
+    assert "dvc.lock" in merging.run("git", "diff", "--name-only", "--diff-filter=U").stdout

@@ -1,0 +1,134 @@
+"""params.yaml is checked whole, and every problem is told at once."""
+
+from pathlib import Path
+
+import pytest
+
+from plumbline.contract.errors import ParamsError
+from plumbline.entrypoint import load_params
+
+ROOT = Path(__file__).parents[2]
+GOOD = (ROOT / "params.yaml").read_text(encoding="utf-8")
+
+
+def refused(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "params.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ParamsError) as caught:
+        load_params(path)
+    assert caught.value.exit_code == 2
+    return str(caught.value)
+
+
+SHIPPED = [
+    ROOT / "params.yaml",
+    *sorted((ROOT / "recipes").glob("*.yaml")),
+    ROOT / "src/plumbline/diagnostics/selftest/params.yaml",
+]
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_shipped_file_is_valid(path: Path) -> None:
+    params = load_params(path)
+    assert params.candidates
+    with pytest.raises(ValueError, match="frozen"):
+        params.seed = 1
+
+
+def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path) -> None:
+    text = GOOD.replace("seed: 7", "seed: seven").replace("max_features:", "max_feature:")
+    text = text.replace("device: auto", "device: gpu").replace(
+        "    kind: pretrained", "    kind: pretraned"
+    )
+    said = refused(tmp_path, text)
+    assert "seed: input should be a valid integer; found 'seven'" in said
+    assert "candidates.linear.max_feature: unknown key (did you mean max_features?)" in said
+    assert "candidates.linear.max_features: missing" in said
+    assert "training.device: input should be 'auto', 'cuda', 'mps' or 'cpu'; found 'gpu'" in said
+    assert (
+        "candidates.minilm.kind: expected one of linear, transformer, pretrained; found 'pretraned'"
+        in said
+    )
+    assert "(did you mean pretrained?)" in said
+    assert "5 problems; nothing was started" in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("learning_rate: 0.05", "learning_rate: .nan", "finite number"),
+        ("learning_rate: 0.05", "learning_rate: 0", "greater than 0"),
+        ("learning_rate: 0.05", "learning_rate: '1e-3'", "valid number; found '1e-3'"),
+        ("max_epochs: 30", "max_epochs: 0", "greater than or equal to 1"),
+        ("max_epochs: 30", "max_epochs: 1:30", "valid integer; found '1:30'"),
+        ("seed: 7", "seed: 7\nseed: 8", 'line 5: found duplicate key "seed"'),
+        ("seed: 7", "seed: &s 7\nextra: *s", "aliases (*s) are not allowed"),
+        (
+            "seed: 7",
+            "seed: !!python/object:os.system 7",
+            "tags (tag:yaml.org,2002:python/object:os.system)",
+        ),
+        (
+            "seed: 7",
+            "seed: [[[[[[[[[[[[[[[[[[[[[[7]]]]]]]]]]]]]]]]]]]]]]",
+            "nested more than 20 deep",
+        ),
+        ("seed: 7", "seed: [7", "line "),
+        (
+            "task: text_classification",
+            "task: text_clasification",
+            "did you mean text_classification?",
+        ),
+        ("task: text_classification", "task: ../../etc", "there is no task '../../etc'"),
+        ("heads: 4", "heads: 5", "hidden (128) must be a multiple of heads (5)"),
+        ("  minilm:", "  ../minilm:", "candidates"),
+        (
+            "forms: [fp32]",
+            "forms: [int8, fp32]",
+            "candidates.linear.forms.0: input should be 'fp32'; found 'int8'",
+        ),
+        ("forms: [int8, fp32]", "forms: [int8]", "fp32 must be among them"),
+        ("forms: [int8, fp32]", "forms: []", "fp32 must be among them"),
+        ("forms: [int8, fp32]", "forms: [int8, fp32, int8]", "a form is named twice"),
+        (
+            "max_loss: 0.01,",
+            "max_loss: -1,",
+            "evaluation.parity.max_loss: input should be greater than or equal to 0",
+        ),
+        ("version: 1", "version: 2", "version: input should be 1; found 2"),
+        (
+            "    label: label",
+            "    label: output.label",
+            "a model must not learn from its own answers",
+        ),
+    ],
+)
+def test_a_wrong_value_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in GOOD
+    assert said in refused(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_numbers_mean_what_yaml_1_2_and_dvc_say(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text(
+        GOOD.replace("learning_rate: 0.05", "learning_rate: 5e-2").replace("seed: 7", "seed: 010"),
+        "utf-8",
+    )
+    params = load_params(path)
+    assert params.candidates["linear"].learning_rate == 0.05  # type: ignore[attr-defined]
+    assert params.seed == 10
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"- a\n- b\n", b"\xff\xfe\x00", b"task: 7\n", b"x: " + b"a" * 1_000_001]
+)
+def test_a_file_that_is_no_params_file(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ParamsError, match=r"params\.yaml"):
+        load_params(path)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(ParamsError, match="run from the top of the repository"):
+        load_params(tmp_path / "params.yaml")

@@ -1,0 +1,312 @@
+"""Each fault is planted in a real checkout, is named with its remedy, hides no other, and is gone once mended."""
+
+import json
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pytest
+from ruamel.yaml import YAML
+from tests.support.checkouts import Checkout
+
+from plumbline.contract import layout
+from plumbline.registry import model_versions, promotion
+
+DEAD = 2**22 + 1  # no kernel gives out such a pid
+# MLflow, in this process, warns about its own libraries.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def ran(line: Checkout) -> Checkout:
+    """The line's checkout after one run, all committed; version 1 is champion."""
+    line.run("dvc", "repro")
+    line.run("git", "add", "-A")
+    line.run("git", "commit", "-qm", "first")
+    return line
+
+
+@pytest.fixture
+def clean(ran: Checkout, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checkout]:
+    """The same as the cwd of this process; a test leaves nothing planted."""
+    monkeypatch.chdir(ran.path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{ran.path}/mlruns/mlflow.db")
+    yield ran
+    ran.run("plumbline", "fsck")
+
+
+def faults(checkout: Checkout, code: int = 1, **changes: str) -> str:
+    """What fsck says is not well, each with its remedy."""
+    done = checkout.run("plumbline", "fsck", code=code, **changes)
+    assert "Traceback" not in done.stderr
+    lines = done.stdout.splitlines()
+    bad = [n for n, text in enumerate(lines) if not text.startswith(("ok", " "))]
+    assert all(lines[n + 1].startswith("       -> ") for n in bad), done.stdout
+    return "\n".join(f"{lines[n]} {lines[n + 1].strip()}" for n in bad)
+
+
+def cached(checkout: Checkout, path: str) -> Path:
+    """The object of an output in the DVC cache."""
+    lock = YAML(typ="safe").load((checkout.path / "dvc.lock").read_text())
+    (found,) = [
+        out["md5"]
+        for stage in lock["stages"].values()
+        for out in stage["outs"]
+        if out["path"] == path
+    ]
+    return checkout.path / ".dvc/cache/files/md5" / found[:2] / found[2:]
+
+
+def append(path: Path, text: str = "x") -> None:
+    path.chmod(0o644)
+    with path.open("a") as file:
+        file.write(text)
+
+
+def second_version(client: Any) -> str:
+    """One more version of the same files."""
+    one = client.get_model_version("line", "1")
+    return str(
+        client.create_model_version(
+            "line", one.source, one.run_id, one.tags, model_id=one.model_id
+        ).version
+    )
+
+
+def test_all_is_well(clean: Checkout) -> None:
+    said = clean.run("plumbline", "fsck").stdout
+    for what in (
+        "outputs",
+        "registration",
+        "versions",
+        "runs",
+        "journal",
+        "champion",
+        "champion.json",
+    ):
+        assert f"ok   {what}: " in said
+    assert len(said.splitlines()) == 7
+
+
+def test_a_fresh_clone_is_well_and_looking_makes_no_registry(
+    clean: Checkout, tmp_path: Path
+) -> None:
+    clean.run("git", "clone", "-q", str(clean.path), str(tmp_path / "clone"))
+    clone = Checkout(tmp_path / "clone")
+    said = clone.run("plumbline", "fsck").stdout
+    assert "as in a fresh clone" in said
+    assert "nothing was registered here yet" in said
+    assert not (clone.path / "mlruns/mlflow.db").exists()
+
+
+def test_outputs_and_cache(clean: Checkout) -> None:
+    append(clean.path / "reports/golden.json")
+    shutil.rmtree(clean.path / "models/nothing")
+    append(clean.path / "reports/metrics.json")
+    append(cached(clean, "reports/validation.json"))
+    listing = cached(clean, "models/closed")
+    (weights,) = [
+        item["md5"] for item in json.loads(listing.read_text()) if item["relpath"] == "weights.json"
+    ]
+    append(listing.parent.parent / weights[:2] / weights[2:])
+    cached(clean, "models/gradient").unlink()
+    said = faults(clean)
+    assert len(said.splitlines()) == 6
+    assert (
+        "reports/golden.json is not what dvc.lock says -> `dvc checkout --force reports/golden.json`"
+        in said
+    )
+    assert "models/nothing is missing here -> `dvc checkout --force models/nothing`" in said
+    assert (
+        "reports/metrics.json is not what dvc.lock says -> `git checkout reports/metrics.json`"
+        in said
+    )
+    assert (
+        "the object of reports/validation.json is damaged in the cache -> `rm -f .dvc/cache/files/md5/"
+        in said
+    )
+    assert "the object of models/closed/weights.json is damaged in the cache -> `rm -f" in said
+    assert (
+        "the object of models/gradient is not in the cache -> `dvc commit --force train@gradient`"
+        in said
+    )
+    clean.run("dvc", "checkout", "--force", "reports/golden.json", "models/nothing")
+    clean.run("git", "checkout", "reports/metrics.json")
+    for path in [text.split("`")[0] for text in said.split("`rm -f ")[1:]]:
+        (clean.path / path).unlink()
+    for stage in ("validate", "train@closed", "train@gradient"):
+        clean.run("dvc", "commit", "--force", stage)
+
+
+def test_a_cut_or_damaged_lock(clean: Checkout) -> None:
+    lock = clean.path / "dvc.lock"
+    kept = lock.read_bytes()
+    lock.write_bytes(kept[: kept.index(b"\n  evaluate:") + 1])
+    assert (
+        "reports/evidence.json is here, and dvc.lock does not know it -> `git checkout dvc.lock`"
+        in faults(clean)
+    )
+    lock.write_bytes(b"<<<<<<< HEAD\n" + kept)
+    assert "FAIL outputs: DVC cannot read its files" in faults(clean)
+    clean.run("git", "checkout", "dvc.lock")
+
+
+def test_the_record_of_a_refusal_is_no_fault(clean: Checkout) -> None:
+    done = json.loads(layout.REGISTRATION.read_text())
+    layout.write_json(layout.REGISTRATION, done | {"verdict": "refuse", "version": None})
+    assert faults(clean, code=0) == ""
+    clean.run("git", "checkout", str(layout.REGISTRATION))
+
+
+def test_versions_and_runs(clean: Checkout) -> None:
+    client = model_versions.client()
+    one = client.get_model_version("line", "1")
+    evidence = (
+        Path(unquote(urlparse(client.get_run(one.run_id).info.artifact_uri).path)) / "evidence.json"
+    )
+    (weights,) = (clean.path / "mlruns/artifacts/models").rglob("weights.json")
+    kept = evidence.read_bytes(), weights.read_bytes(), layout.REGISTRATION.read_bytes()
+    append(evidence, " ")
+    append(weights, " ")
+    layout.write_json(layout.REGISTRATION, json.loads(kept[2]) | {"version": "9"})
+    client.set_model_version_tag("line", "1", "plumbline.git_commit", "0" * 40)
+    client.delete_run(one.run_id)
+    orphan = client.create_run(
+        one_experiment := client.get_run(one.run_id).info.experiment_id,
+        run_name="register closed", tags={model_versions.BUNDLE_TAG: "b"},
+    )  # fmt: skip
+    dead = client.create_run(
+        one_experiment,
+        run_name="train closed",
+        tags={"host": socket.gethostname(), "pid": str(DEAD)},
+    )
+    alive = client.create_run(
+        one_experiment,
+        run_name="train closed",
+        tags={"host": socket.gethostname(), "pid": str(os.getpid())},
+    )
+    client.create_model_version("line", one.source, one.run_id)  # as MLflow's own UI does it
+    said = faults(clean)
+    assert (
+        "weights.json: changed since the bundle was sealed -> restore it from a backup of the artifacts"
+        in said
+    )
+    assert (
+        f"version 1: its evidence was changed since it was registered (evidence.json of run {one.run_id}"
+        in said
+    )
+    assert f"version 1: its run {one.run_id} was deleted -> MLFLOW_TRACKING_URI='sqlite:///" in said
+    assert "version 1: commit 000000000000 is not known to git here -> git fetch" in said
+    assert (
+        "reports/registration.json says line version 9; the registry has no such version -> `dvc repro"
+        in said
+    )
+    assert "line version 2: was not registered by plumbline -> delete it" in said
+    assert f"'register closed' ({orphan.info.run_id}) never became a version" in said
+    assert f"mlflow runs delete --run-id {orphan.info.run_id}" in said
+    assert (
+        f"({dead.info.run_id}) is RUNNING, its process {DEAD} is gone -> the next training closes it"
+        in said
+    )
+    assert alive.info.run_id not in said
+    evidence.write_bytes(kept[0])
+    weights.write_bytes(kept[1])
+    layout.REGISTRATION.write_bytes(kept[2])
+    client.set_model_version_tag(
+        "line", "1", "plumbline.git_commit", one.tags["plumbline.git_commit"]
+    )
+    client.delete_model_version("line", "2")
+    for run in (dead, alive):
+        client.set_terminated(run.info.run_id, "KILLED")
+    mlflow = str(Path(sys.executable).with_name("mlflow"))
+    for action, run in (("restore", one.run_id), ("delete", orphan.info.run_id)):
+        subprocess.run([mlflow, "runs", action, "--run-id", run], check=True, capture_output=True)
+
+
+def test_the_champion_and_its_alias(clean: Checkout) -> None:
+    client = model_versions.client()
+    two = second_version(client)
+    client.set_registered_model_alias("line", model_versions.CHAMPION, two)
+    said = faults(clean)
+    assert f"the registry says {two}, the journal 1: the alias was moved by other hands" in said
+    assert "give the alias champion back to version 1" in said
+    client.delete_registered_model_alias("line", model_versions.CHAMPION)
+    client.delete_registered_model_tag("line", promotion.HEAD_TAG)
+    said = faults(clean)
+    assert (
+        "made version 1 champion, a crash kept the registry at none -> `plumbline champion line`"
+        in said
+    )
+    assert (
+        model_versions.holder(client, "line", model_versions.CHAMPION) is None
+    )  # to look heals nothing
+    clean.run("plumbline", "champion", "line")
+    client.delete_model_version("line", two)
+
+
+def test_the_journal(clean: Checkout) -> None:
+    client = model_versions.client()
+    two = second_version(client)
+    promotion.promote("line", two, expect="1", reason="to see it go", override=True)
+    promotion.rollback("line", None, "")
+    client.delete_model_version("line", two)
+    database = clean.path / "mlruns/journal.db"
+    kept = database.read_bytes()
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE plumbline_journal SET reason = 'other' WHERE number = 1")
+        connection.execute("DELETE FROM plumbline_journal WHERE action = 'rollback'")
+    said = faults(clean)
+    assert (
+        "entry 1 is not what was written: the journal was changed -> restore it from a backup"
+        in said
+    )
+    assert "and what followed are gone -> restore it from a backup" in said
+    assert (
+        f"FAIL journal: line version {two}, of entry 3, is gone -> restore it from a backup" in said
+    )
+    assert "FAIL champion: line:" in said
+    database.write_bytes(kept)
+    assert (
+        len(faults(clean).splitlines()) == 1
+    )  # only the version is gone: the chain is whole again
+    database.unlink()
+    assert "no decision made it so -> " in faults(clean)
+    client.delete_registered_model_tag("line", promotion.HEAD_TAG)
+    client.delete_registered_model_alias("line", model_versions.CHAMPION)
+    promotion.first("line", "1")
+    clean.run("git", "checkout", "champion.json")
+
+
+def test_a_stale_pointer_is_a_warning_a_wrong_one_a_fault(clean: Checkout) -> None:
+    path = clean.path / "champion.json"
+    path.write_text('{"line": null}')
+    said = faults(clean, code=0)
+    assert (
+        "warn champion.json: names none as champion of line, which is 1 now -> `plumbline champion line --pin`"
+        in said
+    )
+    path.write_text('{"line": {"version": "1", "bundle": "other"}}')
+    assert (
+        "FAIL champion.json: names line version 1 with a bundle that the registry does not have"
+        in faults(clean)
+    )
+    path.write_text("{")
+    assert "champion.json: damaged" in faults(clean)
+    path.write_text("{}")
+    clean.run("plumbline", "champion", "line", "--pin")
+    assert json.loads(path.read_text())["line"]["version"] == "1"
+
+
+def test_a_registry_that_is_away_hides_nothing_else(clean: Checkout) -> None:
+    append(clean.path / "reports/golden.json")
+    said = faults(clean, MLFLOW_TRACKING_URI="http://127.0.0.1:9")
+    assert "reports/golden.json is not what dvc.lock says" in said
+    assert "http://127.0.0.1:9 cannot be used" in said
+    clean.run("dvc", "checkout", "--force", "reports/golden.json")

@@ -1,0 +1,289 @@
+"""A registered version is made again from its commit; what cannot be, or comes out otherwise, is named."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.support.checkouts import Checkout
+
+from plumbline.contract import layout
+from plumbline.diagnostics import reproduce
+
+SET_TAG = """
+import sys
+import mlflow
+mlflow.set_tracking_uri(sys.argv[1])
+client = mlflow.MlflowClient()
+before = client.get_model_version("line", sys.argv[2]).tags[sys.argv[3]]
+client.set_model_version_tag("line", sys.argv[2], sys.argv[3], sys.argv[4])
+print(before)
+"""
+
+
+@pytest.fixture(scope="module")
+def committed(line: Checkout) -> Checkout:
+    """A checkout with version 1, the champion, whose commit holds everything that it was made from."""
+    line.replace("params.yaml", "candidates: [closed]", "candidates: []")
+    line.run("dvc", "repro", "evaluate")
+    commit(line, "version 1")
+    line.run("dvc", "repro")
+    commit(line, "registered")
+    return line
+
+
+@pytest.fixture(scope="module")
+def dirty(committed: Checkout) -> Checkout:
+    """Version 2, compared with version 1, registered while the tree held more than the commit."""
+    committed.replace("params.yaml", "noise: 0.1", "noise: 0.05")
+    committed.run("dvc", "repro")
+    assert json.loads((committed.path / layout.REGISTRATION).read_text())["version"] == "2"
+    return committed
+
+
+def commit(checkout: Checkout, message: str) -> str:
+    checkout.run("git", "add", "-A")
+    checkout.run("git", "commit", "-qm", message)
+    return checkout.run("git", "rev-parse", "HEAD").stdout.strip()
+
+
+def set_tag(checkout: Checkout, version: str, key: str, value: str) -> str:
+    done = checkout.run(
+        sys.executable, "-W", "ignore", "-c", SET_TAG, store(checkout), version, key, value
+    )
+    return done.stdout.strip()
+
+
+@contextmanager
+def tagged(checkout: Checkout, key: str, value: str) -> Iterator[None]:
+    before = set_tag(checkout, "1", key, value)
+    try:
+        yield
+    finally:
+        set_tag(checkout, "1", key, before)
+
+
+def store(checkout: Checkout) -> str:
+    return f"sqlite:///{checkout.path}/mlruns/mlflow.db"
+
+
+def held(checkout: Checkout) -> list[tuple[str, int]]:
+    """The files below mlruns/, with their sizes: all that registry and journal are."""
+    return sorted(
+        (str(p), p.stat().st_size) for p in (checkout.path / "mlruns").rglob("*") if p.is_file()
+    )
+
+
+def journal(checkout: Checkout) -> str:
+    return checkout.run("plumbline", "journal", "line", "--json").stdout
+
+
+@pytest.mark.slow
+def test_the_champion_comes_out_the_same_and_nothing_is_left(
+    committed: Checkout, tmp_path: Path
+) -> None:
+    before, told = held(committed), journal(committed)
+    done = committed.run("plumbline", "reproduce", TMPDIR=str(tmp_path))
+    for stage in ("ingest", "validate", "train@closed", "train@gradient", "evaluate"):
+        assert f"  {stage}\n" in done.stdout  # it ran: nothing came out of a cache
+    for what in (
+        "manifest",
+        "examples",
+        "params",
+        "winner",
+        "bundle",
+        "closed",
+        "gradient",
+        "nothing",
+        "verdict",
+    ):
+        (row,) = [row for row in done.stdout.splitlines() if row.startswith(f"│ {what} ")]
+        assert row.rstrip("│ ").endswith("yes"), row
+    assert (
+        "line version 1 is reproduced: the same data, the same weights, the same metrics"
+        in done.stdout
+    )
+    assert (held(committed), journal(committed)) == (before, told)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_other_source_gives_another_model_and_all_that_differs_is_named(
+    committed: Checkout, tmp_path: Path
+) -> None:
+    """The tag names a commit whose data have more noise than those that the version was made from."""
+    committed.run("git", "checkout", "-qb", "other", "HEAD~1")
+    committed.replace(
+        "src/plumbline/tasks/line/data/__init__.py", "params.data.noise", "(3 * params.data.noise)"
+    )
+    other = commit(committed, "other noise")
+    committed.run("git", "checkout", "-q", "main")
+    with tagged(committed, "plumbline.git_commit", other):
+        done = committed.run(
+            "plumbline", "reproduce", "line", "1", "--keep", str(tmp_path / "kept"), code=1
+        )
+    assert "line version 1 is not reproduced: bundle, closed differ" in done.stderr
+    assert "no: weights.json" in done.stdout
+    assert "metrics differ, most" in done.stdout
+    assert "Traceback" not in done.stderr
+    assert json.loads((tmp_path / "kept" / layout.EVIDENCE).read_text())["winner"] == "closed"
+    again = committed.run(
+        "plumbline", "reproduce", "line", "1", "--keep", str(tmp_path / "kept"), code=1
+    )
+    assert "is not an empty folder" in again.stderr
+
+
+@pytest.mark.slow
+def test_an_unknown_commit_is_told(committed: Checkout) -> None:
+    with tagged(committed, "plumbline.git_commit", "ab" * 20):
+        done = committed.run("plumbline", "reproduce", code=1)
+    assert f"made from commit {'ab' * 20}, which is not in this clone; fetch it" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_changed_evidence_is_no_measure(committed: Checkout) -> None:
+    with tagged(committed, "plumbline.evidence", "ab" * 32):
+        done = committed.run("plumbline", "reproduce", code=1)
+    assert "evidence" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_leaves_nothing_behind(
+    number: signal.Signals, committed: Checkout, tmp_path: Path
+) -> None:
+    started = subprocess.Popen(
+        ["plumbline", "reproduce"], cwd=committed.path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**committed.environment, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    assert started.stdout
+    for line in started.stdout:
+        if line.strip() == "train@gradient":
+            break
+    started.send_signal(number)
+    said = started.communicate(timeout=60)[1]
+    assert started.returncode not in (0, None)
+    assert "Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
+    assert at_work_in(tmp_path) == []
+
+
+def at_work_in(folder: Path) -> list[str]:
+    """Processes whose working folder is below `folder`."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            where = str((process / "cwd").readlink())
+        except OSError:
+            continue
+        found += [process.name] if where.startswith(str(folder)) else []
+    return found
+
+
+@pytest.mark.slow
+def test_a_changed_tree_is_refused_and_its_parameters_are_used_anyway(dirty: Checkout) -> None:
+    done = dirty.run("plumbline", "reproduce", "line", "2", code=1)
+    assert (
+        "line version 2 was made from a working tree with changes that are in no commit"
+        in done.stderr
+    )
+    assert "add --anyway" in done.stderr
+    before, told = held(dirty), journal(dirty)
+    done = dirty.run("plumbline", "reproduce", "line", "2", "--anyway")
+    assert "the registered one is used" in done.stdout
+    assert "line version 2 is reproduced" in done.stdout
+    (verdict,) = [row for row in done.stdout.splitlines() if row.startswith("│ verdict ")]
+    assert verdict.rstrip("│ ").endswith("yes"), verdict  # the same champion, at the same level
+    assert (held(dirty), journal(dirty)) == (before, told)
+
+
+def subject(evidence: dict) -> reproduce.Subject:
+    return reproduce.Subject(
+        "line", "1", "c" * 40, False, evidence["digests"]["bundle"], evidence, None
+    )
+
+
+def evidence(**changes: object) -> dict:
+    scores = {"test": {"error": 0.25}, "validation": {"error": 0.5}}
+    digests = {"manifest": "m" * 64, "examples": "e" * 64, "params": "p" * 64, "bundle": "b" * 64}
+    found = {
+        "winner": "one",
+        "verdict": "promote",
+        "metric": {"name": "error"},
+        "digests": digests,
+        "candidates": {"one": scores, "other": scores},
+    }
+    return found | changes
+
+
+def compared(new: dict, folder: Path) -> reproduce.Reproduction:
+    layout.write_json(folder / layout.EVIDENCE, new)
+    return reproduce.compare(subject(evidence()), folder, folder)
+
+
+def test_equal_evidence_is_the_same(tmp_path: Path) -> None:
+    found = compared(evidence(), tmp_path)
+    assert found.same
+    assert all(row.same for row in found.rows)
+
+
+def test_what_is_beside_the_winner_is_told_but_does_not_decide(tmp_path: Path) -> None:
+    scores = {"test": {"error": 0.25}, "validation": {"error": 0.5}}
+    other = {"test": {"error": 0.25 + 1e-9}, "validation": {"error": 0.5}}
+    found = compared(evidence(candidates={"one": scores, "other": other}, verdict="keep"), tmp_path)
+    assert found.same
+    apart = {row.what: row.note for row in found.rows if not row.same}
+    assert apart == {"other": "1 of 2 metrics differ, most test error: by 1e-09", "verdict": ""}
+
+
+def test_the_winner_s_metrics_are_compared_exactly(tmp_path: Path) -> None:
+    scores = {"test": {"error": 0.25}, "validation": {"error": 0.5}}
+    near = {"test": {"error": 0.25}, "validation": {"error": 0.5 + 1e-12}}
+    found = compared(evidence(candidates={"one": near, "other": scores}), tmp_path)
+    assert not found.same
+    assert found.summary == "line version 1 is not reproduced: one differs"
+
+
+def test_a_candidate_or_a_metric_that_is_gone_is_a_difference(tmp_path: Path) -> None:
+    found = compared(
+        evidence(candidates={"one": {"test": {"error": 0.25}, "validation": {}}}), tmp_path
+    )
+    apart = {row.what: (row.reproduced, row.note) for row in found.rows if not row.same}
+    assert apart["other"] == ("not among the candidates", "")
+    assert apart["one"][1] == "1 of 2 metrics differ, most validation error: by inf"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (
+            "weights.json",
+            "not reproduced to the bit: the metrics are the same, the weights are not",
+        ),
+        ("predictor.py", "the weights and the metrics are the same, the predictor's code is not"),
+        (
+            "predictor.py, weights.json",
+            "not reproduced to the bit: the metrics are the same, the weights are not",
+        ),
+    ],
+)
+def test_same_weights_and_same_metrics_are_told_apart(files: str, said: str) -> None:
+    same = [reproduce.Row(what, "x", "x", same=True, needed=True) for what in ("manifest", "one")]
+    bundle = reproduce.Row("bundle", "x", "y", same=False, needed=True, note=files)
+    assert said in reproduce.summary(subject(evidence()), [*same, bundle])
+
+
+def test_a_lost_metric_is_not_called_a_matter_of_bits() -> None:
+    rows = [
+        reproduce.Row(what, "x", "y", same=False, needed=True) for what in ("manifest", "bundle")
+    ]
+    assert (
+        reproduce.summary(subject(evidence()), rows)
+        == "line version 1 is not reproduced: manifest, bundle differ"
+    )

@@ -1,0 +1,92 @@
+"""docs/add-a-task.md, followed by script: the files on the page are a task that keeps the contract."""
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from tests.support import task_contract
+from tests.support.checkouts import LINE, ROOT
+
+import plumbline.tasks
+from plumbline.contract.params import Params, load_yaml, read
+from plumbline.contract.task import Task
+from plumbline.entrypoint import load_task
+
+PAGE = (ROOT / "docs/add-a-task.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))
+YAML_BLOCK = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0]
+
+
+@pytest.fixture
+def doubling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, Task]:
+    """The task on the page, in an empty folder."""
+    for name, code in FILES.items():
+        path = tmp_path / "tasks" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(code, encoding="utf-8")
+    monkeypatch.setattr(
+        plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(tmp_path / "tasks")]
+    )
+    for name in [name for name in sys.modules if name.startswith("plumbline.tasks.doubling")]:
+        monkeypatch.delitem(sys.modules, name)
+    values = load_yaml(LINE / "params.yaml") | YAML(typ="safe").load(YAML_BLOCK)
+    values["evaluation"]["slices"] = []
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    with Path("params.yaml").open("w") as file:
+        YAML().dump(values, file)
+    shape = importlib.import_module("plumbline.tasks.doubling.params").SHAPE
+    return read(Path("params.yaml"), lambda _: shape), load_task("doubling")
+
+
+def test_the_page_names_all_files_of_a_task() -> None:
+    parts = (
+        "params",
+        "predictor",
+        "task",
+        *(f"{part}/__init__" for part in ("data", "expectations", "models", "scoring")),
+    )
+    assert set(FILES) == {f"doubling/{part}.py" for part in parts}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_task_on_the_page_keeps_the_contract(doubling: tuple[Params, Task]) -> None:
+    params, task = doubling
+    assert task_contract.is_record(task)
+    task_contract.check(params, task, "slope")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            'raise ValueError(f"row {row}: x: expected a number, found {x!r}")',
+            'return {"y": [0.0]}',
+            "is answered, and should be refused",
+        ),
+        (
+            "self.slope * x for x",
+            "self.slope * x + len(columns['x']) for x",
+            "alone than in company",
+        ),
+        ("import json\n", "import json\nimport plumbline\n", "the predictor imports plumbline"),
+    ],
+)
+def test_a_task_that_breaks_it_is_told_apart(
+    doubling: tuple[Params, Task], old: str, new: str, said: str
+) -> None:
+    params, task = doubling
+    code = task.predictor.read_text(encoding="utf-8")
+    assert old in code
+    task.predictor.write_text(code.replace(old, new), encoding="utf-8")
+    with pytest.raises(AssertionError, match=said):
+        task_contract.check(params, task, "slope")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_line_keeps_the_contract(line_task: tuple[Params, Task]) -> None:
+    task_contract.check(*line_task, "closed")

@@ -1,0 +1,164 @@
+"""A registry that is carried to another machine is the same there, or is not unpacked at all."""
+
+import io
+import shutil
+import sqlite3
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.serving.lines import Lines, make
+from tests.support.serving.models import line_task
+
+from plumbline.contract.errors import RegistryError
+from plumbline.diagnostics import fsck
+from plumbline.registry import archives, model_versions, promotion
+from plumbline.registry.reader.mirror import Mirror
+
+URI = "models:/line@champion"
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Lines:
+    """A registry of lines whose champion has changed once."""
+    found = Lines(tmp_path_factory.mktemp("own"))
+    with pytest.MonkeyPatch.context() as patch:
+        make(found.folder, *line_task(patch))
+    found.champion("2")
+    return found
+
+
+@pytest.fixture
+def packed(own: Lines, tmp_path: Path) -> Path:
+    """That registry as a file."""
+    with own.here():
+        archives.pack(tmp_path / "registry.tar")
+    return tmp_path / "registry.tar"
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty folder on what might be another machine."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    with Lines(folder).here():
+        yield folder
+
+
+def test_it_answers_remembers_and_goes_on_where_it_was_carried(
+    packed: Path, own: Lines, elsewhere: Path
+) -> None:
+    (own.folder / "mlruns").rename(own.folder / "away")  # nothing is fetched from where it was
+    try:
+        carried(packed)
+    finally:
+        (own.folder / "away").rename(own.folder / "mlruns")
+
+
+def carried(packed: Path) -> None:
+    assert archives.unpack(packed) > 10
+    assert [entry.action for entry in promotion.history("line") if entry.moves] == [
+        "first",
+        "override",
+    ]
+    assert Mirror(URI).latest().version == "2"
+    predictor, _ = promotion.load(URI)
+    assert predictor.predict({"x": [1.0]}) == {"y": [4.0]}
+    assert promotion.rollback("line", None, "").version == "1"
+    assert model_versions.resolve(URI).version == 1
+    wrong = [
+        found
+        for found in fsck.examine()
+        if not found.ok and found.what in ("journal", "champion", "runs")
+    ]
+    assert wrong == []
+
+
+def test_what_is_there_is_not_touched(packed: Path, own: Lines) -> None:
+    with own.here(), pytest.raises(RegistryError, match=r"mlflow\.db is there already"):
+        archives.unpack(packed)
+
+
+def test_without_a_registry_there_is_nothing_to_pack(elsewhere: Path) -> None:
+    with pytest.raises(RegistryError, match="there is no registry to pack"):
+        archives.pack(elsewhere / "registry.tar")
+    assert not (elsewhere / "registry.tar").exists()
+
+
+Members = dict[str, tuple[tarfile.TarInfo, bytes]]
+
+
+def changed(members: Members) -> None:
+    name = next(name for name in members if name.endswith("weights.json"))
+    info, raw = members[name]
+    members[name] = info, raw + b" "
+
+
+def added(members: Members) -> None:
+    info = tarfile.TarInfo("artifacts/more.py")
+    members[info.name] = info, b""
+
+
+def climbing(members: Members) -> None:
+    info = tarfile.TarInfo("../climbed")
+    members[info.name] = info, b""
+
+
+def linked(members: Members) -> None:
+    name = next(name for name in members if name.endswith("weights.json"))
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    members[name] = info, b""
+
+
+def missing(members: Members) -> None:
+    del members["mlflow.db"]
+
+
+def headless(members: Members) -> None:
+    del members["contents.json"]
+
+
+@pytest.mark.parametrize("damage", [changed, added, climbing, linked, missing, headless])
+def test_a_file_that_was_changed_leaves_nothing(
+    packed: Path, elsewhere: Path, damage: Callable[[Members], None]
+) -> None:
+    with tarfile.open(packed) as archive:
+        members = {member.name: (member, archive.extractfile(member).read()) for member in archive}  # type: ignore[union-attr]
+    damage(members)
+    with tarfile.open(packed, "w") as archive:
+        for info, raw in members.values():
+            info.size = len(raw)
+            archive.addfile(info, io.BytesIO(raw))
+    refused(packed, elsewhere)
+
+
+def test_a_file_cut_short_leaves_nothing(packed: Path, elsewhere: Path) -> None:
+    packed.write_bytes(packed.read_bytes()[:-60_000])
+    refused(packed, elsewhere)
+    packed.write_bytes(b"")
+    refused(packed, elsewhere)
+
+
+def test_a_journal_that_was_edited_before_it_was_packed_leaves_nothing(
+    own: Lines, elsewhere: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(own.folder / "mlruns", tmp_path / "copy/mlruns")
+    with Lines(tmp_path / "copy").here():
+        connection = sqlite3.connect("mlruns/journal.db")
+        with connection:
+            connection.execute("UPDATE plumbline_journal SET actor = 'nobody' WHERE number = 1")
+        connection.close()
+        archives.pack(tmp_path / "edited.tar")
+    refused(tmp_path / "edited.tar", elsewhere, "entry 1 of its journal")
+
+
+def refused(archive: Path, elsewhere: Path, reason: str = "nothing was unpacked") -> None:
+    with pytest.raises(RegistryError, match=reason):
+        archives.unpack(archive)
+    assert not list((elsewhere / "mlruns").glob("*"))
+    assert not list(elsewhere.parent.rglob("climbed"))

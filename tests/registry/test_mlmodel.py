@@ -1,0 +1,162 @@
+"""The package around a bundle: MLflow never sees an MLmodel that would have it run or read what is not ours."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import mlflow
+import pytest
+from tests.support.racing import TASK
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError
+from plumbline.registry.package import mlmodel, packaging
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
+CANARY = "canary"
+EVIL = f"open({CANARY!r}, 'w').close()\ndef _load_pyfunc(path, model_config=None): ...\n"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sound package as MLflow writes it."""
+    root = tmp_path_factory.mktemp("package")
+    (root / "model").mkdir()
+    (root / "model/weights.json").write_text('{"slope": 2, "intercept": 0}', encoding="utf-8")
+    bundle.seal(root / "model", TASK, "closed")
+    layout.write_json(
+        root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [2.0]}}
+    )
+    with packaging._package(root / "model", root / "golden.json", TASK) as package:
+        mlflow.pyfunc.save_model(path=str(root / "package"), **package)
+    return root
+
+
+@pytest.fixture
+def package(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return shutil.copytree(saved / "package", tmp_path / "package")
+
+
+def test_a_sound_one_answers(package: Path, saved: Path) -> None:
+    assert packaging.rehearse(str(package), saved / "golden.json", TASK).problems == ()
+
+
+def test_its_memory_is_that_of_the_process_that_answers(package: Path, saved: Path) -> None:
+    ballast = b"x" * 1_500_000_000  # of the process that asks
+    rehearsal = packaging.rehearse(str(package), saved / "golden.json", TASK)
+    assert 50 < rehearsal.rss_mb < len(ballast) / 1e6
+
+
+def edit(old: str, new: str) -> Callable[[Path], None]:
+    def damage(package: Path) -> None:
+        text = (package / "MLmodel").read_text()
+        assert re.search(old, text), old
+        (package / "MLmodel").write_text(re.sub(old, new, text, count=1))
+
+    return damage
+
+
+def code_folder(package: Path) -> None:
+    (package / "code").mkdir()
+    (package / "code/evil.py").write_text(EVIL)
+
+
+def own_loader(package: Path) -> None:
+    (package / "evil.py").write_text(EVIL)
+    edit(r"loader_module: \S+", "loader_module: evil")(package)
+
+
+def own_loader_in_code(package: Path) -> None:
+    (package / "artifacts/evil.py").write_text(EVIL)
+    edit(r"loader_module: \S+", "loader_module: evil")(package)
+    edit("code: null", "code: artifacts")(package)
+
+
+def other_model_code(package: Path) -> None:
+    with (package / "pyfunc.py").open("a") as file:
+        file.write(EVIL)
+
+
+def linked_code(package: Path) -> None:
+    (package / "pyfunc.py").rename(package.parent / "pyfunc.py")
+    (package / "pyfunc.py").symlink_to(package.parent / "pyfunc.py")
+
+
+def pickled_model(package: Path) -> None:
+    edit(r" *model_code_path: .*\n", "    python_model: ../../x.pkl\n")(package)
+
+
+def other_bundle(package: Path) -> None:
+    (package / "artifacts/bundle/predictor.py").write_text(EVIL)
+
+
+def another_flavor(package: Path) -> None:
+    edit(
+        "flavors:\n",
+        "flavors:\n  sklearn:\n    pickled_model: ../model.pkl\n    serialization_format: pickle\n",
+    )(package)
+
+
+DAMAGE = {
+    "a loader of its own": (own_loader, "evil.py: does not belong"),
+    "a loader of its own in code": (own_loader_in_code, "evil.py: missing, or does not belong"),
+    "a loader that is installed": (
+        edit(r"loader_module: \S+", "loader_module: antigravity"),
+        "loader_module is 'anti",
+    ),
+    "a code folder": (code_folder, "code: does not belong"),
+    "a code path": (edit("code: null", "code: ../.."), r"code is '\.\./\.\.'"),
+    "a code path here": (edit("code: null", "code: ."), r"code is '\.'"),
+    "a pickled model": (pickled_model, "MLmodel: damaged, or no MLmodel of ours"),
+    "another flavor": (another_flavor, "other flavors"),
+    "model code elsewhere": (
+        edit(r"model_code_path: .*", "model_code_path: /tmp/evil.py"),
+        "leads to 'evil.py'",
+    ),
+    "other model code": (other_model_code, "pyfunc.py: is not the code"),
+    "model code that is a link": (linked_code, "pyfunc.py: is a link"),
+    "an artifact elsewhere": (edit("path: artifacts/bundle", "path: /etc"), "its artifacts are"),
+    "an artifact above": (
+        edit("path: artifacts/golden.json", "path: ../golden.json"),
+        "its artifacts are",
+    ),
+    "one more key": (
+        edit("streamable: false", "streamable: false\n    config: x.py"),
+        "config is 'x.py'",
+    ),
+    "an environment elsewhere": (edit("conda: conda.yaml", "conda: /tmp/conda.yaml"), "env is"),
+    "an object of Python": (
+        edit("code: null", "code: !!python/object/apply:os.system ['touch canary']"),
+        "damaged",
+    ),
+    "a key that stands twice": (edit("code: null", "code: null\n    code: ."), "damaged"),
+    "another bundle": (other_bundle, "predictor.py: changed"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_a_damaged_one_is_refused_before_mlflow_sees_it(
+    package: Path, saved: Path, name: str, tmp_path: Path
+) -> None:
+    damage, reason = DAMAGE[name]
+    damage(package)
+    with pytest.raises(BundleError, match=f"{package}.*{reason}"):
+        packaging.rehearse(str(package), saved / "golden.json", TASK)
+    assert not list(tmp_path.rglob(CANARY))
+
+
+def test_mlflow_itself_would_run_such_a_loader(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_loader(package)
+    monkeypatch.syspath_prepend(str(package))
+    with pytest.raises(Exception):  # noqa: B017, PT011  it fails after the code ran
+        mlflow.pyfunc.load_model(str(package)).predict([])
+    assert (tmp_path / CANARY).exists()
+    with pytest.raises(BundleError):
+        mlmodel.check(package)

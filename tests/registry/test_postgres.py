@@ -1,0 +1,137 @@
+"""Registry and journal in PostgreSQL: the same decisions, the same race, and what happens when the server goes."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.postgres import Server, started
+from tests.support.racing import NAME, add_version, race, stands
+
+from plumbline.contract.errors import JournalError, RegistryError
+from plumbline.registry import journal, model_versions, promotion
+from plumbline.registry.journal import Decision
+
+pytestmark = [pytest.mark.slow, pytest.mark.service, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with started() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def versions(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder to work in; the registry in the server holds three versions."""
+    root = tmp_path_factory.mktemp("postgres")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        patch.setenv("MLFLOW_TRACKING_URI", server.uri)
+        for slope in (1, 2, 3):
+            add_version(root, slope)
+    return root
+
+
+@pytest.fixture
+def here(server: Server, versions: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """That folder as the cwd, version 1 champion by the only entry of the journal."""
+    monkeypatch.chdir(versions)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
+    client = model_versions.client()
+    client.delete_registered_model_alias(NAME, model_versions.CHAMPION)
+    client.delete_registered_model_tag(NAME, promotion.HEAD_TAG)
+    server.execute("DROP TABLE IF EXISTS plumbline_journal")
+    promotion.first(NAME, "1")
+    return server
+
+
+def test_of_many_who_promote_at_once_one_wins(here: Server) -> None:
+    race(rounds=100)
+
+
+def test_decisions(here: Server) -> None:
+    promotion.promote(NAME, "2", expect="1", reason="")
+    with pytest.raises(RegistryError, match="the champion is 2, not 1"):
+        promotion.promote(NAME, "3", expect="1", reason="")
+    assert promotion.rollback(NAME, None, "").version == "1"
+    assert [
+        promotion.look(NAME, question, "split", "20 uses")[0] for question in ("a", "b", "a")
+    ] == [1, 2, 1]
+    assert [entry.action for entry in promotion.history(NAME)] == [
+        "first",
+        "promote",
+        "rollback",
+        "look",
+        "look",
+    ]
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        "UPDATE plumbline_journal SET version = '3' WHERE number = 2",
+        "DELETE FROM plumbline_journal WHERE number = 1",
+        "DELETE FROM plumbline_journal WHERE number = 2",
+        "DELETE FROM plumbline_journal",
+    ],
+)
+def test_tampering_shows_and_stops_everything(here: Server, tamper: str) -> None:
+    promotion.promote(NAME, "2", expect="1", reason="")
+    here.execute(tamper)
+    for attempt in (lambda: promotion.history(NAME), lambda: promotion.rollback(NAME, None, "")):
+        with pytest.raises(JournalError):
+            attempt()
+    assert stands() == "2"
+
+
+def test_a_lost_connection_takes_the_lock_and_the_pen(
+    here: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever was cut off between reading and writing writes nothing: another may have decided meanwhile."""
+    append = journal.Journal.append
+
+    def cut_off(book: journal.Journal, decision: Decision) -> Any:
+        here.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+        )
+        return append(book, decision)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(journal.Journal, "append", cut_off)
+        with pytest.raises(JournalError, match="journal cannot be used"):
+            promotion.promote(NAME, "2", expect="1", reason="")
+    assert stands() == "1"
+    assert len(promotion.history(NAME)) == 1
+    assert promotion.promote(NAME, "2", expect="1", reason="again").number == 2
+
+
+def test_an_address_where_nothing_answers_is_told_in_seconds(here: Server) -> None:
+    away = "postgresql+psycopg2://me:secret@127.0.0.1:9/mlflow"
+    done = subprocess.run(
+        [str(Path(sys.executable).with_name("plumbline")), "promote", NAME, "2", "--expect", "1"],
+        env={**os.environ, "MLFLOW_TRACKING_URI": away}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "postgresql+psycopg2://me:***@127.0.0.1:9/mlflow cannot be used" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_server_that_is_away_changes_nothing_and_is_told_at_once(here: Server) -> None:
+    attempts: list[Callable[[], object]] = [
+        lambda: promotion.promote(NAME, "2", expect="1", reason=""),
+        lambda: promotion.rollback(NAME, None, ""),
+        lambda: promotion.load(f"models:/{NAME}@champion"),
+    ]
+    here.stop()
+    try:
+        for attempt in attempts:
+            with pytest.raises(RegistryError, match="cannot be used"):
+                attempt()
+    finally:
+        here.start()
+    assert stands() == "1"
+    assert promotion.promote(NAME, "2", expect="1", reason="").number == 2

@@ -1,0 +1,395 @@
+"""The registry read without MLflow says what MLflow says, and asks nobody it should not ask."""
+
+import base64
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from tests.support.postgres import started
+from tests.support.racing import NAME, add_version
+
+from plumbline import bundle
+from plumbline.contract.errors import BundleError, JournalError, RegistryError
+from plumbline.registry import model_versions, promotion
+from plumbline.registry.reader import artifacts, rest, stores
+from plumbline.registry.reader.mirror import Mirror
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
+VARIABLES = (
+    "MLFLOW_TRACKING_URI", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD",
+    "PLUMBLINE_JOURNAL_URI", "PLUMBLINE_PUBLIC_KEY",
+)  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder as the cwd, with its own cache, and no address or credentials given."""
+    monkeypatch.chdir(tmp_path)
+    for key in VARIABLES:
+        monkeypatch.delenv(key, raising=False)
+    monkeypatch.setenv("PLUMBLINE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def asked(which: str) -> model_versions.Address:
+    return model_versions.parse(f"models:/{NAME}{which}")
+
+
+def refuses_what_is_not_there(store: stores.Store) -> None:
+    for which, reason in (
+        ("@challenger", "no version holds the alias challenger"),
+        ("/7", "there is no version 7"),
+    ):
+        with pytest.raises(RegistryError, match=f"{NAME}: {reason} in "):
+            store.version(asked(which))
+    with pytest.raises(RegistryError, match="nobody: no version holds the alias champion"):
+        store.version(model_versions.parse("models:/nobody@champion"))
+
+
+def says_what_mlflow_says(store: stores.Store, folder: Path) -> None:
+    """Name, number, tags, and the same bytes of the package and of the run."""
+    for which in ("@champion", "/1", "/2"):
+        theirs, ours = model_versions.resolve(f"models:/{NAME}{which}"), store.version(asked(which))
+        assert (ours.name, ours.number, ours.tags) == (
+            theirs.name,
+            str(theirs.version),
+            theirs.tags,
+        )
+        for place, name in (
+            (ours.package, "artifacts/bundle/bundle.json"),
+            (ours.run, "evidence.json"),
+        ):
+            assert place is not None
+            target = folder / f"{ours.number}{which[0] == '@'}{Path(name).name}"
+            artifacts.fetch(store, place, name, target, 10_000)
+            digest = ours.tags[
+                model_versions.EVIDENCE_TAG
+                if name == "evidence.json"
+                else model_versions.BUNDLE_TAG
+            ]
+            assert digest == bundle.layout.digest(target)
+    with pytest.raises(artifacts.MissingError, match=r"nothing\.json: cannot be fetched"):
+        artifacts.fetch(store, ours.package, "artifacts/nothing.json", folder / "none", 10)
+    with pytest.raises(BundleError, match="longer than such a file may be"):
+        artifacts.fetch(store, ours.package, "MLmodel", folder / "part", 10)
+
+
+def test_sqlite(here: Path) -> None:
+    for slope in (1, 2):
+        add_version(here, slope)
+    promotion.first(NAME, "2")
+    before = (here / "mlruns/mlflow.db").read_bytes()
+    store = stores.find()
+    says_what_mlflow_says(store, here)
+    refuses_what_is_not_there(store)
+    assert (here / "mlruns/mlflow.db").read_bytes() == before
+    model_versions.client().delete_model_version(NAME, "1")
+    with pytest.raises(RegistryError, match="there is no version 1"):
+        store.version(asked("/1"))
+
+
+def test_a_database_that_is_not_there_is_not_made(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        RegistryError, match=r"mlflow\.db cannot be read \(unable to open database file\)"
+    ):
+        stores.find().version(asked("/1"))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{here}/a?b#c%20.db")
+    with pytest.raises(RegistryError, match="cannot be read"):
+        stores.find().version(asked("/1"))
+    assert not list(here.iterdir())
+
+
+@pytest.mark.parametrize(
+    "address", ["mysql://me:secret@host/db", "databricks", "file:///tmp/mlruns", "ftp://host"]
+)
+def test_other_registries_are_told_without_password(
+    address: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+    with pytest.raises(RegistryError, match="serving reads a registry at http") as refused:
+        stores.find()
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("location", "reason"),
+    [
+        ("mlflow-artifacts:/1/models", "set MLFLOW_TRACKING_URI to its http:// address"),
+        ("file://elsewhere/models", "is on another machine"),
+        ("nowhere://bucket/models", "Protocol not known: nowhere"),
+    ],
+)
+def test_artifacts_that_cannot_be_reached_are_told(location: str, reason: str, here: Path) -> None:
+    store = stores.Database("sqlite:///x.db")
+    with pytest.raises(RegistryError, match=reason):
+        artifacts.fetch(store, location, "MLmodel", here / "target", 10)
+
+
+def test_artifacts_that_fsspec_reads(here: Path) -> None:
+    import fsspec
+
+    with fsspec.open("memory://bucket/model/MLmodel", "wb") as file:
+        file.write(b"told")
+    artifacts.fetch(
+        stores.Database("sqlite:///x.db"), "memory://bucket/model", "MLmodel", here / "target", 10
+    )
+    assert (here / "target").read_bytes() == b"told"
+
+
+@contextmanager
+def answering(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, list[Any]]]:
+    """An HTTP server that gives these answers in turn, the last one ever after, and notes what it was asked."""
+    requests: list[Any] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append((self.path, self.headers.get("Authorization")))
+            status, headers, body = answers[min(len(requests), len(answers)) - 1]
+            self.send_response(status)
+            for key, value in ({"Content-Length": str(len(body))} | headers).items():
+                self.send_header(key, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", requests
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def basic(text: str) -> str:
+    return "Basic " + base64.b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    ("given", "stored", "expected"),
+    [
+        ({}, "", None),
+        ({"MLFLOW_TRACKING_TOKEN": "t0k"}, "", "Bearer t0k"),
+        ({"MLFLOW_TRACKING_USERNAME": "me", "MLFLOW_TRACKING_PASSWORD": "pw"}, "", basic("me:pw")),
+        ({"MLFLOW_TRACKING_TOKEN": "t0k"}, "me:pw", basic("me:pw")),
+        ({"MLFLOW_TRACKING_USERNAME": "you"}, "me:pw", basic("you:pw")),
+    ],
+)
+def test_credentials_are_those_that_mlflow_sends(
+    given: dict[str, str],
+    stored: str,
+    expected: str | None,
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from mlflow.utils.credentials import get_default_host_creds
+    from mlflow.utils.rest_utils import http_request
+
+    for key, value in given.items():
+        monkeypatch.setenv(key, value)
+    if stored:
+        (here / ".mlflow").mkdir()
+        user, password = stored.split(":")
+        told = (
+            f"[mlflow]\nmlflow_tracking_username = {user}\nmlflow_tracking_password = {password}\n"
+        )
+        (here / ".mlflow/credentials").write_text(told)
+    with answering((404, {}, b'{"error_code": "RESOURCE_DOES_NOT_EXIST"}')) as (address, requests):
+        with pytest.raises(RegistryError, match="there is no version 1"):
+            rest.Server(address).version(asked("/1"))
+        http_request(
+            get_default_host_creds(address),
+            "/api/2.0/theirs",
+            "GET",
+            raise_on_status=False,
+            max_retries=0,
+        )
+    assert [told for _, told in requests] == [expected, expected]
+
+
+def test_a_password_in_the_address_is_sent_and_not_shown(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with answering((500, {}, b"")) as (address, requests):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address.replace("://", "://me:se%40cret@"))
+        with pytest.raises(RegistryError, match=r"http://me:\*\*\*@127") as refused:
+            stores.find().version(asked("/1"))
+    assert "cret" not in str(refused.value)
+    assert requests[0][1] == basic("me:se@cret")
+
+
+def test_no_redirect_is_followed(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", "t0k")
+    with (
+        answering((200, {}, b"{}")) as (other, asked_there),
+        answering((302, {"Location": other}, b"")) as (address, _),
+    ):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        with pytest.raises(RegistryError, match=r"cannot be read \(HTTP Error 302"):
+            stores.find().version(asked("/1"))
+        with pytest.raises(RegistryError, match="cannot be fetched"):
+            artifacts.fetch(
+                rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 10
+            )
+    assert asked_there == []
+
+
+def test_artifacts_of_another_host_are_not_asked_for(here: Path) -> None:
+    with answering((200, {}, b"{}")) as (address, requests):
+        location = "mlflow-artifacts://elsewhere.example/1/models"
+        with pytest.raises(RegistryError, match="on another host"):
+            artifacts.fetch(rest.Server(address), location, "MLmodel", here / "target", 10)
+    assert requests == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (500, {}, b"<html>"),
+        (401, {}, b"{}"),
+        (200, {}, b"<html>"),
+        (200, {}, b"[]"),
+        (200, {}, b'{"model_version": []}'),
+        (200, {}, b"[" * (5 << 20)),
+        (200, {"Content-Length": "1000"}, b"{"),
+    ],
+    ids=lambda answer: f"{answer[0]} {answer[2][:5]!r}",
+)
+def test_answers_that_are_none_are_told(
+    answer: Any, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with answering(answer) as (address, _):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        with pytest.raises(RegistryError, match=f"{address} cannot be read") as refused:
+            stores.find().version(asked("/1"))
+    assert len(str(refused.value)) < 400
+
+
+def test_a_server_that_is_silent_is_away_in_seconds(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rest, "TIMEOUT_S", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        start = time.monotonic()
+        with pytest.raises(RegistryError, match="cannot be read"):
+            stores.find().version(asked("/1"))
+    assert time.monotonic() - start < 5
+
+
+def test_a_store_that_drips_is_away(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(artifacts, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(artifacts, "CHUNK", 1)
+    with (
+        answering((200, {}, b"x" * 1_000_000)) as (address, _),
+        pytest.raises(RegistryError, match="not whole after"),
+    ):
+        artifacts.fetch(
+            rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000
+        )
+
+
+def test_a_file_that_is_cut_short_is_the_stores_fault(here: Path) -> None:
+    with (
+        answering((200, {"Content-Length": "1000"}, b"x")) as (address, _),
+        pytest.raises(RegistryError, match=r"cannot be fetched \(IncompleteRead"),
+    ):
+        artifacts.fetch(
+            rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000
+        )
+
+
+def is_read_as_mlflow_reads_it(here: Path) -> None:
+    """Register two versions, the first as champion: the store says of them what MLflow says, and of others nothing."""
+    for slope in (1, 2):
+        add_version(here, slope)
+    promotion.first(NAME, "1")
+    store = stores.find()
+    says_what_mlflow_says(store, here)
+    refuses_what_is_not_there(store)
+
+
+@pytest.mark.slow
+@pytest.mark.service
+def test_a_tracking_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A real `mlflow server` that keeps the artifacts."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"http://127.0.0.1:{free.getsockname()[1]}"
+    command = [
+        sys.executable, "-m", "mlflow", "server", "--workers", "1", "--port", address.rpartition(":")[2],
+        "--backend-store-uri", f"sqlite:///{here}/server.db", "--artifacts-destination", str(here / "kept"),
+    ]  # fmt: skip
+    environment = {
+        **os.environ,
+        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+    }
+    with (here / "log").open("w") as log:
+        server = subprocess.Popen(
+            command, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        _wait(f"{address}/health")
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{here}/journal.db")
+        is_read_as_mlflow_reads_it(here)
+        copy = Mirror(f"models:/{NAME}@champion").latest()
+        assert bundle.load(copy.folder).predict({"x": [1.0]}) == {"y": [1.0]}
+        model_versions.client().set_registered_model_alias(NAME, "champion", "2")
+        with pytest.raises(JournalError, match="version 2 is champion, the journal"):
+            Mirror(f"models:/{NAME}@champion").latest()
+        monkeypatch.delenv("PLUMBLINE_JOURNAL_URI")
+        mirror = Mirror(f"models:/{NAME}@champion")
+        mirror.keep(mirror.latest())  # no journal is named: the alias is believed
+    finally:
+        os.killpg(server.pid, 15)
+        server.wait(30)
+    assert json.loads(copy.golden.read_text())["outputs"] == {"y": [1]}
+    with pytest.raises(RegistryError, match="cannot be read"):
+        Mirror(f"models:/{NAME}@champion").latest()
+    found = Mirror(f"models:/{NAME}@champion").local()
+    assert found is not None
+    assert found.version == "2"
+
+
+@pytest.mark.slow
+@pytest.mark.service
+def test_postgresql(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with started() as server:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
+        is_read_as_mlflow_reads_it(here)
+        mirror = Mirror(f"models:/{NAME}@champion")
+        copy = mirror.latest()
+        mirror.keep(copy)
+        server.stop()
+        with pytest.raises(RegistryError, match="cannot be read"):
+            mirror.latest()
+        assert mirror.local() == copy
+
+
+def _wait(address: str) -> None:
+    for _ in range(240):
+        try:
+            with urlopen(address, timeout=5):  # noqa: S310
+                return
+        except OSError:
+            time.sleep(0.5)
+    raise TimeoutError(address)

@@ -1,0 +1,80 @@
+"""A scratch checkout to run the real pipeline in."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NOT_OURS = (  # a test of this process may have set them, or the workflow that it runs in
+    "MLFLOW_TRACKING_URI",
+    "MLFLOW_REGISTRY_URI",
+    "PYTHONPATH",
+    "GITHUB_ACTIONS",
+    "GITHUB_ACTOR",
+    "GITHUB_EVENT_NAME",
+    "GITHUB_OUTPUT",
+    "GITHUB_STEP_SUMMARY",
+    "GITHUB_TRIGGERING_ACTOR",
+)
+ROOT = Path(__file__).resolve().parents[2]
+LINE = ROOT / "tests/support/tasks/line"
+
+
+class Checkout:
+    """A copy of this repository under git, in which commands run as a user runs them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.environment = {
+            **{key: value for key, value in os.environ.items() if key not in NOT_OURS},
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(path / "src"),
+            "DVC_NO_ANALYTICS": "true",
+            "COLUMNS": "160",
+        }
+
+    def run(
+        self, *command: str, code: int | None = 0, **changes: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command here; its exit code must be `code` (None: any)."""
+        environment = {**self.environment, **changes}
+        done = subprocess.run(
+            command, cwd=self.path, env=environment, capture_output=True, text=True, check=False
+        )
+        if code is not None and done.returncode != code:
+            pytest.fail(
+                f"{' '.join(command)}: exit {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}"
+            )
+        return done
+
+    def replace(self, file: str, old: str, new: str) -> None:
+        path = self.path / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text, f"{file} holds no {old!r}"
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def make_checkout(path: Path) -> Checkout:
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+    for name in listed:
+        if (ROOT / name).is_file() and not name.startswith("tests/"):
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, path / name)
+    checkout = Checkout(path)
+    for key, value in {
+        "user.name": "test",
+        "user.email": "test@example.com",
+        "commit.gpgsign": "false",
+    }.items():
+        checkout.run("git", "init", "-q", "-b", "main") if key == "user.name" else None
+        checkout.run("git", "config", key, value)
+    return checkout

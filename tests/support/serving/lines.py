@@ -1,0 +1,199 @@
+"""A real registry with a few versions of a line, and the real server on it."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.checkouts import NOT_OURS
+from tests.support.evidence import write_evidence
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.registry import promotion
+from plumbline.stages.register import register
+
+SLOPES = {"1": 2.0, "2": 3.0, "3": 2.001}  # the third answers nearly as the first
+MOODY = "4"
+READY_S, PATIENCE_S = 120, 60  # the machine may have much else to do
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The registry `line`: versions 1 to 3 and a moody one; 1 is champion at first."""
+
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a process needs to use it."""
+        kept = {key: value for key, value in os.environ.items() if key not in NOT_OURS}
+        store = f"sqlite:///{self.folder}/mlruns/mlflow.db"
+        return kept | {
+            "MLFLOW_TRACKING_URI": store,
+            "PLUMBLINE_CACHE": str(self.folder / "cache"),
+            "COLUMNS": "160",
+        }
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """This process uses it while the block runs."""
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(self.folder)
+            for key in ("MLFLOW_TRACKING_URI", "PLUMBLINE_CACHE"):
+                patch.setenv(key, self.environment[key])
+            yield
+
+    def champion(self, version: str) -> None:
+        """Make `version` champion by the way that is open to it."""
+        with self.here():
+            was = [entry.version for entry in promotion.history("line") if entry.moves]
+            if version == was[-1]:
+                return
+            if version in was:
+                promotion.rollback("line", version, "a test")
+            else:
+                promotion.promote("line", version, was[-1], "a test", override=True)
+
+
+def make(folder: Path, params: Params, task: Task) -> None:
+    """Register the versions as `register` does."""
+    with Lines(folder).here():
+        for slope in SLOPES.values():
+            _register_line(params, task, slope)
+        moody = replace(task, predictor=Path(__file__).with_name("moody.py"), faulty={})
+        _register_line(params, moody, 2.0)
+
+
+def _register_line(params: Params, task: Task, slope: float) -> None:
+    golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, slope + 1.0]}}
+    register_as_measured(params, task, {"slope": slope, "intercept": 1.0}, golden)
+
+
+def register_as_measured(
+    params: Params, task: Task, weights: dict[str, Any], golden: dict[str, Any]
+) -> None:
+    """Register a bundle of one file of weights, as if it had been trained and evaluated here."""
+    folder = layout.bundle("closed")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "weights.json").write_text(json.dumps(weights), encoding="utf-8")
+    digest = bundle.seal(folder, task, "closed")
+    layout.write_json(layout.GOLDEN, golden)
+    write_evidence(bundle=digest)
+    for path in (layout.METRICS, layout.REPORT, layout.PARAMS, layout.REFERENCE):
+        path.write_text("{}", encoding="utf-8")
+    layout.MANIFEST.parent.mkdir(exist_ok=True)
+    layout.MANIFEST.write_bytes(b"rows")
+    register(params, task)
+
+
+@dataclass
+class Server:
+    """`plumbline serve` as a process of its own."""
+
+    process: subprocess.Popen[str]
+    port: int
+    log: Path
+
+    def ask(
+        self, method: str, path: str, body: bytes | str | None = None, **headers: str
+    ) -> tuple[int, dict[str, str], bytes]:
+        """One request on a connection of its own: status, headers, body."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, body, named)
+            answer = connection.getresponse()
+            return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    def predict(self, *xs: float, **headers: str) -> tuple[int, dict[str, str], Any]:
+        """Ask for the line's value at each x."""
+        body = json.dumps({"inputs": list(xs)})
+        status, found, raw = self.ask(
+            "POST", "/invocations", body, content_type="application/json", **headers
+        )
+        return status, found, json.loads(raw)
+
+    def metric(self, name: str) -> float:
+        """The sum of a metric over its labels."""
+        lines = self.ask("GET", "/metrics")[2].decode().splitlines()
+        return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))
+
+    def wait(self, what: Any, timeout_s: float = PATIENCE_S) -> None:
+        """Wait until `what()` is true."""
+        until = time.monotonic() + timeout_s
+        while not what():
+            assert time.monotonic() < until, f"in vain; the log says:\n{self.log.read_text()}"
+            time.sleep(0.05)
+
+    def stop(self) -> int:
+        """SIGTERM; the exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=60)
+
+
+@contextmanager
+def serving(
+    lines: Lines,
+    *options: str,
+    uri: str = "models:/line@champion",
+    ready: bool = True,
+    **environment: str,
+) -> Iterator[Server]:
+    """The server on a free port, ready; ended, if it still runs, when the block does."""
+    free = socket.socket()  # bound while the block runs, so that nobody else gets the port
+    free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    free.bind(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+    log = lines.folder / f"serve-{port}.log"
+    command = [
+        str(Path(sys.executable).with_name("plumbline")),
+        "serve",
+        uri,
+        "--port",
+        str(port),
+        *options,
+    ]
+    with log.open("w") as written:
+        process = subprocess.Popen(
+            command,
+            cwd=lines.folder,
+            env=lines.environment | environment,
+            stdout=written,
+            stderr=written,
+            text=True,
+        )
+    server = Server(process, port, log)
+    try:
+        if ready:
+            server.wait(lambda: _is_ready(server), READY_S)
+        yield server
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            process.wait(timeout=60)
+        free.close()
+
+
+def _is_ready(server: Server) -> bool:
+    assert server.process.poll() is None, server.log.read_text()
+    try:
+        return server.ask("GET", "/v2/health/ready")[0] == 200
+    except OSError:
+        return False

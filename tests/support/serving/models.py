@@ -1,0 +1,40 @@
+"""What the tests of serving register: the task of a line, and a model with a column of every kind."""
+
+import importlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.support.checkouts import LINE
+from tests.support.serving import oracle
+from tests.support.serving.lines import Lines, register_as_measured
+
+import plumbline.tasks
+from plumbline.contract.params import Params, read
+from plumbline.contract.task import Task
+from plumbline.entrypoint import load_task
+
+
+def line_task(patch: pytest.MonkeyPatch) -> tuple[Params, Task]:
+    """The task of a line, known to this process for as long as `patch` holds."""
+    patch.setattr(plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(LINE.parent)])
+    shape = importlib.import_module("plumbline.tasks.line.params").SHAPE
+    return read(LINE / "params.yaml", lambda _: shape), load_task("line")
+
+
+def make_wide(folder: Path) -> Lines:
+    """A registry in `folder` with the model `wide`."""
+    lines = Lines(folder)
+    with pytest.MonkeyPatch.context() as patch, lines.here():
+        params, task = line_task(patch)
+        named = params.model_copy(
+            update={"registry": params.registry.model_copy(update={"model": "wide"})}
+        )
+        predictor = Path(__file__).with_name("wide.py")
+        row = {name: [value] for name, value in oracle.ROW.items()}
+        wide = replace(
+            task, signature=oracle.SIGNATURE, example=row, faulty={}, predictor=predictor
+        )
+        golden = {"inputs": row, "params": {}, "outputs": row | {"length": [1], "top_k": [3]}}
+        register_as_measured(named, wide, {}, golden)
+    return lines

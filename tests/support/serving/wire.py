@@ -1,0 +1,142 @@
+"""Bytes to the server, the answers that come back, and what must hold of every one of them."""
+
+import asyncio
+import re
+import socket
+from dataclasses import dataclass
+
+import psutil
+from pydantic_core import from_json
+from tests.support.serving.lines import Server
+
+CANARY = "c4n4ry-7f3a"  # stands in what is sent, and in no refusal
+MAX_ERROR_BYTES = 1000
+HEAD = re.compile(rb"HTTP/1\.1 (\d{3}) [ -~]*\r\n((?:[!-9;-~]+: [ -~]*\r\n)*)\r\n")
+
+
+@dataclass(frozen=True)
+class Got:
+    """One answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def check(self) -> None:
+        """No failure; a refusal is short JSON that repeats nothing."""
+        assert self.status // 100 in (2, 4), self
+        if self.headers.get("content-type") == "application/json":
+            told = from_json(self.body, allow_inf_nan=False)
+        if self.status >= 400:
+            assert self.headers["content-type"] == "application/json", self
+            assert set(told) == {"error_code", "message"}, self
+            assert re.fullmatch("[A-Z_]+", told["error_code"]), self
+            assert len(self.body) <= MAX_ERROR_BYTES, self
+            for word in (CANARY, "Traceback", 'File "'):
+                assert word not in self.body.decode() + str(self.headers), self
+
+
+def parse(raw: bytes, head_only: bool = False) -> tuple[list[Got], bytes]:
+    """All whole answers in `raw`, and what follows them; interim ones (100 Continue) are left out."""
+    found = []
+    while match := HEAD.match(raw):
+        headers = dict(line.split(": ", 1) for line in match[2].decode().lower().splitlines())
+        end = match.end() + (0 if head_only else int(headers.get("content-length", 0)))
+        if len(raw) < end:
+            break
+        assert "transfer-encoding" not in headers
+        if int(match[1]) >= 200:
+            found.append(Got(int(match[1]), headers, raw[match.end() : end]))
+        raw = raw[end:]
+    return found, raw
+
+
+class Connection:
+    """A connection for one whole request after the other, opened anew where the server has closed it."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._socket = self._opened()
+
+    def ask(self, raw: bytes) -> Got:
+        """The answer to a request."""
+        try:
+            return self._answer(raw)
+        except (ConnectionError, EOFError):
+            self.close()
+            self._socket = self._opened()
+            return self._answer(raw)
+
+    def close(self) -> None:
+        """Leave."""
+        self._socket.close()
+
+    def _opened(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self._port), timeout=20)
+
+    def _answer(self, raw: bytes) -> Got:
+        self._socket.sendall(raw)
+        received = b""
+        while part := self._socket.recv(1 << 20):
+            found, rest = parse(received := received + part)
+            if found:
+                assert rest == b""
+                return found[0]
+        raise EOFError(received)
+
+
+def post(path: str, body: bytes, content_type: str = "application/json") -> bytes:
+    """A request with `body`, which also carries the canary."""
+    head = f"POST {path}?{CANARY} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Canary: {CANARY}\r\nContent-Type: {content_type}\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def all_at_once(port: int, streams: list[bytes], patience_s: float) -> list[bytes]:
+    """What comes back on a connection for each stream, until it is closed or quiet for `patience_s`."""
+
+    async def one(raw: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        received = b""
+        try:
+            writer.write(raw)
+            while part := await asyncio.wait_for(reader.read(1 << 20), patience_s):
+                received += part
+        except (TimeoutError, ConnectionError):
+            pass
+        finally:
+            writer.transport.abort()
+        return received
+
+    async def gathered() -> list[bytes]:
+        return await asyncio.gather(*map(one, streams))
+
+    return asyncio.run(gathered())
+
+
+class Watch:
+    """The worker behind a server: that it is still the same one, and has not grown."""
+
+    def __init__(self, server: Server) -> None:
+        self._server, self._pids = server, self._workers(server)
+        self._worker = psutil.Process(
+            max(self._pids, key=lambda pid: psutil.Process(pid).memory_info().rss)
+        )
+        self._rss, self._files = self._used()
+
+    def check(self, mib: float) -> None:
+        """The same processes as at first, without new open files, and with at most `mib` MiB more memory."""
+        assert self._workers(self._server) == self._pids
+        self._server.wait(lambda: self._used()[1] <= self._files + 2)
+        grown = (self._used()[0] - self._rss) / (1 << 20)
+        assert grown <= mib, f"{grown:.1f} MiB more memory"
+
+    def limit_files(self, num_files: int) -> None:
+        """Let the worker open no more than that."""
+        self._worker.rlimit(psutil.RLIMIT_NOFILE, (num_files, num_files))
+
+    def _used(self) -> tuple[int, int]:
+        return self._worker.memory_info().rss, self._worker.num_fds()
+
+    @staticmethod
+    def _workers(server: Server) -> set[int]:
+        return {child.pid for child in psutil.Process(server.process.pid).children(recursive=True)}

@@ -1,0 +1,69 @@
+"""Signals small enough to learn from in seconds: parameters, examples on disk, and facts for gates."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plumbline.contract.params import load_yaml
+from plumbline.contract.task import Bound, Leak
+from plumbline.evidence import gates
+from plumbline.tasks.signal_extraction.data import Setting, ingest
+from plumbline.tasks.signal_extraction.params import SignalParams
+from plumbline.tasks.signal_extraction.task import TASK
+
+ROOT = Path(__file__).resolve().parents[2]
+PUBLISHED = Setting("course", (1.0, 3.0, 5.0, 7.0), 1000, 0.8, 1.2, 0.01, 50, 51, 1000, 0.0)
+HONEST = Setting("honest", (1.0, 3.0, 5.0, 7.0), 1000, 0.8, 1.2, 0.05, 40, 40, 1000, 0.05)
+LSTM = {
+    "hidden": 8,
+    "layers": 1,
+    "dropout": 0.0,
+    "windows_per_epoch": 40,
+    "batch_size": 8,
+    "warmup": 0.3,
+    "max_epochs": 3,
+}
+
+
+def values(recipe: str = "signal_extraction", **data: Any) -> dict[str, Any]:
+    """A recipe with smaller candidates, 5 windows of 40 samples a batch, and changes to its data."""
+    found: dict[str, Any] = load_yaml(ROOT / "recipes" / f"{recipe}.yaml")
+    found["data"] |= {"window": 40} | data
+    window = found["data"]["window"]
+    for name, shape in found["candidates"].items():
+        shape |= {"taps": window} if name == "fir" else LSTM
+    found["candidates"]["stateful"]["chunk"] = 10
+    found["candidates"]["window"] |= {"layers": 2, "dropout": 0.2}
+    if found["data"]["kind"] == "honest":
+        found["data"]["realisations"] = {"train": 120, "validation": 60, "test": 240}
+    found["validation"]["min_rows"] = 30
+    found["training"] |= {"device": "cpu", "checkpoint_every_steps": 3}
+    return found
+
+
+def small_params(recipe: str = "signal_extraction", **data: Any) -> SignalParams:
+    """As `values`, checked."""
+    return SignalParams.model_validate(values(recipe, **data))
+
+
+def write_examples(params: SignalParams, folder: Path) -> Path:
+    """Ingest into `folder`; the folder of examples."""
+    examples = folder / "examples"
+    examples.mkdir(parents=True)
+    ingest(params, examples, folder / "manifest.parquet")
+    return examples
+
+
+def asked(name: str, params: SignalParams, **facts: Any) -> gates.Finding:
+    """What one gate says of these facts; those that are not given are sound, and say nothing to the gate."""
+    found: dict[str, Any] = dict.fromkeys(gates.Facts.__dataclass_fields__)
+    found |= {
+        "metric": TASK.metric,
+        "limits": params.evaluation,
+        "bound": Bound(None, ""),
+        "simple": None,
+    }
+    found |= {"leaks": [Leak("group", "test", 0, 1, ())], "winner": np.zeros(2), "baselines": {}}
+    check = next(check for gate, _, check in gates.GATES if gate == name)
+    return check(gates.Facts(**found | facts))

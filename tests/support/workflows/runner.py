@@ -1,0 +1,310 @@
+"""Runs the jobs of a workflow as GitHub does: each in a fresh clone, each `run:` in bash, outputs through files."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from tests.support.checkouts import ROOT, Checkout
+from tests.support.workflows.expressions import filled, holds
+
+HUB = ROOT / "tests/support/workflows/hub.py"
+EVENT = {
+    "ref": "refs/heads/main",
+    "repository": "owner/router",
+    "event_name": "push",
+    "actor": "ada",
+}
+BOT = "github-actions[bot]"
+
+
+@dataclass
+class Job:
+    """What came of a job; `log` is all that its steps printed."""
+
+    result: str = "success"
+    outputs: dict[str, str] = field(default_factory=dict)
+    log: str = ""
+    summary: str = ""
+    steps: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+@dataclass
+class Hosting:
+    """A repository with its releases and variables; `origin` is the checkout that everything is cloned from."""
+
+    origin: Checkout
+    folder: Path
+    variables: dict[str, str] = field(
+        default_factory=dict
+    )  # of the repository and of its environments
+    secrets: dict[str, str] = field(default_factory=dict)  # of its environments alone
+    between: Callable[[str], None] = lambda name: None  # called before each job, with its name
+
+    def __post_init__(self) -> None:
+        self.hub, self.bin = self.folder / "hub", self.folder / "bin"
+        self.hub.mkdir()
+        self.bin.mkdir()
+        (self.hub / "author").write_text("ada")
+        (self.bin / "gh").write_text(f'#!/bin/sh\nexec {sys.executable} {HUB} "$@"\n')
+        (self.bin / "gh").chmod(0o755)
+        self.runs = 0
+
+    def approve(self, *reviews: tuple[str, str, str]) -> None:
+        """Who will have reviewed the next run, for which environment, and what came of it."""
+        told = [
+            {
+                "state": state,
+                "user": {"login": who},
+                "comment": "looked at it",
+                "environments": [{"name": where}],
+            }
+            for who, where, state in reviews
+        ]
+        (self.hub / f"{self.runs + 1}.json").write_text(json.dumps(told))
+
+    def kept(self) -> list[str]:
+        """The registries in the release, oldest first."""
+        return (
+            sorted(path.name for path in (self.hub / "release").glob("*"))
+            if self.hub.exists()
+            else []
+        )
+
+    def told(self, what: str) -> list[Any]:
+        """`asked` or `comments`: what came in from the workflows."""
+        path = self.hub / f"{what}.json"
+        return json.loads(path.read_text()) if path.exists() else []
+
+    def run(
+        self, name: str, inputs: Mapping[str, str] | None = None, **event: Any
+    ) -> dict[str, Job]:
+        """Run a workflow from the origin's last commit; its jobs by name, in the order in which they ran."""
+        self.runs += 1
+        sha = self.origin.run("git", "rev-parse", "HEAD").stdout.strip()
+        return Run(
+            self, name, inputs or {}, EVENT | {"sha": sha, "run_id": str(self.runs)} | event
+        ).jobs()
+
+    def run_asked(self) -> dict[str, Job]:
+        """Run what a workflow asked for last."""
+        name, inputs = self.told("asked")[-1]
+        return self.run(
+            name.removesuffix(".yml"), inputs, event_name="workflow_dispatch", actor=BOT
+        )
+
+
+class Run:
+    """One run of one workflow."""
+
+    def __init__(
+        self, hosting: Hosting, name: str, inputs: Mapping[str, str], event: Mapping[str, Any]
+    ) -> None:
+        self.hosting, self.event = hosting, event
+        self.folder = hosting.folder / f"run{hosting.runs}"
+        self.artifacts = self.folder / "artifacts"
+        self.artifacts.mkdir(parents=True)
+        self.workflow = _yaml(hosting.origin.path / f".github/workflows/{name}.yml")
+        declared = self.workflow["on"].get("workflow_dispatch") or {}
+        self.inputs = {
+            key: told.get("default", "") for key, told in declared.get("inputs", {}).items()
+        } | dict(inputs)
+
+    def jobs(self) -> dict[str, Job]:
+        done: dict[str, Job] = {}
+        for name, job in self.workflow["jobs"].items():  # each stands after those it needs
+            asked = job.get("needs", [])
+            needs = {need: done[need] for need in ([asked] if isinstance(asked, str) else asked)}
+            done[name] = self._job(name, job, needs)
+        return done
+
+    def _job(self, name: str, job: Mapping[str, Any], needs: Mapping[str, Job]) -> Job:
+        known = {
+            "github": self.event
+            | {"token": json.dumps(job["permissions"]), "workspace": str(self.folder / name)},
+            "inputs": self.inputs,
+            "vars": self.hosting.variables,
+            "secrets": self.hosting.secrets if "environment" in job else {},
+            "runner": {"temp": str(self.folder / f"{name}.temp")},
+            "needs": {
+                need: {"result": found.result, "outputs": found.outputs}
+                for need, found in needs.items()
+            },
+        }
+        fine = all(found.result == "success" for found in needs.values())
+        if not holds(job.get("if"), known, _status(fine)):
+            return Job("skipped")
+        self.hosting.between(name)
+        done = Job()
+        work = self.folder / name
+        work.mkdir()
+        Path(known["runner"]["temp"]).mkdir()
+        environment = _evaluated(job.get("env", {}), known, done)
+        for step in job["steps"]:
+            self._step(step, work, known | {"steps": done.steps}, environment, done)
+        outputs = {"steps": done.steps, **known}
+        done.outputs = {
+            key: filled(text, outputs, {}) for key, text in job.get("outputs", {}).items()
+        }
+        return done
+
+    def _step(
+        self,
+        step: Mapping[str, Any],
+        work: Path,
+        known: Mapping[str, Any],
+        environment: Mapping[str, str],
+        done: Job,
+    ) -> None:
+        functions = _status(done.result == "success")
+        told: dict[str, Any] = {"outcome": "skipped", "outputs": {}}
+        if "id" in step:
+            done.steps[step["id"]] = told
+        if not holds(step.get("if"), known, functions):
+            return
+        given = {key: filled(text, known, functions) for key, text in step.get("with", {}).items()}
+        action = step.get("uses", "").partition("@")[0]
+        if action.startswith("$/"):
+            described = _yaml(self.hosting.origin.path / action[2:] / "action.yml")
+            for inner in described["runs"]["steps"]:
+                self._step(inner, work, known | {"inputs": given}, environment, done)
+            return
+        if action:
+            fine = self._use(action, given, work, told["outputs"])
+        else:
+            more = environment | _evaluated(step.get("env", {}), known, done)
+            fine = self._script(step["run"], work, more, told["outputs"], done)
+        told["outcome"] = "success" if fine else "failure"
+        if not fine:
+            done.result = "failure"
+
+    def _script(
+        self, script: str, work: Path, more: Mapping[str, str], outputs: dict[str, str], done: Job
+    ) -> bool:
+        files = {
+            name: self.folder / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
+        }
+        for path in files.values():
+            path.write_text("")
+        environment = {
+            **self.hosting.origin.environment,
+            "PATH": f"{self.hosting.bin}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(work / "src"),
+            "HUB": str(self.hosting.hub),
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_ACTOR": self.event["actor"],
+            "GITHUB_EVENT_NAME": self.event["event_name"],
+            "RUNNER_TEMP": f"{work}.temp",
+            "GITHUB_REPOSITORY": self.event["repository"],
+            "GITHUB_RUN_ID": self.event["run_id"],
+            **{name: str(path) for name, path in files.items()},
+            **more,
+        }
+        command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
+        ran = subprocess.run(
+            command,
+            cwd=work,
+            env=environment,
+            text=True,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        done.log += ran.stdout
+        done.summary += files["GITHUB_STEP_SUMMARY"].read_text()
+        outputs.update(parsed_outputs(files["GITHUB_OUTPUT"].read_text()))
+        return ran.returncode == 0
+
+    def _use(
+        self, action: str, given: Mapping[str, str], work: Path, outputs: dict[str, str]
+    ) -> bool:
+        match action:
+            case "actions/checkout":
+                assert given["persist-credentials"].lower() == "false"
+                url = self.hosting.origin.path.as_uri()
+                depth = [] if given.get("fetch-depth") == "0" else ["--depth", "1"]
+                _git(
+                    "clone", "--quiet", *depth, url, str(work)
+                )  # of main's last commit, which is what events name here
+            case "actions/setup-python":
+                _link_environment(work)
+            case "actions/upload-artifact":
+                found = [path for line in given["path"].split() for path in work.glob(line)]
+                if not found:
+                    return given["if-no-files-found"] != "error"
+                top = (
+                    found[0] if len(found) == 1 and found[0].is_dir() else work
+                )  # what all of them lie in
+                files = [
+                    file
+                    for path in found
+                    for file in (path.rglob("*") if path.is_dir() else [path])
+                ]
+                folder = self.artifacts / given["name"]
+                shutil.rmtree(folder, ignore_errors=given["overwrite"] == "true")
+                for file in files:
+                    inside = file.relative_to(top)
+                    if file.is_file() and not any(part.startswith(".") for part in inside.parts):
+                        (folder / inside).parent.mkdir(parents=True, exist_ok=True)
+                        shutil.copy2(file, folder / inside)
+                outputs["artifact-id"] = given["name"]
+            case "actions/download-artifact":
+                if not (self.artifacts / given["name"]).is_dir():
+                    return False
+                shutil.copytree(
+                    self.artifacts / given["name"],
+                    work / given.get("path", "."),
+                    dirs_exist_ok=True,
+                )
+            case _:
+                pytest.fail(f"{action} is not known here")
+        return True
+
+
+def _status(fine: bool) -> dict[str, Callable[[], bool]]:
+    return {
+        "success": lambda: fine,
+        "failure": lambda: not fine,
+        "cancelled": lambda: False,
+        "always": lambda: True,
+    }
+
+
+def _evaluated(texts: Mapping[str, Any], known: Mapping[str, Any], done: Job) -> dict[str, str]:
+    return {
+        key: filled(text, known, _status(done.result == "success")) for key, text in texts.items()
+    }
+
+
+def parsed_outputs(text: str) -> dict[str, str]:
+    """What a step wrote into GITHUB_OUTPUT: name<<END, lines, END."""
+    found, lines = {}, iter(text.splitlines())
+    for line in lines:
+        name, _, end = line.partition("<<")
+        found[name] = "\n".join(iter(lambda: next(lines), end))
+    return found
+
+
+def _link_environment(work: Path) -> None:
+    """Let `make setup` find this very environment, as if it had installed it."""
+    venv = work / ".venv"
+    venv.mkdir()
+    for path in Path(sys.prefix).iterdir():
+        if not path.name.startswith("ready"):
+            (venv / path.name).symlink_to(path)
+    (venv / "ready").touch()
+
+
+def _git(*arguments: str) -> None:
+    subprocess.run(["git", *arguments], check=True, capture_output=True)
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    return YAML(typ="safe").load(path.read_text(encoding="utf-8"))
