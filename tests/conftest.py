@@ -9,7 +9,6 @@ import pytest
 from tests.support.checkouts import LINE, Checkout, make_checkout
 
 from plumbline.contract.params import Params, read
-
 from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
 

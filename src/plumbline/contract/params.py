@@ -23,13 +23,13 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class Shape(BaseModel):
+class StrictModel(BaseModel):
     """Frozen, strict and closed: an unknown key is an error, and text is never taken for a number."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class Training(Shape):
+class Training(StrictModel):
     """How candidates that learn by gradient are trained; what is learned stands with each candidate."""
 
     device: Literal["auto", "cuda", "mps", "cpu"]
@@ -38,14 +38,14 @@ class Training(Shape):
     checkpoint_every_steps: Annotated[int, Field(ge=1)]
 
 
-class Control(Shape):
+class Control(StrictModel):
     """Which candidates are also trained on shuffled answers, from which nothing can be learned."""
 
     candidates: list[Name]
     max_rows: Annotated[int, Field(ge=1)]  # of train
 
 
-class Champion(Shape):
+class Champion(StrictModel):
     """What it takes to follow the champion."""
 
     policy: Literal["better", "not-worse"]
@@ -54,7 +54,7 @@ class Champion(Shape):
     ]  # better: surely by more than this; not-worse: surely by no more than this
 
 
-class Leakage(Shape):
+class Leakage(StrictModel):
     """How much of a held-out split may also stand in a split before it."""
 
     exact: Share
@@ -62,7 +62,7 @@ class Leakage(Shape):
     group: Share
 
 
-class Behaviour(Shape):
+class Behaviour(StrictModel):
     """The share of cases of each kind that the winner must get right."""
 
     invariance: Share
@@ -70,14 +70,14 @@ class Behaviour(Shape):
     minimum: Share
 
 
-class Parity(Shape):
+class Parity(StrictModel):
     """How close another form of the winner must come to REFERENCE, to be served in its place."""
 
     max_loss: Annotated[float, Field(ge=0)]  # it must surely lose no more
     min_agreement: Share  # of rows that both answer alike
 
 
-class Budget(Shape):
+class Budget(StrictModel):
     """What the winner may cost to run; null: as much as it likes."""
 
     one_p95_ms: Annotated[float, Field(gt=0)] | None
@@ -86,7 +86,7 @@ class Budget(Shape):
     bundle_mb: Annotated[float, Field(gt=0)] | None
 
 
-class Evaluation(Shape):
+class Evaluation(StrictModel):
     """What a winner has to show, in the task's metric, before it may be promoted."""
 
     confidence: Annotated[float, Field(gt=0.5, le=0.9999)]
@@ -110,14 +110,14 @@ class Evaluation(Shape):
     budget: Budget
 
 
-class Registry(Shape):
+class Registry(StrictModel):
     """Where the winner is registered, under which name."""
 
     model: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,59}$")]
     first_champion: bool
 
 
-class Persistence(Shape):
+class Persistence(StrictModel):
     """How many of the last windows must have drifted before training is asked for."""
 
     windows: Annotated[int, Field(ge=1)]
@@ -130,14 +130,14 @@ class Persistence(Shape):
         return self
 
 
-class Retrain(Shape):
+class Retrain(StrictModel):
     """How often drift may ask for training."""
 
     per_day: Annotated[int, Field(ge=0)]
     cooldown_hours: Annotated[float, Field(ge=0)]
 
 
-class Drift(Shape):
+class Drift(StrictModel):
     """When rows of today count as other than those that the champion was evaluated on."""
 
     alpha: Annotated[
@@ -152,15 +152,15 @@ class Drift(Shape):
     retrain: Retrain
 
 
-class Params(Shape):
+class Params(StrictModel):
     """What every params.yaml holds; a task narrows `data`, `validation` and `candidates`."""
 
     version: Literal[1]
     task: str
     seed: Annotated[int, Field(ge=0, lt=2**31)]
-    data: Shape
-    validation: Shape
-    candidates: Mapping[Name, Shape]
+    data: StrictModel
+    validation: StrictModel
+    candidates: Mapping[Name, StrictModel]
     training: Training
     control: Control
     evaluation: Evaluation

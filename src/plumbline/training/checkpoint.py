@@ -137,7 +137,7 @@ def key(params: Params, candidate: str) -> str:
         "data": layout.digest(layout.EXAMPLES),
         "code": [layout.digest(path) for path in _code(params.task)],
         "libraries": [version(name) for name in LIBRARIES],
-        "machine": [torch.get_num_threads(), ranks.world()],
+        "machine": [torch.get_num_threads(), ranks.world_size()],
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 

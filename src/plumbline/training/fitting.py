@@ -49,7 +49,7 @@ def fit(
     machine = device.choose(params.training, state.precision)
     state.precision = machine.precision
     log.params(
-        {"device": machine.device, "precision": machine.precision, "processes": ranks.world()}
+        {"device": machine.device, "precision": machine.precision, "processes": ranks.world_size()}
     )
     report = progress(candidate, learner.max_epochs)
     loop = Loop(learner, params, candidate, store, state, log, report)
@@ -81,7 +81,7 @@ def _trainer(learner: Learner, params: Params, machine: device.Machine, loop: Lo
         accelerator=machine.device,
         devices=ranks.local_world(),
         num_nodes=ranks.num_nodes(),
-        strategy="ddp" if ranks.world() > 1 else "auto",
+        strategy="ddp" if ranks.world_size() > 1 else "auto",
         precision="bf16-mixed" if machine.precision == "bf16" else "32-true",
         max_epochs=learner.max_epochs - loop.state.epoch,
         num_sanity_val_steps=0

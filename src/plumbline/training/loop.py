@@ -90,7 +90,7 @@ class Loop(L.Callback):  # type: ignore[misc]
         """Seed this step, so that its dropout is the same whether or not training was killed before."""
         device.seed(
             pl_module.device.type,
-            (self.seed << 32) + self.state.step * ranks.world() + ranks.rank(),
+            (self.seed << 32) + self.state.step * ranks.world_size() + ranks.rank(),
         )
 
     def on_before_optimizer_step(
@@ -111,7 +111,7 @@ class Loop(L.Callback):  # type: ignore[misc]
         """Count the step, and keep it from time to time."""
         state, loss = self.state, outputs["loss"].detach()
         state.step, state.batch = state.step + 1, state.batch + 1
-        state.num_examples += len(next(iter(batch.values()))) * ranks.world()
+        state.num_examples += len(next(iter(batch.values()))) * ranks.world_size()
         self._bad = torch.where(torch.isfinite(loss) | (self._bad >= 0), self._bad, state.step)
         self._sum += loss
         due = state.step % self.every == 0 and state.batch < self._num_batches
@@ -180,7 +180,7 @@ class Loop(L.Callback):  # type: ignore[misc]
 
 def _share(batch: list[int]) -> list[int]:
     """This process's rows of a batch; the first rows are taken twice where it cannot be divided evenly."""
-    world = ranks.world()
+    world = ranks.world_size()
     padded = batch + [batch[i % len(batch)] for i in range(-len(batch) % world)]
     return padded[ranks.rank() :: world]
 

@@ -3,7 +3,7 @@
 import os
 
 
-def world() -> int:
+def world_size() -> int:
     """The number of processes that train together."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
@@ -15,7 +15,7 @@ def local_world() -> int:
 
 def num_nodes() -> int:
     """The number of machines."""
-    return world() // local_world()
+    return world_size() // local_world()
 
 
 def rank() -> int:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import Name, Params, Shape
+from plumbline.contract.params import Name, Params, StrictModel
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -25,7 +25,7 @@ def apart(window: int, sample_rate_hz: int) -> int:
     )
 
 
-class Range(Shape):
+class Range(StrictModel):
     """A uniform distribution."""
 
     low: float
@@ -38,7 +38,7 @@ class Range(Shape):
         return self
 
 
-class Mixture(Shape):
+class Mixture(StrictModel):
     """What both kinds of data have in common: a mean of sinusoids, seen through windows of `window` samples."""
 
     watch: str  # the file or folder that DVC compares; the data are generated, so it may be empty
@@ -87,7 +87,7 @@ class Course(Mixture):
         return self
 
 
-class Realisations(Shape):
+class Realisations(StrictModel):
     """How many realisations each split has."""
 
     train: Count
@@ -113,7 +113,7 @@ class Honest(Mixture):
         return self
 
 
-class Validation(Shape):
+class Validation(StrictModel):
     """What realisations must be."""
 
     max_abs_signal: Positive
@@ -123,7 +123,7 @@ class Validation(Shape):
     min_rows: Count  # of each split
 
 
-class Fir(Shape):
+class Fir(StrictModel):
     """Ridge regression on the last samples, one for each number of samples that are there: solved in closed form."""
 
     kind: Literal["fir"]
@@ -131,7 +131,7 @@ class Fir(Shape):
     ridge: Positive  # added to the diagonal of the mean outer product of the samples
 
 
-class Recurrent(Shape):
+class Recurrent(StrictModel):
     """What every LSTM needs (Hochreiter and Schmidhuber 1997)."""
 
     kind: str

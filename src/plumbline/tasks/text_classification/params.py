@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from plumbline.contract.params import REFERENCE, Name, Params, Shape, Share
+from plumbline.contract.params import REFERENCE, Name, Params, StrictModel, Share
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -15,7 +15,7 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 RESERVED = {"id", "split", "text", "label", "length", "digest", "decoded", "truncated", "noisy"}
 
 
-class Columns(Shape):
+class Columns(StrictModel):
     """Which columns of the source hold the text, the label, and what slices and drift look at."""
 
     text: str
@@ -39,7 +39,7 @@ class Columns(Shape):
         return self
 
 
-class Split(Shape):
+class Split(StrictModel):
     """How examples that come without a split are divided: by text (duplicates stay together), by group or by time."""
 
     by: Literal["text", "group", "time"]
@@ -56,7 +56,7 @@ class Split(Shape):
         return self
 
 
-class Policies(Shape):
+class Policies(StrictModel):
     """What becomes of rows that cannot be used as they are; every row so treated is counted in data/source.json."""
 
     nulls: Literal["drop", "refuse"]  # empty or null-like text or label
@@ -66,7 +66,7 @@ class Policies(Shape):
     max_chars: Count  # longer texts are cut here
 
 
-class Generated(Shape):
+class Generated(StrictModel):
     """The embedded data: support tickets from a grammar, with label noise of a known rate."""
 
     num_rows: Annotated[int, Field(ge=100, le=10_000_000)]
@@ -76,7 +76,7 @@ class Generated(Shape):
     )
 
 
-class Sources(Shape):
+class Sources(StrictModel):
     """A source for each split that is given; without one for validation, it is carved out of train."""
 
     train: str
@@ -98,7 +98,7 @@ class Sources(Shape):
         return {split: source for split, source in named.items() if source is not None}
 
 
-class Data(Shape):
+class Data(StrictModel):
     """Where the examples come from."""
 
     source: str | Sources
@@ -175,7 +175,7 @@ CheckName = Literal[
 ]
 
 
-class Validation(Shape):
+class Validation(StrictModel):
     """Thresholds of the expectations, and which of them only warn. A share is one of rows, unless said otherwise."""
 
     reference: (
@@ -212,7 +212,7 @@ def _with_reference(forms: list[str]) -> list[str]:
     return forms
 
 
-class Linear(Shape):
+class Linear(StrictModel):
     """TF-IDF of word 1- and 2-grams with a linear layer."""
 
     kind: Literal["linear"]
@@ -225,7 +225,7 @@ class Linear(Shape):
     patience: Count
 
 
-class Encoder(Shape):
+class Encoder(StrictModel):
     """What every fine-tuned or trained encoder needs."""
 
     forms: Annotated[
@@ -260,7 +260,7 @@ class Transformer(Encoder):
         return self
 
 
-class Lora(Shape):
+class Lora(StrictModel):
     """Low-rank adapters (Hu et al. 2021, arXiv:2106.09685) instead of training every weight."""
 
     rank: Count

@@ -5,24 +5,24 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from plumbline.contract.params import Name, Params, Shape
+from plumbline.contract.params import Name, Params, StrictModel
 
 
-class Data(Shape):
+class Data(StrictModel):
     watch: str
     num_rows: int
     noise: float
 
 
-class Validation(Shape):
+class Validation(StrictModel):
     max_abs_x: float
 
 
-class Fixed(Shape):
+class Fixed(StrictModel):
     kind: Literal["mean", "least_squares"]
 
 
-class Gradient(Shape):
+class Gradient(StrictModel):
     kind: Literal["gradient"]
     learning_rate: float
     max_epochs: int

@@ -1,0 +1,209 @@
+"""Count how a package is written: sizes, names, density, rooms.
+
+    python -m tests.support.census [SRC [DVC_YAML]]
+
+prints one line for each count, so that two versions of the code can be compared. `make check`
+holds some of them to a limit (tests/test_style.py).
+"""
+
+import ast
+import re
+import statistics
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LIMIT = 100  # characters a line
+LONG = 40  # lines a function
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+PREFIXES = ("is", "has", "num")  # the names that begin with no verb, by convention
+CONVERTERS = ("as", "to", "from", "on", "with")  # as_text, to_json, on_epoch_end
+IRREGULAR = """
+    begun bound built chosen cut drawn driven found given gone grown held kept known laid learned left
+    lost made meant met put read said seen sent set shown sorted spent stood taken thrown told torn
+    undone written worn
+"""
+VERBS = frozenset((Path(__file__).with_name("verbs.txt")).read_text(encoding="utf-8").split())
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file of the package."""
+
+    path: Path
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Its syntax."""
+        return ast.parse(self.text)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its lines, as they are written."""
+        return self.text.splitlines()
+
+    def functions(self) -> Iterator[Function]:
+        """Every function and method, nested ones too."""
+        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+
+
+def read_package(folder: Path) -> list[Module]:
+    """Read all modules below `folder`."""
+    paths = sorted(folder.rglob("*.py"))
+    return [Module(path, path.read_text(encoding="utf-8")) for path in paths]
+
+
+def name_words(name: str) -> list[str]:
+    """Split a function's name into its words, without leading underscores."""
+    return [word for word in name.strip("_").lower().split("_") if word]
+
+
+def is_named_by_a_rule_of_its_own(function: Function) -> bool:
+    """Whether somebody else chose the name: a dunder, a property, a command of the command line."""
+    if function.name.startswith("__") and function.name.endswith("__"):
+        return True
+    decorators = " ".join(map(ast.unparse, function.decorator_list))
+    return bool(re.search(r"property|\.setter|\.command|\.callback|overload", decorators))
+
+
+def is_verb_first(name: str) -> bool:
+    """Whether a function's name begins with a verb, or with one of the few other words that may."""
+    words = name_words(name)
+    if not words or words[0] in (*PREFIXES, *CONVERTERS):
+        return len(words) > 1
+    return words[0] in VERBS
+
+
+def is_participle(name: str) -> bool:
+    """Whether a function is named by what was done (`told`, `settled`) in place of what it does."""
+    words = name_words(name)
+    first = words[0] if words else ""
+    return not is_verb_first(name) and (first in IRREGULAR.split() or first.endswith("ed"))
+
+
+def list_repeated_classes(modules: list[Module]) -> dict[str, list[Path]]:
+    """Map each class name that more than one module defines to those modules."""
+    places: dict[str, list[Path]] = defaultdict(list)
+    for module in modules:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(module.path)
+    return {name: paths for name, paths in sorted(places.items()) if len(paths) > 1}
+
+
+def list_loose_files(folder: Path) -> list[str]:
+    """List the files at the top of the package."""
+    return sorted(path.name for path in folder.iterdir() if path.is_file())
+
+
+def count_density(modules: list[Module]) -> Counter[str]:
+    """Count comprehensions, conditional expressions and assignments of several values at once."""
+    counts: Counter[str] = Counter()
+    comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    for module in modules:
+        for node in ast.walk(module.tree):
+            counts["comprehensions"] += isinstance(node, comprehension)
+            counts["ternaries"] += isinstance(node, ast.IfExp)
+            if isinstance(node, ast.Assign):
+                together = isinstance(node.targets[0], ast.Tuple) and isinstance(
+                    node.value, ast.Tuple
+                )
+                counts["parallel assignments"] += together
+    return counts
+
+
+def map_rooms(folder: Path) -> dict[str, set[str]]:
+    """Map each room (a folder or file at the top of the package) to the rooms that it imports."""
+    import grimp
+
+    sys.path.insert(0, str(folder.parent))
+    graph = grimp.build_graph(folder.name, cache_dir=None, exclude_type_checking_imports=True)
+    rooms: dict[str, set[str]] = defaultdict(set)
+    for module in graph.modules - {folder.name}:
+        room = module.split(".")[1]
+        rooms[room] |= set()
+        for imported in graph.find_modules_directly_imported_by(module):
+            other = imported.partition(".")[2].partition(".")[0]
+            if other and other != room:
+                rooms[room].add(other)
+    return dict(rooms)
+
+
+def num_floors(rooms: dict[str, set[str]]) -> int:
+    """Count the rooms on the longest way down; -1 where the ways run in a circle."""
+    heights: dict[str, int] = {}
+
+    def measure(room: str, above: tuple[str, ...]) -> int:
+        if room in above:
+            return -1
+        if room not in heights:
+            below = [measure(other, (*above, room)) for other in rooms.get(room, ())]
+            heights[room] = -1 if -1 in below else 1 + max(below, default=0)
+        return heights[room]
+
+    return max(measure(room, ()) for room in rooms)
+
+
+def list_counts(folder: Path, pipeline: Path) -> Iterator[tuple[str, str]]:
+    """Yield each count with its name."""
+    modules = read_package(folder)
+    functions = [function for module in modules for function in module.functions()]
+    named = [function for function in functions if not is_named_by_a_rule_of_its_own(function)]
+    num_lines = sum(len(module.lines) for module in modules)
+    sizes = [function.end_lineno - function.lineno + 1 for function in functions]  # type: ignore[operator]
+    yield "modules", str(len(modules))
+    yield "lines", str(num_lines)
+    yield "functions", str(len(functions))
+    yield "lines of a function: median", f"{statistics.median(sizes):.0f}"
+    yield "lines of a function: 90th percentile", f"{statistics.quantiles(sizes, n=10)[-1]:.0f}"
+    yield f"functions over {LONG} lines", str(sum(size > LONG for size in sizes))
+    yield (
+        "functions named by one word",
+        f"{_share(len(name_words(f.name)) == 1 for f in functions)}",
+    )
+    yield "functions named by a participle", str(sum(is_participle(f.name) for f in named))
+    yield "functions that begin with no verb", str(sum(not is_verb_first(f.name) for f in named))
+    yield "class names defined more than once", str(len(list_repeated_classes(modules)))
+    yield (
+        "times a variable is called `found`",
+        str(sum(_count_stores(m.tree, "found") for m in modules)),
+    )
+    for name, count in count_density(modules).items():
+        yield f"{name} per 1,000 lines", f"{1000 * count / num_lines:.1f}"
+    long = _share(len(line) > LIMIT for module in modules for line in module.lines)
+    yield f"lines over {LIMIT} characters", long
+    yield "loose files at the top", str(len(list_loose_files(folder)))
+    rooms = map_rooms(folder)
+    yield "rooms", str(len(rooms))
+    yield "floors", str(num_floors(rooms))
+    yield "arrows between rooms", str(sum(map(len, rooms.values())))
+    yield "dependencies in dvc.yaml", str(len(_list_dependencies(pipeline)))
+
+
+def _share(flags: Iterator[bool]) -> str:
+    values = list(flags)
+    return f"{100 * sum(values) / len(values):.1f} %"
+
+
+def _count_stores(tree: ast.Module, name: str) -> int:
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return sum(node.id == name and isinstance(node.ctx, ast.Store) for node in nodes)
+
+
+def _list_dependencies(pipeline: Path) -> list[str]:
+    from ruamel.yaml import YAML
+
+    stages = YAML(typ="safe").load(pipeline.read_text(encoding="utf-8"))["stages"].values()
+    return [dependency for stage in stages for dependency in stage.get("do", stage)["deps"]]
+
+
+if __name__ == "__main__":
+    source = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "src"
+    dvc_yaml = Path(sys.argv[2]) if len(sys.argv) > 2 else source.parent / "dvc.yaml"
+    for title, value in list_counts(source / "plumbline", dvc_yaml):
+        print(f"{title:45} {value:>8}")  # noqa: T201
