@@ -1,4 +1,4 @@
-# One vocabulary: people, hooks and CI call the same words.
+# One vocabulary: people, hooks and CI call the same targets.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 VENV := .venv
@@ -20,16 +20,16 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run remote test test-slow selftest drill check format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-signals probes ui lock keep-registry images clean
+.PHONY: help setup run remote test test-slow selftest drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-signals probes ui lock keep-registry images clean
 
-help:  ## show these words
+help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 setup: $(READY)  ## install the locked environment into .venv
 
 $(READY): $(LOCKS) pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
-	  { echo "the lock is for Python 3.11; found $$($(PYTHON) --version). Say: make PYTHON=/path/to/python3.11 ..."; exit 2; }
+	  { echo "the lock file is for Python 3.11; found $$($(PYTHON) --version). Run: make PYTHON=/path/to/python3.11 ..."; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@echo "installing the locked packages into $(VENV) (torch: $(TORCH))"
@@ -38,33 +38,36 @@ $(READY): $(LOCKS) pyproject.toml
 	@! git rev-parse --git-dir >/dev/null 2>&1 || git config merge.dvc-lock.driver "$(CURDIR)/$(BIN)/plumbline merge-lock %O %A %B"
 	@touch $@
 
-run: setup  ## data in, a registered model out, as params.yaml or RECIPE=name says; PULL=--pull takes from the DVC remote
+run: setup  ## data in, a registered model out, as in params.yaml or RECIPE=name; PULL=--pull fetches from the DVC remote
 	@$(if $(RECIPE),plumbline recipe use "$(RECIPE)" &&) dvc repro --quiet $(PULL) && plumbline report
 
 remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, such as s3://bucket/folder
 	@dvc remote modify --local store url "$$DVC_REMOTE"
 
 test: setup  ## the fast tests
-	@pytest -n 2 --dist loadfile -m "not slow and not gpu"
+	@pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
 
 test-slow: setup  ## the tests that take minutes
-	@pytest -n 2 --dist loadfile -m "slow and not gpu"
+	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
 
-selftest: setup  ## plant faults and see that every gate refuses its own
+selftest: setup  ## plant faults and check that the responsible gate refuses each
 	@plumbline selftest
 
-drill: setup  ## a model's whole life in minutes: trained, promoted, served, refused, returned, drifted, replaced, rolled back
+drill: setup  ## a model's whole life in minutes: train, promote, serve, refuse, return a canary, drift, replace, roll back
 	@plumbline drill
 
-check: setup  ## style, types, the direction of imports, the files of images and workflows, the pipeline's graph
+check: setup  ## style, names, types, imports between rooms, files of images and workflows, the pipeline's graph
 	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports
 	@hadolint docker/*.Dockerfile && check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml
 	@zizmor --offline --persona auditor --quiet --no-progress .github
 	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@check-jsonschema --builtin-schema vendor.github-actions .github/actions/*/action.yml
-	@pytest -q tests/test_dag.py
+	@pytest -q tests/test_dag.py tests/test_style.py
 
-format: setup  ## put the code in style
+census: setup  ## count lines, names, density, rooms and dependencies of src/plumbline
+	@python -m tests.support.census
+
+format: setup  ## format the code
 	@ruff format --quiet . && ruff check --quiet --fix .
 
 bench-train: setup  ## samples/s against the Hugging Face Trainer, side by side
@@ -88,17 +91,17 @@ bench-drift: setup  ## false alarms and power of plumbline drift, with the model
 bench-signals: setup  ## signal extraction: training against a plain loop, inference against real time; results: benchmarks/signals.py
 	@python benchmarks/signals.py train && python benchmarks/signals.py infer
 
-probes: setup  ## what plumbline serve and mlflow models serve make of the same odd requests
+probes: setup  ## how plumbline serve and mlflow models serve answer the same odd requests
 	@python -m benchmarks.probes
 
 ui: setup  ## the MLflow UI on http://127.0.0.1:5000
 	@mlflow server --backend-store-uri sqlite:///$(CURDIR)/mlruns/mlflow.db --artifacts-destination mlruns/artifacts \
 	  --host 127.0.0.1 --port 5000 --workers 1
 
-# What tokenizers asks for in order to download; a server downloads nothing.
+# Packages that tokenizers needs for downloads; a server downloads nothing.
 NOT_SERVED := huggingface-hub hf-xet httpx2 httpcore2 truststore tqdm filelock
 SHARED_WITH_TORCH := filelock fsspec jinja2 markupsafe mpmath networkx setuptools sympy typing-extensions
-lock: setup  ## choose versions anew and write them down with their hashes
+lock: setup  ## resolve versions again and write them with their hashes
 	@uv pip compile pyproject.toml --extra dev --extra minilm --extra postgres --extra signing --universal --generate-hashes \
 	  --no-emit-package torch --no-header --quiet --upgrade --output-file requirements.lock
 	@grep -o 'torch==[0-9.]*' pyproject.toml | uv pip compile - --no-config --constraint requirements.lock \
@@ -114,8 +117,8 @@ lock: setup  ## choose versions anew and write them down with their hashes
 keep-registry:  ## in CI: keep the registry-N.tar in the folder FROM in the GitHub release `registry`; installs nothing
 	@PYTHONPATH=src python3 -P -m plumbline.ci.github_release "$(FROM)"
 
-images:  ## build the images that docker/compose.yaml and docs/images.md speak of
+images:  ## build the images of docker/compose.yaml and docs/images.md
 	@for name in serve mlflow train; do docker build --file docker/$$name.Dockerfile --tag plumbline-$$name . || exit; done
 
-clean:  ## remove what the pipeline made, keep the environment and the registry
+clean:  ## remove the pipeline's outputs; keep the environment and the registry
 	@git clean -qfdX data models reports .plumbline

@@ -1,4 +1,6 @@
-"""Seconds and memory of the paired bootstrap interval, ours against SciPy's own call on the same scores.
+"""Seconds and memory of the paired bootstrap interval, beside SciPy's own call.
+
+Both get the same scores.
 
 python benchmarks/bootstrap.py [ROWS]
 """
@@ -10,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.stats import bootstrap
@@ -17,10 +20,21 @@ from scipy.stats import bootstrap
 from plumbline.statistics import intervals
 
 CONFIDENCE = 0.95
+Method = Callable[[np.ndarray, np.ndarray], tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one method costs, and the interval it gives."""
+
+    seconds: float
+    peak_mb: float  # RSS
+    low: float
+    high: float
 
 
 def main() -> None:
-    """Print one line a way, then the ratio of their seconds and how far their ends are apart."""
+    """Print one line per method, then the ratio of seconds and the difference of the ends."""
     parser = argparse.ArgumentParser(
         description="Seconds and memory of the paired bootstrap interval."
     )
@@ -30,51 +44,47 @@ def main() -> None:
         f"{intervals.NUM_RESAMPLES:,} resamples of {rows:,} paired scores, BCa at {CONFIDENCE:.0%}"
     )
     print(f"{'':<10} {'seconds':>8} {'peak RSS':>10} {'interval':>22}")
-    results = [_apart(way, rows) for way in (_ours, _stock)]
-    for name, (seconds, peak, low, high) in zip(("plumbline", "scipy"), results, strict=True):
-        print(f"{name:<10} {seconds:>8.2f} {peak:>7.0f} MB {low:>10.6f} to {high:.6f}")
-    ours, stock = results
-    print(f"ratio of seconds, scipy to plumbline: {stock[0] / ours[0]:.1f}")
-    print(
-        f"largest difference between the ends: {max(abs(ours[2] - stock[2]), abs(ours[3] - stock[3])):.1e}"
-    )
+    ours = _measure_in_process(_compute_with_plumbline, rows)
+    scipys = _measure_in_process(_compute_with_scipy, rows)
+    for name, result in (("plumbline", ours), ("scipy", scipys)):
+        interval = f"{result.low:>10.6f} to {result.high:.6f}"
+        print(f"{name:<10} {result.seconds:>8.2f} {result.peak_mb:>7.0f} MB {interval}")
+    print(f"ratio of seconds, scipy to plumbline: {scipys.seconds / ours.seconds:.1f}")
+    difference = max(abs(ours.low - scipys.low), abs(ours.high - scipys.high))
+    print(f"largest difference between the ends: {difference:.1e}")
 
 
-def _ours(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
-    return intervals.gain(ours, theirs, "continuous", CONFIDENCE)
+def _compute_with_plumbline(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
+    return intervals.compute_gain_interval(ours, theirs, "continuous", CONFIDENCE)
 
 
-def _stock(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
-    found = bootstrap(
+def _compute_with_scipy(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float]:
+    interval = bootstrap(
         (ours - theirs,),
         np.mean,
         confidence_level=CONFIDENCE,
         n_resamples=intervals.NUM_RESAMPLES,
         rng=0,
     ).confidence_interval
-    return float(found.low), float(found.high)
+    return float(interval.low), float(interval.high)
 
 
-def _apart(way: Callable[..., tuple[float, float]], rows: int) -> tuple[float, float, float, float]:
-    """Seconds, peak RSS in MB and both ends, in a process of its own."""
+def _measure_in_process(compute: Method, rows: int) -> Measurement:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(_measured, way, rows).result()
+        return pool.submit(_measure, compute, rows).result()
 
 
-def _measured(
-    way: Callable[..., tuple[float, float]], rows: int
-) -> tuple[float, float, float, float]:
+def _measure(compute: Method, rows: int) -> Measurement:
     rng = np.random.default_rng(1)
     ours = rng.exponential(2.0, rows)
     theirs = ours + rng.normal(0.02, 0.5, rows)
-    way(ours[:10], theirs[:10])  # the imports
+    compute(ours[:10], theirs[:10])  # imports what it needs
     start = time.perf_counter()
-    low, high = way(ours, theirs)
+    low, high = compute(ours, theirs)
     seconds = time.perf_counter() - start
-    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
-        1024 if sys.platform == "darwin" else 1
-    )
-    return seconds, kilobytes * 1024 / 1e6, low, high
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    kilobytes = peak / 1024 if sys.platform == "darwin" else peak
+    return Measurement(seconds, kilobytes * 1024 / 1e6, low, high)
 
 
 if __name__ == "__main__":

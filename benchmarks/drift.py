@@ -1,9 +1,10 @@
-"""How often `plumbline drift` sees drift where there is none, and how surely where there is.
+"""How often `plumbline drift` reports drift where there is none, and where there is.
 
 python benchmarks/drift.py [--model models/linear] [--windows 200] [--banking FOLDER]
 
-Windows are drawn like the requests of one day, answered by the model, and held against rows drawn before them. With
---banking (a folder with banking77's files, clean and faulty) real texts are tried as well.
+Windows are drawn like the requests of one day, answered by the model, and compared with rows drawn
+before them. With --banking (a folder with banking77's files, clean and faulty) real texts are
+tried too.
 """
 
 import argparse
@@ -17,10 +18,10 @@ import pandas as pd
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.params import load_yaml
-from plumbline.drift import tests
-from plumbline.statistics.intervals import proportion
-from plumbline.tasks.text_classification.data.generated import ticket
+from plumbline.contract.yaml_file import load_yaml
+from plumbline.drift import statistical_tests
+from plumbline.statistics.intervals import compute_proportion_interval
+from plumbline.tasks.text_classification.data.generated import draw_ticket
 
 REFERENCE_ROWS = 900
 SIZES, SHARES = (200, 500, 1000), (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -43,7 +44,8 @@ def main() -> None:
     predictor = bundle.load(arguments.model)
     judge = _judge(predictor, limits["alpha"], limits["min_effect"])
     print(
-        f"alpha {limits['alpha']}, least stability index {limits['min_effect']}, {arguments.model} answers"
+        f"alpha {limits['alpha']}, least stability index {limits['min_effect']}, "
+        f"{arguments.model} answers"
     )
     _print_generated(judge, arguments.windows)
     if arguments.banking:
@@ -59,15 +61,16 @@ def _judge(predictor: Any, alpha: float, min_effect: float) -> Callable[[Rows, R
         return given.assign(**{f"output.{name}": told[name] for name in ("label", "score")})
 
     def drifted(old: Rows, new: Rows, seed: int) -> bool:
-        found = tests.compare(table(old), table(new), "output.label", seed)
-        return any(test.drifted for test in tests.judged(found, alpha, min_effect))
+        found = statistical_tests.compare_tables(table(old), table(new), "output.label", seed)
+        return any(test.drifted for test in statistical_tests.judge_tests(found, alpha, min_effect))
 
     return drifted
 
 
 def _print_generated(judge: Callable[[Rows, Rows, int], bool], num_windows: int) -> None:
     print(
-        f"\ngenerated tickets, {REFERENCE_ROWS} rows of reference; share of windows that seem to drift"
+        f"\ngenerated tickets, {REFERENCE_ROWS} rows of reference; "
+        "share of windows that seem to drift"
     )
     print(f"{'rows':>6}{'stable':>24}" + "".join(f"{f'{share:.0%} new':>10}" for share in SHARES))
     for size in SIZES:
@@ -89,7 +92,7 @@ def _drawn(judge: Callable[[Rows, Rows, int], bool], size: int, share: float, se
 
 
 def _row(draw: random.Random, drift: float) -> dict[str, Any]:
-    found = ticket(draw, drift)
+    found = draw_ticket(draw, drift)
     return {
         "text": found.text,
         "channel": found.channel,
@@ -103,7 +106,8 @@ def _print_banking(
 ) -> None:
     clean = [*_read(folder / "base_train.csv"), *_read(folder / "base_test.csv")]
     print(
-        f"\nbanking77, {len(clean)} clean texts; a third of them is the window, the rest the reference"
+        f"\nbanking77, {len(clean)} clean texts; a third of them is the window, "
+        "the rest the reference"
     )
     alarms = sum(judge(*_halved(clean, seed), seed) for seed in range(num_windows))
     print(f"{'clean':<34}{_share(alarms, num_windows)}")
@@ -117,9 +121,8 @@ def _print_banking(
             )
         print(f"{f'{share:.0%} of the texts mistyped':<34}{seen / NUM_POWER:.0%}")
     for path in sorted(folder.glob("*drifted*.csv")):
-        print(
-            f"{path.name:<34}{'drift' if judge(_read(folder / 'base_test.csv'), _read(path), 0) else 'stable'}"
-        )
+        has_drifted = judge(_read(folder / "base_test.csv"), _read(path), 0)
+        print(f"{path.name:<34}{'drift' if has_drifted else 'stable'}")
 
 
 def _halved(rows: Rows, seed: int) -> tuple[Rows, Rows]:
@@ -144,7 +147,7 @@ def _read(path: Path) -> Rows:
 
 
 def _share(hits: int, total: int) -> str:
-    low, high = proportion(hits, total, 0.95)
+    low, high = compute_proportion_interval(hits, total, 0.95)
     return f"{hits / total:.1%} ({low:.1%} to {high:.1%})"
 
 

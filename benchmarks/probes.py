@@ -1,9 +1,10 @@
-"""The same odd requests to `plumbline serve` and to `mlflow models serve`, on the same registered model.
+"""Send the same malformed and hostile requests to `plumbline serve` and `mlflow models serve`.
 
-python -m benchmarks.probes      prints a table: what is right, what each server answered, and whether that was right
+    python -m benchmarks.probes
 
-An answer is right if its status is, and if it also is short (errors: 1,000 bytes), valid JSON where it says so, and
-neither holds a stack trace nor repeats what was sent. No time is measured.
+prints a table: the right status, each server's answer, and whether that was right. An answer is
+right if its status is right, and if it is short (errors: 1,000 bytes), valid JSON where it claims
+to be, and contains neither a stack trace nor parts of the request. No time is measured.
 """
 
 import http.client
@@ -25,7 +26,9 @@ from tests.support.serving.lines import Lines
 from tests.support.serving.models import make_wide
 
 BIN = Path(sys.executable).parent
-START_S, STALL_S, PATIENCE_S = 180, 15, 60
+START_S = 180
+ANSWER_S = 15
+CONNECT_S = 60
 MAX_ERROR_BYTES = 1000
 STALLED = 500
 COMMANDS = {
@@ -47,7 +50,7 @@ COMMANDS = {
 class Outcome:
     """What a server did with a probe."""
 
-    said: str
+    text: str
     right: bool
 
 
@@ -61,32 +64,41 @@ class Running:
 
 
 def main() -> None:
-    """Send every probe to both servers and print the table; exit code 1 where plumbline was wrong once."""
+    """Send every probe to both servers and print the table; exit code 1 if plumbline was wrong."""
     with tempfile.TemporaryDirectory(prefix="plumbline-probes-") as folder:
         lines = make_wide(Path(folder).resolve())
-        found = {name: _all(name, lines) for name in COMMANDS}
+        found = {name: _run_probes(name, lines) for name in COMMANDS}
     ours, stock = found.values()
     print("| fault | probe | right | plumbline | mlflow models serve |\n|---|---|---|---|---|")
     for (fault, name, right), one in ours.items():
-        print(f"| {fault} | {name} | {right} | {_told(one)} | {_told(stock[fault, name, right])} |")
+        other = stock[fault, name, right]
+        cells = (fault, name, right, _format_outcome(one), _format_outcome(other))
+        print(f"| {' | '.join(cells)} |")
     print(f"| | **right answers of {len(ours)}** | | {_count(ours)} | {_count(stock)} |")
     sys.exit(any(not one.right for one in ours.values()))
 
 
-def _all(name: str, lines: Lines) -> dict[tuple[str, str, str], Outcome]:
+def _run_probes(name: str, lines: Lines) -> dict[tuple[str, str, str], Outcome]:
     print(f"asking {name}", file=sys.stderr, flush=True)
     with _serving(name, lines) as server:
-        pids = _pids(server)
+        pids = _list_workers(server)
         found = {
-            (probe.fault, probe.name, probe.right): _outcome(server, probe) for probe in probes()
+            (probe.fault, probe.name, probe.right): _send_probe(server, probe) for probe in probes()
         }
-        found["D20", f"{STALLED} stalled connections, then /ping", "200"] = _flooded(server)
-        found["E20", "no forged line, no control character in the log", "none"] = _logged(server)
+        found["D20", f"{STALLED} stalled connections, then /ping", "200"] = (
+            _probe_with_stalled_connections(server)
+        )
+        found["E20", "no forged line and no control character in the log", "none"] = _check_log(
+            server
+        )
         survived = Outcome(
-            "the same processes" if _pids(server) == pids else "others", _pids(server) == pids
+            "the same processes" if _list_workers(server) == pids else "others",
+            _list_workers(server) == pids,
         )
         found["D23", "after all that", "the same processes"] = survived
-        found["", "after all that, a right request", "200"] = _outcome(server, next(iter(probes())))
+        found["", "after all that, a right request", "200"] = _send_probe(
+            server, next(iter(probes()))
+        )
     return found
 
 
@@ -126,17 +138,17 @@ def _serving(name: str, lines: Lines) -> Iterator[Running]:
             one.kill()
 
 
-def _outcome(server: Running, probe: Probe) -> Outcome:
+def _send_probe(server: Running, probe: Probe) -> Outcome:
     status, kind, body, closed = _exchange(server, *probe.parts)
-    if (
-        status is None
-    ):  # a connection that is closed without a word is an answer to one who never finishes
+    # Closing the connection is an answer to a request that never ends.
+    if status is None:
         return Outcome(
-            "closed" if closed else f"no word in {STALL_S} s", closed and probe.statuses == (408,)
+            "closed" if closed else f"no answer in {ANSWER_S} s",
+            closed and probe.statuses == (408,),
         )
     wrong = [] if status in probe.statuses else ["status"]
     if probe.closes and not closed:
-        wrong.append("stays open")
+        wrong.append("connection stays open")
     if status >= 400 and len(body) > MAX_ERROR_BYTES:
         wrong.append("long")
     if "json" in kind and not _is_json(body):
@@ -153,15 +165,15 @@ def _outcome(server: Running, probe: Probe) -> Outcome:
 
 
 def _exchange(server: Running, *parts: bytes) -> tuple[int | None, str, bytes, bool]:
-    """Status, content type and body of the answer, and whether the connection was closed with it or in place of it."""
+    """Return the answer's status, content type, body, and whether the connection was closed."""
     try:
-        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=CONNECT_S) as connection:
             try:
                 for part in parts:
                     connection.sendall(part)
             except ConnectionError:
                 pass  # the answer may be there all the same
-            connection.settimeout(STALL_S)
+            connection.settimeout(ANSWER_S)
             answer = http.client.HTTPResponse(connection)
             answer.begin()
             status, kind, body = (
@@ -186,7 +198,7 @@ def _is_closed(connection: socket.socket) -> bool:
         return True
 
 
-def _flooded(server: Running) -> Outcome:
+def _probe_with_stalled_connections(server: Running) -> Outcome:
     with ExitStack() as stack:
         for _ in range(STALLED):
             connection = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
@@ -194,17 +206,17 @@ def _flooded(server: Running) -> Outcome:
         probe = Probe(
             "", "", (request(b"Host: 127.0.0.1", line=b"GET /ping HTTP/1.1", length=False),), (200,)
         )
-        return _outcome(server, probe)
+        return _send_probe(server, probe)
 
 
-def _logged(server: Running) -> Outcome:
+def _check_log(server: Running) -> Outcome:
     raw = server.log.read_bytes()
     if any(line.startswith(b"CRITICAL forged") for line in raw.splitlines()):
         return Outcome("forged", right=False)
     return Outcome("escape codes", right=False) if b"\x1b" in raw else Outcome("none", right=True)
 
 
-def _pids(server: Running) -> set[int]:
+def _list_workers(server: Running) -> set[int]:
     return {child.pid for child in server.process.children(recursive=True)}
 
 
@@ -216,8 +228,8 @@ def _is_json(body: bytes) -> bool:
     return True
 
 
-def _told(outcome: Outcome) -> str:
-    return f"{'ok' if outcome.right else '**bad**'}: {outcome.said}"
+def _format_outcome(outcome: Outcome) -> str:
+    return f"{'ok' if outcome.right else '**bad**'}: {outcome.text}"
 
 
 def _count(outcomes: dict[tuple[str, str, str], Outcome]) -> str:

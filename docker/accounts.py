@@ -1,4 +1,4 @@
-"""Gives the served model an account of its own on the MLflow server, which cannot change what others made."""
+"""Give the served model its own account on the MLflow server; it cannot change others' models."""
 
 import os
 
@@ -7,7 +7,7 @@ from mlflow.server.auth.client import AuthServiceClient
 
 
 def main() -> None:
-    """Make the account, or give it the password of now; MLFLOW_TRACKING_* are those of the administrator."""
+    """Create the account or set its password; MLFLOW_TRACKING_* are those of the administrator."""
     accounts = AuthServiceClient(os.environ["MLFLOW_TRACKING_URI"])
     name, password = os.environ["READER_NAME"], os.environ["READER_PASSWORD"]
     try:

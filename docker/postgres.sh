@@ -1,6 +1,6 @@
 #!/bin/bash
-# Beside MLflow's database, at the first start: one for the journal of decisions, which whoever decides may write
-# (plumbline) and the served model may read (reader).
+# At the first start, create a second database beside MLflow's, for the journal of decisions: people and workflows that
+# decide may write it (role plumbline), the served model may read it (role reader).
 set -euo pipefail
 psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --set=decider="$DECIDER_PASSWORD" --set=reader="$READER_PASSWORD" \
   --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" <<'SQL'

@@ -18,7 +18,7 @@ RUN python -m pip --python /opt/venv/bin/python install --no-cache-dir --no-deps
 
 FROM ${BASE}
 COPY --from=build /opt/venv /opt/venv
-# The only folder it writes to besides /tmp: models fetched from the registry, kept over restarts if a volume lies here.
+# The only folder it writes to besides /tmp: models fetched from the registry, kept across restarts if a volume is mounted.
 RUN install -d -m 0700 -o 10001 -g 10001 /var/cache/plumbline
 ENV PATH=/opt/venv/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \

@@ -6,7 +6,7 @@ ARG BASE=docker.io/library/python:3.11-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d
 FROM ${BASE} AS build
 # cpu or cuda: which build of torch is installed.
 ARG TORCH=cpu
-# Where pip finds wheels besides its index: an address, or a folder mounted into the build. PyTorch's own index if empty.
+# Where pip finds wheels besides its index: an address, or a folder mounted into the build. If empty, PyTorch's own index.
 ARG PIP_FIND_LINKS=""
 WORKDIR /build
 COPY requirements.lock requirements-cpu.lock requirements-cuda.lock ./
@@ -19,11 +19,11 @@ RUN if [ "$TORCH" = cpu ] && [ -z "$PIP_FIND_LINKS" ]; then export PIP_INDEX_URL
 WORKDIR /project
 COPY LICENSE README.md pyproject.toml ./
 COPY src src
-# Editable: the code that runs is that of the checkout at /project.
+# Editable: the code that runs is the checkout at /project.
 RUN /opt/venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation --editable .
 
 FROM ${BASE}
-# git is that of the base's Debian.
+# git is the version of the base's Debian.
 # hadolint ignore=DL3008
 RUN apt-get update && \
     apt-get install --yes --no-install-recommends git && \

@@ -1,4 +1,4 @@
-"""Door of the control stage: python -P pipelines/control.py CANDIDATE"""
+"""Entry point of the control stage: python -P pipelines/control.py CANDIDATE"""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Door of the evaluate stage: python -P pipelines/evaluate.py"""
+"""Entry point of the evaluate stage: python -P pipelines/evaluate.py"""
 
 import sys
 from pathlib import Path

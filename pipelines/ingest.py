@@ -1,4 +1,4 @@
-"""Door of the ingest stage: python -P pipelines/ingest.py"""
+"""Entry point of the ingest stage: python -P pipelines/ingest.py"""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Door of the register stage: python -P pipelines/register.py"""
+"""Entry point of the register stage: python -P pipelines/register.py"""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Door of the train stage: python -P pipelines/train.py CANDIDATE"""
+"""Entry point of the train stage: python -P pipelines/train.py CANDIDATE"""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Door of the validate stage: python -P pipelines/validate.py"""
+"""Entry point of the validate stage: python -P pipelines/validate.py"""
 
 import sys
 from pathlib import Path

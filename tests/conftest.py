@@ -1,23 +1,46 @@
 """Checkouts shared by the tests of a module."""
 
 import importlib
+import os
 import shutil
 import signal
 from pathlib import Path
 
 import pytest
+from tests.support import checkouts
 from tests.support.checkouts import LINE, Checkout, make_checkout
+from tests.support.order import get_rank
+from tests.support.warm import commands
 
-from plumbline.contract.params import Params, read
+from plumbline.contract.params import Params
+from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
+from plumbline.registry.package import smoke_test
 
 pytest_plugins = ["tests.support.serving.fixtures"]
 
-if (
-    signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-):  # as in a shell's background, and in all that is started there
+# A shell ignores it in what it starts in the background, and so would all that is started here.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the files that take longest first; within a file the order stays."""
+    tests = Path(__file__).parent
+    items.sort(key=lambda item: get_rank(item.path.relative_to(tests).as_posix()))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def warm_commands(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> None:
+    """Let the commands of scratch checkouts start fast: one server for all processes of pytest."""
+    base = tmp_path_factory.getbasetemp()
+    if commands.can_be_used():
+        shared = base if worker_id == "master" else base.parent
+        controller = os.getpid() if worker_id == "master" else os.getppid()
+        folder = commands.write_commands(shared / "warm", controller)
+        checkouts.warm_commands[:] = [folder]
+        smoke_test.PYTHON = str(folder / "python")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +54,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 @pytest.fixture(scope="module")
 def line(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """The repository with one more folder under tasks/, and its params.yaml: all that a new task needs."""
+    """The repository with all that a new task needs: a folder under tasks/, and params.yaml."""
     made = make_checkout(tmp_path_factory.mktemp("line"))
     shutil.copytree(
         LINE,
@@ -51,5 +74,5 @@ def line_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, 
 
     monkeypatch.setattr(plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(LINE.parent)])
     monkeypatch.chdir(tmp_path)
-    shape = importlib.import_module("plumbline.tasks.line.params").SHAPE
-    return read(LINE / "params.yaml", lambda _: shape), load_task("line")
+    shape = importlib.import_module("plumbline.tasks.line.params").PARAMS
+    return read_params(LINE / "params.yaml", lambda _: shape), load_task("line")

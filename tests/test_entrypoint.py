@@ -14,7 +14,7 @@ class Odd:
         os.kill(os.getpid(), getattr(signal, sys.argv[1]))
         time.sleep(0.01)  # raised here, and dropped
 
-entrypoint.heed_signals()
+entrypoint.raise_on_signals()
 try:
     Odd()
     time.sleep(30)

@@ -1,11 +1,14 @@
 """How the code is written: `make check` fails where a name, a class or a room breaks the rules."""
 
+import ast
 from pathlib import Path
 
 import pytest
 from tests.support import census
+from tests.support.order import LONGEST_FIRST
 
 PACKAGE = census.ROOT / "src/plumbline"
+TESTS = census.ROOT / "tests"
 MODULES = census.read_package(PACKAGE)
 LOOSE = {"__init__.py", "entrypoint.py", "py.typed"}
 MAX_ROWS = 10  # of imports: what a person keeps in the head
@@ -19,6 +22,14 @@ GIVEN = {
     "train_dataloader",
     "val_dataloader",
     "state_dict",
+    "readable",
+    "readinto",
+    "redirect_request",
+    "connection_made",
+    "connection_lost",
+    "data_received",
+    "timeout_keep_alive_handler",
+    "shutdown",
     "main",
 }
 
@@ -40,6 +51,42 @@ def test_every_function_begins_with_a_verb() -> None:
 def test_no_class_name_is_used_twice() -> None:
     repeated = census.list_repeated_classes(MODULES)
     assert set(repeated) <= SAME_NAME, {name: repeated[name] for name in set(repeated) - SAME_NAME}
+
+
+def test_messages_and_comments_use_words_that_can_be_searched() -> None:
+    wrong = census.list_idioms(MODULES)
+    assert not wrong, "plain words (see IDIOMS in census.py):\n" + "\n".join(wrong)
+
+
+def test_helpers_of_tests_are_in_one_folder() -> None:
+    assert list_stray_helpers(TESTS) == []
+
+
+def test_no_test_module_is_imported() -> None:
+    assert list_imported_tests(TESTS) == []
+
+
+def test_a_stray_helper_and_an_imported_test_are_seen(tmp_path: Path) -> None:
+    (tmp_path / "serving").mkdir()
+    (tmp_path / "support").mkdir()
+    (tmp_path / "support/lines.py").touch()
+    (tmp_path / "serving/lines.py").touch()
+    texts = {
+        "one": "from tests.serving.test_server import start\n",
+        "two": "def start():\n    import test_server\n",
+        "three": "from tests.serving import lines\n",
+        "four": "from tests.support.serving import lines\nimport tests.support.warm\n",
+        "five": "from .test_server import start\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"serving/test_{name}.py").write_text(text, encoding="utf-8")
+    assert list_stray_helpers(tmp_path) == ["serving/lines.py"]
+    wrong = [name for line in list_imported_tests(tmp_path) for name in texts if name in line]
+    assert sorted(wrong) == ["five", "one", "three", "two"]
+
+
+def test_the_files_that_run_first_exist() -> None:
+    assert [name for name in LONGEST_FIRST if not (TESTS / name).is_file()] == []
 
 
 def test_only_a_few_files_are_loose_at_the_top() -> None:
@@ -79,3 +126,41 @@ def test_a_class_name_used_twice_is_seen(tmp_path: Path) -> None:
     for name in ("one", "other"):
         (tmp_path / f"{name}.py").write_text("class Rows:\n    pass\n", encoding="utf-8")
     assert list(census.list_repeated_classes(census.read_package(tmp_path))) == ["Rows"]
+
+
+def list_stray_helpers(folder: Path) -> list[str]:
+    """List the files outside of support/ that are no tests."""
+    strays = []
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(folder)
+        is_test = path.name.startswith("test_") or name == Path("conftest.py")
+        if not is_test and name.parts[0] != "support":
+            strays.append(name.as_posix())
+    return strays
+
+
+def list_imported_tests(folder: Path) -> list[str]:
+    """List the imports of what is among the tests and not in support/."""
+    wrong = []
+    for module in census.read_package(folder):
+        for node in ast.walk(module.tree):
+            if any(is_test_module(name) for name in list_imports(node)):
+                wrong.append(f"{module.path.relative_to(folder)}:{node.lineno}")  # type: ignore[attr-defined]
+    return wrong
+
+
+def list_imports(node: ast.AST) -> list[str]:
+    """List the modules that a statement imports; a relative import begins with a dot."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        base = "." * node.level + (node.module or "")
+        return [f"{base}.{alias.name}" for alias in node.names]
+    return []
+
+
+def is_test_module(name: str) -> bool:
+    parts = name.split(".")
+    if parts[0] == "tests":
+        return parts[1] != "support"
+    return parts[0] == "" or parts[0].startswith("test_")

@@ -1,7 +1,8 @@
-"""The requests of benchmarks/probes.py: each with its name and what may be answered.
+"""The requests of benchmarks/probes.py, each with its name and the statuses that are right.
 
-The model has the columns text, count, ratio, yes and marks, and the parameter top_k. It fails, with the words of the
-request, on a text that asks for it, and answers NaN to another: what a server makes of that is its own doing.
+The model has the columns text, count, ratio, yes and marks, and the parameter top_k. On one text it
+fails with a message that repeats the request, on another it answers NaN: the probes check how the
+server handles both.
 """
 
 import json
@@ -29,11 +30,11 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Probe:
-    """Bytes, and what is right to say to them."""
+    """Bytes to send, and the statuses that are right."""
 
     fault: str
     name: str
-    parts: tuple[bytes, ...]  # sent one after the other, for as long as the server takes them
+    parts: tuple[bytes, ...]  # sent one after another until the server closes
     statuses: tuple[int, ...]
     closes: bool = False  # the connection must end with the answer
 
@@ -87,22 +88,24 @@ def _literal(column: str, literal: bytes) -> bytes:
 def _bodies() -> Iterator[Probe]:
     split = {"columns": list(ROW), "data": [list(ROW.values())]}
     yield _json("", "a right request", _rows(), 200)
-    yield _json("D1", "no JSON", b"{" + CANARY.encode())
-    yield _json("D1", "nothing", b"")
+    yield _json("D1", "not JSON", b"{" + CANARY.encode())
+    yield _json("D1", "an empty body", b"")
     yield _json("D1", "a number", b"3")
     yield _json("D1", "a list", b"[1, 2]")
-    yield _json("D3", "100,000 lists in each other", b"[" * 100_000 + b"]" * 100_000)
+    yield _json("D3", "100,000 nested lists", b"[" * 100_000 + b"]" * 100_000)
     yield _json("D4", "an integer of 5,000 digits", _literal("count", b"9" * 5000))
     yield _json("D4", "1e999", _literal("ratio", b"1e999"))
     yield _json("D5", "an object in a column of texts", _rows(text={CANARY: 1}))
     yield _json("D5", "a list in a column of texts", _rows(text=[CANARY]))
     yield _json("D6", "NaN in the request", _literal("ratio", b"NaN"))
     yield _json("D7", "the model answers NaN", _rows(text=NAN), 200, 500)
-    yield _json("D8", "a key twice", _literal("count", b'1, "count": 2'))
-    yield _json("D9", "a column missing", {"dataframe_records": [{"text": CANARY}]})
-    yield _json("D9", "a column too many", _rows(**{CANARY: 1}))
+    yield _json("D8", "a duplicate key", _literal("count", b'1, "count": 2'))
+    yield _json("D9", "a missing column", {"dataframe_records": [{"text": CANARY}]})
+    yield _json("D9", "an unknown column", _rows(**{CANARY: 1}))
     yield _json(
-        "D9", "a column twice", {"dataframe_split": split | {"columns": [*list(ROW)[:-1], "text"]}}
+        "D9",
+        "a duplicate column",
+        {"dataframe_split": split | {"columns": [*list(ROW)[:-1], "text"]}},
     )
     yield _json("D9", "text for a number", _rows(ratio=CANARY))
     yield _json("D9", "a number for text", _rows(text=7))
@@ -114,9 +117,9 @@ def _bodies() -> Iterator[Probe]:
         "rows of unequal length",
         {"dataframe_split": split | {"data": [list(ROW.values()), [1]]}},
     )
-    yield _json("D10", "no row", {"dataframe_records": []}, 200, *REFUSED)
-    yield _json("D12", "half a character (\\ud800)", _literal("text", b'"\\ud800"'))
-    yield _json("D12", "bytes that are no UTF-8", _literal("text", b'"\xff\xfe"'))
+    yield _json("D10", "no rows", {"dataframe_records": []}, 200, *REFUSED)
+    yield _json("D12", "unpaired surrogate (\\ud800)", _literal("text", b'"\\ud800"'))
+    yield _json("D12", "bytes that are not UTF-8", _literal("text", b'"\xff\xfe"'))
     yield _json("D12", "NUL, emoji, right-to-left", _rows(text="\x00\U0001f600\u202e"), 200)
     yield _json("D14", "a parameter of the wrong type", _rows() | {"params": {"top_k": CANARY}})
     yield _json("D14", "an unknown parameter", _rows() | {"params": {CANARY: 1}})
@@ -150,7 +153,9 @@ def _heads() -> Iterator[Probe]:
     yield Probe("D11", "a body of 30 MB", (sized, *[b"a" * MIB] * 30), (413,))
     chunk = b"%x\r\n%s\r\n" % (MIB, b"a" * MIB)
     chunked = request(HOST, JSON, b"Transfer-Encoding: chunked", length=False)
-    yield Probe("D11", "30 MB in chunks, no length", (chunked, *[chunk] * 30, b"0\r\n\r\n"), (413,))
+    yield Probe(
+        "D11", "30 MB in chunks, without a length", (chunked, *[chunk] * 30, b"0\r\n\r\n"), (413,)
+    )
     endless = b"GET /ping HTTP/1.1\r\n" + HOST + b"\r\nX-Long: "
     yield Probe(
         "D11", "30 MB of headers", (endless, *[b"a" * MIB] * 30, b"\r\n\r\n"), (400, 413, 431)
@@ -186,10 +191,10 @@ def _heads() -> Iterator[Probe]:
     yield Probe("E17", "no Host", (request(JSON, body=body),), ELSEWHERE)
     yield Probe("E17", "two Hosts", (request(HOST, HOST, JSON, body=body),), ELSEWHERE)
     evil = b"Origin: https://evil.example"
-    yield Probe("E18", "from another site, JSON", (request(HOST, evil, JSON, body=body),), FOREIGN)
+    yield Probe("E18", "cross-origin, JSON", (request(HOST, evil, JSON, body=body),), FOREIGN)
     yield Probe(
         "E18",
-        "from another site, text/plain",
+        "cross-origin, text/plain",
         (request(HOST, evil, b"Content-Type: text/plain", body=body),),
         (400, 403, 415),
     )

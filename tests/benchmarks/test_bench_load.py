@@ -1,4 +1,4 @@
-"""The load generator of `make bench-serve` counts what the server did, and times it from when a request was due."""
+"""The load generator of `make bench-serve` counts answers and measures from when one was due."""
 
 import asyncio
 import json
@@ -10,32 +10,31 @@ SERVICE_S = 0.02
 LABELS = ("right", "wrong", "busy", "broken", "cut")
 
 
-def test_every_answer_is_counted_as_what_it_was() -> None:
-    found, done = _loaded(connections=8, seconds=0.5, rate=200.0)
+def test_every_answer_is_counted_in_its_class() -> None:
+    tally, done = _load(connections=8, seconds=0.5, rate=200.0)
     assert all(done[label] for label in LABELS)
-    assert found.due == sum(done.values())
-    assert (found.right, found.wrong, found.refused) == (done["right"], done["wrong"], done["busy"])
-    assert found.failed == done["broken"] + done["cut"]
-    assert found.unanswered == 0
-    assert len(found.took) == found.right
+    assert tally.due == sum(done.values())
+    assert (tally.right, tally.wrong, tally.refused) == (done["right"], done["wrong"], done["busy"])
+    assert tally.failed == done["broken"] + done["cut"]
+    assert tally.unanswered == 0
+    assert len(tally.took) == tally.right
 
 
-def test_closed_loop_keeps_each_client_at_work() -> None:
-    found, done = _loaded(connections=4, seconds=0.5, labels=("right",))
-    assert (
-        done["right"] - 2 * 4 <= found.right <= done["right"]
-    )  # up to one a client before the start and after the end
-    assert found.figures()["took_ms"]["p50"] >= SERVICE_S * 1e3
+def test_closed_loop_keeps_each_client_busy() -> None:
+    tally, done = _load(connections=4, seconds=0.5, labels=("right",))
+    # Each client may have one request before the start and one after the end.
+    assert done["right"] - 2 * 4 <= tally.right <= done["right"]
+    assert tally.figures()["took_ms"]["p50"] >= SERVICE_S * 1e3
 
 
 def test_open_loop_counts_the_wait_for_a_server_that_is_too_slow() -> None:
-    found, _ = _loaded(connections=1, seconds=0.5, rate=3 / SERVICE_S, labels=("right",))
-    assert found.figures()["took_ms"]["p99"] > 10 * SERVICE_S * 1e3
-    assert found.in_time < found.due
+    tally, _ = _load(connections=1, seconds=0.5, rate=3 / SERVICE_S, labels=("right",))
+    assert tally.figures()["took_ms"]["p99"] > 10 * SERVICE_S * 1e3
+    assert tally.in_time < tally.due
 
 
-def _loaded(labels: tuple[str, ...] = LABELS, **job: float) -> tuple[Tally, Counter[str]]:
-    """The tally, and how often the server did what."""
+def _load(labels: tuple[str, ...] = LABELS, **job: float) -> tuple[Tally, Counter[str]]:
+    """Return the tally, and how often the server answered what."""
     done: Counter[str] = Counter()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -60,9 +59,9 @@ def _loaded(labels: tuple[str, ...] = LABELS, **job: float) -> tuple[Tally, Coun
     async def run() -> Tally:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         asked = [(json.dumps(label), label) for label in labels]
-        found = await Load(Job(server.sockets[0].getsockname()[1], "/", asked, **job)).run()  # type: ignore[arg-type]
+        tally = await Load(Job(server.sockets[0].getsockname()[1], "/", asked, **job)).run()  # type: ignore[arg-type]
         server.close()
         await asyncio.sleep(2 * SERVICE_S)
-        return found
+        return tally
 
     return asyncio.run(run()), done

@@ -12,15 +12,16 @@ from plumbline import bundle
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Field, Metric, Signature, Task
 
-
-def nothing(*_: object) -> None:
-    raise AssertionError
-
-
 TASK = Task(
-    "line", Metric("squared_error", False, "continuous"), Signature((Field("x", "double"),), (Field("y", "double"),)),
-    {"x": [0.5]}, {"no number": {"x": [None]}}, LINE / "predictor.py", (), *([nothing] * 12),  # type: ignore[arg-type]
-)  # fmt: skip
+    name="line",
+    package="plumbline.tasks.line",
+    metric=Metric("squared_error", False, "continuous"),
+    signature=Signature((Field("x", "double"),), (Field("y", "double"),)),
+    example={"x": [0.5]},
+    faulty={"no number": {"x": [None]}},
+    predictor=LINE / "predictor.py",
+    requirements=(),
+)
 
 
 @pytest.fixture

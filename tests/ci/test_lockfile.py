@@ -1,4 +1,4 @@
-"""Two branches that trained: git merges their dvc.lock stage by stage, through the driver that `make setup` sets."""
+"""Two branches that both trained: git merges their dvc.lock stage by stage, with our driver."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ BASE = {"ingest": "1", "train@linear": "1", "train@minilm": "1", "evaluate": "1"
 
 @pytest.fixture
 def merging(tmp_path: Path) -> Checkout:
-    """A checkout whose git merges as `make setup` tells it to."""
+    """A checkout with the merge driver that `make setup` configures."""
     made = make_checkout(tmp_path)
     (command,) = re.findall(
         r'git config merge\.dvc-lock\.driver "[^ ]+(/plumbline merge-lock .*)"',

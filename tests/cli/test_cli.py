@@ -1,12 +1,145 @@
-"""The command line in a checkout: it helps, it checks, and it never loses a file."""
+"""The command line: its help, the commands that messages and documents name, and its checks."""
 
-from tests.support.checkouts import Checkout
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.checkouts import ROOT, Checkout
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from plumbline.cli import app
+
+PLACEHOLDER = "X"  # in place of what an f-string fills in
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "Makefile",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / ".github").rglob("*.yml")),
+    *sorted((ROOT / "src").rglob("*.html")),
+    *sorted((ROOT / "src").rglob("*.md")),
+]
+
+
+def walk_commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from walk_commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+COMMANDS = dict(walk_commands(get_command(app)))
+
+
+def print_help(command: str) -> str:
+    # One line for each option, however long.
+    result = CliRunner().invoke(app, [*command.split(), "--help"], env={"COLUMNS": "500"})
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def list_flags(command: Any) -> set[str]:
+    return {flag for param in command.params for flag in (*param.opts, *param.secondary_opts)}
+
+
+def find_fault(words: str) -> str | None:
+    """What is wrong with the command and the flags in a text that follows `plumbline`."""
+    words = re.split(r" [#|&;>]|[<,;)]|…| \.\.\.", words)[0]
+    match = re.match(r"((?:recipe|registry) )?[a-z-]+", words)
+    if match is None:
+        return None
+    name = match[0]
+    if name in ("recipe", "registry"):
+        return None
+    if name not in COMMANDS:
+        return f"no command `plumbline {name}`"
+    unknown = set(re.findall(r"(?<=\s)--?[a-z][a-z-]*", words)) - list_flags(COMMANDS[name])
+    return f"`plumbline {name}` has no {', '.join(sorted(unknown))}" if unknown else None
+
+
+def read_literals(path: Path) -> Iterator[str]:
+    """The string literals of a module; PLACEHOLDER in place of the values in f-strings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.JoinedStr):
+            parts = [getattr(part, "value", PLACEHOLDER) for part in node.values]
+            yield "".join(part if isinstance(part, str) else PLACEHOLDER for part in parts)
 
 
 def test_help_names_every_command(checkout: Checkout) -> None:
-    said = checkout.run("plumbline", "--help").stdout
-    for command in ("doctor", "predict", "report", "recipe"):
-        assert command in said
+    printed = checkout.run("plumbline", "--help").stdout
+    for name in {name.split()[0] for name in COMMANDS} - {"merge-lock"}:
+        assert re.search(rf"^│ {name} ", printed, re.MULTILINE), name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_says_what_a_command_does_its_defaults_and_an_example(name: str) -> None:
+    printed = print_help(name)
+    command = COMMANDS[name]
+    examples = [
+        line.strip()
+        for line in printed.splitlines()
+        if re.match(rf"plumbline {name}( |$)", line.strip())
+    ]
+    assert examples, f"no example in the help of {name}"
+    for example in examples:
+        assert find_fault(example.removeprefix("plumbline ")) is None
+        assert len(example) <= 76, "an example is one line of a terminal"
+    assert command.help
+    for param in command.params:
+        assert param.help, f"{name}: {param.name} has no help"
+        if param.param_type_name == "option" and not param.is_flag:
+            (line,) = re.findall(rf"^│[ *]+{param.opts[0]} .*", printed, re.MULTILINE)
+            assert "[default: " in line or "[required]" in line, line
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ("promote NAME 2 --expect 1", None),
+        ("champion NAME --pin", None),
+        ("registry fetch", None),
+        ("promte NAME", "no command `plumbline promte`"),
+        ("reproduce NAME --anyway", "`plumbline reproduce` has no --anyway"),
+        ("serve models:/x@champion --hang-s 5", "`plumbline serve` has no --hang-s"),
+    ],
+)
+def test_a_wrong_command_or_flag_is_noticed(words: str, fault: str | None) -> None:
+    assert find_fault(words) == fault
+
+
+def test_messages_name_commands_and_flags_that_exist() -> None:
+    faults = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for literal in read_literals(path):
+            for words in re.findall(r"`plumbline ([^`]+)`", literal):
+                fault = find_fault(words)
+                if fault:
+                    faults.append(f"{path.relative_to(ROOT)}: {fault}")
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_documents_name_commands_and_flags_that_exist(path: Path) -> None:
+    text = path.read_text(encoding="utf-8").replace("\\\n", " ")
+    # Where a command must follow, and wherever the name of a command follows.
+    starts = (
+        r"(?:`|^ *\$ (?:time )?|^(?:    |\t)@?|run: \.venv/bin/|<code>)plumbline ([a-z][^`\n]*)"
+    )
+    names = "|".join(sorted({name.split()[0] for name in COMMANDS}))
+    anywhere = rf"\bplumbline ((?:{names})\b[^`\n]*)"
+    faults = []
+    for words in re.findall(starts, text, re.MULTILINE) + re.findall(anywhere, text):
+        fault = find_fault(words)
+        if fault:
+            faults.append(fault)
+    assert not faults, "\n".join(faults)
 
 
 def test_doctor_finds_nothing_wrong_here_and_says_what_is_wrong_there(checkout: Checkout) -> None:

@@ -12,7 +12,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Pat
     layout.write_json(path, {"one": 1})
 
     def interrupted() -> None:
-        with layout.written(path) as aside:
+        with layout.write_aside(path) as aside:
             aside.write_text("half")
             raise KeyboardInterrupt
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.contract.lineage import lineage
+from plumbline.contract.lineage import collect_lineage
 
 
 @pytest.fixture
@@ -22,18 +22,18 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_whether_an_input_was_changed(clone: Path) -> None:
-    facts = lineage()
+    facts = collect_lineage()
     assert len(facts["git_commit"]) == 40
     assert facts["git_dirty"] == "false"
     (clone / "dvc.lock").write_text("written by plumbline itself")
-    assert lineage()["git_dirty"] == "false"
+    assert collect_lineage()["git_dirty"] == "false"
     (clone / "params.yaml").write_text("seed: 2\n")
-    assert lineage()["git_dirty"] == "true"
+    assert collect_lineage()["git_dirty"] == "true"
 
 
 def test_what_git_does_not_tell_may_be_changed(clone: Path) -> None:
     (clone / ".git/index").write_bytes(b"not an index")
-    assert lineage()["git_dirty"] == "true"
+    assert collect_lineage()["git_dirty"] == "true"
 
 
 def test_outside_a_repository_there_is_no_commit(
@@ -41,4 +41,4 @@ def test_outside_a_repository_there_is_no_commit(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert "git_commit" not in lineage()
+    assert "git_commit" not in collect_lineage()

@@ -23,7 +23,7 @@ def refused(tmp_path: Path, text: str) -> str:
 SHIPPED = [
     ROOT / "params.yaml",
     *sorted((ROOT / "recipes").glob("*.yaml")),
-    ROOT / "src/plumbline/diagnostics/selftest/params.yaml",
+    *sorted((ROOT / "src/plumbline/tasks").glob("*/faults/params.yaml")),
 ]
 
 
@@ -87,8 +87,8 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
             "forms: [int8, fp32]",
             "candidates.linear.forms.0: input should be 'fp32'; found 'int8'",
         ),
-        ("forms: [int8, fp32]", "forms: [int8]", "fp32 must be among them"),
-        ("forms: [int8, fp32]", "forms: []", "fp32 must be among them"),
+        ("forms: [int8, fp32]", "forms: [int8]", "fp32 must be one of them"),
+        ("forms: [int8, fp32]", "forms: []", "fp32 must be one of them"),
         ("forms: [int8, fp32]", "forms: [int8, fp32, int8]", "a form is named twice"),
         (
             "max_loss: 0.01,",

@@ -3,9 +3,16 @@
 import pytest
 from tests.support.checkouts import Checkout
 
-pytestmark = pytest.mark.slow
+from plumbline.contract.errors import ParamsError
+from plumbline.diagnostics import drill
 
 
+def test_a_task_without_a_drill_is_refused() -> None:
+    with pytest.raises(ParamsError, match="the task signal_extraction offers no drill"):
+        drill.run("signal_extraction", print)
+
+
+@pytest.mark.slow
 def test_the_whole_life(checkout: Checkout) -> None:
     said = checkout.run(
         "plumbline", "drill", MLFLOW_TRACKING_URI="http://127.0.0.1:9"
@@ -22,6 +29,7 @@ def test_the_whole_life(checkout: Checkout) -> None:
     assert not (checkout.path / "mlruns/mlflow.db").exists()  # all of it happened in the clone
 
 
+@pytest.mark.slow
 def test_a_gate_that_is_off_is_noticed(checkout: Checkout) -> None:
     verdict = "src/plumbline/evidence/verdict.py"
     original = (checkout.path / verdict).read_text()
@@ -34,6 +42,7 @@ def test_a_gate_that_is_off_is_noticed(checkout: Checkout) -> None:
     checkout.run("git", "commit", "-qam", "as before")
 
 
+@pytest.mark.slow
 def test_without_a_commit_it_says_what_it_needs(checkout: Checkout) -> None:
     (checkout.path / ".git").rename(checkout.path / "git")
     try:

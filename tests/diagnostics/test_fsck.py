@@ -1,4 +1,4 @@
-"""Each fault is planted in a real checkout, is named with its remedy, hides no other, and is gone once mended."""
+"""Faults in a real checkout: each is named with its remedy, hides no other, and can be repaired."""
 
 import json
 import os
@@ -17,7 +17,8 @@ from ruamel.yaml import YAML
 from tests.support.checkouts import Checkout
 
 from plumbline.contract import layout
-from plumbline.registry import model_versions, promotion
+from plumbline.registry import journal_head, model_versions, promotion
+from plumbline.registry.reader import addresses
 
 DEAD = 2**22 + 1  # no kernel gives out such a pid
 # MLflow, in this process, warns about its own libraries.
@@ -120,17 +121,16 @@ def test_outputs_and_cache(clean: Checkout) -> None:
     said = faults(clean)
     assert len(said.splitlines()) == 6
     assert (
-        "reports/golden.json is not what dvc.lock says -> `dvc checkout --force reports/golden.json`"
+        "reports/golden.json differs from dvc.lock -> `dvc checkout --force reports/golden.json`"
         in said
     )
     assert "models/nothing is missing here -> `dvc checkout --force models/nothing`" in said
     assert (
-        "reports/metrics.json is not what dvc.lock says -> `git checkout reports/metrics.json`"
-        in said
+        "reports/metrics.json differs from dvc.lock -> `git checkout reports/metrics.json`" in said
     )
     assert (
-        "the object of reports/validation.json is damaged in the cache -> `rm -f .dvc/cache/files/md5/"
-        in said
+        "the object of reports/validation.json is damaged in the cache -> `rm -f "
+        ".dvc/cache/files/md5/" in said
     )
     assert "the object of models/closed/weights.json is damaged in the cache -> `rm -f" in said
     assert (
@@ -150,7 +150,7 @@ def test_a_cut_or_damaged_lock(clean: Checkout) -> None:
     kept = lock.read_bytes()
     lock.write_bytes(kept[: kept.index(b"\n  evaluate:") + 1])
     assert (
-        "reports/evidence.json is here, and dvc.lock does not know it -> `git checkout dvc.lock`"
+        "reports/evidence.json exists, but dvc.lock does not name it -> `git checkout dvc.lock`"
         in faults(clean)
     )
     lock.write_bytes(b"<<<<<<< HEAD\n" + kept)
@@ -166,7 +166,7 @@ def test_the_record_of_a_refusal_is_no_fault(clean: Checkout) -> None:
 
 
 def test_versions_and_runs(clean: Checkout) -> None:
-    client = model_versions.client()
+    client = model_versions.connect_registry()
     one = client.get_model_version("line", "1")
     evidence = (
         Path(unquote(urlparse(client.get_run(one.run_id).info.artifact_uri).path)) / "evidence.json"
@@ -180,7 +180,7 @@ def test_versions_and_runs(clean: Checkout) -> None:
     client.delete_run(one.run_id)
     orphan = client.create_run(
         one_experiment := client.get_run(one.run_id).info.experiment_id,
-        run_name="register closed", tags={model_versions.BUNDLE_TAG: "b"},
+        run_name="register closed", tags={addresses.BUNDLE_TAG: "b"},
     )  # fmt: skip
     dead = client.create_run(
         one_experiment,
@@ -195,25 +195,25 @@ def test_versions_and_runs(clean: Checkout) -> None:
     client.create_model_version("line", one.source, one.run_id)  # as MLflow's own UI does it
     said = faults(clean)
     assert (
-        "weights.json: changed since the bundle was sealed -> restore it from a backup of the artifacts"
-        in said
+        "weights.json: changed since the bundle was sealed -> restore it from a backup "
+        "of the artifacts" in said
     )
     assert (
-        f"version 1: its evidence was changed since it was registered (evidence.json of run {one.run_id}"
-        in said
+        "version 1: its evidence was changed since it was registered (evidence.json of "
+        f"run {one.run_id}" in said
     )
     assert f"version 1: its run {one.run_id} was deleted -> MLFLOW_TRACKING_URI='sqlite:///" in said
-    assert "version 1: commit 000000000000 is not known to git here -> git fetch" in said
+    assert "version 1: commit 000000000000 is not in this git repository -> git fetch" in said
     assert (
-        "reports/registration.json says line version 9; the registry has no such version -> `dvc repro"
-        in said
+        "reports/registration.json says line version 9; the registry has no such version "
+        "-> `dvc repro" in said
     )
     assert "line version 2: was not registered by plumbline -> delete it" in said
     assert f"'register closed' ({orphan.info.run_id}) never became a version" in said
     assert f"mlflow runs delete --run-id {orphan.info.run_id}" in said
     assert (
-        f"({dead.info.run_id}) is RUNNING, its process {DEAD} is gone -> the next training closes it"
-        in said
+        f"({dead.info.run_id}) is RUNNING, its process {DEAD} does not exist -> the next "
+        "training closes it" in said
     )
     assert alive.info.run_id not in said
     evidence.write_bytes(kept[0])
@@ -231,31 +231,33 @@ def test_versions_and_runs(clean: Checkout) -> None:
 
 
 def test_the_champion_and_its_alias(clean: Checkout) -> None:
-    client = model_versions.client()
+    client = model_versions.connect_registry()
     two = second_version(client)
-    client.set_registered_model_alias("line", model_versions.CHAMPION, two)
-    said = faults(clean)
-    assert f"the registry says {two}, the journal 1: the alias was moved by other hands" in said
-    assert "give the alias champion back to version 1" in said
-    client.delete_registered_model_alias("line", model_versions.CHAMPION)
-    client.delete_registered_model_tag("line", promotion.HEAD_TAG)
+    client.set_registered_model_alias("line", addresses.CHAMPION, two)
     said = faults(clean)
     assert (
-        "made version 1 champion, a crash kept the registry at none -> `plumbline champion line`"
+        f"the registry says {two}, the journal 1: the alias was changed outside plumbline" in said
+    )
+    assert "set the alias champion back to version 1" in said
+    client.delete_registered_model_alias("line", addresses.CHAMPION)
+    client.delete_registered_model_tag("line", journal_head.HEAD_TAG)
+    said = faults(clean)
+    assert (
+        "made version 1 champion, a crash left the registry at none -> `plumbline champion line`"
         in said
     )
     assert (
-        model_versions.holder(client, "line", model_versions.CHAMPION) is None
-    )  # to look heals nothing
+        model_versions.find_alias_holder(client, "line", addresses.CHAMPION) is None
+    )  # fsck repairs nothing
     clean.run("plumbline", "champion", "line")
     client.delete_model_version("line", two)
 
 
 def test_the_journal(clean: Checkout) -> None:
-    client = model_versions.client()
+    client = model_versions.connect_registry()
     two = second_version(client)
     promotion.promote("line", two, expect="1", reason="to see it go", override=True)
-    promotion.rollback("line", None, "")
+    promotion.roll_back("line", None, "")
     client.delete_model_version("line", two)
     database = clean.path / "mlruns/journal.db"
     kept = database.read_bytes()
@@ -264,12 +266,13 @@ def test_the_journal(clean: Checkout) -> None:
         connection.execute("DELETE FROM plumbline_journal WHERE action = 'rollback'")
     said = faults(clean)
     assert (
-        "entry 1 is not what was written: the journal was changed -> restore it from a backup"
+        "entry 1 was changed since it was written (hash mismatch) -> restore it from a backup"
         in said
     )
-    assert "and what followed are gone -> restore it from a backup" in said
+    assert "and all after it are missing -> restore it from a backup" in said
     assert (
-        f"FAIL journal: line version {two}, of entry 3, is gone -> restore it from a backup" in said
+        f"FAIL journal: line version {two}, named in entry 3, does not exist -> restore "
+        "it from a backup" in said
     )
     assert "FAIL champion: line:" in said
     database.write_bytes(kept)
@@ -278,9 +281,9 @@ def test_the_journal(clean: Checkout) -> None:
     )  # only the version is gone: the chain is whole again
     database.unlink()
     assert "no decision made it so -> " in faults(clean)
-    client.delete_registered_model_tag("line", promotion.HEAD_TAG)
-    client.delete_registered_model_alias("line", model_versions.CHAMPION)
-    promotion.first("line", "1")
+    client.delete_registered_model_tag("line", journal_head.HEAD_TAG)
+    client.delete_registered_model_alias("line", addresses.CHAMPION)
+    promotion.bootstrap_champion("line", "1")
     clean.run("git", "checkout", "champion.json")
 
 
@@ -289,8 +292,8 @@ def test_a_stale_pointer_is_a_warning_a_wrong_one_a_fault(clean: Checkout) -> No
     path.write_text('{"line": null}')
     said = faults(clean, code=0)
     assert (
-        "warn champion.json: names none as champion of line, which is 1 now -> `plumbline champion line --pin`"
-        in said
+        "warn champion.json: names none as champion of line; the champion is 1 now -> "
+        "`plumbline champion line --pin`" in said
     )
     path.write_text('{"line": {"version": "1", "bundle": "other"}}')
     assert (
@@ -307,6 +310,6 @@ def test_a_stale_pointer_is_a_warning_a_wrong_one_a_fault(clean: Checkout) -> No
 def test_a_registry_that_is_away_hides_nothing_else(clean: Checkout) -> None:
     append(clean.path / "reports/golden.json")
     said = faults(clean, MLFLOW_TRACKING_URI="http://127.0.0.1:9")
-    assert "reports/golden.json is not what dvc.lock says" in said
+    assert "reports/golden.json differs from dvc.lock" in said
     assert "http://127.0.0.1:9 cannot be used" in said
     clean.run("dvc", "checkout", "--force", "reports/golden.json")

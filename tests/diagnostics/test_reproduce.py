@@ -1,4 +1,4 @@
-"""A registered version is made again from its commit; what cannot be, or comes out otherwise, is named."""
+"""A registered version is made again from its commit; what fails or differs is named."""
 
 import json
 import signal
@@ -12,7 +12,13 @@ import pytest
 from tests.support.checkouts import Checkout
 
 from plumbline.contract import layout
-from plumbline.diagnostics import reproduce
+from plumbline.diagnostics.reproduce.comparison import (
+    ComparisonRow,
+    Reproduction,
+    compare_evidence,
+    summarize,
+)
+from plumbline.diagnostics.reproduce.subject import ReproductionSubject
 
 SET_TAG = """
 import sys
@@ -27,7 +33,7 @@ print(before)
 
 @pytest.fixture(scope="module")
 def committed(line: Checkout) -> Checkout:
-    """A checkout with version 1, the champion, whose commit holds everything that it was made from."""
+    """A checkout with version 1, the champion, whose commit holds all that it was made from."""
     line.replace("params.yaml", "candidates: [closed]", "candidates: []")
     line.run("dvc", "repro", "evaluate")
     commit(line, "version 1")
@@ -115,7 +121,7 @@ def test_the_champion_comes_out_the_same_and_nothing_is_left(
 def test_other_source_gives_another_model_and_all_that_differs_is_named(
     committed: Checkout, tmp_path: Path
 ) -> None:
-    """The tag names a commit whose data have more noise than those that the version was made from."""
+    """The tag names a commit whose data have more noise than those of the version."""
     committed.run("git", "checkout", "-qb", "other", "HEAD~1")
     committed.replace(
         "src/plumbline/tasks/line/data/__init__.py", "params.data.noise", "(3 * params.data.noise)"
@@ -148,9 +154,11 @@ def test_an_unknown_commit_is_told(committed: Checkout) -> None:
 @pytest.mark.slow
 def test_changed_evidence_is_no_measure(committed: Checkout) -> None:
     with tagged(committed, "plumbline.evidence", "ab" * 32):
-        done = committed.run("plumbline", "reproduce", code=1)
-    assert "evidence" in done.stderr
-    assert "Traceback" not in done.stderr
+        champion = committed.run("plumbline", "reproduce", code=1)
+        version = committed.run("plumbline", "reproduce", "line", "1", code=1)
+    assert "made champion (other digests in its tags)" in champion.stderr
+    assert "line version 1: its evidence was changed since it was registered" in version.stderr
+    assert "Traceback" not in champion.stderr + version.stderr
 
 
 @pytest.mark.slow
@@ -159,9 +167,13 @@ def test_ctrl_c_leaves_nothing_behind(
     number: signal.Signals, committed: Checkout, tmp_path: Path
 ) -> None:
     started = subprocess.Popen(
-        ["plumbline", "reproduce"], cwd=committed.path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        ["plumbline", "reproduce"],
+        cwd=committed.path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={**committed.environment, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
-    )  # fmt: skip
+    )
     assert started.stdout
     for line in started.stdout:
         if line.strip() == "train@gradient":
@@ -187,15 +199,12 @@ def at_work_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_changed_tree_is_refused_and_its_parameters_are_used_anyway(dirty: Checkout) -> None:
+def test_a_changed_tree_is_refused_and_its_parameters_are_used_if_asked(dirty: Checkout) -> None:
     done = dirty.run("plumbline", "reproduce", "line", "2", code=1)
-    assert (
-        "line version 2 was made from a working tree with changes that are in no commit"
-        in done.stderr
-    )
-    assert "add --anyway" in done.stderr
+    assert "line version 2 was made from a working tree with uncommitted changes" in done.stderr
+    assert "add --allow-dirty" in done.stderr
     before, told = held(dirty), journal(dirty)
-    done = dirty.run("plumbline", "reproduce", "line", "2", "--anyway")
+    done = dirty.run("plumbline", "reproduce", "line", "2", "--allow-dirty")
     assert "the registered one is used" in done.stdout
     assert "line version 2 is reproduced" in done.stdout
     (verdict,) = [row for row in done.stdout.splitlines() if row.startswith("│ verdict ")]
@@ -203,8 +212,8 @@ def test_a_changed_tree_is_refused_and_its_parameters_are_used_anyway(dirty: Che
     assert (held(dirty), journal(dirty)) == (before, told)
 
 
-def subject(evidence: dict) -> reproduce.Subject:
-    return reproduce.Subject(
+def subject(evidence: dict) -> ReproductionSubject:
+    return ReproductionSubject(
         "line", "1", "c" * 40, False, evidence["digests"]["bundle"], evidence, None
     )
 
@@ -222,9 +231,9 @@ def evidence(**changes: object) -> dict:
     return found | changes
 
 
-def compared(new: dict, folder: Path) -> reproduce.Reproduction:
+def compared(new: dict, folder: Path) -> Reproduction:
     layout.write_json(folder / layout.EVIDENCE, new)
-    return reproduce.compare(subject(evidence()), folder, folder)
+    return compare_evidence(subject(evidence()), folder)
 
 
 def test_equal_evidence_is_the_same(tmp_path: Path) -> None:
@@ -274,16 +283,16 @@ def test_a_candidate_or_a_metric_that_is_gone_is_a_difference(tmp_path: Path) ->
     ],
 )
 def test_same_weights_and_same_metrics_are_told_apart(files: str, said: str) -> None:
-    same = [reproduce.Row(what, "x", "x", same=True, needed=True) for what in ("manifest", "one")]
-    bundle = reproduce.Row("bundle", "x", "y", same=False, needed=True, note=files)
-    assert said in reproduce.summary(subject(evidence()), [*same, bundle])
+    same = [ComparisonRow(what, "x", "x", same=True, needed=True) for what in ("manifest", "one")]
+    bundle = ComparisonRow("bundle", "x", "y", same=False, needed=True, note=files)
+    assert said in summarize(subject(evidence()), [*same, bundle])
 
 
 def test_a_lost_metric_is_not_called_a_matter_of_bits() -> None:
     rows = [
-        reproduce.Row(what, "x", "y", same=False, needed=True) for what in ("manifest", "bundle")
+        ComparisonRow(what, "x", "y", same=False, needed=True) for what in ("manifest", "bundle")
     ]
     assert (
-        reproduce.summary(subject(evidence()), rows)
+        summarize(subject(evidence()), rows)
         == "line version 1 is not reproduced: manifest, bundle differ"
     )

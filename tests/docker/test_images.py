@@ -1,7 +1,8 @@
-"""The images for real: built, looked into, a model trained in one and served by the other.
+"""The real images: they are built and inspected, a model is trained in one and served by another.
 
-Where an engine runs, `make images` builds them. Here PLUMBLINE_IMAGE_TOOLS names a folder with base-image.sh, which
-makes the base where no registry of images is reached, and build-image.sh FILE TAG CONTEXT, which builds with buildah.
+Where an engine runs, `make images` builds them. Here PLUMBLINE_IMAGE_TOOLS names a folder with
+base-image.sh, which makes the base image where no registry of images can be reached, and
+build-image.sh FILE TAG CONTEXT, which builds with buildah.
 """
 
 import json
@@ -110,11 +111,9 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 def build(context: Checkout, name: str) -> Image:
-    """Build docker/NAME.Dockerfile on the base that is here; the digest that it pins is that of a registry's."""
-    file, image = (
-        context.path / f"docker/{name}.Dockerfile",
-        Image(f"localhost/plumbline-test-{name}"),
-    )
+    """Build docker/NAME.Dockerfile on the local base image, which has no digest to pin."""
+    file = context.path / f"docker/{name}.Dockerfile"
+    image = Image(f"localhost/plumbline-test-{name}")
     file.write_text(
         re.sub(r"(?m)^(ARG BASE=.+)@sha256:\w+$", r"\1", file.read_text(encoding="utf-8")),
         encoding="utf-8",
@@ -135,19 +134,19 @@ def build(context: Checkout, name: str) -> Image:
 
 @pytest.fixture(scope="module")
 def serve(context: Checkout) -> Image:
-    """The image that serves."""
+    """The serving image."""
     return build(context, "serve")
 
 
 @pytest.fixture(scope="module")
 def train(context: Checkout) -> Image:
-    """The image that trains."""
+    """The training image."""
     return build(context, "train")
 
 
 @pytest.fixture(scope="module")
 def trained(train: Image, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout of the smallest task in which the training image has run the pipeline, as its own user."""
+    """A checkout of the line in which the training image has run the pipeline, as its own user."""
     made = make_checkout(tmp_path_factory.mktemp("trained"))
     ignored = shutil.ignore_patterns("params.yaml", "__pycache__")
     shutil.copytree(LINE, made.path / "src/plumbline/tasks/line", ignore=ignored)
@@ -189,7 +188,7 @@ def test_runs_as_nobody_and_holds_no_secret(
     run("buildah", "push", image.name, f"docker-archive:{archive}")
     with archive.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as layers:
         assert (
-            layers.find(b"[build-system]" if name == "train" else b"class Mirror") > 0
+            layers.find(b"[build-system]" if name == "train" else b"class VerifiedModelCache") > 0
         )  # it can be searched
         assert layers.find(CANARY.encode()) == -1
     megabytes = archive.stat().st_size / 1e6
@@ -292,7 +291,7 @@ def test_serves_what_was_trained_writes_only_where_it_may_and_ends_well(
 
 
 def written(root: Path) -> set[Path]:
-    """The files of a container outside of what is a volume in compose.yaml: /tmp and the copies of models."""
+    """List a container's files outside of the volumes in compose.yaml: /tmp, copies of models."""
     return {
         path.relative_to(root)
         for top in root.iterdir()

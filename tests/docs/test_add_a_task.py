@@ -1,4 +1,4 @@
-"""docs/add-a-task.md, followed by script: the files on the page are a task that keeps the contract."""
+"""docs/add-a-task.md, followed by script: the files on the page keep the contract."""
 
 import importlib
 import re
@@ -11,8 +11,10 @@ from tests.support import task_contract
 from tests.support.checkouts import LINE, ROOT
 
 import plumbline.tasks
-from plumbline.contract.params import Params, load_yaml, read
+from plumbline.contract.params import Params
+from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.entrypoint import load_task
 
 PAGE = (ROOT / "docs/add-a-task.md").read_text(encoding="utf-8")
@@ -38,8 +40,8 @@ def doubling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, T
     monkeypatch.chdir(tmp_path / "work")
     with Path("params.yaml").open("w") as file:
         YAML().dump(values, file)
-    shape = importlib.import_module("plumbline.tasks.doubling.params").SHAPE
-    return read(Path("params.yaml"), lambda _: shape), load_task("doubling")
+    shape = importlib.import_module("plumbline.tasks.doubling.params").PARAMS
+    return read_params(Path("params.yaml"), lambda _: shape), load_task("doubling")
 
 
 def test_the_page_names_all_files_of_a_task() -> None:

@@ -1,4 +1,4 @@
-"""Drift: tests that are calibrated and see what they should, and a decision that waits, counts and holds back."""
+"""Drift: tests that are calibrated and sensitive, and a decision that waits, counts and limits."""
 
 import json
 import random
@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from plumbline.contract.params import Drift, Persistence, Retrain
-from plumbline.drift import decision, tests
-from plumbline.drift.decision import Outcome
+from plumbline.drift import decision, statistical_tests
+from plumbline.drift.decision import DriftOutcome
 from plumbline.registry.journal import Entry
-from plumbline.tasks.text_classification.data.generated import ticket
+from plumbline.tasks.text_classification.data.generated import draw_ticket
 
 ALPHA, MIN_EFFECT = 0.05, 0.1
 LIMITS = Drift(
@@ -40,7 +40,9 @@ def rows(seed: int, size: int = 500, **changes: object) -> pd.DataFrame:
 
 def drifted(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, str]:
     """The columns that drift, and how."""
-    found = tests.judged(tests.compare(old, new, "output.y", 0), ALPHA, MIN_EFFECT)
+    found = statistical_tests.judge_tests(
+        statistical_tests.compare_tables(old, new, "output.y", 0), ALPHA, MIN_EFFECT
+    )
     return {test.column: test.what for test in found if test.drifted}
 
 
@@ -71,8 +73,10 @@ def test_what_changed_is_named(changes: dict, expected: dict[str, str]) -> None:
 
 def test_a_sure_change_that_is_small_does_not_count() -> None:
     old, new = rows(0, 50_000), rows(1, 50_000)
-    found = tests.judged(
-        tests.compare(old, new.assign(**{"input.x": new["input.x"] + 0.1}), "", 0),
+    found = statistical_tests.judge_tests(
+        statistical_tests.compare_tables(
+            old, new.assign(**{"input.x": new["input.x"] + 0.1}), "", 0
+        ),
         ALPHA,
         MIN_EFFECT,
     )
@@ -107,18 +111,22 @@ def test_a_file_may_have_blank_labels_and_numbers_for_text() -> None:
     blank = old.assign(label=old["label"].where(np.arange(1000) < 100, ""))
     numbers = old.assign(label=pd.Series(classes.astype(float)).where(np.arange(1000) < 100))
     for new in (blank, numbers):
-        found = tests.judged(tests.compare(old, new, "output.label", 0), ALPHA, MIN_EFFECT)
+        found = statistical_tests.judge_tests(
+            statistical_tests.compare_tables(old, new, "output.label", 0), ALPHA, MIN_EFFECT
+        )
         assert [test.what for test in found if test.drifted] == []  # labels come late
 
 
 def tickets(seed: int, later: float, size: int = 400) -> pd.DataFrame:
     draw = random.Random(seed)
-    return pd.DataFrame({"input.text": [ticket(draw, later).text for _ in range(size)]})
+    return pd.DataFrame({"input.text": [draw_ticket(draw, later).text for _ in range(size)]})
 
 
 def test_texts_of_a_later_world_are_told_by_their_words() -> None:
     assert drifted(tickets(0, 0.0), tickets(1, 0.0)) == {}
-    found = tests.judged(tests.compare(tickets(0, 0.0), tickets(1, 0.5), "", 0), ALPHA, MIN_EFFECT)
+    found = statistical_tests.judge_tests(
+        statistical_tests.compare_tables(tickets(0, 0.0), tickets(1, 0.5), "", 0), ALPHA, MIN_EFFECT
+    )
     wording = next(test for test in found if test.what == "wording")
     assert wording.drifted
     assert len(wording.examples) == 8
@@ -137,13 +145,15 @@ def test_labels_that_come_late_show_that_answers_are_worse(answer: str) -> None:
         old, worse = (np.where(draw.random(400) < share, truth, "c") for share in (0.95, 0.80))
     before = pd.DataFrame({answer: old, "label": truth})
     after = pd.DataFrame({answer: worse, "label": truth})
-    assert tests.errors(before, before, answer, "label").p_value > 0.4
-    assert tests.errors(before, after, answer, "label").p_value < 1e-4
-    assert tests.errors(after, before, answer, "label").p_value > 0.9  # better is no drift
+    assert statistical_tests.compare_errors(before, before, answer, "label").p_value > 0.4
+    assert statistical_tests.compare_errors(before, after, answer, "label").p_value < 1e-4
+    assert (
+        statistical_tests.compare_errors(after, before, answer, "label").p_value > 0.9
+    )  # better is no drift
 
 
 def test_few_rows_tell_nothing() -> None:
-    found = decision.of_window([], 199, LIMITS)
+    found = decision.judge_window([], 199, LIMITS)
     assert (found.verdict, decision.EXIT_CODES[found.verdict]) == ("too few rows", 32)
 
 
@@ -161,7 +171,7 @@ ASKED = {"action": "retrain", "seen": True}
 @pytest.mark.parametrize(
     ("history", "expected", "said"),
     [
-        ([look(True)], "watch", "1 of the last 1 windows drifted, 2 ask for training"),
+        ([look(True)], "watch", "1 of the last 1 windows drifted, training needs 2"),
         ([look(True), look(True)], "drift", "2 of the last 2"),
         ([look(True), look(False), look(True)], "drift", "2 of the last 3"),
         ([look(True), look(False), look(False), look(True)], "watch", "1 of the last 3"),
@@ -178,7 +188,9 @@ ASKED = {"action": "retrain", "seen": True}
 def test_one_window_asks_for_nothing_and_training_is_asked_for_seldom(
     history: list[Entry], expected: str, said: str
 ) -> None:
-    found = decision.over_time(Outcome("drift", "1 of 9 tests"), history, "1", LIMITS, NOW)
+    found = decision.judge_over_time(
+        DriftOutcome("drift", "1 of 9 tests"), history, "1", LIMITS, NOW
+    )
     assert found.verdict == expected
     assert said in found.reason
 
@@ -186,7 +198,9 @@ def test_one_window_asks_for_nothing_and_training_is_asked_for_seldom(
 def test_a_window_that_is_stable_again_ends_it() -> None:
     history = [look(True), look(True), look(False)]
     assert (
-        decision.over_time(Outcome("stable", "0 of 9 tests"), history, "1", LIMITS, NOW).verdict
+        decision.judge_over_time(
+            DriftOutcome("stable", "0 of 9 tests"), history, "1", LIMITS, NOW
+        ).verdict
         == "stable"
     )
 
@@ -194,7 +208,9 @@ def test_a_window_that_is_stable_again_ends_it() -> None:
 def test_training_cools_down() -> None:
     limits = LIMITS.model_copy(update={"retrain": Retrain(per_day=5, cooldown_hours=12.0)})
     history = [look(**ASKED, hours_ago=6), look(True), look(True)]
-    found = decision.over_time(Outcome("drift", "1 of 9 tests"), history, "1", limits, NOW)
+    found = decision.judge_over_time(
+        DriftOutcome("drift", "1 of 9 tests"), history, "1", limits, NOW
+    )
     assert (found.verdict, "less than 12" in found.reason) == ("watch", True)
 
 
@@ -213,7 +229,9 @@ def test_arrays_are_compared_by_mean_spread_and_length_also_where_they_are_logge
         )
         return {
             t.column
-            for t in tests.judged(tests.compare(old, new, "output.component", 0), 0.05, 0.1)
+            for t in statistical_tests.judge_tests(
+                statistical_tests.compare_tables(old, new, "output.component", 0), 0.05, 0.1
+            )
             if t.drifted
         }
 

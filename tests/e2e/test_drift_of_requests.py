@@ -1,4 +1,4 @@
-"""`plumbline drift` on a real registry: a request log from the real server, files, labels, and the journal."""
+"""`plumbline drift` on a real registry: a log of the real server, files, labels, the journal."""
 
 import csv
 import json
@@ -12,8 +12,9 @@ import pytest
 from tests.support.checkouts import Checkout, make_checkout
 from tests.support.serving.lines import Lines, serving
 
-from plumbline.tasks.text_classification.data.generated import ticket
+from plumbline.tasks.text_classification.data.generated import draw_ticket
 
+pytestmark = pytest.mark.slow
 NUM_ROWS = 300
 
 
@@ -40,7 +41,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 def rows(seed: int, later: float) -> list[dict[str, str]]:
     draw = random.Random(seed)
-    drawn = [ticket(draw, later) for _ in range(NUM_ROWS)]
+    drawn = [draw_ticket(draw, later) for _ in range(NUM_ROWS)]
     return [{"text": one.text, "label": one.intent, "channel": one.channel} for one in drawn]
 
 
@@ -71,14 +72,14 @@ def test_few_rows_and_wrong_files_are_told(trained: Checkout, tmp_path: Path) ->
     said = trained.run(
         "plumbline", "drift", write(tmp_path / "few.csv", rows(1, 0.0)[:50]), code=32
     ).stdout
-    assert said.startswith("too few rows: 50 rows; drift.min_rows asks for 200")
+    assert said.startswith("too few rows: 50 rows; drift.min_rows requires 200")
     (tmp_path / "empty").mkdir()
     assert (
         "no requests-*.parquet there"
         in trained.run("plumbline", "drift", str(tmp_path / "empty"), code=1).stderr
     )
     odd = write(tmp_path / "odd.csv", [{"body": "where is it"}])
-    assert "no column 'text'" in trained.run("plumbline", "drift", odd, code=1).stderr
+    assert "missing column 'text'" in trained.run("plumbline", "drift", odd, code=1).stderr
     same = write(tmp_path / "same.csv", rows(1, 0.0))
     assert (
         "no such column"
@@ -94,14 +95,12 @@ def test_requests_are_logged_looked_at_recorded_and_training_is_asked_for_once(
     serve_and_ask(trained, log, rows(3, 0.0))
     assert trained.run(*look).stdout.startswith("stable")
     serve_and_ask(trained, log, rows(4, 1.0))
-    assert (
-        "1 of the last 2 windows drifted, 2 ask for training" in trained.run(*look, code=31).stdout
-    )
+    assert "1 of the last 2 windows drifted, training needs 2" in trained.run(*look, code=31).stdout
     assert "too few rows: 0 rows" in trained.run(*look, code=32).stdout  # nothing came since
     serve_and_ask(trained, log, rows(5, 1.0))
     assert trained.run(*look, code=30).stdout.startswith("drift: ")
     serve_and_ask(trained, log, rows(6, 1.0))
-    assert "training was asked for 1 times within a day" in trained.run(*look, code=31).stdout
+    assert "training was requested 1 times within a day" in trained.run(*look, code=31).stdout
     actions = re.findall(
         r"\b(drift|retrain)\b +(?:│|\|)? ?",
         trained.run("plumbline", "journal", "ticket-router").stdout,

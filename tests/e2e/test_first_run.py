@@ -1,4 +1,4 @@
-"""What a newcomer does: a fresh clone in an empty folder, the README's commands in their order, and stock MLflow."""
+"""What a new user does: a fresh clone, the README's commands in their order, and stock MLflow."""
 
 import json
 import os
@@ -104,10 +104,9 @@ def test_the_readme_s_lines_for_own_data_are_valid(clone: Checkout, tmp_path: Pa
 
 def test_mlflow_models_predict(clone: Checkout) -> None:
     (clone.path / "asked.json").write_text(json.dumps(ASKED))
-    done = clone.run(
-        "mlflow", "models", "predict", "-m", "models:/ticket-router@champion", "--env-manager", "local",
-        "-i", "asked.json", "-t", "json", MLFLOW_TRACKING_URI=f"sqlite:///{clone.path}/mlruns/mlflow.db",
-    )  # fmt: skip
+    store = f"sqlite:///{clone.path}/mlruns/mlflow.db"
+    command = "mlflow models predict -m models:/ticket-router@champion --env-manager local"
+    done = clone.run(*command.split(), "-i", "asked.json", "-t", "json", MLFLOW_TRACKING_URI=store)
     check(json.loads(done.stdout[done.stdout.index("{") :])["predictions"])
 
 
@@ -119,11 +118,15 @@ def test_mlflow_models_serve(clone: Checkout) -> None:
         **clone.environment,
         "MLFLOW_TRACKING_URI": f"sqlite:///{clone.path}/mlruns/mlflow.db",
     }
+    command = "mlflow models serve -m models:/ticket-router@champion --env-manager local"
     server = subprocess.Popen(
-        ["mlflow", "models", "serve", "-m", "models:/ticket-router@champion", "--env-manager", "local",
-         "--host", "127.0.0.1", "--port", str(port)],
-        cwd=clone.path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+        [*command.split(), "--host", "127.0.0.1", "--port", str(port)],
+        cwd=clone.path,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
     try:
         for _ in range(120):
             try:

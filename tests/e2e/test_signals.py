@@ -1,4 +1,4 @@
-"""A small signal_extraction runs through the real DVC and MLflow, and every entry gives the same answers."""
+"""A small signal_extraction with the real DVC and MLflow: every way in gives the same answers."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ from tests.support.checkouts import Checkout
 from tests.support.serving.lines import serving
 from tests.support.small_signals import values
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 PYFUNC = """
 import json, mlflow, pandas, sys
 model = mlflow.pyfunc.load_model("models:/signal-extractor@champion")
@@ -89,7 +89,7 @@ def test_data_in_a_registered_model_out(ran: Checkout) -> None:
     page = (ran.path / "reports/report.html").read_text()
     assert page.count("<svg role=") >= 5
     assert 'src="http' not in page
-    assert "ask it:" in ran.run("plumbline", "report").stdout
+    assert "try it:" in ran.run("plumbline", "report").stdout
 
 
 def test_pyfunc_answers_as_the_bundle(ran: Checkout, told: dict[str, list[Any]]) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plumbline.contract.task import Metric, Scores
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Metric
 from plumbline.evidence import changes
 
 HIT = Metric("accuracy", higher_is_better=True, kind="binary")
@@ -20,18 +21,23 @@ def manifest(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
 
 
 OLD = manifest(
-    ("r1", "train", "a", "x1"), ("r2", "train", "a", "x2"), ("r3", "validation", "b", "x3"), ("r4", "test", "b", "x4")
-)  # fmt: skip
+    ("r1", "train", "a", "x1"),
+    ("r2", "train", "a", "x2"),
+    ("r3", "validation", "b", "x3"),
+    ("r4", "test", "b", "x4"),
+)
 
 
 def test_equal_params_have_no_changes() -> None:
-    assert changes.params({"a": {"b": [1, 2]}, "c": {}}, {"c": {}, "a": {"b": [1, 2]}}) == []
+    assert (
+        changes.compare_params({"a": {"b": [1, 2]}, "c": {}}, {"c": {}, "a": {"b": [1, 2]}}) == []
+    )
 
 
 def test_params_are_named_by_dotted_key_in_order() -> None:
     old = {"seed": 7, "candidates": {"linear": {"rate": 0.1}}, "on": True}
     new = {"seed": 8, "candidates": {"linear": {"rate": 0.1, "decay": 0.0}}, "on": 1}
-    assert changes.params(old, new) == [
+    assert changes.compare_params(old, new) == [
         {"key": "candidates.linear.decay", "old": None, "new": 0.0},
         {"key": "on", "old": True, "new": 1},
         {"key": "seed", "old": 7, "new": 8},
@@ -39,19 +45,28 @@ def test_params_are_named_by_dotted_key_in_order() -> None:
 
 
 def test_a_section_that_became_empty_is_seen() -> None:
-    assert changes.params({"a": {"b": 1}}, {"a": {}}) == [
+    assert changes.compare_params({"a": {"b": 1}}, {"a": {}}) == [
         {"key": "a", "old": None, "new": {}},
         {"key": "a.b", "old": 1, "new": None},
     ]
 
 
 def test_the_same_data_in_another_order_is_the_same() -> None:
-    found = changes.data(OLD, OLD.iloc[::-1][["digest", "label", "length", "split", "id"]])
+    found = changes.compare_manifests(
+        OLD, OLD.iloc[::-1][["digest", "label", "length", "split", "id"]]
+    )
     assert found["same"]
     assert found["classes"] == []
     assert found["splits"]["train"] == {
-        "before": 2, "after": 2, "added": 0, "removed": 0, "changed": 0, "relabelled": 0, "moved_in": 0, "moved_out": 0,
-    }  # fmt: skip
+        "before": 2,
+        "after": 2,
+        "added": 0,
+        "removed": 0,
+        "changed": 0,
+        "relabelled": 0,
+        "moved_in": 0,
+        "moved_out": 0,
+    }
 
 
 PLANTS = {
@@ -68,7 +83,9 @@ PLANTS = {
 def test_every_kind_of_change_is_counted_in_its_split_alone(kind: str) -> None:
     split, edits = PLANTS[kind]
     rows = {row[0]: row[1:4] for row in OLD.itertuples(index=False, name=None)} | edits
-    found = changes.data(OLD, manifest(*((key, *row) for key, row in rows.items() if row)))
+    found = changes.compare_manifests(
+        OLD, manifest(*((key, *row) for key, row in rows.items() if row))
+    )
     assert not found["same"]
     counted = {
         (name, key): number
@@ -85,28 +102,33 @@ def test_every_kind_of_change_is_counted_in_its_split_alone(kind: str) -> None:
 
 def test_rows_that_only_got_other_numbers_did_not_change() -> None:
     shifted = manifest(
-        ("r1", "train", "c", "new"), ("r2", "train", "a", "x1"), ("r3", "train", "a", "x2"),
-        ("r4", "validation", "b", "x3"), ("r5", "test", "b", "x4"),
-    )  # fmt: skip
-    train = changes.data(OLD, shifted)["splits"]["train"]
+        ("r1", "train", "c", "new"),
+        ("r2", "train", "a", "x1"),
+        ("r3", "train", "a", "x2"),
+        ("r4", "validation", "b", "x3"),
+        ("r5", "test", "b", "x4"),
+    )
+    train = changes.compare_manifests(OLD, shifted)["splits"]["train"]
     assert (train["added"], train["removed"], train["changed"], train["relabelled"]) == (1, 0, 0, 0)
 
 
 def test_equal_contents_are_paired_one_to_one() -> None:
     old = manifest(("r1", "train", "a", "x"), ("r2", "train", "a", "x"))
     new = manifest(*(("s" + str(i), "train", "a", "x") for i in range(3)))
-    train = changes.data(old, new)["splits"]["train"]
+    train = changes.compare_manifests(old, new)["splits"]["train"]
     assert (train["before"], train["after"], train["added"], train["removed"]) == (2, 3, 1, 0)
 
 
 def test_a_changed_column_that_nothing_counts_is_still_a_change() -> None:
-    assert not changes.data(OLD.assign(channel="mail"), OLD.assign(channel="chat"))["same"]
+    assert not changes.compare_manifests(OLD.assign(channel="mail"), OLD.assign(channel="chat"))[
+        "same"
+    ]
 
 
 def test_the_classes_that_changed_most_stand_first() -> None:
     old = manifest(*((f"r{i}", "train", "abc"[i % 3], f"x{i}") for i in range(9)))
     new = manifest(*((f"r{i}", "train", "abbd"[i % 4], f"x{i}") for i in range(9)))
-    assert changes.data(old, new)["classes"] == [
+    assert changes.compare_manifests(old, new)["classes"] == [
         {"label": "c", "before": 3, "after": 0},
         {"label": "d", "before": 0, "after": 2},
         {"label": "b", "before": 3, "after": 4},
@@ -115,9 +137,9 @@ def test_the_classes_that_changed_most_stand_first() -> None:
 
 def test_everything_new_and_everything_gone() -> None:
     other = OLD.assign(id=[f"s{i}" for i in range(4)], digest=[f"y{i}" for i in range(4)])
-    train = changes.data(OLD, other)["splits"]["train"]
+    train = changes.compare_manifests(OLD, other)["splits"]["train"]
     assert (train["added"], train["removed"]) == (2, 2)
-    assert changes.data(OLD.iloc[:0], OLD)["splits"]["test"]["added"] == 1
+    assert changes.compare_manifests(OLD.iloc[:0], OLD)["splits"]["test"]["added"] == 1
 
 
 @pytest.fixture
@@ -156,21 +178,21 @@ def test_code_is_what_can_change_a_result(repository: Path) -> None:
     commit("second")
     (repository / "README.md").write_text("more prose\n")
     last = commit("third")
-    found = changes.code(first, last)
+    found = changes.compare_code(first, last)
     assert (found["from"], found["to"], found["commits"]) == (first, last, 2)
     assert found["files"] == [
         {"path": "requirements.lock", "added": 1, "removed": 1},
         {"path": "src/model.py", "added": 2, "removed": 1},
         {"path": "src/täg name.bin", "added": None, "removed": None},
     ]
-    assert changes.code(last, last)["files"] == []
+    assert changes.compare_code(last, last)["files"] == []
 
 
 def test_a_dirty_tree_is_said_and_what_is_in_it_is_counted(repository: Path) -> None:
     head = git("rev-parse", "HEAD")
     (repository / "src/model.py").write_text("one\n")
     (repository / "src/extra.py").write_text("a\nb\nc\n")
-    found = changes.code(head, head, old_dirty=True, new_dirty=True)
+    found = changes.compare_code(head, head, old_dirty=True, new_dirty=True)
     assert found["from_dirty"]
     assert found["to_dirty"]
     assert found["files"] == [
@@ -181,7 +203,7 @@ def test_a_dirty_tree_is_said_and_what_is_in_it_is_counted(repository: Path) -> 
 
 @pytest.mark.parametrize("unknown", ["ab" * 20, "--output=x", ""])
 def test_an_unknown_commit_is_said(unknown: str, repository: Path) -> None:
-    found = changes.code(unknown, git("rev-parse", "HEAD"))
+    found = changes.compare_code(unknown, git("rev-parse", "HEAD"))
     assert found["unknown"] == (
         f"commit {unknown} is not in this clone" if unknown else "no commit is on record"
     )
@@ -194,7 +216,7 @@ def test_outside_a_repository_every_commit_is_unknown(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    assert "unknown" in changes.code("HEAD", "HEAD")
+    assert "unknown" in changes.compare_code("HEAD", "HEAD")
 
 
 def scores(values: list[float], name: str = "accuracy", **columns: list[str]) -> Scores:
@@ -207,7 +229,7 @@ def test_examples_that_only_one_got_right() -> None:
     theirs = scores(
         [1.0, 0.0, 1.0, 0.0], actual=["a", "b", "c", "d"], predicted=["a", "z", "c", "y"]
     )
-    found = changes.flips(
+    found = changes.find_flips(
         ["r1", "r2", "r3", "r4"], {"text": ["p", "q", "r", "s"]}, ours, theirs, HIT
     )
     assert (found["num_won"], found["num_lost"]) == (1, 1)
@@ -226,14 +248,14 @@ def test_examples_that_only_one_got_right() -> None:
 
 
 def test_columns_that_only_one_has_are_left_out() -> None:
-    found = changes.flips(
+    found = changes.find_flips(
         ["r1"], {"text": ["p"]}, scores([1.0], predicted=["a"]), scores([0.0]), HIT
     )
     assert set(found["won"][0]) == {"id", "input", "ours", "theirs"}
 
 
 def test_all_are_counted_and_the_first_are_listed() -> None:
-    found = changes.flips(
+    found = changes.find_flips(
         list(range(50)), {"text": ["t"] * 50}, scores([1.0] * 50), scores([0.0] * 50), HIT, limit=3
     )
     assert (found["num_won"], [row["id"] for row in found["won"]]) == (50, ["0", "1", "2"])
@@ -242,7 +264,7 @@ def test_all_are_counted_and_the_first_are_listed() -> None:
 
 def test_the_largest_gains_and_losses_of_a_continuous_score() -> None:
     ours, theirs = scores([0.1, 5.0, 2.0, 1.0], "error"), scores([0.2, 1.0, 9.0, 1.0], "error")
-    found = changes.flips(
+    found = changes.find_flips(
         ["a", "b", "c", "d"], {"x": [0.5, 1.5, 2.5, 3.5], "y": list("klmn")}, ours, theirs, ERROR
     )
     assert [row["id"] for row in found["won"]] == ["c", "a"]  # less error is a gain
@@ -252,11 +274,11 @@ def test_the_largest_gains_and_losses_of_a_continuous_score() -> None:
 
 
 def test_long_inputs_are_cut() -> None:
-    found = changes.flips(["a"], {"text": ["x" * 10_000]}, scores([1.0]), scores([0.0]), HIT)
+    found = changes.find_flips(["a"], {"text": ["x" * 10_000]}, scores([1.0]), scores([0.0]), HIT)
     assert len(found["won"][0]["input"]) == 300
     assert found["won"][0]["input"].endswith("…")
 
 
 def test_rows_that_are_not_equally_many_are_an_error() -> None:
-    with pytest.raises(ValueError, match=r"not equally many: \[1, 2\]"):
-        changes.flips(["a"], {"text": ["x"]}, scores([1.0, 0.0]), scores([0.0, 1.0]), HIT)
+    with pytest.raises(ValueError, match=r"numbers of rows to compare differ: \[1, 2\]"):
+        changes.find_flips(["a"], {"text": ["x"]}, scores([1.0, 0.0]), scores([0.0, 1.0]), HIT)

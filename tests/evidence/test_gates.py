@@ -7,12 +7,15 @@ import pandas as pd
 import pytest
 from tests.support.small_texts import LIMITS
 
-from plumbline.contract.task import Bound, Case, Leak, Metric
+from plumbline.contract.records import Bound, Case, Leak
+from plumbline.contract.task import Metric
 from plumbline.evidence import compare, gates
-from plumbline.evidence.verdict import summary, verdict
+from plumbline.evidence.verdict import decide_verdict, summarise_verdict
+from plumbline.registry.ledger import Look
 from plumbline.statistics.intervals import Interval
-from plumbline.statistics.parity import Likeness
+from plumbline.statistics.parity import VariantParity
 
+LOOK = Look("question", "split", "20 uses at 0.95", 3, first_plan="20 uses at 0.95")
 ACCEPTED = {
     "accepted": True,
     "manifest": "abc",
@@ -43,14 +46,14 @@ def groups(**scores: tuple[float, float]) -> list[compare.Slice]:
         np.concatenate([hits(pair[i], 300) for pair in scores.values()]) for i in (0, 1)
     )
     limits = LIMITS.model_copy(update={"slices": ["side"]})
-    return compare.slices(
+    return compare.compare_slices(
         rows, ours, "the champion", theirs, Metric("accuracy", True, "binary"), limits
     )
 
 
 @pytest.fixture
-def sound() -> gates.Facts:
-    return gates.Facts(
+def sound() -> gates.Findings:
+    return gates.Findings(
         metric=Metric("accuracy", higher_is_better=True, kind="binary"),
         limits=LIMITS.model_copy(update={"slices": ["side"]}),
         validation=ACCEPTED,
@@ -69,9 +72,7 @@ def sound() -> gates.Facts:
         bound=Bound(0.95, "5 % of the labels are noise"),
         champion=hits(0.85),
         level=0.01,
-        look=3,
-        plan="20 uses at 0.95",
-        first_plan="20 uses at 0.95",
+        look=LOOK,
         slices=groups(left=(0.9, 0.85), right=(0.9, 0.9)),
         calibration=(0.02, Interval(0.01, 0.03)),
         behaviour=[
@@ -81,21 +82,21 @@ def sound() -> gates.Facts:
         cost={"one_p95": 5.0, "batch_p95": 60.0, "num_bytes": 2e7, "rss_mb": 400.0},
         candidate="minilm",
         form="int8",
-        parity=Likeness(-0.001, Interval(-0.005, 0.003), 0.997),
+        parity=VariantParity(-0.001, Interval(-0.005, 0.003), 0.997),
         replay=[],
     )
 
 
-def asked(facts: gates.Facts, name: str) -> gates.Gate:
-    return next(gate for gate in gates.judge(facts) if gate.name == name)
+def asked(facts: gates.Findings, name: str) -> gates.GateResult:
+    return next(gate for gate in gates.run_gates(facts) if gate.name == name)
 
 
-def test_sound_facts_pass_every_gate(sound: gates.Facts) -> None:
-    judged = gates.judge(sound)
+def test_sound_facts_pass_every_gate(sound: gates.Findings) -> None:
+    judged = gates.run_gates(sound)
     assert [gate.name for gate in judged] == [name for name, _, _ in gates.GATES]
     assert {gate.status for gate in judged} == {"pass"}
-    assert verdict(judged) == "promote"
-    assert summary("linear", judged) == "linear may be promoted: 15 gates passed."
+    assert decide_verdict(judged) == "promote"
+    assert summarise_verdict("linear", judged) == "linear may be promoted: 15 gates passed."
 
 
 PLANTS = {
@@ -128,7 +129,7 @@ PLANTS = {
         {"winner": hits(0.4)},
         {
             "baselines": {"majority": hits(0.1), "good": hits(0.79)}
-        },  # the gain is 0.11, but not surely 0.10
+        },  # the gain is 0.11, but not significantly 0.10
         {"simple": hits(0.899)},
         {"baselines": {}},
         {"baselines": {"other rows": hits(0.4, 900)}},
@@ -173,15 +174,15 @@ PLANTS = {
         {"cost": {}},
     ],
     "parity": [
-        {"parity": Likeness(-0.012, Interval(-0.02, -0.004), 0.985)},
-        {"parity": Likeness(0.0, Interval(-0.012, 0.012), 1.0)},  # on too few rows
-        {"parity": Likeness(0.0, Interval(-0.005, 0.005), 0.97)},
-        {"parity": Likeness(float("nan"), Interval(float("nan"), float("nan")), 1.0)},
+        {"parity": VariantParity(-0.012, Interval(-0.02, -0.004), 0.985)},
+        {"parity": VariantParity(0.0, Interval(-0.012, 0.012), 1.0)},  # on too few rows
+        {"parity": VariantParity(0.0, Interval(-0.005, 0.005), 0.97)},
+        {"parity": VariantParity(float("nan"), Interval(float("nan"), float("nan")), 1.0)},
     ],
     "replay": [{"replay": ["golden row 3 differs"]}],
     "power": [
-        {"level": 0.0, "look": 21},
-        {"first_plan": "10 uses at 0.95"},
+        {"level": 0.0, "look": replace(LOOK, number=21)},
+        {"look": replace(LOOK, first_plan="10 uses at 0.95")},
         {"winner": hits(0.9, 30), "champion": wrong(0.9, 30)},
         {"winner": hits(0.9, 4), "champion": None},
     ],
@@ -192,34 +193,34 @@ PLANTS = {
     ("name", "change"), [(name, change) for name, all_ in PLANTS.items() for change in all_]
 )
 def test_what_a_gate_is_there_for_fails_it_and_the_verdict(
-    sound: gates.Facts, name: str, change: dict
+    sound: gates.Findings, name: str, change: dict
 ) -> None:
     planted = replace(sound, **change)
     assert asked(planted, name).status == "fail"
-    judged = gates.judge(planted)
-    assert verdict(judged) == "refuse"
-    assert name in summary("linear", judged)
+    judged = gates.run_gates(planted)
+    assert decide_verdict(judged) == "refuse"
+    assert name in summarise_verdict("linear", judged)
 
 
-def test_a_bound_that_nobody_knows_does_not_apply_and_says_why(sound: gates.Facts) -> None:
+def test_a_bound_that_nobody_knows_does_not_apply_and_says_why(sound: gates.Findings) -> None:
     gate = asked(replace(sound, bound=Bound(None, "nothing is known")), "bounds")
     assert (gate.status, gate.reason) == ("not-applicable", "nothing is known")
 
 
-def test_a_score_above_its_bound_by_chance_alone_is_possible(sound: gates.Facts) -> None:
+def test_a_score_above_its_bound_by_chance_alone_is_possible(sound: gates.Findings) -> None:
     assert asked(replace(sound, winner=hits(0.955)), "bounds").status == "pass"
 
 
-def test_only_a_champion_that_was_not_beaten_stays_without_a_fault(sound: gates.Facts) -> None:
+def test_only_a_champion_that_was_not_beaten_stays_without_a_fault(sound: gates.Findings) -> None:
     planted = replace(sound, champion=wrong(0.9))
     assert asked(planted, "champion").status == "fail"
-    judged = gates.judge(planted)
-    assert verdict(judged) == "keep"
-    assert "the champion stays" in summary("linear", judged)
-    assert verdict(gates.judge(replace(planted, winner=hits(0.7)))) == "refuse"
+    judged = gates.run_gates(planted)
+    assert decide_verdict(judged) == "keep"
+    assert "the champion stays" in summarise_verdict("linear", judged)
+    assert decide_verdict(gates.run_gates(replace(planted, winner=hits(0.7)))) == "refuse"
 
 
-def test_mcnemar_and_the_level_decide_with_the_interval(sound: gates.Facts) -> None:
+def test_mcnemar_and_the_level_decide_with_the_interval(sound: gates.Findings) -> None:
     six_more = hits(0.9)
     six_more[-6:] = 1  # six rows that only the winner has right: p = 2 * 0.5 ** 6 = 0.031
     facts = replace(sound, winner=six_more, champion=hits(0.9), level=0.05)
@@ -228,7 +229,9 @@ def test_mcnemar_and_the_level_decide_with_the_interval(sound: gates.Facts) -> N
     assert asked(replace(facts, level=0.03), "champion").status == "fail"
 
 
-def test_policy_not_worse_takes_what_is_surely_no_worse_than_the_margin(sound: gates.Facts) -> None:
+def test_policy_not_worse_accepts_what_is_not_significantly_worse_than_the_margin(
+    sound: gates.Findings,
+) -> None:
     def asked_for(margin: float) -> str:
         rule = sound.limits.champion.model_copy(update={"policy": "not-worse", "margin": margin})
         limits = sound.limits.model_copy(update={"champion": rule})
@@ -239,19 +242,25 @@ def test_policy_not_worse_takes_what_is_surely_no_worse_than_the_margin(sound: g
     assert (asked_for(0.02), asked_for(0.005)) == ("pass", "fail")
 
 
-def test_a_form_that_is_not_shown_to_be_as_good_says_what_to_do(sound: gates.Facts) -> None:
-    gate = asked(replace(sound, parity=Likeness(-0.02, Interval(-0.03, -0.01), None)), "parity")
+def test_a_form_that_is_not_shown_to_be_as_good_says_what_to_do(sound: gates.Findings) -> None:
+    gate = asked(
+        replace(sound, parity=VariantParity(-0.02, Interval(-0.03, -0.01), None)), "parity"
+    )
     assert (gate.measured, gate.threshold, gate.interval) == (-0.02, -0.01, Interval(-0.03, -0.01))
     assert "put fp32 first in candidates.minilm.forms" in gate.reason
-    apart = asked(replace(sound, parity=Likeness(0.0, Interval(-0.005, 0.005), 0.97)), "parity")
+    apart = asked(
+        replace(sound, parity=VariantParity(0.0, Interval(-0.005, 0.005), 0.97)), "parity"
+    )
     assert (apart.measured, apart.threshold) == (0.97, 0.98)
     assert (
-        asked(replace(sound, parity=Likeness(0.0, Interval(-0.005, 0.005), None)), "parity").status
+        asked(
+            replace(sound, parity=VariantParity(0.0, Interval(-0.005, 0.005), None)), "parity"
+        ).status
         == "pass"
     )
 
 
-def test_what_params_say_does_not_apply(sound: gates.Facts) -> None:
+def test_what_params_say_does_not_apply(sound: gates.Findings) -> None:
     nothing = dict.fromkeys(type(LIMITS.budget).model_fields)
     changes = {
         "slices": [],
@@ -261,23 +270,23 @@ def test_what_params_say_does_not_apply(sound: gates.Facts) -> None:
     facts = replace(
         sound, limits=LIMITS.model_copy(update=changes), controls={}, champion=None, parity=None
     )
-    told = {gate.name: gate.status for gate in gates.judge(facts)}
+    told = {gate.name: gate.status for gate in gates.run_gates(facts)}
     assert {name for name, status in told.items() if status == "not-applicable"} == {
         "control", "champion", "slices", "calibration", "budget", "parity",
     }  # fmt: skip
 
 
-def test_a_test_split_that_cannot_tell_may_still_decide(sound: gates.Facts) -> None:
+def test_a_test_split_that_cannot_tell_may_still_decide(sound: gates.Findings) -> None:
     few = replace(sound, winner=hits(0.95, 40), champion=wrong(0.05, 40), level=0.05)
     assert "the difference found is larger" in asked(few, "power").reason
     assert asked(few, "power").status == "pass"
 
 
 def test_no_gates_promote_nothing() -> None:
-    assert verdict([]) == "refuse"
+    assert decide_verdict([]) == "refuse"
 
 
-def test_a_missing_class_is_named(sound: gates.Facts) -> None:
+def test_a_missing_class_is_named(sound: gates.Findings) -> None:
     gate = asked(
         replace(sound, manifest=manifest(train="abc", validation="ab", test="abc")), "coverage"
     )
@@ -295,7 +304,7 @@ def test_a_missing_class_is_named(sound: gates.Facts) -> None:
     ],
 )
 def test_where_less_is_better_every_sign_turns(
-    sound: gates.Facts, winner: float, name: str, status: str
+    sound: gates.Findings, winner: float, name: str, status: str
 ) -> None:
     noise = np.random.default_rng(0).uniform(-0.05, 0.05, 500)
     facts = replace(

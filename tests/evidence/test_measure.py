@@ -1,4 +1,4 @@
-"""What is measured of candidates: ranked on validation alone, cost counted, foreign code kept in its place."""
+"""What is measured of candidates: ranks from validation alone, cost, errors of foreign code."""
 
 import time
 from pathlib import Path
@@ -11,9 +11,10 @@ from tests.support.small_texts import LIMITS
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.task import Candidate, Metric, Scores, Task
+from plumbline.contract.records import Candidate, Scores
+from plumbline.contract.task import Metric, Task
 from plumbline.entrypoint import load_task
-from plumbline.evidence import compare, measure
+from plumbline.evidence import compare, latency, measure
 
 ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
 ERROR = Metric("accuracy", higher_is_better=False, kind="continuous")
@@ -29,13 +30,15 @@ def candidate(name: str, validation: float, test: float, num_bytes: int = 100) -
 
 
 def test_the_test_split_has_no_say_in_the_choice() -> None:
-    ranked = measure.rank([candidate("a", 0.8, 0.99), candidate("b", 0.9, 0.1)], ACCURACY)
+    ranked = measure.rank_candidates(
+        [candidate("a", 0.8, 0.99), candidate("b", 0.9, 0.1)], ACCURACY
+    )
     assert [c.name for c in ranked] == ["b", "a"]
-    assert measure.rank(ranked, ERROR)[0].name == "a"
+    assert measure.rank_candidates(ranked, ERROR)[0].name == "a"
 
 
 def test_of_equals_the_smaller_wins() -> None:
-    ranked = measure.rank(
+    ranked = measure.rank_candidates(
         [candidate("big", 0.9, 0.9, 2000), candidate("small", 0.9, 0.8, 1000)], ACCURACY
     )
     assert ranked[0].name == "small"
@@ -49,30 +52,30 @@ def test_latency_is_taken_on_batches_of_real_rows() -> None:
             sizes.append(len(columns["text"]))
             return {"label": ["x"] * sizes[-1]}
 
-    found = measure.latency_ms(Counting(), {"text": [str(i) for i in range(7)]})
-    assert set(sizes) == {1, measure.BATCH_ROWS}
+    found = latency.measure_latency(Counting(), {"text": [str(i) for i in range(7)]})
+    assert set(sizes) == {1, latency.BATCH_ROWS}
     assert set(found) == {"one_p50", "one_p95", "batch_p50", "batch_p95", "rows_per_s"}
     assert 0 < found["one_p50"] <= found["one_p95"]
 
 
 def test_one_call_that_was_held_up_is_not_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "MAX_SECONDS", 0.1)
+    monkeypatch.setattr(latency, "MAX_SECONDS", 0.1)
     calls: list[int] = []
 
     class Stalls:
         def predict(self, columns, **params):
             calls.append(1)
-            time.sleep(0.3 if len(calls) == measure.WARM_UP + 3 else 0)
+            time.sleep(0.3 if len(calls) == latency.WARM_UP + 3 else 0)
             return {"label": ["x"]}
 
-    assert measure.latency_ms(Stalls(), {"text": ["a"]})["one_p95"] < 50
+    assert latency.measure_latency(Stalls(), {"text": ["a"]})["one_p95"] < 50
 
 
 def test_groups_are_held_against_a_reference_and_small_ones_left_out() -> None:
     rows = pd.DataFrame({"channel": ["mail"] * 60 + ["chat"] * 31 + ["fax"] * 9})
     limits = LIMITS.model_copy(update={"slices": ["channel"], "min_slice_rows": 10})
     ours, theirs = (np.arange(100) < 60).astype(float), (np.arange(100) >= 60).astype(float)
-    mail, chat = compare.slices(rows, ours, "the champion", theirs, ACCURACY, limits)
+    mail, chat = compare.compare_slices(rows, ours, "the champion", theirs, ACCURACY, limits)
     assert [(s.value, s.num_rows, s.score, s.reference_score) for s in (mail, chat)] == [
         ("mail", 60, 1.0, 0.0),
         ("chat", 31, 0.0, 1.0),
@@ -83,7 +86,7 @@ def test_groups_are_held_against_a_reference_and_small_ones_left_out() -> None:
 
 
 def test_every_pair_is_compared_on_the_same_rows() -> None:
-    (found,) = compare.comparisons(
+    (found,) = compare.compare_pairs(
         [candidate("a", 0.9, 0.9), candidate("b", 0.8, 0.7)], ACCURACY, 0.95
     )
     assert (found["only_one"], found["only_other"]) == (20, 0)
@@ -92,7 +95,10 @@ def test_every_pair_is_compared_on_the_same_rows() -> None:
     assert found["p_value"] < 1e-4
 
 
-PREDICTOR = "def load(folder, form=None): return P()\nclass P:\n forms = ('exact',)\n def predict(self, columns, **params): "
+PREDICTOR = (
+    "def load(folder, form=None): return P()\n"
+    "class P:\n forms = ('exact',)\n def predict(self, columns, **params): "
+)
 CANNOT = {
     "raises while loading": "raise ImportError('no engine')",
     "raises while answering": PREDICTOR + "raise KeyError('x')",
@@ -116,12 +122,12 @@ def test_a_candidate_that_cannot_be_scored_is_named(
         )
     (tmp_path / "predictor.py").write_text(CANNOT[fault])
     task = _with_predictor(load_task("text_classification"), tmp_path / "predictor.py")
-    layout.bundle("odd").mkdir(parents=True)
-    bundle.seal(layout.bundle("odd"), task, "odd")
+    layout.locate_bundle("odd").mkdir(parents=True)
+    bundle.seal(layout.locate_bundle("odd"), task, "odd")
     with pytest.raises(
         PlumblineError, match=r"candidate odd cannot be scored .*dvc repro -f train@odd"
     ):
-        measure.candidate("odd", task)
+        measure.measure_candidate("odd", {"text": ["hi"]}, task)
 
 
 def _with_predictor(task: Task, path: Path) -> Task:

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.task import Check
+from plumbline.contract.records import Check
 from plumbline.quality import runner
 
 
@@ -33,7 +33,7 @@ def never_odd(mostly: float = 1.0, **more: object) -> object:
 
 
 def test_failing_rows_are_counted_and_shown_with_differing_values_first() -> None:
-    (result,) = runner.run(table(), [check(never_odd(0.9))])
+    (result,) = runner.run_checks(table(), [check(never_odd(0.9))])
 
     assert not result.passed
     assert (result.num_rows, result.num_failing, result.share) == (40, 13, 0.325)
@@ -41,12 +41,12 @@ def test_failing_rows_are_counted_and_shown_with_differing_values_first() -> Non
     assert result.threshold == "at most 10 %"
     assert [example.id for example in result.examples[:3]] == ["a.csv:3", "a.csv:20", "a.csv:4"]
     assert len(result.examples) == runner.MAX_EXAMPLES
-    assert result.examples[1] == runner.Example("a.csv:20", "very odd", "<b>=1+1</b>")
+    assert result.examples[1] == runner.FailingRow("a.csv:20", "very odd", "<b>=1+1</b>")
 
 
 @pytest.mark.parametrize(("mostly", "passed"), [(0.674, True), (0.676, False)])
 def test_the_threshold_decides(mostly: float, passed: bool) -> None:
-    (result,) = runner.run(table(), [check(never_odd(mostly))])
+    (result,) = runner.run_checks(table(), [check(never_odd(mostly))])
     assert result.passed is passed
 
 
@@ -63,7 +63,7 @@ def test_results_come_in_the_order_of_the_checks_and_conditions_narrow_the_rows(
             "splits",
         ),
     ]
-    results = runner.run(table(), checks)
+    results = runner.run_checks(table(), checks)
 
     assert [result.name for result in results] == ["odd_in_test", "rows", "longest", "splits"]
     assert [result.passed for result in results] == [True, False, True, False]
@@ -81,7 +81,7 @@ def test_results_come_in_the_order_of_the_checks_and_conditions_narrow_the_rows(
 def test_a_check_that_cannot_be_computed_has_failed() -> None:
     from great_expectations.expectations import ExpectColumnMaxToBeBetween
 
-    (result,) = runner.run(
+    (result,) = runner.run_checks(
         table(), [check(ExpectColumnMaxToBeBetween(column="no_such", max_value=1))]
     )
 
@@ -90,24 +90,24 @@ def test_a_check_that_cannot_be_computed_has_failed() -> None:
 
 
 def test_nothing_but_the_result_comes_out(capfd: pytest.CaptureFixture[str]) -> None:
-    runner.run(table(), [check(never_odd())])
+    runner.run_checks(table(), [check(never_odd())])
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("names", [[], ["odd", "odd"]])
 def test_a_suite_that_would_let_data_pass_unseen_is_refused(names: list[str]) -> None:
     with pytest.raises(DataError, match="needs its own"):
-        runner.run(table(), [check(never_odd(), name) for name in names])
+        runner.run_checks(table(), [check(never_odd(), name) for name in names])
 
 
 def test_the_digest_of_a_suite_tells_a_weaker_one_apart() -> None:
-    strict = runner.digest([check(never_odd(0.9))])
+    strict = runner.digest_suite([check(never_odd(0.9))])
 
-    assert strict == runner.digest([check(never_odd(0.9))])
+    assert strict == runner.digest_suite([check(never_odd(0.9))])
     weaker = [
         [],
         [check(never_odd(0.8))],
         [check(never_odd(0.9), severity="warning")],
         [check(never_odd(0.9), name="even")],
     ]
-    assert len({strict, *map(runner.digest, weaker)}) == 5
+    assert len({strict, *map(runner.digest_suite, weaker)}) == 5

@@ -13,8 +13,9 @@ from tests.support.serving.models import line_task
 
 from plumbline.contract.errors import RegistryError
 from plumbline.diagnostics import fsck
-from plumbline.registry import archives, model_versions, promotion
-from plumbline.registry.reader.mirror import Mirror
+from plumbline.registry import archives, promotion
+from plumbline.registry.reader import find_version, open_version
+from plumbline.registry.reader.verified_cache import VerifiedModelCache
 
 URI = "models:/line@champion"
 pytestmark = pytest.mark.filterwarnings(
@@ -61,15 +62,16 @@ def test_it_answers_remembers_and_goes_on_where_it_was_carried(
 
 def carried(packed: Path) -> None:
     assert archives.unpack(packed) > 10
-    assert [entry.action for entry in promotion.history("line") if entry.moves] == [
+    assert [entry.action for entry in promotion.read_history("line") if entry.moves] == [
         "first",
         "override",
     ]
-    assert Mirror(URI).latest().version == "2"
-    predictor, _ = promotion.load(URI)
+    assert VerifiedModelCache(URI).fetch_latest().version == "2"
+    with open_version(URI, "predict") as opened:
+        predictor = opened.load_predictor()
     assert predictor.predict({"x": [1.0]}) == {"y": [4.0]}
-    assert promotion.rollback("line", None, "").version == "1"
-    assert model_versions.resolve(URI).version == 1
+    assert promotion.roll_back("line", None, "").version == "1"
+    assert find_version(URI).number == "1"
     wrong = [
         found
         for found in fsck.examine()
@@ -154,7 +156,7 @@ def test_a_journal_that_was_edited_before_it_was_packed_leaves_nothing(
             connection.execute("UPDATE plumbline_journal SET actor = 'nobody' WHERE number = 1")
         connection.close()
         archives.pack(tmp_path / "edited.tar")
-    refused(tmp_path / "edited.tar", elsewhere, "entry 1 of its journal")
+    refused(tmp_path / "edited.tar", elsewhere, "journal integrity check failed at entry 1")
 
 
 def refused(archive: Path, elsewhere: Path, reason: str = "nothing was unpacked") -> None:

@@ -1,7 +1,8 @@
-"""The package around a bundle: MLflow never sees an MLmodel that would have it run or read what is not ours."""
+"""The package around a bundle: MLflow never sees an MLmodel that names the code of others."""
 
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tests.support.racing import TASK
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
-from plumbline.registry.package import mlmodel, packaging
+from plumbline.registry.package import mlmodel, packaging, smoke_test
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore"
@@ -31,25 +32,25 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     layout.write_json(
         root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [2.0]}}
     )
-    with packaging._package(root / "model", root / "golden.json", TASK) as package:
-        mlflow.pyfunc.save_model(path=str(root / "package"), **package)
+    packaging.save_package(root / "model", root / "golden.json", TASK, root / "package")
     return root
 
 
 @pytest.fixture
 def package(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(smoke_test, "PYTHON", sys.executable)  # no fork: the process is tested
     return shutil.copytree(saved / "package", tmp_path / "package")
 
 
 def test_a_sound_one_answers(package: Path, saved: Path) -> None:
-    assert packaging.rehearse(str(package), saved / "golden.json", TASK).problems == ()
+    assert smoke_test.verify_package(str(package), saved / "golden.json", TASK).problems == ()
 
 
 def test_its_memory_is_that_of_the_process_that_answers(package: Path, saved: Path) -> None:
     ballast = b"x" * 1_500_000_000  # of the process that asks
-    rehearsal = packaging.rehearse(str(package), saved / "golden.json", TASK)
-    assert 50 < rehearsal.rss_mb < len(ballast) / 1e6
+    result = smoke_test.verify_package(str(package), saved / "golden.json", TASK)
+    assert 50 < result.rss_mb < len(ballast) / 1e6
 
 
 def edit(old: str, new: str) -> Callable[[Path], None]:
@@ -112,14 +113,14 @@ DAMAGE = {
     "a code folder": (code_folder, "code: does not belong"),
     "a code path": (edit("code: null", "code: ../.."), r"code is '\.\./\.\.'"),
     "a code path here": (edit("code: null", "code: ."), r"code is '\.'"),
-    "a pickled model": (pickled_model, "MLmodel: damaged, or no MLmodel of ours"),
+    "a pickled model": (pickled_model, "MLmodel: damaged, or not an MLmodel written by plumbline"),
     "another flavor": (another_flavor, "other flavors"),
     "model code elsewhere": (
         edit(r"model_code_path: .*", "model_code_path: /tmp/evil.py"),
         "leads to 'evil.py'",
     ),
-    "other model code": (other_model_code, "pyfunc.py: is not the code"),
-    "model code that is a link": (linked_code, "pyfunc.py: is a link"),
+    "other model code": (other_model_code, "pyfunc.py: not the code"),
+    "model code that is a link": (linked_code, "pyfunc.py: a link"),
     "an artifact elsewhere": (edit("path: artifacts/bundle", "path: /etc"), "its artifacts are"),
     "an artifact above": (
         edit("path: artifacts/golden.json", "path: ../golden.json"),
@@ -134,7 +135,7 @@ DAMAGE = {
         edit("code: null", "code: !!python/object/apply:os.system ['touch canary']"),
         "damaged",
     ),
-    "a key that stands twice": (edit("code: null", "code: null\n    code: ."), "damaged"),
+    "a key that occurs twice": (edit("code: null", "code: null\n    code: ."), "damaged"),
     "another bundle": (other_bundle, "predictor.py: changed"),
 }
 
@@ -146,7 +147,7 @@ def test_a_damaged_one_is_refused_before_mlflow_sees_it(
     damage, reason = DAMAGE[name]
     damage(package)
     with pytest.raises(BundleError, match=f"{package}.*{reason}"):
-        packaging.rehearse(str(package), saved / "golden.json", TASK)
+        smoke_test.verify_package(str(package), saved / "golden.json", TASK)
     assert not list(tmp_path.rglob(CANARY))
 
 
@@ -159,4 +160,4 @@ def test_mlflow_itself_would_run_such_a_loader(
         mlflow.pyfunc.load_model(str(package)).predict([])
     assert (tmp_path / CANARY).exists()
     with pytest.raises(BundleError):
-        mlmodel.check(package)
+        mlmodel.check_package(package)

@@ -1,4 +1,4 @@
-"""Registry and journal in PostgreSQL: the same decisions, the same race, and what happens when the server goes."""
+"""Registry and journal in PostgreSQL: the same decisions and race, also if the server stops."""
 
 import os
 import subprocess
@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from tests.support.postgres import Server, started
-from tests.support.racing import NAME, add_version, race, stands
+from tests.support.racing import NAME, add_version, race, read_champion_alias
 
 from plumbline.contract.errors import JournalError, RegistryError
-from plumbline.registry import journal, model_versions, promotion
+from plumbline.registry import journal, journal_head, ledger, model_versions, promotion
 from plumbline.registry.journal import Decision
+from plumbline.registry.reader import addresses, find_version
 
 pytestmark = [pytest.mark.slow, pytest.mark.service, pytest.mark.filterwarnings("ignore")]
 
@@ -41,11 +42,11 @@ def here(server: Server, versions: Path, monkeypatch: pytest.MonkeyPatch) -> Ser
     """That folder as the cwd, version 1 champion by the only entry of the journal."""
     monkeypatch.chdir(versions)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
-    client = model_versions.client()
-    client.delete_registered_model_alias(NAME, model_versions.CHAMPION)
-    client.delete_registered_model_tag(NAME, promotion.HEAD_TAG)
+    client = model_versions.connect_registry()
+    client.delete_registered_model_alias(NAME, addresses.CHAMPION)
+    client.delete_registered_model_tag(NAME, journal_head.HEAD_TAG)
     server.execute("DROP TABLE IF EXISTS plumbline_journal")
-    promotion.first(NAME, "1")
+    promotion.bootstrap_champion(NAME, "1")
     return server
 
 
@@ -57,11 +58,13 @@ def test_decisions(here: Server) -> None:
     promotion.promote(NAME, "2", expect="1", reason="")
     with pytest.raises(RegistryError, match="the champion is 2, not 1"):
         promotion.promote(NAME, "3", expect="1", reason="")
-    assert promotion.rollback(NAME, None, "").version == "1"
-    assert [
-        promotion.look(NAME, question, "split", "20 uses")[0] for question in ("a", "b", "a")
-    ] == [1, 2, 1]
-    assert [entry.action for entry in promotion.history(NAME)] == [
+    assert promotion.roll_back(NAME, None, "").version == "1"
+    looks = [
+        ledger.record_look(NAME, question=question, split="split", plan="20 uses")
+        for question in ("a", "b", "a")
+    ]
+    assert [look.number for look in looks] == [1, 2, 1]
+    assert [entry.action for entry in promotion.read_history(NAME)] == [
         "first",
         "promote",
         "rollback",
@@ -82,21 +85,25 @@ def test_decisions(here: Server) -> None:
 def test_tampering_shows_and_stops_everything(here: Server, tamper: str) -> None:
     promotion.promote(NAME, "2", expect="1", reason="")
     here.execute(tamper)
-    for attempt in (lambda: promotion.history(NAME), lambda: promotion.rollback(NAME, None, "")):
+    for attempt in (
+        lambda: promotion.read_history(NAME),
+        lambda: promotion.roll_back(NAME, None, ""),
+    ):
         with pytest.raises(JournalError):
             attempt()
-    assert stands() == "2"
+    assert read_champion_alias() == "2"
 
 
 def test_a_lost_connection_takes_the_lock_and_the_pen(
     here: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever was cut off between reading and writing writes nothing: another may have decided meanwhile."""
+    """A process cut off between reading and writing writes nothing: another may have decided."""
     append = journal.Journal.append
 
     def cut_off(book: journal.Journal, decision: Decision) -> Any:
         here.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
+            "SELECT pg_terminate_backend(pid) FROM pg_locks "
+            "WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
         )
         return append(book, decision)
 
@@ -104,34 +111,38 @@ def test_a_lost_connection_takes_the_lock_and_the_pen(
         patch.setattr(journal.Journal, "append", cut_off)
         with pytest.raises(JournalError, match="journal cannot be used"):
             promotion.promote(NAME, "2", expect="1", reason="")
-    assert stands() == "1"
-    assert len(promotion.history(NAME)) == 1
+    assert read_champion_alias() == "1"
+    assert len(promotion.read_history(NAME)) == 1
     assert promotion.promote(NAME, "2", expect="1", reason="again").number == 2
 
 
-def test_an_address_where_nothing_answers_is_told_in_seconds(here: Server) -> None:
+def test_an_address_where_nothing_answers_is_reported_in_seconds(here: Server) -> None:
     away = "postgresql+psycopg2://me:secret@127.0.0.1:9/mlflow"
     done = subprocess.run(
         [str(Path(sys.executable).with_name("plumbline")), "promote", NAME, "2", "--expect", "1"],
-        env={**os.environ, "MLFLOW_TRACKING_URI": away}, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        env={**os.environ, "MLFLOW_TRACKING_URI": away},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 1
-    assert "postgresql+psycopg2://me:***@127.0.0.1:9/mlflow cannot be used" in done.stderr
+    assert "postgresql+psycopg2://me:***@127.0.0.1:9/mlflow cannot be read" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_server_that_is_away_changes_nothing_and_is_told_at_once(here: Server) -> None:
+def test_a_server_that_is_unreachable_changes_nothing_and_is_reported_at_once(here: Server) -> None:
     attempts: list[Callable[[], object]] = [
         lambda: promotion.promote(NAME, "2", expect="1", reason=""),
-        lambda: promotion.rollback(NAME, None, ""),
-        lambda: promotion.load(f"models:/{NAME}@champion"),
+        lambda: promotion.roll_back(NAME, None, ""),
+        lambda: find_version(f"models:/{NAME}@champion"),
     ]
     here.stop()
     try:
         for attempt in attempts:
-            with pytest.raises(RegistryError, match="cannot be used"):
+            with pytest.raises(RegistryError, match=r"cannot be (used|read)"):
                 attempt()
     finally:
         here.start()
-    assert stands() == "1"
+    assert read_champion_alias() == "1"
     assert promotion.promote(NAME, "2", expect="1", reason="").number == 2

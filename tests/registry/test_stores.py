@@ -17,19 +17,20 @@ from urllib.request import urlopen
 
 import pytest
 from tests.support.postgres import started
-from tests.support.racing import NAME, add_version
+from tests.support.racing import NAME, add_version, find_in_mlflow
 
 from plumbline import bundle
 from plumbline.contract.errors import BundleError, JournalError, RegistryError
 from plumbline.registry import model_versions, promotion
-from plumbline.registry.reader import artifacts, rest, stores
-from plumbline.registry.reader.mirror import Mirror
+from plumbline.registry.reader import addresses, artifacts, rest, stores
+from plumbline.registry.reader.verified_cache import VerifiedModelCache
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # MLflow, in this process, warns about its own libraries
 VARIABLES = (
-    "MLFLOW_TRACKING_URI", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD",
+    "MLFLOW_TRACKING_URI", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME",
+    "MLFLOW_TRACKING_PASSWORD",
     "PLUMBLINE_JOURNAL_URI", "PLUMBLINE_PUBLIC_KEY",
 )  # fmt: skip
 
@@ -45,25 +46,27 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def asked(which: str) -> model_versions.Address:
-    return model_versions.parse(f"models:/{NAME}{which}")
+def asked(which: str) -> addresses.VersionAddress:
+    return addresses.parse_address(f"models:/{NAME}{which}")
 
 
-def refuses_what_is_not_there(store: stores.Store) -> None:
+def refuses_what_is_not_there(store: stores.RegistryStore) -> None:
     for which, reason in (
-        ("@challenger", "no version holds the alias challenger"),
+        ("@challenger", "no version has the alias challenger"),
         ("/7", "there is no version 7"),
     ):
-        with pytest.raises(RegistryError, match=f"{NAME}: {reason} in "):
-            store.version(asked(which))
-    with pytest.raises(RegistryError, match="nobody: no version holds the alias champion"):
-        store.version(model_versions.parse("models:/nobody@champion"))
+        with pytest.raises(RegistryError, match=f"models:/{NAME}{which}: {reason} in "):
+            store.find_version(asked(which))
+    with pytest.raises(
+        RegistryError, match="models:/nobody@champion: no version has the alias champion"
+    ):
+        store.find_version(addresses.parse_address("models:/nobody@champion"))
 
 
-def says_what_mlflow_says(store: stores.Store, folder: Path) -> None:
+def says_what_mlflow_says(store: stores.RegistryStore, folder: Path) -> None:
     """Name, number, tags, and the same bytes of the package and of the run."""
     for which in ("@champion", "/1", "/2"):
-        theirs, ours = model_versions.resolve(f"models:/{NAME}{which}"), store.version(asked(which))
+        theirs, ours = find_in_mlflow(f"models:/{NAME}{which}"), store.find_version(asked(which))
         assert (ours.name, ours.number, ours.tags) == (
             theirs.name,
             str(theirs.version),
@@ -71,35 +74,37 @@ def says_what_mlflow_says(store: stores.Store, folder: Path) -> None:
         )
         for place, name in (
             (ours.package, "artifacts/bundle/bundle.json"),
-            (ours.run, "evidence.json"),
+            (ours.run_files, "evidence.json"),
         ):
             assert place is not None
             target = folder / f"{ours.number}{which[0] == '@'}{Path(name).name}"
-            artifacts.fetch(store, place, name, target, 10_000)
+            artifacts.fetch_artifact(store, place, name, target, 10_000)
             digest = ours.tags[
-                model_versions.EVIDENCE_TAG
-                if name == "evidence.json"
-                else model_versions.BUNDLE_TAG
+                addresses.EVIDENCE_TAG if name == "evidence.json" else addresses.BUNDLE_TAG
             ]
             assert digest == bundle.layout.digest(target)
-    with pytest.raises(artifacts.MissingError, match=r"nothing\.json: cannot be fetched"):
-        artifacts.fetch(store, ours.package, "artifacts/nothing.json", folder / "none", 10)
+    model = model_versions.connect_registry().get_registered_model(NAME)
+    tag = store.read_model_tag(asked("@champion"), "plumbline.journal")
+    assert tag == model.tags["plumbline.journal"]
+    assert store.read_model_tag(asked("@champion"), "no such tag") is None
+    with pytest.raises(artifacts.MissingArtifactError, match=r"nothing\.json: cannot be fetched"):
+        artifacts.fetch_artifact(store, ours.package, "artifacts/nothing.json", folder / "none", 10)
     with pytest.raises(BundleError, match="longer than such a file may be"):
-        artifacts.fetch(store, ours.package, "MLmodel", folder / "part", 10)
+        artifacts.fetch_artifact(store, ours.package, "MLmodel", folder / "part", 10)
 
 
 def test_sqlite(here: Path) -> None:
     for slope in (1, 2):
         add_version(here, slope)
-    promotion.first(NAME, "2")
+    promotion.bootstrap_champion(NAME, "2")
     before = (here / "mlruns/mlflow.db").read_bytes()
-    store = stores.find()
+    store = stores.connect_store()
     says_what_mlflow_says(store, here)
     refuses_what_is_not_there(store)
     assert (here / "mlruns/mlflow.db").read_bytes() == before
-    model_versions.client().delete_model_version(NAME, "1")
+    model_versions.connect_registry().delete_model_version(NAME, "1")
     with pytest.raises(RegistryError, match="there is no version 1"):
-        store.version(asked("/1"))
+        store.find_version(asked("/1"))
 
 
 def test_a_database_that_is_not_there_is_not_made(
@@ -108,22 +113,22 @@ def test_a_database_that_is_not_there_is_not_made(
     with pytest.raises(
         RegistryError, match=r"mlflow\.db cannot be read \(unable to open database file\)"
     ):
-        stores.find().version(asked("/1"))
+        stores.connect_store().find_version(asked("/1"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{here}/a?b#c%20.db")
     with pytest.raises(RegistryError, match="cannot be read"):
-        stores.find().version(asked("/1"))
+        stores.connect_store().find_version(asked("/1"))
     assert not list(here.iterdir())
 
 
 @pytest.mark.parametrize(
     "address", ["mysql://me:secret@host/db", "databricks", "file:///tmp/mlruns", "ftp://host"]
 )
-def test_other_registries_are_told_without_password(
+def test_other_registries_are_reported_without_password(
     address: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-    with pytest.raises(RegistryError, match="serving reads a registry at http") as refused:
-        stores.find()
+    with pytest.raises(RegistryError, match="plumbline reads a registry at http") as refused:
+        stores.connect_store()
     assert "secret" not in str(refused.value)
 
 
@@ -135,10 +140,12 @@ def test_other_registries_are_told_without_password(
         ("nowhere://bucket/models", "Protocol not known: nowhere"),
     ],
 )
-def test_artifacts_that_cannot_be_reached_are_told(location: str, reason: str, here: Path) -> None:
-    store = stores.Database("sqlite:///x.db")
+def test_artifacts_that_cannot_be_reached_are_reported(
+    location: str, reason: str, here: Path
+) -> None:
+    store = stores.DatabaseStore("sqlite:///x.db")
     with pytest.raises(RegistryError, match=reason):
-        artifacts.fetch(store, location, "MLmodel", here / "target", 10)
+        artifacts.fetch_artifact(store, location, "MLmodel", here / "target", 10)
 
 
 def test_artifacts_that_fsspec_reads(here: Path) -> None:
@@ -146,15 +153,19 @@ def test_artifacts_that_fsspec_reads(here: Path) -> None:
 
     with fsspec.open("memory://bucket/model/MLmodel", "wb") as file:
         file.write(b"told")
-    artifacts.fetch(
-        stores.Database("sqlite:///x.db"), "memory://bucket/model", "MLmodel", here / "target", 10
+    artifacts.fetch_artifact(
+        stores.DatabaseStore("sqlite:///x.db"),
+        "memory://bucket/model",
+        "MLmodel",
+        here / "target",
+        10,
     )
     assert (here / "target").read_bytes() == b"told"
 
 
 @contextmanager
 def answering(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, list[Any]]]:
-    """An HTTP server that gives these answers in turn, the last one ever after, and notes what it was asked."""
+    """An HTTP server that gives these answers in turn, then the last one; and the requests."""
     requests: list[Any] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -214,7 +225,7 @@ def test_credentials_are_those_that_mlflow_sends(
         (here / ".mlflow/credentials").write_text(told)
     with answering((404, {}, b'{"error_code": "RESOURCE_DOES_NOT_EXIST"}')) as (address, requests):
         with pytest.raises(RegistryError, match="there is no version 1"):
-            rest.Server(address).version(asked("/1"))
+            rest.RestStore(address).find_version(asked("/1"))
         http_request(
             get_default_host_creds(address),
             "/api/2.0/theirs",
@@ -231,7 +242,7 @@ def test_a_password_in_the_address_is_sent_and_not_shown(
     with answering((500, {}, b"")) as (address, requests):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address.replace("://", "://me:se%40cret@"))
         with pytest.raises(RegistryError, match=r"http://me:\*\*\*@127") as refused:
-            stores.find().version(asked("/1"))
+            stores.connect_store().find_version(asked("/1"))
     assert "cret" not in str(refused.value)
     assert requests[0][1] == basic("me:se@cret")
 
@@ -244,10 +255,10 @@ def test_no_redirect_is_followed(here: Path, monkeypatch: pytest.MonkeyPatch) ->
     ):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         with pytest.raises(RegistryError, match=r"cannot be read \(HTTP Error 302"):
-            stores.find().version(asked("/1"))
+            stores.connect_store().find_version(asked("/1"))
         with pytest.raises(RegistryError, match="cannot be fetched"):
-            artifacts.fetch(
-                rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 10
+            artifacts.fetch_artifact(
+                rest.RestStore(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 10
             )
     assert asked_there == []
 
@@ -256,7 +267,9 @@ def test_artifacts_of_another_host_are_not_asked_for(here: Path) -> None:
     with answering((200, {}, b"{}")) as (address, requests):
         location = "mlflow-artifacts://elsewhere.example/1/models"
         with pytest.raises(RegistryError, match="on another host"):
-            artifacts.fetch(rest.Server(address), location, "MLmodel", here / "target", 10)
+            artifacts.fetch_artifact(
+                rest.RestStore(address), location, "MLmodel", here / "target", 10
+            )
     assert requests == []
 
 
@@ -273,17 +286,17 @@ def test_artifacts_of_another_host_are_not_asked_for(here: Path) -> None:
     ],
     ids=lambda answer: f"{answer[0]} {answer[2][:5]!r}",
 )
-def test_answers_that_are_none_are_told(
+def test_answers_that_are_none_are_reported(
     answer: Any, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with answering(answer) as (address, _):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         with pytest.raises(RegistryError, match=f"{address} cannot be read") as refused:
-            stores.find().version(asked("/1"))
+            stores.connect_store().find_version(asked("/1"))
     assert len(str(refused.value)) < 400
 
 
-def test_a_server_that_is_silent_is_away_in_seconds(
+def test_a_server_that_is_silent_is_unreachable_in_seconds(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rest, "TIMEOUT_S", 0.5)
@@ -291,19 +304,19 @@ def test_a_server_that_is_silent_is_away_in_seconds(
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{silent.getsockname()[1]}")
         start = time.monotonic()
         with pytest.raises(RegistryError, match="cannot be read"):
-            stores.find().version(asked("/1"))
+            stores.connect_store().find_version(asked("/1"))
     assert time.monotonic() - start < 5
 
 
-def test_a_store_that_drips_is_away(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_drips_is_unreachable(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(artifacts, "TIMEOUT_S", 0.2)
     monkeypatch.setattr(artifacts, "CHUNK", 1)
     with (
         answering((200, {}, b"x" * 1_000_000)) as (address, _),
-        pytest.raises(RegistryError, match="not whole after"),
+        pytest.raises(RegistryError, match="incomplete after"),
     ):
-        artifacts.fetch(
-            rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000
+        artifacts.fetch_artifact(
+            rest.RestStore(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000
         )
 
 
@@ -312,17 +325,17 @@ def test_a_file_that_is_cut_short_is_the_stores_fault(here: Path) -> None:
         answering((200, {"Content-Length": "1000"}, b"x")) as (address, _),
         pytest.raises(RegistryError, match=r"cannot be fetched \(IncompleteRead"),
     ):
-        artifacts.fetch(
-            rest.Server(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000
+        artifacts.fetch_artifact(
+            rest.RestStore(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000
         )
 
 
 def is_read_as_mlflow_reads_it(here: Path) -> None:
-    """Register two versions, the first as champion: the store says of them what MLflow says, and of others nothing."""
+    """Of two versions, the first champion, the store says what MLflow says; of others nothing."""
     for slope in (1, 2):
         add_version(here, slope)
-    promotion.first(NAME, "1")
-    store = stores.find()
+    promotion.bootstrap_champion(NAME, "1")
+    store = stores.connect_store()
     says_what_mlflow_says(store, here)
     refuses_what_is_not_there(store)
 
@@ -334,8 +347,9 @@ def test_a_tracking_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         address = f"http://127.0.0.1:{free.getsockname()[1]}"
     command = [
-        sys.executable, "-m", "mlflow", "server", "--workers", "1", "--port", address.rpartition(":")[2],
-        "--backend-store-uri", f"sqlite:///{here}/server.db", "--artifacts-destination", str(here / "kept"),
+        sys.executable, "-m", "mlflow", "server", "--workers", "1",
+        "--port", address.rpartition(":")[2], "--backend-store-uri", f"sqlite:///{here}/server.db",
+        "--artifacts-destination", str(here / "kept"),
     ]  # fmt: skip
     environment = {
         **os.environ,
@@ -351,21 +365,21 @@ def test_a_tracking_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{here}/journal.db")
         is_read_as_mlflow_reads_it(here)
-        copy = Mirror(f"models:/{NAME}@champion").latest()
+        copy = VerifiedModelCache(f"models:/{NAME}@champion").fetch_latest()
         assert bundle.load(copy.folder).predict({"x": [1.0]}) == {"y": [1.0]}
-        model_versions.client().set_registered_model_alias(NAME, "champion", "2")
+        model_versions.connect_registry().set_registered_model_alias(NAME, "champion", "2")
         with pytest.raises(JournalError, match="version 2 is champion, the journal"):
-            Mirror(f"models:/{NAME}@champion").latest()
+            VerifiedModelCache(f"models:/{NAME}@champion").fetch_latest()
         monkeypatch.delenv("PLUMBLINE_JOURNAL_URI")
-        mirror = Mirror(f"models:/{NAME}@champion")
-        mirror.keep(mirror.latest())  # no journal is named: the alias is believed
+        mirror = VerifiedModelCache(f"models:/{NAME}@champion")
+        mirror.keep(mirror.fetch_latest())  # no journal is named: the alias is believed
     finally:
         os.killpg(server.pid, 15)
         server.wait(30)
     assert json.loads(copy.golden.read_text())["outputs"] == {"y": [1]}
     with pytest.raises(RegistryError, match="cannot be read"):
-        Mirror(f"models:/{NAME}@champion").latest()
-    found = Mirror(f"models:/{NAME}@champion").local()
+        VerifiedModelCache(f"models:/{NAME}@champion").fetch_latest()
+    found = VerifiedModelCache(f"models:/{NAME}@champion").find_kept()
     assert found is not None
     assert found.version == "2"
 
@@ -376,13 +390,13 @@ def test_postgresql(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with started() as server:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
         is_read_as_mlflow_reads_it(here)
-        mirror = Mirror(f"models:/{NAME}@champion")
-        copy = mirror.latest()
+        mirror = VerifiedModelCache(f"models:/{NAME}@champion")
+        copy = mirror.fetch_latest()
         mirror.keep(copy)
         server.stop()
         with pytest.raises(RegistryError, match="cannot be read"):
-            mirror.latest()
-        assert mirror.local() == copy
+            mirror.fetch_latest()
+        assert mirror.find_kept() == copy
 
 
 def _wait(address: str) -> None:

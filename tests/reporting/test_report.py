@@ -1,4 +1,4 @@
-"""The report says the verdict first, holds everything it needs, and shows untrusted text as text."""
+"""The report says the verdict first, needs no other file, and shows untrusted text as text."""
 
 import json
 import re
@@ -11,8 +11,8 @@ import pytest
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.task import Candidate, Figure, Scores
-from plumbline.reporting import html, report
+from plumbline.contract.records import Candidate, Figure, Scores
+from plumbline.reporting import html, report, summary, tables
 
 EVIL = '<script>alert("x")</script>'
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -77,24 +77,55 @@ def evidence(verdict: str = "refuse", kind: str = "binary") -> dict:
         "ranking": ["linear", "other"],
         "gates": [
             {
-                "name": "floor", "question": "Is it good enough?", "status": "fail", "measured": 1 / 3,
-                "threshold": 0.8, "interval": [0.06, 0.79], "reason": f"too low {EVIL}",
+                "name": "floor",
+                "question": "Is it good enough?",
+                "status": "fail",
+                "measured": 1 / 3,
+                "threshold": 0.8,
+                "interval": [0.06, 0.79],
+                "reason": f"too low {EVIL}",
             },
             {
-                "name": "bounds", "question": "Is it too good?", "status": "not-applicable", "measured": None,
-                "threshold": None, "interval": None, "reason": "nothing known",
+                "name": "bounds",
+                "question": "Is it too good?",
+                "status": "not-applicable",
+                "measured": None,
+                "threshold": None,
+                "interval": None,
+                "reason": "nothing known",
             },
         ],
         "thresholds": {"confidence": 0.95, "min_slice_rows": 30},
         "candidates": {"linear": scored, "other": scored},
-        "baselines": {"majority": {"test": {"accuracy": 0.2}, "test_interval": {"low": 0.0, "high": 0.5}}},
+        "baselines": {
+            "majority": {"test": {"accuracy": 0.2}, "test_interval": {"low": 0.0, "high": 0.5}}
+        },
         "cost": {"linear": cost, "other": cost},
-        "comparisons": [pair | ({"only_one": 1, "only_other": 0, "p_value": 1.0} if kind == "binary" else {})],
-        "slices": [{"column": "channel", "value": EVIL, "num_rows": 40, "score": 0.5, "low": 0.3, "high": 0.7}],
-        "behaviour": [{"name": "typo", "kind": "invariance", "num_passed": 1, "num_cases": 2, "failures": [EVIL]}],
+        "comparisons": [
+            pair | ({"only_one": 1, "only_other": 0, "p_value": 1.0} if kind == "binary" else {})
+        ],
+        "slices": [
+            {
+                "column": "channel",
+                "value": EVIL,
+                "num_rows": 40,
+                "score": 0.5,
+                "low": 0.3,
+                "high": 0.7,
+            }
+        ],
+        "behaviour": [
+            {
+                "name": "typo",
+                "kind": "invariance",
+                "num_passed": 1,
+                "num_cases": 2,
+                "failures": [EVIL],
+            }
+        ],
         "digests": {"bundle": "ab" * 32},
         "lineage": {"git_commit": "cd" * 20, "git_dirty": "false"},
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -111,7 +142,7 @@ def written(found: dict, winner: Candidate, folder: Path, monkeypatch: pytest.Mo
     figure = Figure(
         "cost", "Accuracy against latency", "A caption.", '<svg role="img"><text>0.5</text></svg>'
     )
-    report.write(found, winner, [figure], {"text": ["fine", f"broken {EVIL}", "worse"]})
+    report.write_report(found, winner, [figure], {"text": ["fine", f"broken {EVIL}", "worse"]})
     return layout.REPORT.read_text(encoding="utf-8")
 
 
@@ -194,23 +225,41 @@ def new_shape(verdict: str, kind: str = "binary") -> dict:
     ]
     found["gates"][-1] |= {"measured": 0.0173, "threshold": 0.02}
     group = {
-        "column": "channel", "value": EVIL, "num_rows": 40, "score": 0.5, "low": 0.3, "high": 0.7,
-        "reference": "the champion", "reference_score": 0.55, "difference": -0.05, "difference_low": -0.21,
-        "difference_high": 0.11, "p_value": 0.02, "p_adjusted": 0.04,
-    }  # fmt: skip
+        "column": "channel",
+        "value": EVIL,
+        "num_rows": 40,
+        "score": 0.5,
+        "low": 0.3,
+        "high": 0.7,
+        "reference": "the champion",
+        "reference_score": 0.55,
+        "difference": -0.05,
+        "difference_low": -0.21,
+        "difference_high": 0.11,
+        "p_value": 0.02,
+        "p_adjusted": 0.04,
+    }
     return found | {
         "summary": f"linear: {verdict}.",
         "seal": "ef" * 32,
         "champion": {"model": "router", "version": "7", "bundle": "ab12" * 16, "metrics": metrics},
         "comparison": {
-            "difference": 0.0208, "low": 0.0012, "high": 0.0404, "level": 0.0016, "confidence": 0.9984,
-            "p_value": 0.0007 if kind == "binary" else None, "only_challenger": 51 if kind == "binary" else None,
+            "difference": 0.0208,
+            "low": 0.0012,
+            "high": 0.0404,
+            "level": 0.0016,
+            "confidence": 0.9984,
+            "p_value": 0.0007 if kind == "binary" else None,
+            "only_challenger": 51 if kind == "binary" else None,
             "only_champion": 28 if kind == "binary" else None,
         },
         "looks": {"number": 3, "planned": 20, "level": 0.0016},
         "slices": [group],
         "flips": {
-            "num_won": 51, "num_lost": 0, "won": [flip | {"ours": 1.0, "theirs": 0.0}], "lost": [],
+            "num_won": 51,
+            "num_lost": 0,
+            "won": [flip | {"ours": 1.0, "theirs": 0.0}],
+            "lost": [],
         },
         "changes": {
             "params": [
@@ -219,15 +268,21 @@ def new_shape(verdict: str, kind: str = "binary") -> dict:
             ],
             "data": {
                 "same": False,
-                "splits": {split: counts | {"added": 1234} for split in ("train", "validation", "test")},
+                "splits": {
+                    split: counts | {"added": 1234} for split in ("train", "validation", "test")
+                },
                 "classes": [{"label": EVIL, "before": 5, "after": 2}],
             },
             "code": {
-                "from": "12" * 20, "to": "34" * 20, "from_dirty": True, "to_dirty": False, "commits": 4,
+                "from": "12" * 20,
+                "to": "34" * 20,
+                "from_dirty": True,
+                "to_dirty": False,
+                "commits": 4,
                 "files": [{"path": f"src/{EVIL}", "added": 12, "removed": None}],
             },
         },
-    }  # fmt: skip
+    }
 
 
 def shown(text: str) -> str:
@@ -243,21 +298,39 @@ def compared(winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_champion_is_held_against_with_all_figures(compared: str) -> None:
     html = shown(compared)
     for words in (
-        "router version 7", "ab12ab12ab12", "accuracy 0.3333 0.3125", "NLL 2.4000 2.5000", "+2.08 points",
-        "+0.12 to +4.04", "99.84 % interval", "0.0007 exact McNemar p below the level 0.0016", "51 : 28",
-        "Won: 51 examples that only linear got right; the first 1", "Lost: 0 examples that only the champion got right",
-        "predicted by linear", "predicted by champion", "50.0 %", "55.0 %", "-5.00 points", "-21.00 to +11.00", "0.04",
-    ):  # fmt: skip
+        "router version 7",
+        "ab12ab12ab12",
+        "accuracy 0.3333 0.3125",
+        "NLL 2.4000 2.5000",
+        "+2.08 points",
+        "+0.12 to +4.04",
+        "99.84 % interval",
+        "0.0007 exact McNemar p below the level 0.0016",
+        "51 : 28",
+        "Won: 51 examples that only linear got right; the first 1",
+        "Lost: 0 examples that only the champion got right",
+        "predicted by linear",
+        "predicted by champion",
+        "50.0 %",
+        "55.0 %",
+        "-5.00 points",
+        "-21.00 to +11.00",
+        "0.04",
+    ):
         assert words in html, words
 
 
 def test_what_changed_is_told(compared: str) -> None:
     html = shown(compared)
     for words in (
-        "candidates.linear.rate not set 0.25", "[&#34;a&#34;, true]", "test 0 0 1,234", "5 2 -3",
-        "From commit 121212121212 to 343434343434 : 4 commits, 1 file that can change a result", "12 binary",
+        "candidates.linear.rate not set 0.25",
+        "[&#34;a&#34;, true]",
+        "test 0 0 1,234",
+        "5 2 -3",
+        "From commit 121212121212 to 343434343434 : 4 commits, 1 file that can change a result",
+        "12 binary",
         "The champion was made from a working tree with changes that are in no commit",
-    ):  # fmt: skip
+    ):
         assert words in html, words
 
 
@@ -267,7 +340,7 @@ def test_the_use_of_the_test_split_is_told(compared: str) -> None:
         "This is use 3 of 20 planned for this test split. For this use a level of 0.0016 is left"
         in html
     )
-    assert "can show at this level is 1.73 points ; asked for at most 2.00 points" in html
+    assert "can show at this level is 1.73 points ; required: at most 2.00 points" in html
 
 
 def test_a_worn_out_test_split_is_told(
@@ -390,7 +463,7 @@ def test_other_verdicts_and_scores_render(
 
 
 def test_the_worst_mistake_stands_on_top(winner: Candidate) -> None:
-    found = report.mistakes(
+    found = tables.list_mistakes(
         winner,
         {"text": ["x", "y", "z"]},
         {"name": "accuracy", "kind": "binary", "higher_is_better": True},
@@ -402,7 +475,7 @@ def test_the_worst_mistake_stands_on_top(winner: Candidate) -> None:
 def test_the_largest_error_stands_on_top() -> None:
     scores = Scores({"error": np.array([0.1, 9.0, 1.0])}, {"error": 3.3})
     winner = Candidate("line", scores, scores, None, {}, 1)
-    found = report.mistakes(
+    found = tables.list_mistakes(
         winner, {"x": [1, 2, 3]}, {"name": "error", "kind": "continuous", "higher_is_better": False}
     )
     assert found["x"].tolist() == [2, 3, 1]
@@ -412,22 +485,22 @@ def test_an_unknown_name_in_a_template_is_an_error() -> None:
     from jinja2 import UndefinedError
 
     with pytest.raises(UndefinedError, match="evidence"):
-        html.render("report.html", {})
+        html.render_template("report.html", {})
 
 
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (html.percent(0.93744), "93.7 %"),
-        (html.digits(1234567), "1,234,567"),
-        (html.digits(0.51237), "0.512"),
-        (html.size(999), "999 B"),
-        (html.size(23_456_789), "23.5 MB"),
-        (html.size(5e9), "5.0 GB"),
-        (html.words("macro_f1"), "macro F1"),
-        (html.value(None), "not set"),
-        (html.value("true"), "true"),
-        (html.value([True, 0.5]), "[true, 0.5]"),
+        (html.format_percent(0.93744), "93.7 %"),
+        (html.format_number(1234567), "1,234,567"),
+        (html.format_number(0.51237), "0.512"),
+        (html.format_size(999), "999 B"),
+        (html.format_size(23_456_789), "23.5 MB"),
+        (html.format_size(5e9), "5.0 GB"),
+        (html.format_name("macro_f1"), "macro F1"),
+        (html.format_setting(None), "not set"),
+        (html.format_setting("true"), "true"),
+        (html.format_setting([True, 0.5]), "[true, 0.5]"),
     ],
 )
 def test_numbers_and_names_are_readable(shown: str, expected: str) -> None:
@@ -441,7 +514,7 @@ def test_nothing_to_show_before_the_first_evaluation(
 
     monkeypatch.chdir(tmp_path)
     with pytest.raises(PlumblineError, match="nothing was evaluated yet; run `dvc repro`"):
-        report.show(Console())
+        summary.print_report(Console())
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])
@@ -455,7 +528,7 @@ def test_the_terminal_shows_markup_as_text(
     found["gates"][0]["reason"] = "label [red]a[/red] is missing"
     layout.write_json(layout.EVIDENCE, found)
     console = Console(width=width, record=True)
-    report.show(console)
+    summary.print_report(console)
     said = console.export_text()
     assert "label [red]a[/red] is missing" in said
     assert "0.3333" in said
@@ -470,11 +543,12 @@ def test_the_terminal_says_verdict_and_comparison(
     monkeypatch.chdir(tmp_path)
     layout.write_json(layout.EVIDENCE, new_shape(verdict))
     console = Console(width=160, record=True)
-    report.show(console)
+    summary.print_report(console)
     said = console.export_text()
     assert f"{verdict}: linear: {verdict}." in said
     assert (
-        "champion version 7: accuracy 0.3125, linear 0.3333; gain +0.0208, +0.0012 to +0.0404 at 99.84%, p 0.0007"
+        "champion version 7: accuracy 0.3125, linear 0.3333; gain +0.0208, "
+        "+0.0012 to +0.0404 at 99.84%, p 0.0007"
     ) in said
 
 
@@ -488,7 +562,7 @@ def test_the_terminal_tells_an_evaluation_that_broke_off(
         layout.EVIDENCE, {"verdict": "error", "summary": "no champion [here]", "gates": []}
     )
     console = Console(width=80, record=True)
-    report.show(console)
+    summary.print_report(console)
     assert "error: no champion [here]" in console.export_text()
 
 
@@ -504,7 +578,7 @@ def test_markdown_says_the_same_and_keeps_foreign_text_in_code(
         json.dumps(new_shape(verdict)).replace(json.dumps(EVIL)[1:-1], json.dumps(FOREIGN)[1:-1])
     )
     layout.write_json(layout.EVIDENCE, found)
-    told = report.markdown()
+    told = summary.render_markdown()
     assert told.startswith(f"## {verdict.capitalize()}: linear: {verdict}.")
     for words in (
         "gain +0.0208",
@@ -526,7 +600,7 @@ def test_markdown_of_an_evaluation_that_broke_off(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(PlumblineError, match="nothing was evaluated yet"):
-        report.markdown()
+        summary.render_markdown()
     broken = {
         "verdict": "error",
         "summary": "the champion cannot be loaded",
@@ -534,4 +608,4 @@ def test_markdown_of_an_evaluation_that_broke_off(
         "lineage": {"git_commit": ""},
     }
     layout.write_json(layout.EVIDENCE, broken)
-    assert report.markdown().startswith("## Error: `the champion cannot be loaded`")
+    assert summary.render_markdown().startswith("## Error: `the champion cannot be loaded`")

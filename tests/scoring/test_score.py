@@ -1,4 +1,4 @@
-"""Files are scored whole, in order and as the model answers, whatever breaks on the way."""
+"""Files are scored completely, in order, with the model's answers, whatever breaks."""
 
 import csv
 import gzip
@@ -17,26 +17,27 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.checkouts import LINE, NOT_OURS
 from tests.support.serving.lines import write_evidence
-from tests.support.small_texts import Silent, small_params, write_examples
+from tests.support.small_texts import SilentLog, small_params, write_examples
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError, PlumblineError
 from plumbline.contract.task import Predictor
 from plumbline.entrypoint import load_task
-from plumbline.registry.reader.mirror import Copy, Mirror
-from plumbline.scoring import Done, Request, score
+from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
+from plumbline.scoring import ScoringRequest, ScoringSummary, score
 from plumbline.stages.register import register
-from plumbline.tasks.text_classification.models import learner
+from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
+# MLflow, in this process, warns about its own libraries.
+pytestmark = pytest.mark.filterwarnings("ignore")
 URI = "models:/ticket-router@champion"
 TEXTS = [
-    "charged twice please refund", "NA", "null", "NaN", "", "ünïcødé 🎉 مرحبا", 'she said "hello", twice', "two\nlines",
-    "a\ttab", "carriage\rreturn", "both\r\nends", "password reset", "-", "parcel late",
+    "charged twice please refund", "NA", "null", "NaN", "", "ünïcødé 🎉 مرحبا",
+    'she said "hello", twice', "two\nlines", "a\ttab", "carriage\rreturn",
+    "both\r\nends", "password reset",
+    "-", "parcel late",
 ]  # fmt: skip
 GOOD = [text for text in TEXTS if text]
 FORMS = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz")
@@ -46,17 +47,17 @@ MANY = 32_000  # rows: 32 chunks
 HALTING = """
 import os, signal, sys
 from plumbline.cli import main
-from plumbline.scoring.parts import Parts
+from plumbline.scoring.partial_output import PartialOutput
 
-num_rows, append = int(sys.argv.pop(1)), Parts.append
+num_rows, append = int(sys.argv.pop(1)), PartialOutput.append
 
 def halting(self, *arguments):
     append(self, *arguments)
     if self.num_rows >= num_rows:
-        Parts.append = append
+        PartialOutput.append = append
         os.kill(os.getpid(), signal.SIGSTOP)
 
-Parts.append = halting
+PartialOutput.append = halting
 main()
 """
 
@@ -65,7 +66,7 @@ main()
 class Model:
     """A registered text classifier."""
 
-    copy: Copy
+    copy: CachedVersion
     predictor: Predictor
     environment: dict[str, str]
 
@@ -76,9 +77,9 @@ class Model:
         watch: Callable[[int, float], None] = lambda *_: None,
         say: Callable[[str], None] = lambda _: None,
         **options: Any,
-    ) -> Done:
+    ) -> ScoringSummary:
         params = {"top_k": 3, "threshold": 0.0} | options.pop("params", {})
-        return score(self.copy, Request(given, wanted, params, **options), watch, say)
+        return score(self.copy, ScoringRequest(given, wanted, params, **options), watch, say)
 
     def command(self, given: Path, wanted: Path, *options: str) -> list[str]:
         return [
@@ -136,12 +137,12 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
         for name, value in store.items():
             patch.setenv(name, value)
         write_examples(layout.EXAMPLES)
-        made = learner(params, "linear", layout.EXAMPLES)
-        fitting.fit(made, params, "linear", Silent())
-        layout.bundle("closed").mkdir(parents=True)
-        made.save(layout.bundle("closed"))
-        digest = bundle.seal(layout.bundle("closed"), task, "closed")
-        answers = bundle.load(layout.bundle("closed")).predict({"text": GOOD})
+        made = build_learner(params, "linear", layout.EXAMPLES)
+        fitting.fit(made, params, "linear", SilentLog())
+        layout.locate_bundle("closed").mkdir(parents=True)
+        made.save(layout.locate_bundle("closed"))
+        digest = bundle.seal(layout.locate_bundle("closed"), task, "closed")
+        answers = bundle.load(layout.locate_bundle("closed")).predict({"text": GOOD})
         layout.write_json(
             layout.GOLDEN, {"inputs": {"text": GOOD}, "params": {}, "outputs": answers}
         )
@@ -156,7 +157,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
             path.parent.mkdir(exist_ok=True)
             path.write_text("{}", encoding="utf-8")
         register(params, task)
-        copy = Mirror(URI).latest()
+        copy = VerifiedModelCache(URI).fetch_latest()
     kept = {name: value for name, value in os.environ.items() if name not in NOT_OURS}
     return Model(copy, bundle.load(copy.folder), kept | store | {"COLUMNS": "200"})
 
@@ -206,7 +207,7 @@ def nothing_left(folder: Path, given: Path) -> bool:
 
 @pytest.mark.parametrize("wanted", FORMS)
 @pytest.mark.parametrize("given", FORMS)
-def test_every_form_holds_the_rows_and_what_predict_says_of_them(
+def test_every_format_has_the_rows_and_the_models_answers(
     model: Model, tmp_path: Path, given: str, wanted: str
 ) -> None:
     numbers = [f"{row:03}" for row in range(len(GOOD))]
@@ -223,7 +224,7 @@ def test_every_form_holds_the_rows_and_what_predict_says_of_them(
     assert sorted(path.name for path in tmp_path.iterdir()) == [source.name, target.name]
 
 
-def test_a_row_of_text_stands_as_it_was(model: Model, tmp_path: Path) -> None:
+def test_a_row_of_text_keeps_its_bytes(model: Model, tmp_path: Path) -> None:
     rows = ['"007",,"a ""quoted"" text"', '7.0,"",plain', '1e3, ,"over\r\ntwo lines"']
     (tmp_path / "in.csv").write_bytes("\r\n".join(["\ufeffn,note,text", *rows, "", ""]).encode())
     model.score(tmp_path / "in.csv", tmp_path / "out.csv", columns=["label"])
@@ -251,32 +252,33 @@ def test_rows_without_an_answer(model: Model, tmp_path: Path, form: str) -> None
     texts = ["refund", "", "parcel", "x" * 100_001, *TEXTS]
     source, target = write(tmp_path / f"in.{form}", {"text": texts}), tmp_path / f"out.{form}"
     with pytest.raises(
-        DataError, match=r"row 2( \(line \d\))?: text: empty; mend it, or add --bad-rows keep"
+        DataError, match=r"row 2( \(line \d\))?: text: empty; fix it, or add --bad-rows keep"
     ):
         model.score(source, target)
     assert nothing_left(tmp_path, source)
     done = model.score(source, target, keep_bad=True)
     assert (done.num_rows, done.num_bad) == (len(texts), 3)
-    found, missing = read(target), "" if form[:3] in ("csv", "tsv") else None
-    assert [row["text"] for row in found] == texts
+    rows = read(target)
+    missing = "" if form[:3] in ("csv", "tsv") else None
+    assert [row["text"] for row in rows] == texts
     bad = {
         1: "text: empty",
         3: "text: 100,001 characters; at most 100,000 are accepted",
         8: "text: empty",
     }
-    assert [row["error"] or None for row in found] == [
-        bad.get(place) for place in range(len(texts))
+    assert [row["error"] or None for row in rows] == [
+        bad.get(number) for number in range(len(texts))
     ]
     assert [
-        place for place, row in enumerate(found) if row["label"] == missing == row["score"]
+        number for number, row in enumerate(rows) if row["label"] == missing == row["score"]
     ] == list(bad)
-    answered = [row for place, row in enumerate(found) if place not in bad]
+    answered = [row for number, row in enumerate(rows) if number not in bad]
     assert [row["label"] for row in answered] == model.predictor.predict(
         {"text": [r["text"] for r in answered]}
     )["label"]
 
 
-def test_what_is_not_of_the_models_type(tmp_path: Path) -> None:
+def test_values_that_are_not_of_the_models_type(tmp_path: Path) -> None:
     folder = tmp_path / "line"
     folder.mkdir()
     (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}')
@@ -286,7 +288,7 @@ def test_what_is_not_of_the_models_type(tmp_path: Path) -> None:
             [*__import__("plumbline.tasks").tasks.__path__, str(LINE.parent)],
         )
         bundle.seal(folder, load_task("line"), "closed")
-    copy = Copy("line", "3", bundle.digest(folder), "line", folder, folder / "bundle.json")
+    copy = CachedVersion("line", "3", bundle.digest(folder), "line", folder, folder / "bundle.json")
     source, target = (
         write(tmp_path / "in.csv", {"x": ["1", "2.5", "far", "", "-1e1"]}),
         tmp_path / "out.csv",
@@ -294,10 +296,10 @@ def test_what_is_not_of_the_models_type(tmp_path: Path) -> None:
     with pytest.raises(
         DataError, match=r"in\.csv: row 3 \(line 4\): x: expected double, found 'far'"
     ):
-        score(copy, Request(source, target, {}), lambda *_: None, lambda _: None)
+        score(copy, ScoringRequest(source, target, {}), lambda *_: None, lambda _: None)
     assert (
         score(
-            copy, Request(source, target, {}, keep_bad=True), lambda *_: None, lambda _: None
+            copy, ScoringRequest(source, target, {}, keep_bad=True), lambda *_: None, lambda _: None
         ).num_bad
         == 2
     )
@@ -311,23 +313,35 @@ def test_what_is_not_of_the_models_type(tmp_path: Path) -> None:
     ]
 
 
+GZIP = gzip.compress(b"text\n" + os.urandom(9999).hex().encode())
 BROKEN: dict[str, tuple[str, bytes, str]] = {
-    "a cell too many": ("csv", b"text,n\na,1\nb,2,3\n", r"line 3: 3 cells where the header has 2"),
-    "a cell too few": ("tsv", b"text\tn\na\t1\n\nb\n", r"line 4: 1 cells where the header has 2"),
-    "an open quote": ("csv", b'text\na\n"b\nc\nd\n', r"line 5: the record that begins on line 3 is broken"),
-    "text behind a quote": ("csv", b'text,n\n"a"b,1\n', r"line 2: the record that begins on line 2 is broken"),
+    "an extra cell": ("csv", b"text,n\na,1\nb,2,3\n", r"line 3: 3 cells where the header has 2"),
+    "a missing cell": ("tsv", b"text\tn\na\t1\n\nb\n", r"line 4: 1 cells where the header has 2"),
+    "an open quote": (
+        "csv", b'text\na\n"b\nc\nd\n', r"line 5: the record that begins on line 3 is not valid CSV",
+    ),
+    "text after a quote": (
+        "csv", b'text,n\n"a"b,1\n', r"line 2: the record that begins on line 2 is not valid CSV",
+    ),
     "not UTF-8": ("csv", b"text\na\nb\ncaf\xe9\n", r"line 4: not UTF-8 \(byte 0xe9\)"),
     "UTF-16": ("csv", "text\na\n".encode("utf-16"), r"line 1: not UTF-8 \(byte 0xff\)"),
-    "two columns of one name": ("csv", b"text,n,n\na,1,2\n", r"two columns are called 'n'"),
+    "two columns of one name": ("csv", b"text,n,n\na,1,2\n", r"duplicate column 'n'"),
     "nothing": ("csv", b"", r"the file is empty"),
-    "a gzip file cut short": ("csv.gz", gzip.compress(b"text\n" + os.urandom(9999).hex().encode())[:-500], "cut short"),
-    "no gzip file": ("jsonl.gz", b'{"text": "a"}\n', r"damaged or cut short gzip file"),
-    "no JSON": ("jsonl", b'{"text": "a"}\n{"text": "b"\n', r"line 2: not a JSON object on one line"),
-    "NaN": ("jsonl", b'{"text": "a", "n": NaN}\n', r"line 1: not a JSON object on one line \(NaN or "),
+    "a truncated gzip file": ("csv.gz", GZIP[:-500], r"truncated gzip file"),
+    "not a gzip file": ("jsonl.gz", b'{"text": "a"}\n', r"damaged or truncated gzip file"),
+    "not JSON": (
+        "jsonl", b'{"text": "a"}\n{"text": "b"\n', r"line 2: not a JSON object on one line",
+    ),
+    "NaN": (
+        "jsonl", b'{"text": "a", "n": NaN}\n', r"line 1: not a JSON object on one line \(NaN or ",
+    ),
     "a key twice": ("jsonl", b'{"text": "a", "text": "b"}\n', r"line 1: .*the same key twice"),
     "a list": ("jsonl", b'{"text": "a"}\n["b"]\n', r"line 2: expected a JSON object, found list"),
-    "a key like an answer": ("jsonl", b'{"text": "a"}\n{"text": "b", "label": 1}\n', r"line 2: has 'label', as an"),
-    "no Parquet": ("parquet", b"text,n\na,1\n", r"cannot be read as Parquet"),
+    "a key like an answer": (
+        "jsonl", b'{"text": "a"}\n{"text": "b", "label": 1}\n',
+        r"line 2: key 'label' has the name of an answer; add --prefix",
+    ),
+    "not Parquet": ("parquet", b"text,n\na,1\n", r"cannot be read as Parquet"),
 }  # fmt: skip
 
 
@@ -343,7 +357,7 @@ def test_a_broken_file_is_named_with_the_line_and_leaves_nothing(
     assert nothing_left(tmp_path, source)
 
 
-def test_a_parquet_file_that_breaks_off(model: Model, tmp_path: Path) -> None:
+def test_a_truncated_or_damaged_parquet_file(model: Model, tmp_path: Path) -> None:
     texts = [f"parcel {row} {os.urandom(8).hex()}" for row in range(30_000)]
     source = tmp_path / "in.parquet"
     pq.write_table(pa.table({"text": texts}), source, row_group_size=10_000)
@@ -357,12 +371,11 @@ def test_a_parquet_file_that_breaks_off(model: Model, tmp_path: Path) -> None:
     assert nothing_left(tmp_path, source)
 
 
-def test_lines_of_json_that_are_no_table(model: Model, tmp_path: Path) -> None:
+def test_json_lines_that_are_not_a_table(model: Model, tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text('{"text": "a", "n": 1}\n{"text": "b", "n": "two"}\n')
-    with pytest.raises(
-        DataError, match=r"in\.jsonl: row 1 .* to row 2: n: not all of type int64 .*write \.jsonl"
-    ):
+    expected = r"row 1 .* to row 2: n: not all values are of type int64 .*write \.jsonl"
+    with pytest.raises(DataError, match=rf"in\.jsonl: {expected}"):
         model.score(source, tmp_path / "out.parquet")
     source.write_text('{"text": "a"}\n{"text": "b", "half": "\\ud83d"}\n')
     for form in ("csv", "parquet"):
@@ -372,7 +385,8 @@ def test_lines_of_json_that_are_no_table(model: Model, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"cannot be written as Parquet .*; write \.jsonl"):
         model.score(source, tmp_path / "out.parquet")
     source.write_text('{"text": "a"}\n' * 5000 + '{"text": "b", "more": 1}\n')
-    with pytest.raises(DataError, match=r"line 5,001: 'more' is in no row of the first 1,024"):
+    expected = r"line 5,001: key 'more' is not in any of the first 1,024 rows"
+    with pytest.raises(DataError, match=expected):
         model.score(source, tmp_path / "out.csv")
     assert nothing_left(tmp_path, source)
 
@@ -380,13 +394,18 @@ def test_lines_of_json_that_are_no_table(model: Model, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "columns", "options", "message"),
     [
-        ("in.csv", {"txt": ["a"]}, {}, r"no column 'text' \(did you mean txt\?\); found 'txt'"),
-        ("in.parquet", {"body": ["a"]}, {}, r"no column 'text'; found 'body'"),
+        (
+            "in.csv",
+            {"txt": ["a"]},
+            {},
+            r"missing column 'text' \(did you mean txt\?\); found 'txt'",
+        ),
+        ("in.parquet", {"body": ["a"]}, {}, r"missing column 'text'; found 'body'"),
         (
             "in.csv",
             {"text": ["a"], "label": ["b"]},
             {},
-            r"has a column 'label', as an answer is called; add --prefix",
+            r"column 'label' has the name of an answer; add --prefix",
         ),
         (
             "in.csv",
@@ -394,10 +413,10 @@ def test_lines_of_json_that_are_no_table(model: Model, tmp_path: Path) -> None:
             {"columns": ["labels"]},
             r"--columns labels: .* \(did you mean label\?\)",
         ),
-        ("in.xlsx", {"text": ["a"]}, {}, r"in\.xlsx: its ending names no form; known: \.csv"),
+        ("in.xlsx", {"text": ["a"]}, {}, r"in\.xlsx: unknown file format; supported: \.csv"),
     ],
 )
-def test_what_cannot_be_is_said_before_a_row_is_read(
+def test_an_invalid_request_fails_before_a_row_is_read(
     model: Model,
     tmp_path: Path,
     name: str,
@@ -411,7 +430,7 @@ def test_what_cannot_be_is_said_before_a_row_is_read(
     assert nothing_left(tmp_path, source)
 
 
-def test_an_output_that_is_there_is_not_replaced_unasked(model: Model, tmp_path: Path) -> None:
+def test_an_existing_output_is_replaced_only_with_overwrite(model: Model, tmp_path: Path) -> None:
     source, target = write(tmp_path / "in.csv", {"text": ["a"]}), tmp_path / "out.csv"
     target.write_text("mine")
     with pytest.raises(ParamsError, match=r"out\.csv: exists; add --overwrite"):
@@ -446,7 +465,9 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def test_a_row_gets_in_a_file_what_it_gets_alone(model: Model, many: Path, tmp_path: Path) -> None:
+def test_a_row_gets_the_same_answer_in_a_file_as_alone(
+    model: Model, many: Path, tmp_path: Path
+) -> None:
     model.score(many, tmp_path / "out.jsonl", keep_bad=True, params={"top_k": 9})
     for row in [found for found in read(tmp_path / "out.jsonl")[::397] if found["text"]]:
         alone = model.predictor.predict({"text": [row["text"]]}, top_k=9)
@@ -458,8 +479,9 @@ def test_a_row_gets_in_a_file_what_it_gets_alone(model: Model, many: Path, tmp_p
         assert {part["label"]: part["score"] for part in row["scores"]} == scores[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv.gz", "parquet"])
-def test_killed_anywhere_it_goes_on_to_the_same_output(
+def test_killed_anywhere_it_resumes_to_the_same_output(
     model: Model, many: Path, tmp_path: Path, form: str
 ) -> None:
     whole, target = tmp_path / f"whole.{form}", tmp_path / f"out.{form}"
@@ -473,7 +495,7 @@ def test_killed_anywhere_it_goes_on_to_the_same_output(
         with (parts / "rows").open("ab") as file:
             file.write(b"half of a ch")  # what a crash may leave behind the last whole chunk
     said = model.run(many, target, "--bad-rows", "keep")
-    assert "going on after row 2" in said
+    assert "resuming after row 2" in said
     assert f"{MANY:,} rows by ticket-router version 1" in said
     assert "32 could not be answered, see the column error" in said
     assert target.read_bytes() == whole.read_bytes()
@@ -481,14 +503,14 @@ def test_killed_anywhere_it_goes_on_to_the_same_output(
     assert not parts.exists()
 
 
-def test_interrupted_it_says_how_to_go_on(model: Model, many: Path, tmp_path: Path) -> None:
+def test_interrupted_it_says_how_to_resume(model: Model, many: Path, tmp_path: Path) -> None:
     process = model.halted(many, tmp_path / "out.csv", 1)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGCONT)
     said = "".join(process.communicate(timeout=60))
     assert process.returncode == 130
-    assert said.strip() == "plumbline: interrupted; run the same command again to go on"
-    assert "going on after row" in model.run(many, tmp_path / "out.csv", "--bad-rows", "keep")
+    assert said.strip() == "plumbline: interrupted; run the same command again to continue"
+    assert "resuming after row" in model.run(many, tmp_path / "out.csv", "--bad-rows", "keep")
 
 
 def interrupt(num_rows: int, share: float) -> None:
@@ -497,7 +519,7 @@ def interrupt(num_rows: int, share: float) -> None:
 
 
 @pytest.mark.parametrize("change", ["nothing", "input", "params", "columns", "state"])
-def test_of_another_run_nothing_is_taken(
+def test_rows_of_another_run_are_not_reused(
     model: Model, many: Path, tmp_path: Path, change: str
 ) -> None:
     source, target, told = tmp_path / "in.csv", tmp_path / "out.csv", list[str]()
@@ -515,7 +537,7 @@ def test_of_another_run_nothing_is_taken(
     done = model.score(source, target, say=told.append, keep_bad=True, **options)
     assert done.num_rows == MANY
     if change == "nothing":
-        assert (told, done.num_before) == (["going on after row 9,216"], 9216)
+        assert (told, done.num_before) == (["resuming after row 9,216"], 9216)
     else:
         assert done.num_before == 0
         reason = (
@@ -531,7 +553,7 @@ def test_of_another_run_nothing_is_taken(
     assert len(found[1].get("scores", [])) == {"params": 1, "columns": 0}.get(change, 3)
 
 
-def test_an_input_that_changes_meanwhile(model: Model, many: Path, tmp_path: Path) -> None:
+def test_an_input_that_changes_during_the_run(model: Model, many: Path, tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_bytes(many.read_bytes())
 
@@ -546,7 +568,7 @@ def test_an_input_that_changes_meanwhile(model: Model, many: Path, tmp_path: Pat
     assert nothing_left(tmp_path, source)
 
 
-def test_a_second_process_is_told(model: Model, many: Path, tmp_path: Path) -> None:
+def test_a_second_process_is_refused(model: Model, many: Path, tmp_path: Path) -> None:
     target, told = tmp_path / "out.csv", []
 
     def again(num_rows: int, share: float) -> None:
@@ -558,8 +580,9 @@ def test_a_second_process_is_told(model: Model, many: Path, tmp_path: Path) -> N
     assert len(told) == 32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "limit"), [("csv", 4_000_000), ("parquet", 600_000)])
-def test_a_full_disk_keeps_what_was_done(
+def test_a_full_disk_keeps_the_rows_so_far(
     model: Model, many: Path, tmp_path: Path, form: str, limit: int
 ) -> None:
     whole, target = tmp_path / f"whole.{form}", tmp_path / f"out.{form}"
@@ -571,9 +594,9 @@ def test_a_full_disk_keeps_what_was_done(
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     said = model.run(many, target, "--bad-rows", "keep", code=1, preexec_fn=full)
-    assert f"{target}: cannot be written (File too large); what was done is kept" in said
+    assert f"{target}: cannot be written (File too large); the rows so far are kept" in said
     assert not target.exists()
-    assert "going on after row" in model.run(many, target, "--bad-rows", "keep")
+    assert "resuming after row" in model.run(many, target, "--bad-rows", "keep")
     assert target.read_bytes() == whole.read_bytes()
 
 

@@ -1,7 +1,7 @@
-"""Requests by the thousand that nobody would send: each is answered rightly or refused, and the server stays as it was.
+"""Thousands of odd requests: each is answered correctly or refused, and the server is unchanged.
 
-Every case is made by hypothesis, which prints the smallest one that fails. The fast tests make the same cases at
-each run, the slow ones others, 20 000 in all.
+Hypothesis makes every case and prints the smallest one that fails. The fast tests make the same
+cases in each run, the slow ones others, 20 000 in total.
 """
 
 import json
@@ -17,13 +17,12 @@ from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 from tests.support.serving import grammar, oracle
 from tests.support.serving.lines import Lines, Server, serving
-from tests.support.serving.wire import Connection, Got, Watch, all_at_once, parse, post
+from tests.support.serving.wire import Connection, Got, Watch, parse, post, send_all_at_once
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
+# MLflow, in this process, warns about its own libraries.
+pytestmark = pytest.mark.filterwarnings("ignore")
 MIB = 24  # more memory than that after thousands of requests would be a leak
-WARM = 200  # requests until memory is what it will be
+WARM_UP = 200  # requests until memory use is stable
 PATIENCE_S = 0.5
 RIGHT = [oracle.ROW | {"length": 1, "top_k": 3}]
 
@@ -72,14 +71,15 @@ def test_csv(server: Server, num_cases: int) -> None:
 
 @few_or_many(8, 220)
 def test_streams(server: Server, num_cases: int) -> None:
-    """16 connections at a time, on each of which something like HTTP is said."""
+    """16 connections at a time, each of which sends something similar to HTTP."""
     watch = Watch(server)
 
     @_settings(num_cases)
     @given(st.lists(grammar.streams(), min_size=16, max_size=16))
     def check(streams: list[bytes]) -> None:
-        for raw, came in zip(streams, all_at_once(server.port, streams, PATIENCE_S), strict=True):
-            answers, rest = parse(came)
+        received = send_all_at_once(server.port, streams, PATIENCE_S)
+        for raw, response in zip(streams, received, strict=True):
+            answers, rest = parse(response)
             assert rest == b"", (raw, rest)
             for got in answers:
                 got.check()
@@ -92,11 +92,11 @@ def test_streams(server: Server, num_cases: int) -> None:
 
 
 @few_or_many(10, 100)
-def test_what_the_server_says_of_itself(server: Server, num_cases: int) -> None:
-    """/openapi.json describes every answer; what it calls wrong is refused."""
+def test_openapi_describes_every_answer(server: Server, num_cases: int) -> None:
+    """/openapi.json describes every answer; a request that violates it is refused."""
     watch = Watch(server)
     schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{server.port}/openapi.json")
-    # That a shape fits its data is no matter of a schema: what is right by it may be refused.
+    # A schema cannot say that a shape matches its data: what is valid by it may be refused.
     checks = [check for check in CHECKS.get_all() if check.__name__ != "positive_data_acceptance"]
     for found in schema.get_all_operations():
         operation = found.ok()
@@ -124,10 +124,10 @@ def test_what_the_server_says_of_itself(server: Server, num_cases: int) -> None:
 def _try(
     server: Server, num_cases: int, cases: st.SearchStrategy[Any], read: Callable[[Any], Any]
 ) -> None:
-    """Ask each case on one connection: the right answer if there is one, else a refusal; then look at the server."""
+    """Send each case on one connection: expect the right answer if there is one, else an error."""
     num_tried = 0
     with closing(Connection(server.port)) as connection:
-        for _ in range(WARM):
+        for _ in range(WARM_UP):
             connection.ask(post("/invocations", grammar.BODY))
         watch = Watch(server)
 

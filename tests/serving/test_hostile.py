@@ -1,4 +1,4 @@
-"""Clients that mean harm: bytes that are no HTTP, connections without an end, floods, forged log lines."""
+"""Hostile clients: bytes that are not HTTP, endless connections, floods, forged log lines."""
 
 import json
 import socket
@@ -11,12 +11,11 @@ from tests.support.serving import grammar, oracle
 from tests.support.serving.lines import MOODY, Lines, Server, serving
 from tests.support.serving.moody import SLOWER
 from tests.support.serving.wide import FAILS
-from tests.support.serving.wire import CANARY, Got, Watch, all_at_once, parse
+from tests.support.serving.wire import CANARY, Got, Watch, parse, send_all_at_once
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
-STALL_S = 3.0
+# MLflow, in this process, warns about its own libraries.
+pytestmark = pytest.mark.filterwarnings("ignore")
+READ_TIMEOUT_S = 3.0
 MIB = 1 << 20
 BODY = grammar.BODY
 HEAD = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -29,8 +28,8 @@ HOST = b"Host: 127.0.0.1\r\n"
 
 @pytest.fixture(scope="module")
 def server(wide: Lines) -> Iterator[Server]:
-    """The model `wide`, served to clients that may stall for some seconds."""
-    with serving(wide, "--stall-s", str(STALL_S), uri="models:/wide@champion") as found:
+    """Serve the model `wide` with a short read timeout."""
+    with serving(wide, "--read-timeout", str(READ_TIMEOUT_S), uri="models:/wide@champion") as found:
         yield found
 
 
@@ -89,13 +88,12 @@ def test_bytes_are_http_or_refused(server: Server, raw: bytes, statuses: list[in
         assert [got.status for got in answers] == statuses
         for got in answers:
             got.check()
-        if statuses == [400] and b"came twice" not in answers[0].body:
-            assert (
-                connection.recv(1) == b""
-            )  # where one request ends and another begins is not known any more
+        if statuses == [400] and b"duplicate header" not in answers[0].body:
+            # Where one request ends and the next begins is unknown, so the connection is closed.
+            assert connection.recv(1) == b""
 
 
-def test_a_body_of_30_mb_is_refused_before_it_has_come(server: Server) -> None:
+def test_a_body_of_30_mb_is_refused_before_it_is_received(server: Server) -> None:
     watch = Watch(server)
     part = b"%x\r\n%s\r\n" % (MIB, b"a" * MIB)
     for start, sent in (
@@ -108,7 +106,7 @@ def test_a_body_of_30_mb_is_refused_before_it_has_come(server: Server) -> None:
                 for _ in range(6):
                     connection.sendall(sent)
                 assert [got.status for got in _answers(connection, 1)] == [413]
-                for _ in range(24):  # it may go on, and is not listened to
+                for _ in range(24):  # it may go on sending; the bytes are dropped
                     connection.sendall(sent)
     watch.check(mib=24)
 
@@ -124,7 +122,7 @@ def test_a_body_of_30_mb_is_refused_before_it_has_come(server: Server) -> None:
         b"",
     ],
 )
-def test_a_head_without_an_end_is_not_kept(server: Server, start: bytes) -> None:
+def test_endless_headers_are_not_kept(server: Server, start: bytes) -> None:
     watch = Watch(server)
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
         connection.sendall(start)
@@ -135,11 +133,8 @@ def test_a_head_without_an_end_is_not_kept(server: Server, start: bytes) -> None
                 num_sent += 1
                 received += _there(connection)
         assert num_sent < 32
-    assert {got.status for got in parse(received)[0]} <= {
-        400,
-        404,
-        431,
-    }  # what came may be lost with the connection
+    # Answers may be lost with the connection.
+    assert {got.status for got in parse(received)[0]} <= {400, 404, 431}
     watch.check(mib=16)
 
 
@@ -150,28 +145,26 @@ def test_a_head_without_an_end_is_not_kept(server: Server, start: bytes) -> None
         (HEAD, b"X"),
         (HEAD + LENGTH + b"\r\n", b" "),
         (GET + HOST + b"\r\n", b"\r\n"),  # answered, and then nothing that is a request
-        (
-            HEAD.replace(HOST, b"Host: evil.example\r\n") + b"Content-Length: 999\r\n\r\n",
-            b" ",
-        ),  # refused before its body
+        # refused before its body
+        (HEAD.replace(HOST, b"Host: evil.example\r\n") + b"Content-Length: 999\r\n\r\n", b" "),
         (b"POST /nowhere HTTP/1.1\r\n" + HOST + CHUNKED + b"\r\n", b"1\r\na\r\n"),
     ],
 )
-def test_a_connection_is_not_held_by_a_drop_now_and_then(
+def test_a_few_bytes_now_and_then_do_not_keep_a_connection_open(
     server: Server, start: bytes, drop: bytes
 ) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=5) as connection:
         connection.sendall(start)
         begun = time.monotonic()
         with pytest.raises(ConnectionError):  # noqa: PT012  it is closed at some point of this
-            while time.monotonic() - begun < 10 * STALL_S:
-                time.sleep(STALL_S / 10)
+            while time.monotonic() - begun < 10 * READ_TIMEOUT_S:
+                time.sleep(READ_TIMEOUT_S / 10)
                 connection.sendall(drop)
                 if _ended(connection):
                     raise ConnectionResetError
 
 
-def test_who_does_not_read_the_answer_is_left(server: Server) -> None:
+def test_a_client_that_does_not_read_its_answer_is_disconnected(server: Server) -> None:
     watch = Watch(server)
     rows = [oracle.ROW | {"text": "a" * 3500} for _ in range(1000)]
     body = json.dumps({"instances": rows}).encode()
@@ -184,10 +177,10 @@ def test_who_does_not_read_the_answer_is_left(server: Server) -> None:
             connection.sendall(request)
             assert connection.recv(12, socket.MSG_PEEK) == b"HTTP/1.1 200"
         assert _predicts(server)
-        watch.check(mib=96)  # the files, too, are closed, while the clients are still there
+        watch.check(mib=96)  # the sockets are closed too, while the clients are still connected
 
 
-def test_500_stalled_connections_are_in_nobodys_way(server: Server) -> None:
+def test_500_stalled_connections_disturb_nobody(server: Server) -> None:
     watch = Watch(server)
     with _stalled(server, 500):
         took = []
@@ -200,7 +193,7 @@ def test_500_stalled_connections_are_in_nobodys_way(server: Server) -> None:
     watch.check(mib=24)
 
 
-def test_where_connections_are_too_many_the_idle_ones_go(wide: Lines) -> None:
+def test_if_there_are_too_many_connections_idle_ones_are_closed(wide: Lines) -> None:
     with serving(wide, uri="models:/wide@champion") as server:
         watch = Watch(server)
         watch.limit_files(200)
@@ -211,7 +204,7 @@ def test_where_connections_are_too_many_the_idle_ones_go(wide: Lines) -> None:
         watch.check(mib=24)
 
 
-def test_nothing_is_computed_for_a_client_that_has_left(lines: Lines) -> None:
+def test_nothing_is_computed_for_a_client_that_disconnected(lines: Lines) -> None:
     with (
         serving(lines, "--queue-rows", "4", uri=f"models:/line/{MOODY}") as server,
         ExitStack() as stack,
@@ -230,7 +223,7 @@ def test_nothing_is_computed_for_a_client_that_has_left(lines: Lines) -> None:
         assert server.metric("plumbline_batch_rows_sum") - before == 2
 
 
-def test_nobody_forges_a_line_of_the_log(server: Server) -> None:
+def test_no_client_can_forge_a_log_line(server: Server) -> None:
     forged = "\x1b[31m\r\nCRITICAL forged\x00\x9b\x7f\u2028"
     escaped = "%1b[31m%0d%0aCRITICAL%20forged"
     body = json.dumps({"instances": [oracle.ROW | {"text": FAILS + forged}]})
@@ -242,7 +235,7 @@ def test_nobody_forges_a_line_of_the_log(server: Server) -> None:
     )
     for path in (f"/{escaped}", f"/v2/models/{escaped}", f"/v2/models/wide/versions/{escaped}"):
         assert server.ask("GET", path, x_name=escaped, authorization=escaped)[0] == 404
-    all_at_once(
+    send_all_at_once(
         server.port, [GET + b"Host: \x1b[31m\r\n\r\n", b"\x1b[31mCRITICAL forged\r\n\r\n"], 0.5
     )
     lines = server.log.read_bytes().splitlines()[1:]  # the first one greets
@@ -259,7 +252,7 @@ def _predicts(server: Server) -> bool:
 
 @contextmanager
 def _stalled(server: Server, num_connections: int) -> Iterator[None]:
-    """Connections that have begun a request and say no more."""
+    """Open connections that send the start of a request and nothing more."""
     with ExitStack() as stack:
         for _ in range(num_connections):
             connection = stack.enter_context(
@@ -287,7 +280,7 @@ def _there(connection: socket.socket) -> bytes:
 
 
 def _ended(connection: socket.socket) -> bool:
-    """Whether the other side has closed the connection, whatever it said before."""
+    """Whether the server has closed the connection."""
     connection.setblocking(False)
     try:
         while connection.recv(MIB):

@@ -1,4 +1,4 @@
-"""The page at / in a real browser, without web access: type, ask, read; upload a CSV; unlock with a token."""
+"""The page at / in a real browser without internet access: one row, a CSV upload, a token."""
 
 import shutil
 from collections.abc import Iterator
@@ -20,30 +20,32 @@ pytestmark = [
 
 @pytest.fixture
 def page() -> Iterator[Page]:
-    """A page of a phone's width; anything it asks of another host, or complains of, fails the test."""
+    """A page as wide as a phone; a request to another host or a script error fails the test."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        found = browser.new_page(viewport={"width": 390, "height": 800})
-        wrong: list[str] = []
-        found.on("pageerror", lambda error: wrong.append(str(error)))
-        found.on("request", lambda request: "127.0.0.1" in request.url or wrong.append(request.url))
-        yield found
+        new_page = browser.new_page(viewport={"width": 390, "height": 800})
+        problems: list[str] = []
+        new_page.on("pageerror", lambda error: problems.append(str(error)))
+        new_page.on(
+            "request", lambda request: "127.0.0.1" in request.url or problems.append(request.url)
+        )
+        yield new_page
         browser.close()
-        assert [one for one in wrong if not one.startswith(("data:", "blob:"))] == []
+        assert [one for one in problems if not one.startswith(("data:", "blob:"))] == []
 
 
-def test_ask_one_row_and_a_file(lines: Lines, page: Page, tmp_path: Path) -> None:
+def test_predict_one_row_and_a_file(lines: Lines, page: Page, tmp_path: Path) -> None:
     with serving(lines) as server:
         page.goto(f"http://127.0.0.1:{server.port}/")
         expect(page.locator("h1")).to_have_text("line")
         expect(page.locator("#about")).to_contain_text("version 1")
-        page.fill("#asked", '{"x": 2}')
-        page.click("#go")
+        page.fill("#input", '{"x": 2}')
+        page.click("#send")
         expect(page.locator("#answer .answer")).to_have_text("5")
         expect(page.locator("#answer")).to_contain_text("version 1")
         expect(page.locator("#answer")).to_contain_text("the champion answered")
         expect(page.locator("#answer")).to_contain_text("ms at the server")
-        page.fill("#asked", '{"x": "far"}')
+        page.fill("#input", '{"x": "far"}')
         page.keyboard.press("Control+Enter")
         expect(page.locator("#answer.error")).to_contain_text(
             "row 0: x: expected double, found text"
@@ -56,21 +58,21 @@ def test_ask_one_row_and_a_file(lines: Lines, page: Page, tmp_path: Path) -> Non
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_it_says_when_the_canary_answered(lines: Lines, page: Page) -> None:
+def test_the_page_tells_when_the_canary_answered(lines: Lines, page: Page) -> None:
     with serving(lines, "--canary", "3=50%") as server:
         page.goto(f"http://127.0.0.1:{server.port}/")
         expect(page.locator("h1")).to_have_text("line")  # the page has filled in its example before
-        page.fill("#asked", '{"x": 2}')
+        page.fill("#input", '{"x": 2}')
         for _ in range(40):
             page.evaluate("document.querySelector('#answer').replaceChildren()")
-            page.click("#go")
+            page.click("#send")
             expect(page.locator("#answer .facts")).to_contain_text("answered")
             if "the canary answered" in page.locator("#answer .facts").inner_text():
                 break
         expect(page.locator("#answer")).to_contain_text("version 3")
 
 
-def test_a_token_unlocks_it(lines: Lines, page: Page, tmp_path: Path) -> None:
+def test_a_token_unlocks_the_page(lines: Lines, page: Page, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("correct-horse-battery", encoding="utf-8")
     with serving(lines, "--token-file", str(token)) as server:
@@ -79,5 +81,5 @@ def test_a_token_unlocks_it(lines: Lines, page: Page, tmp_path: Path) -> None:
         page.fill("#token", "correct-horse-battery")
         page.locator("#token").blur()
         expect(page.locator("h1")).to_have_text("line")
-        page.click("#go")
+        page.click("#send")
         expect(page.locator("#answer .answer")).to_have_text("2")

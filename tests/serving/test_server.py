@@ -1,4 +1,4 @@
-"""The real server, asked over HTTP: the contracts, the refusals, the ways it may fail."""
+"""The real server over HTTP: its contracts, its errors, its failures."""
 
 import json
 import socket
@@ -12,9 +12,8 @@ import pytest
 from tests.support.serving.lines import MOODY, READY_S, Lines, Server, serving
 from tests.support.serving.moody import DIES, HANGS, NAN, RAISES, SLOW
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
+# MLflow, in this process, warns about its own libraries.
+pytestmark = pytest.mark.filterwarnings("ignore")
 JSON = {"content_type": "application/json"}
 
 
@@ -38,7 +37,7 @@ def server(registered: Lines) -> Iterator[Server]:
         },
     ],
 )
-def test_every_form_of_mlflows_contract(server: Server, body: dict) -> None:
+def test_every_layout_of_mlflows_contract(server: Server, body: dict) -> None:
     status, headers, raw = server.ask("POST", "/invocations", json.dumps(body), **JSON)
     assert (status, json.loads(raw)) == (200, {"predictions": [{"y": 1.0}, {"y": 3.0}]})
     assert (headers["x-plumbline-version"], headers["x-plumbline-side"]) == ("1", "champion")
@@ -59,8 +58,8 @@ def test_open_inference_protocol(server: Server) -> None:
         "/v2/models/line/versions/1/ready",
     ):
         assert server.ask("GET", path)[0] == 200, path
-    told = json.loads(server.ask("GET", "/v2/models/line")[2])
-    assert told["inputs"] == [{"name": "x", "datatype": "FP64", "shape": [-1]}]
+    metadata = json.loads(server.ask("GET", "/v2/models/line")[2])
+    assert metadata["inputs"] == [{"name": "x", "datatype": "FP64", "shape": [-1]}]
     body = {
         "id": "a",
         "inputs": [{"name": "x", "shape": [2, 1], "datatype": "FP32", "data": [[0.0], [1.0]]}],
@@ -82,9 +81,9 @@ def test_open_inference_protocol(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "expected"),
     [
-        (b"", 400, "no JSON"),
+        (b"", 400, "invalid body: not valid JSON: expecting value"),
         (b"3", 400, "one of"),
         (b"{}", 400, "exactly one of"),
         (b'{"inputs": [1], "instances": [1]}', 400, "exactly one of"),
@@ -99,31 +98,39 @@ def test_open_inference_protocol(server: Server) -> None:
         (b'{"inputs": [true]}', 400, "found a boolean"),
         (b'{"inputs": [1, null]}', 400, "row 1: x: expected double, found null"),
         (b'{"inputs": [[1]]}', 400, "found a list"),
-        (b'{"inputs": []}', 400, "no row"),
-        (b'{"inputs": {"y": [1]}}', 400, "no column 'x'"),
-        (b'{"inputs": {"x": [1], "y": [1]}}', 400, "column 2 is none of the model's"),
+        (b'{"inputs": []}', 400, "no rows in the request"),
+        (b'{"inputs": {"y": [1]}}', 400, "missing column 'x'"),
+        (b'{"inputs": {"x": [1], "y": [1]}}', 400, "column 2 is unknown; the model takes x"),
         (b'{"inputs": {"x": 1}}', 400, "a list of values"),
         (
             b'{"dataframe_split": {"columns": ["x"], "data": [[1], [1, 2]]}}',
             400,
-            "row 1: expected 1 values",
+            "row 1: expected a list of 1 values",
         ),
-        (b'{"dataframe_split": {"columns": ["x", "x"], "data": [[1, 2]]}}', 400, "each once"),
-        (b'{"dataframe_records": [{"x": 1}, {"z": 1}]}', 400, "row 1: has other columns"),
-        (b'{"inputs": [1], "params": {"top_k": 3}}', 400, "the model knows none"),
+        (b'{"dataframe_split": {"columns": ["x", "x"], "data": [[1, 2]]}}', 400, "unique names"),
+        (
+            b'{"dataframe_records": [{"x": 1}, {"z": 1}]}',
+            400,
+            "row 1: its columns differ from those of row 0",
+        ),
+        (
+            b'{"inputs": [1], "params": {"top_k": 3}}',
+            400,
+            "params: unknown name; the model takes none",
+        ),
         (b'{"inputs": [1], "params": [3]}', 400, "params: expected an object"),
         (b'{"inputs": [' + b"1," * 1024 + b"1]}", 413, "too many rows; at most 1024"),
         (b'{"inputs": ["' + b"a" * 4_000_001 + b'"]}', 413, "at most 4000000 bytes"),
     ],
 )
-def test_what_is_not_understood_is_refused_in_few_words(
-    server: Server, body: bytes, status: int, said: str
+def test_an_invalid_body_is_refused_with_a_short_message(
+    server: Server, body: bytes, status: int, expected: str
 ) -> None:
-    found, _, raw = server.ask("POST", "/invocations", body, **JSON)
-    told = json.loads(raw)
-    assert found == status
-    assert said in told["message"]
-    assert set(told) == {"error_code", "message"}
+    actual, _, raw = server.ask("POST", "/invocations", body, **JSON)
+    error = json.loads(raw)
+    assert actual == status
+    assert expected in error["message"]
+    assert set(error) == {"error_code", "message"}
     assert len(raw) < 400
 
 
@@ -184,10 +191,10 @@ def test_tokens(lines: Lines) -> None:
     assert "correct-horse" not in server.log.read_text()
 
 
-def test_beyond_loopback_it_wants_a_token(lines: Lines) -> None:
+def test_beyond_loopback_a_token_is_required(lines: Lines) -> None:
     with serving(lines, "--host", "0.0.0.0", ready=False) as server:  # noqa: S104
         assert server.process.wait(timeout=READY_S) == 2
-    assert "give a --token-file" in server.log.read_text()
+    assert "add --token-file" in server.log.read_text()
     assert "Traceback" not in server.log.read_text()
 
 
@@ -198,54 +205,55 @@ def test_no_such_model(lines: Lines) -> None:
     assert "Traceback" not in server.log.read_text()
 
 
-def test_a_model_that_misbehaves(lines: Lines) -> None:
+def test_failures_of_the_model(lines: Lines) -> None:
     with serving(lines, uri=f"models:/line/{MOODY}") as server:
-        status, _, told = server.predict(RAISES)
-        assert (status, told["error_code"]) == (500, "MODEL_FAILED")
-        assert "secret" not in told["message"]
+        status, _, error = server.predict(RAISES)
+        assert (status, error["error_code"]) == (500, "MODEL_FAILED")
+        assert "secret" not in error["message"]
         assert "a secret of the model" in server.log.read_text()
         assert server.predict(NAN)[0] == 500
-        with ThreadPoolExecutor(8) as pool:  # one bad row is nobody else's loss
+        with ThreadPoolExecutor(8) as pool:  # one bad row does not affect other requests
             slow = pool.submit(server.predict, SLOW)
             time.sleep(0.2)
             others = [pool.submit(server.predict, x) for x in (1.0, RAISES, 2.0)]
             assert slow.result()[0] == 200
             assert [other.result()[0] for other in others] == [200, 500, 200]
-        with pytest.raises(OSError):  # noqa: PT011  the worker is gone in the middle of an answer
+        with pytest.raises(OSError):  # noqa: PT011  the worker dies during the answer
             server.predict(DIES)
         server.wait(lambda: _answers(server), READY_S)
         assert server.predict(1.0)[2] == {"predictions": [{"y": 3.0}]}
 
 
-def test_a_hanging_model_costs_its_callers_the_deadline_and_its_worker_is_replaced(
+def test_a_model_that_hangs_gives_504_and_its_worker_is_replaced(
     lines: Lines,
 ) -> None:
     with serving(
-        lines, "--deadline-s", "1", "--hang-s", "2", uri=f"models:/line/{MOODY}"
+        lines, "--deadline-s", "1", "--predict-timeout", "2", uri=f"models:/line/{MOODY}"
     ) as server:
         assert server.predict(HANGS)[0] == 504
-        server.wait(lambda: "this worker ends" in server.log.read_text())
+        server.wait(lambda: "this worker exits" in server.log.read_text())
         server.wait(lambda: _answers(server), READY_S)
 
 
-def test_a_full_queue_refuses_at_once_and_health_still_answers(lines: Lines) -> None:
+def test_a_full_queue_refuses_at_once_and_health_checks_still_pass(lines: Lines) -> None:
     with (
         serving(lines, "--queue-rows", "4", uri=f"models:/line/{MOODY}") as server,
         ThreadPoolExecutor(24) as pool,
     ):
-        asked = [pool.submit(server.predict, SLOW) for _ in range(16)]
+        requests = [pool.submit(server.predict, SLOW) for _ in range(16)]
         time.sleep(0.2)
         assert server.ask("GET", "/ping")[0] == 200
-        found = [one.result() for one in asked]
-        refused = [headers for status, headers, _ in found if status == 429]
-        assert {status for status, _, _ in found} == {200, 429}
+        responses = [request.result() for request in requests]
+        refused = [headers for status, headers, _ in responses if status == 429]
+        assert {status for status, _, _ in responses} == {200, 429}
         assert all(headers["retry-after"] for headers in refused)
         assert server.predict(1.0)[0] == 200
 
 
 def test_slow_headers_and_slow_bodies_are_closed(lines: Lines) -> None:
-    with serving(lines, "--stall-s", "1") as server:
-        head = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 90\r\n"
+    with serving(lines, "--read-timeout", "1") as server:
+        head = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        head += b"Content-Type: application/json\r\nContent-Length: 90\r\n"
         for start in (b"", head[:20], head, head + b"\r\n{"):
             with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
                 connection.sendall(start)

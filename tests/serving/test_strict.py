@@ -1,12 +1,15 @@
-"""What reads the bodies of requests: strict, and in a time that grows with their length only."""
+"""Request bodies are parsed strictly, and in time that grows only with their length."""
 
 import time
 
 import pytest
 
 from plumbline.contract.task import Field, Signature
-from plumbline.serving import inputs, strict_json, tensors
-from plumbline.serving.refusals import Refusal
+from plumbline.serving import strict_json
+from plumbline.serving.errors import RequestError
+from plumbline.serving.open_inference import parse_infer_body
+from plumbline.serving.request_body import parse_body
+from plumbline.serving.strict_json import parse_json
 
 MIB = 1 << 20
 LINE = Signature(inputs=(Field("x", "double"),), outputs=(Field("y", "double"),))
@@ -16,9 +19,8 @@ TENSOR = b'{"inputs": [{"name": "x", "datatype": %s, "shape": %s, "data": [1]}]}
 @pytest.mark.parametrize(
     "raw",
     [
-        b"[]" * 40
-        + b'"'
-        + b'\\"' * MIB,  # a text that never ends, with a quote at every second place
+        # a text that never ends, with an escaped quote at every second position
+        b"[]" * 40 + b'"' + b'\\"' * MIB,
         b"[" + b"[]," * MIB + b"[]]",
         b"[" + b"{}," * MIB + b"{}]",
         b"[" + b'{"a":1},' * (MIB // 2) + b"{}]",
@@ -27,55 +29,55 @@ TENSOR = b'{"inputs": [{"name": "x", "datatype": %s, "shape": %s, "data": [1]}]}
 )
 def test_no_body_takes_long_to_refuse(raw: bytes) -> None:
     start = time.process_time()
-    with pytest.raises(Refusal):
-        strict_json.loads(raw)
+    with pytest.raises(RequestError):
+        parse_json(raw)
     assert time.process_time() - start < 2
 
 
 def test_a_shape_of_many_sizes_is_not_multiplied_out() -> None:
     shape = b"[" + b"2147483647," * 300_000 + b"1]"
     start = time.process_time()
-    with pytest.raises(Refusal, match="shape"):
-        tensors.read(TENSOR % (b'"FP64"', shape), "application/json", LINE, 1024)
+    with pytest.raises(RequestError, match="shape"):
+        parse_infer_body(TENSOR % (b'"FP64"', shape), "application/json", LINE, 1024)
     assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("datatype", [b"[]", b"{}", b"null", b'"FP65"', b"1"])
 def test_a_datatype_is_one_of_a_few_words(datatype: bytes) -> None:
-    with pytest.raises(Refusal, match="datatype"):
-        tensors.read(TENSOR % (datatype, b"[1]"), "application/json", LINE, 1024)
+    with pytest.raises(RequestError, match="datatype"):
+        parse_infer_body(TENSOR % (datatype, b"[1]"), "application/json", LINE, 1024)
 
 
-def test_csv_is_read_no_further_than_rows_are_allowed() -> None:
+def test_csv_is_read_only_up_to_the_row_limit() -> None:
     start = time.process_time()
-    with pytest.raises(Refusal) as refused:
-        inputs.read(b"x\n" + b"1\n" * 1_990_000, "text/csv", LINE, 1024)
+    with pytest.raises(RequestError) as refused:
+        parse_body(b"x\n" + b"1\n" * 1_990_000, "text/csv", LINE, 1024)
     assert refused.value.status == 413
     assert time.process_time() - start < 0.5
 
 
 @pytest.mark.parametrize("text", ["1_0", "٣", "0x10", "nan", "inf", "1e999", "", "1,"])
 def test_a_number_in_csv_is_written_in_digits(text: str) -> None:
-    with pytest.raises(Refusal):
-        inputs.read(f"x\n{text}\n".encode(), "text/csv", LINE, 1024)
+    with pytest.raises(RequestError):
+        parse_body(f"x\n{text}\n".encode(), "text/csv", LINE, 1024)
 
 
-def test_a_long_field_in_csv_is_no_fault_of_its_quotes() -> None:
+def test_a_long_field_in_csv_is_accepted() -> None:
     text = Signature(inputs=(Field("text", "string"),), outputs=())
-    asked = inputs.read(b"text\n" + b"a" * 1_000_000 + b"\n", "text/csv", text, 1024)
-    assert len(asked.columns["text"][0]) == 1_000_000
+    request = parse_body(b"text\n" + b"a" * 1_000_000 + b"\n", "text/csv", text, 1024)
+    assert len(request.columns["text"][0]) == 1_000_000
 
 
 @pytest.mark.parametrize(
     "text", [b'"\\ud800"', b'"\\udc00\\ud800"', b'{"\\udfff": 1}', b'"\\uD83D \\uDE00"']
 )
-def test_half_a_character_is_no_text(text: bytes) -> None:
-    with pytest.raises(Refusal, match="half a character"):
-        strict_json.loads(text)
+def test_an_unpaired_surrogate_is_refused(text: bytes) -> None:
+    with pytest.raises(RequestError, match="unpaired surrogate"):
+        parse_json(text)
 
 
-def test_whole_characters_are() -> None:
-    assert strict_json.loads(b'["\\ud83d\\ude00", "\\\\ud800", "\\u0000"]') == [
+def test_paired_surrogates_and_escaped_backslashes_are_read() -> None:
+    assert parse_json(b'["\\ud83d\\ude00", "\\\\ud800", "\\u0000"]') == [
         "\U0001f600",
         "\\ud800",
         "\0",
@@ -86,7 +88,7 @@ def test_whole_characters_are() -> None:
 def test_the_depth_that_is_allowed(depth: int) -> None:
     raw = b"[" * depth + b'"[{"' + b"]" * depth
     if depth > strict_json.MAX_DEPTH:
-        with pytest.raises(Refusal, match="nested more than"):
-            strict_json.loads(raw)
+        with pytest.raises(RequestError, match="nested more than"):
+            parse_json(raw)
     else:
-        strict_json.loads(raw)
+        parse_json(raw)

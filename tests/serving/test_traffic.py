@@ -1,4 +1,4 @@
-"""Versions that change under load: hot swaps, canaries, shadows, a registry that goes away, an end in the middle."""
+"""Versions that change under load: hot swaps, canaries, shadows, registry outages, shutdown."""
 
 import asyncio
 import fcntl
@@ -21,20 +21,19 @@ from tests.support.serving.moody import GO_FILE, RAISES, SLOWER, WAITS, WAITS_FI
 from plumbline.registry import promotion
 from plumbline.registry.journal import Entry
 from plumbline.serving.batching import Batcher
-from plumbline.serving.inputs import Asked
-from plumbline.serving.refusals import Refusal
+from plumbline.serving.errors import RequestError
+from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.server import START_S
 from plumbline.serving.settings import Canary, Limits
 from plumbline.serving.trial import Sprt, Trial
 
-ANY_SPEED = ("--max-slowdown", "1000")  # this machine may stand still now and then
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
+ANY_SPEED = ("--max-slowdown", "1000")  # this machine may be busy now and then
+# MLflow, in this process, warns about its own libraries.
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 class Load:
-    """Clients that ask one after the other, each on one connection, and note what they got."""
+    """Clients that each send one request after another on one connection, and count answers."""
 
     def __init__(self, server: Server, num_clients: int) -> None:
         self.server, self.num_clients = server, num_clients
@@ -59,14 +58,14 @@ class Load:
             try:
                 while not self.stop.is_set():
                     writer.write(head % len(body) + body)
-                    if not await self._answered(reader, number):
+                    if not await self._read_answer(reader, number):
                         break
             except (asyncio.IncompleteReadError, ConnectionError):
                 self.broken += 1
             finally:
                 writer.close()
 
-    async def _answered(self, reader: asyncio.StreamReader, number: int) -> bool:
+    async def _read_answer(self, reader: asyncio.StreamReader, number: int) -> bool:
         """Read one answer; whether the connection stays open."""
         lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
         headers = dict(line.split(": ", 1) for line in lines[1:] if line)
@@ -117,24 +116,23 @@ def test_fifty_hot_swaps_under_load(lines: Lines) -> None:
     assert (load.mixed, load.broken, load.versions) == (0, 0, {"1", "2"})
 
 
-def test_a_version_that_is_not_what_was_registered_leaves_the_old_one_serving(lines: Lines) -> None:
+def test_if_a_version_is_not_what_was_registered_the_old_one_keeps_serving(lines: Lines) -> None:
     with serving(lines, "--poll-s", "0.2") as server:
         with lines.here():
-            from plumbline.tracking import mlflow_runs
+            from plumbline.tracking import mlflow_client
 
-            mlflow_runs.connect().set_registered_model_alias(
-                "line", "champion", "2"
-            )  # by other hands, past the journal
+            # outside plumbline, without a journal entry
+            mlflow_client.connect().set_registered_model_alias("line", "champion", "2")
         try:
             server.wait(lambda: server.metric("plumbline_swaps_total") > 0)
             assert _version(server) == "1"
-            assert "line version 1 goes on" in server.log.read_text()
+            assert "line version 1 keeps serving" in server.log.read_text()
         finally:
             with lines.here():
-                mlflow_runs.connect().set_registered_model_alias("line", "champion", "1")
+                mlflow_client.connect().set_registered_model_alias("line", "champion", "1")
 
 
-def test_it_starts_and_goes_on_without_a_registry(lines: Lines, tmp_path: Path) -> None:
+def test_it_starts_and_keeps_serving_without_a_registry(lines: Lines, tmp_path: Path) -> None:
     mlruns = lines.folder / "mlruns"
     with serving(lines, "--poll-s", "0.2") as server:
         mlruns.rename(tmp_path / "away")
@@ -145,19 +143,19 @@ def test_it_starts_and_goes_on_without_a_registry(lines: Lines, tmp_path: Path) 
             shutil.rmtree(mlruns, ignore_errors=True)
             with serving(lines) as again:
                 assert again.predict(1.0)[2] == {"predictions": [{"y": 3.0}]}
-                assert "will do" in again.log.read_text()
+                assert "the local copy of version 1 is used instead" in again.log.read_text()
         finally:
             shutil.rmtree(mlruns, ignore_errors=True)
             (tmp_path / "away").rename(mlruns)
 
 
-def test_a_version_that_answers_otherwise_than_evaluated_serves_at_no_time(
+def test_a_version_that_differs_from_its_evaluation_never_serves(
     lines: Lines, tmp_path: Path
 ) -> None:
     mlruns = lines.folder / "mlruns"
     with serving(lines, "--poll-s", "0.2", LINE_ELSEWHERE="1") as server:
         lines.champion(MOODY)
-        server.wait(lambda: "answers golden row 0 (y) otherwise" in server.log.read_text())
+        server.wait(lambda: "answer to golden row 0 (y) differs" in server.log.read_text())
         assert _version(server) == "1"
     mlruns.rename(tmp_path / "away")
     try:
@@ -168,19 +166,19 @@ def test_a_version_that_answers_otherwise_than_evaluated_serves_at_no_time(
         (tmp_path / "away").rename(mlruns)
 
 
-def test_a_worker_that_is_replaced_under_an_unfit_champion_ends_no_other(lines: Lines) -> None:
+def test_a_worker_restarted_under_an_unfit_champion_stops_no_other(lines: Lines) -> None:
     with serving(lines, "--poll-s", "0.2", "--workers", "2", LINE_ELSEWHERE="1") as server:
         lines.champion(MOODY)
-        server.wait(lambda: "otherwise" in server.log.read_text())
+        server.wait(lambda: "answer to golden row 0 (y) differs" in server.log.read_text())
         killed = _children(server.process.pid)[0]
         os.kill(int(killed), signal.SIGKILL)
         server.wait(lambda: len(set(_children(server.process.pid)) - {killed}) == 2)
-        server.wait(lambda: "which answered last, goes on" in server.log.read_text())
+        server.wait(lambda: "which served last, keeps serving" in server.log.read_text())
         assert {_version(server) for _ in range(20)} == {"1"}
         assert len(_children(server.process.pid)) == 2
 
 
-def test_a_worker_that_dies_while_it_is_asked_whether_it_lives_is_replaced_at_once(
+def test_a_worker_that_dies_during_its_health_check_is_replaced_at_once(
     lines: Lines,
 ) -> None:
     with serving(lines) as server:
@@ -202,7 +200,7 @@ def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
     assert set(load.statuses) == {200}
     last = _history(lines)[-1]
     assert (last.action, last.version) == ("return", "2")
-    assert "other answers than the champion" in last.reason
+    assert "answers that differ from the champion's" in last.reason
 
 
 def test_a_sound_canary_stays(lines: Lines) -> None:
@@ -212,16 +210,16 @@ def test_a_sound_canary_stays(lines: Lines) -> None:
         assert load.versions == {"1", "3"}
 
 
-def test_where_a_canary_fails_the_champion_answers(lines: Lines) -> None:
+def test_if_a_canary_fails_the_champion_answers(lines: Lines) -> None:
     with serving(lines, "--canary", f"{MOODY}=50%") as server:
         sides = {server.predict(1003.0)[1]["x-plumbline-side"] for _ in range(20)}
         assert sides == {"champion"}
         server.wait(lambda: "failures" in server.log.read_text())
 
 
-def test_where_a_canary_fails_the_champion_of_now_answers(lines: Lines) -> None:
+def test_if_a_canary_fails_the_current_champion_answers(lines: Lines) -> None:
     waits, go = lines.folder / WAITS_FILE, lines.folder / GO_FILE
-    limits = ("--deadline-s", "120", "--hang-s", "120")
+    limits = ("--deadline-s", "120", "--predict-timeout", "120")
     with (
         serving(lines, "--canary", f"{MOODY}=50%", "--poll-s", "0.2", *limits) as server,
         ThreadPoolExecutor(1) as pool,
@@ -236,13 +234,13 @@ def test_where_a_canary_fails_the_champion_of_now_answers(lines: Lines) -> None:
         assert (status, headers["x-plumbline-version"]) == (200, "2")
 
 
-def test_a_return_reaches_the_journal_though_the_server_ends(lines: Lines) -> None:
+def test_a_return_reaches_the_journal_although_the_server_stops(lines: Lines) -> None:
     before = len(_history(lines))
     with (
         serving(lines, "--canary", "2=50%", *ANY_SPEED) as server,
         (lines.folder / "mlruns/journal.db.lock").open("a") as lock,
     ):
-        fcntl.flock(lock, fcntl.LOCK_EX)  # somebody decides just then
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another decision is being written
         with loaded(server, 4):
             server.wait(lambda: "is returned" in server.log.read_text())
         server.process.send_signal(signal.SIGTERM)
@@ -254,7 +252,7 @@ def test_a_return_reaches_the_journal_though_the_server_ends(lines: Lines) -> No
     ]
 
 
-def test_a_shadow_listens_and_never_answers(lines: Lines) -> None:
+def test_a_shadow_gets_requests_and_never_answers(lines: Lines) -> None:
     with serving(lines, "--shadow", "2") as server:
         assert {server.predict(1.0)[1]["x-plumbline-version"] for _ in range(10)} == {"1"}
         server.wait(
@@ -264,7 +262,7 @@ def test_a_shadow_listens_and_never_answers(lines: Lines) -> None:
         )
 
 
-def test_the_log_of_requests_is_whole_at_the_end(lines: Lines, tmp_path: Path) -> None:
+def test_the_request_log_is_complete_at_the_end(lines: Lines, tmp_path: Path) -> None:
     with serving(
         lines, "--log-folder", str(tmp_path / "log"), "--redact", "builtins:dict"
     ) as server:
@@ -278,7 +276,7 @@ def test_the_log_of_requests_is_whole_at_the_end(lines: Lines, tmp_path: Path) -
     assert rows[-1]["output.y"] == 10.0
 
 
-def test_sigterm_answers_what_is_in_flight(lines: Lines) -> None:
+def test_after_sigterm_requests_in_progress_are_answered(lines: Lines) -> None:
     drains(lines, 2)
 
 
@@ -309,12 +307,13 @@ def test_several_workers_one_killed(lines: Lines) -> None:
             server.wait(lambda: len(set(_children(server.process.pid)) - {str(workers[0])}) == 2)
         assert set(load.statuses) == {200}
         assert load.mixed == 0
-        assert load.broken <= 8  # no more than that worker's own
+        assert load.broken <= 8  # only connections of that worker
 
 
-def test_a_process_that_stood_still_blames_nobody(lines: Lines) -> None:
+def test_time_while_the_process_was_suspended_does_not_count(lines: Lines) -> None:
+    limits = ("--deadline-s", "4", "--predict-timeout", "6")
     with (
-        serving(lines, "--deadline-s", "4", "--hang-s", "6", uri=f"models:/line/{MOODY}") as server,
+        serving(lines, *limits, uri=f"models:/line/{MOODY}") as server,
         ThreadPoolExecutor(2) as pool,
     ):
         (worker,) = _children(server.process.pid)
@@ -329,12 +328,12 @@ def test_a_process_that_stood_still_blames_nobody(lines: Lines) -> None:
         assert waiting.result()[0] == 200
 
 
-def test_who_asks_after_the_end_is_told() -> None:
+def test_a_request_after_close_is_refused() -> None:
     async def late() -> None:
         batcher = Batcher(Moody(2.0, 1.0), Limits())
         await batcher.close()
-        with pytest.raises(Refusal, match="not ready"):
-            batcher.ask(Asked({"x": [1.0]}, {}), lambda: False, 1.0)
+        with pytest.raises(RequestError, match="not ready"):
+            batcher.submit(InferenceRequest({"x": [1.0]}, {}), lambda: False, 1.0)
 
     asyncio.run(late())
 
@@ -370,7 +369,7 @@ def test_a_sound_canary_is_seldom_returned() -> None:
 
 def _history(lines: Lines) -> list[Entry]:
     with lines.here():
-        return promotion.history("line")
+        return promotion.read_history("line")
 
 
 def _version(server: Server) -> str:
@@ -378,7 +377,7 @@ def _version(server: Server) -> str:
 
 
 def _children(pid: int) -> list[str]:
-    """The workers: children that are no resource tracker."""
+    """Return the workers: children that are not a resource tracker."""
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [child for child in found if b"spawn_main" in _command(child)]
 

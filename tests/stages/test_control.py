@@ -14,7 +14,7 @@ from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
 from plumbline.stages.control import control
 from plumbline.stages.train import train
-from plumbline.tasks.text_classification.data import permuted
+from plumbline.tasks.text_classification.data import shuffle_labels
 
 
 @pytest.fixture
@@ -34,14 +34,18 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
 def test_it_knows_nothing_and_touches_nothing_of_the_candidate(task: Task) -> None:
     params = small_params()
     train(params, task, "linear")
-    real, before = bundle.load(layout.bundle("linear")), layout.digest(layout.bundle("linear"))
+    real, before = (
+        bundle.load(layout.locate_bundle("linear")),
+        layout.digest(layout.locate_bundle("linear")),
+    )
     control(params, task, "linear")
-    shuffled = bundle.load(layout.bundle(layout.control("linear")))
+    shuffled = bundle.load(layout.locate_bundle(layout.name_control("linear")))
     known, unknown = (
-        task.score(layout.EXAMPLES, "test", one).metrics["accuracy"] for one in (real, shuffled)
+        task.scoring.score(layout.EXAMPLES, "test", one).metrics["accuracy"]
+        for one in (real, shuffled)
     )
     assert known > 0.8 > 0.6 > unknown
-    assert layout.digest(layout.bundle("linear")) == before
+    assert layout.digest(layout.locate_bundle("linear")) == before
     assert (layout.TRAINING / "control.linear.csv").exists()
     assert not list(Path(".plumbline").glob("control-*"))
 
@@ -55,7 +59,7 @@ def test_rejected_data_trains_no_control_either(task: Task) -> None:
 def test_permuted_labels_are_those_labels_on_other_texts(task: Task, tmp_path: Path) -> None:
     target = tmp_path / "shuffled"
     target.mkdir()
-    permuted(layout.EXAMPLES, target, seed=1, max_rows=10_000)
+    shuffle_labels(layout.EXAMPLES, target, seed=1, max_rows=10_000)
     for split in ("train", "validation"):
         old, new = (
             pd.read_parquet(folder / f"{split}.parquet") for folder in (layout.EXAMPLES, target)
@@ -71,7 +75,7 @@ def test_permuted_labels_are_those_labels_on_other_texts(task: Task, tmp_path: P
 def test_few_rows_keep_validation_within_the_classes_of_train(task: Task, tmp_path: Path) -> None:
     target = tmp_path / "shuffled"
     target.mkdir()
-    permuted(layout.EXAMPLES, target, seed=1, max_rows=2)
+    shuffle_labels(layout.EXAMPLES, target, seed=1, max_rows=2)
     train_rows, validation = (
         pd.read_parquet(target / f"{split}.parquet") for split in ("train", "validation")
     )

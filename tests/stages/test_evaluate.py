@@ -1,4 +1,4 @@
-"""Evaluate scores every candidate of params on the same examples, tells a verdict and never fails for a bad result."""
+"""Evaluate scores every candidate on the same examples; a bad result is a verdict, not an error."""
 
 import contextlib
 import dataclasses
@@ -21,13 +21,13 @@ from plumbline.contract.errors import (
     PlumblineError,
     RegistryError,
 )
-from plumbline.contract.params import load_yaml
 from plumbline.contract.task import Task
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.entrypoint import load_task
 from plumbline.evidence import document, gates
 from plumbline.quality import runner
 from plumbline.registry import champion_pin
-from plumbline.reporting import report
+from plumbline.reporting import summary
 from plumbline.stages.evaluate import evaluate
 from plumbline.stages.register import register
 from plumbline.tasks.text_classification.params import TextParams
@@ -43,12 +43,13 @@ INTENTS = {
     "invoice": "send the bill",
 }
 PREDICTOR = '''
-"""Knows one word of each class; a share of the texts, picked by their digits, is answered wrongly on purpose."""
+"""Knows one word of each class; some texts, picked by their digits, get a wrong answer."""
 import json
 
 class Words:
     def __init__(self, words, wrong_every, temperature, forms):
-        self.words, self.wrong_every, self.temperature, self.forms = words, wrong_every, temperature, forms
+        self.words, self.wrong_every = words, wrong_every
+        self.temperature, self.forms = temperature, forms
 
     def predict(self, columns, top_k=3, threshold=0.0):
         rows = [self.row(text)[:top_k] for text in columns["text"]]
@@ -105,7 +106,7 @@ def params() -> TextParams:
 
 @pytest.fixture(scope="module")
 def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: Task) -> Path:
-    """A folder as train and control leave it: examples, manifest, accepted, and bundles, one of a removed candidate."""
+    """A folder as train and control leave it: accepted data, a removed candidate's bundle too."""
     root = tmp_path_factory.mktemp("ground")
     with contextlib.chdir(root):
         layout.EXAMPLES.mkdir(parents=True)
@@ -129,7 +130,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
         table.assign(length=10, digest=table["id"]).drop(columns="text").to_parquet(
             layout.MANIFEST, index=False
         )
-        suite = runner.digest(task.expectations(params, table))
+        suite = runner.digest_suite(task.expectations.build_checks(params, table))
         digests = {
             "manifest": layout.digest(layout.MANIFEST),
             "examples": layout.digest(layout.EXAMPLES),
@@ -139,7 +140,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
         )
         for name, wrong_every in {"good": 20, "fair": 5, "removed": 10_000}.items():
             add_bundle(task, name, wrong_every)
-        add_bundle(task, layout.control("fair"), 1)
+        add_bundle(task, layout.name_control("fair"), 1)
     return root
 
 
@@ -174,7 +175,7 @@ def checkout(evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def add_bundle(task: Task, name: str, wrong_every: int, **others: int) -> None:
-    folder = layout.bundle(name)
+    folder = layout.locate_bundle(name)
     folder.mkdir(parents=True, exist_ok=True)
     words = {label: text.split()[0] for label, text in INTENTS.items()}
     layout.write_json(
@@ -195,7 +196,7 @@ def failed_gates() -> list[str]:
 def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
     here: Path, params: TextParams
 ) -> None:
-    evidence = document.read(params)
+    evidence = document.read_evidence(params)
     assert (evidence["verdict"], evidence["winner"]) == ("promote", "good")
     assert evidence["ranking"] == ["good", "fair"]  # best first, and nothing of the removed one
     told = {gate["name"]: gate["status"] for gate in evidence["gates"]}
@@ -206,7 +207,7 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
         "parity",
     }
     assert [form["name"] for form in evidence["forms"]] == ["fp32"]
-    assert evidence["digests"]["bundle"] == bundle.digest(layout.bundle("good"))
+    assert evidence["digests"]["bundle"] == bundle.digest(layout.locate_bundle("good"))
     assert evidence["digests"]["manifest"] == layout.digest(layout.MANIFEST)
     assert evidence["digests"]["golden"] == layout.digest(layout.GOLDEN)
     assert evidence["champion"] is None
@@ -220,7 +221,7 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
 
 def test_golden_rows_are_what_the_winner_answers(here: Path) -> None:
     golden = layout.read_json(layout.GOLDEN)
-    predictor = bundle.load(layout.bundle("good"))
+    predictor = bundle.load(layout.locate_bundle("good"))
     assert len(golden["inputs"]["text"]) == 32
     assert predictor.predict(golden["inputs"], **golden["params"]) == golden["outputs"]
 
@@ -229,9 +230,13 @@ def test_every_prediction_is_kept_with_its_id(here: Path) -> None:
     kept = pd.read_parquet(layout.PREDICTIONS)
     counts = kept.groupby(["candidate", "split"]).size().to_dict()
     assert counts == {
-        ("good", "validation"): 80, ("good", "test"): 200, ("fair", "validation"): 80, ("fair", "test"): 200,
-        ("majority", "test"): 200, ("stratified", "test"): 200,
-    }  # fmt: skip
+        ("good", "validation"): 80,
+        ("good", "test"): 200,
+        ("fair", "validation"): 80,
+        ("fair", "test"): 200,
+        ("majority", "test"): 200,
+        ("stratified", "test"): 200,
+    }
     joined = kept.merge(pd.read_parquet(layout.MANIFEST), on=["id", "split"])
     assert len(joined) == len(kept)
     assert (joined["actual"] == joined["label"]).all()
@@ -265,7 +270,7 @@ def test_the_leaderboard_shows_all_and_marks_the_winner(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
-    report.show(Console())
+    summary.print_report(Console())
     said = capsys.readouterr().out
     assert "* good" in said
     assert all(
@@ -295,7 +300,7 @@ def test_a_bad_result_is_a_refusal_on_record_and_no_error(
     assert evidence["verdict"] == "refuse"
     assert "floor" in failed_gates()
     assert evidence["looks"]["number"] == 2
-    report.show(Console())
+    summary.print_report(Console())
     said = capsys.readouterr().out
     assert "must not be promoted" in said
     assert "floor" in said
@@ -349,10 +354,10 @@ def test_evidence_that_was_edited_or_cut_is_no_evidence(
         with pytest.raises(
             EvidenceError, match=r"reports/evidence\.json.*run `dvc repro evaluate`"
         ):
-            document.read(params)
+            document.read_evidence(params)
     finally:
         layout.EVIDENCE.write_text(text, encoding="utf-8")
-    assert document.read(params)
+    assert document.read_evidence(params)
 
 
 def test_evidence_about_something_else_is_no_evidence(checkout: Path, params: TextParams) -> None:
@@ -360,22 +365,22 @@ def test_evidence_about_something_else_is_no_evidence(checkout: Path, params: Te
     with pytest.raises(
         EvidenceError, match=r"reports/golden\.json is not what the evidence is about"
     ):
-        document.read(params)
+        document.read_evidence(params)
 
 
 def test_thresholds_that_changed_since_make_it_no_evidence(here: Path, params: TextParams) -> None:
     lower = params.evaluation.model_copy(update={"floor": 0.1})
-    with pytest.raises(EvidenceError, match=r"params\.yaml asks for something else"):
-        document.read(params.model_copy(update={"evaluation": lower}))
+    with pytest.raises(EvidenceError, match=r"params\.yaml asks for thresholds other than"):
+        document.read_evidence(params.model_copy(update={"evaluation": lower}))
 
 
 def test_labels_that_changed_since_validation_are_refused(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
     test = pd.read_parquet(layout.EXAMPLES / "test.parquet")
-    test["label"] = bundle.load(layout.bundle("good")).predict({"text": test["text"].tolist()})[
-        "label"
-    ]
+    test["label"] = bundle.load(layout.locate_bundle("good")).predict(
+        {"text": test["text"].tolist()}
+    )["label"]
     test.to_parquet(layout.EXAMPLES / "test.parquet", index=False)
     evaluate(params, task)
     assert "accepted" in failed_gates()
@@ -406,10 +411,10 @@ def test_damaged_inputs_are_named_before_anything_is_scored(
 def test_a_damaged_bundle_is_named_and_no_verdict_is_reached(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
-    (layout.bundle("fair") / "config.json").write_text(json.dumps({"words": {}}))
+    (layout.locate_bundle("fair") / "config.json").write_text(json.dumps({"words": {}}))
     with pytest.raises(PlumblineError, match=r"models/fair/config\.json: changed since"):
         evaluate(params, task)
-    evidence = document.read(params)
+    evidence = document.read_evidence(params)
     assert evidence["verdict"] == "error"
     assert "models/fair/config.json" in evidence["summary"]
 
@@ -442,7 +447,7 @@ def test_a_registry_that_is_away_is_an_error_and_no_cold_start(
     monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{checkout}/mlruns/journal.db")
     with pytest.raises(RegistryError, match="cannot be used"):
         evaluate(params, task)
-    assert document.read(params)["verdict"] == "error"
+    assert document.read_evidence(params)["verdict"] == "error"
 
 
 def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
@@ -454,7 +459,7 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
     add_bundle(task, "good", 40)
     layout.PARAMS.write_text(layout.PARAMS.read_text().replace("seed: 7", "seed: 8"))
     evaluate(params, task)
-    evidence = document.read(params)
+    evidence = document.read_evidence(params)
     assert evidence["champion"]["version"] == "1"
     assert evidence["comparison"]["difference"] == pytest.approx(0.16 - 0.02, abs=0.02)
     assert (evidence["verdict"], failed_gates()) == ("promote", [])
@@ -463,9 +468,9 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
     assert evidence["changes"]["data"]["same"]
     assert {slice_["reference"] for slice_ in evidence["slices"]} == {"the champion"}
 
-    champion_pin.write("ticket-router", champion_pin.Pointer("1", "0" * 64))
-    with pytest.raises(BundleError, match="is not the bundle"):
+    champion_pin.write_pin("ticket-router", champion_pin.ChampionPin("1", "0" * 64))
+    with pytest.raises(BundleError, match=r"bundle digest mismatch: the champion was 0{12}, found"):
         evaluate(params, task)
-    champion_pin.write("ticket-router", None)
+    champion_pin.write_pin("ticket-router", None)
     evaluate(params, task)
-    assert document.read(params)["champion"] is None
+    assert document.read_evidence(params)["champion"] is None

@@ -10,6 +10,8 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.evidence import document
 from plumbline.registry import model_versions, promotion
+from plumbline.registry.reader import addresses, find_version
+from plumbline.registry.reader.versions import read_evidence
 from plumbline.stages.register import register
 
 pytestmark = pytest.mark.filterwarnings(
@@ -23,7 +25,7 @@ def evaluated(
 ) -> tuple[Params, Task]:
     """A sealed winner, its golden rows and the evidence for it."""
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    folder = layout.bundle("closed")
+    folder = layout.locate_bundle("closed")
     folder.mkdir(parents=True)
     (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
     digest = bundle.seal(folder, line_task[1], "closed")
@@ -39,7 +41,7 @@ def evaluated(
 
 
 def versions() -> list[object]:
-    return list(model_versions.client().search_model_versions("name = 'line'"))
+    return list(model_versions.connect_registry().search_model_versions("name = 'line'"))
 
 
 def test_repeated_it_is_one_version_and_one_decision(evaluated: tuple[Params, Task]) -> None:
@@ -48,7 +50,7 @@ def test_repeated_it_is_one_version_and_one_decision(evaluated: tuple[Params, Ta
     register(*evaluated)
     assert len(versions()) == 1
     assert layout.read_json(layout.REGISTRATION)["version"] == "1"
-    assert [(entry.action, entry.version) for entry in promotion.history("line")] == [
+    assert [(entry.action, entry.version) for entry in promotion.read_history("line")] == [
         ("first", "1")
     ]
 
@@ -73,7 +75,7 @@ def test_a_refusal_is_on_record_and_nothing_else(evaluated: tuple[Params, Task])
         "model": "line", "version": None, "winner": "closed", "verdict": "refuse", "evidence": "",
     }  # fmt: skip
     assert versions() == []
-    (entry,) = promotion.history("line")
+    (entry,) = promotion.read_history("line")
     assert (entry.action, entry.evidence) == ("refuse", layout.digest(layout.EVIDENCE))
 
 
@@ -92,7 +94,9 @@ def test_what_is_kept_out_is_a_version_without_alias(evaluated: tuple[Params, Ta
     register(*evaluated)
     (version,) = versions()
     assert (str(version.version), version.aliases) == ("1", [])
-    assert [(entry.action, entry.version) for entry in promotion.history("line")] == [("keep", "1")]
+    assert [(entry.action, entry.version) for entry in promotion.read_history("line")] == [
+        ("keep", "1")
+    ]
 
 
 def test_a_version_that_is_compared_anew_gets_the_new_evidence(
@@ -102,14 +106,14 @@ def test_a_version_that_is_compared_anew_gets_the_new_evidence(
     register(*evaluated)
     write_evidence("promote", champion=None)
     register(*evaluated)
-    (version,) = versions()
-    assert model_versions.evidence(version)["verdict"] == "promote"
-    assert promotion.current("line").version == "1"  # type: ignore[union-attr]
+    assert len(versions()) == 1
+    assert read_evidence(find_version("models:/line/1"))["verdict"] == "promote"
+    assert promotion.find_champion("line").version == "1"  # type: ignore[union-attr]
 
     write_evidence("keep", champion={"version": "1", "bundle": "b"})  # against itself
     register(*evaluated)
     assert (
-        model_versions.evidence(model_versions.resolve("models:/line/1"))["verdict"] == "promote"
+        read_evidence(find_version("models:/line/1"))["verdict"] == "promote"
     )  # what made it champion
 
 
@@ -122,13 +126,20 @@ def test_what_is_refused_later_can_not_be_promoted_on_what_was_said_before(
     )
     register(once, task)
     assert (
-        model_versions.holder(model_versions.client(), "line", model_versions.CHALLENGER)
+        model_versions.find_alias_holder(
+            model_versions.connect_registry(), "line", addresses.CHALLENGER
+        )
         is not None
     )
     write_evidence("refuse")
     with pytest.raises(RefusedError):
         register(once, task)
-    assert model_versions.holder(model_versions.client(), "line", model_versions.CHALLENGER) is None
+    assert (
+        model_versions.find_alias_holder(
+            model_versions.connect_registry(), "line", addresses.CHALLENGER
+        )
+        is None
+    )
     with pytest.raises(RefusedError, match="the verdict is refuse"):
         promotion.promote("line", "1", expect="none", reason="")
 
@@ -143,7 +154,9 @@ def test_edited_evidence_registers_nothing(evaluated: tuple[Params, Task]) -> No
 
 
 def test_no_verdict_registers_nothing(evaluated: tuple[Params, Task]) -> None:
-    layout.write_json(layout.EVIDENCE, document.failed(*evaluated, "the champion cannot be loaded"))
+    layout.write_json(
+        layout.EVIDENCE, document.build_failure(*evaluated, "the champion cannot be loaded")
+    )
     with pytest.raises(
         EvidenceError, match="no verdict was reached: the champion cannot be loaded"
     ):
@@ -152,10 +165,10 @@ def test_no_verdict_registers_nothing(evaluated: tuple[Params, Task]) -> None:
 
 
 def test_a_bundle_that_changed_since_is_not_registered(evaluated: tuple[Params, Task]) -> None:
-    (layout.bundle("closed") / "weights.json").write_text(
+    (layout.locate_bundle("closed") / "weights.json").write_text(
         '{"slope": 9.0, "intercept": 1.0}', encoding="utf-8"
     )
-    bundle.seal(layout.bundle("closed"), evaluated[1], "closed")
+    bundle.seal(layout.locate_bundle("closed"), evaluated[1], "closed")
     with pytest.raises(EvidenceError, match=r"bundle\.json is not what the evidence is about"):
         register(*evaluated)
     assert versions() == []

@@ -1,6 +1,5 @@
 """train leaves a sealed bundle or the one that was there, and learns from accepted data only."""
 
-import dataclasses
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +9,8 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import RejectedError
 from plumbline.contract.params import Params
-from plumbline.contract.task import Learner, Task
+from plumbline.contract.records import Learner
+from plumbline.contract.task import Task
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import train
 
@@ -31,26 +31,29 @@ def accepted(
 
 def test_trained_twice_it_is_the_same_bundle(accepted: tuple[Params, Task]) -> None:
     train(*accepted, "closed")
-    first = bundle.digest(layout.bundle("closed"))
-    (answer,) = bundle.load(layout.bundle("closed")).predict({"x": [1.0]})["y"]
+    first = bundle.digest(layout.locate_bundle("closed"))
+    (answer,) = bundle.load(layout.locate_bundle("closed")).predict({"x": [1.0]})["y"]
     assert answer == pytest.approx(3, abs=0.1)
     train(*accepted, "closed")
-    assert bundle.digest(layout.bundle("closed")) == first
+    assert bundle.digest(layout.locate_bundle("closed")) == first
 
 
-def test_a_failure_leaves_the_bundle_that_was_there(accepted: tuple[Params, Task]) -> None:
+def test_a_failure_leaves_the_bundle_that_was_there(
+    accepted: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
     params, task = accepted
     train(params, task, "closed")
-    first = bundle.digest(layout.bundle("closed"))
+    first = bundle.digest(layout.locate_bundle("closed"))
 
     def full(folder: Path) -> None:
         (folder / "weights.json").write_text("{")
         raise OSError(28, "No space left on device")
 
-    broken = dataclasses.replace(task, learner=lambda *_: Learner(save=full, solve=lambda: None))
+    broken = Learner(save=full, solve=lambda: None)
+    monkeypatch.setattr(task.models, "build_learner", lambda *_: broken)
     with pytest.raises(OSError, match="No space left"):
-        train(params, broken, "closed")
-    assert bundle.digest(layout.bundle("closed")) == first
+        train(params, task, "closed")
+    assert bundle.digest(layout.locate_bundle("closed")) == first
     assert [path.name for path in layout.MODELS.iterdir()] == ["closed"]
 
 

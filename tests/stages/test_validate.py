@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
-from tests.support.dirty_texts import ROOT, values, walk
+from tests.support.dirty_texts import ROOT, make_values, run_stages
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, RejectedError
-from plumbline.stages.train import accepted
+from plumbline.stages.train import refuse_unvalidated
 from plumbline.stages.validate import validate
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
@@ -64,7 +64,7 @@ LOOSE = {"max_near_duplicate_share": 1.0}  # sentences from a small grammar are 
 
 
 def test_accepted_data_can_be_trained_on(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert walk("raw.csv", **LOOSE) == ("accepted", "")
+    assert run_stages("raw.csv", **LOOSE) == ("accepted", "")
 
     found = report()
     assert found["accepted"] is True
@@ -76,26 +76,26 @@ def test_accepted_data_can_be_trained_on(source: Path, capsys: pytest.CaptureFix
     }
     assert sum(bar["rows"] for bar in found["lengths"]["bins"]) == 500
     assert "accepted by 25 of 25 checks" in capsys.readouterr().out
-    accepted()
+    refuse_unvalidated()
 
 
 def test_rejected_data_cannot_be_trained_on_and_both_reports_say_why(source: Path) -> None:
     add(source, *["the old house looks red today,colour"] * 200)
 
-    outcome, error = walk("raw.csv", **LOOSE)
+    outcome, error = run_stages("raw.csv", **LOOSE)
 
     assert outcome == "rejected"
     assert error.splitlines()[0] == "rejected by 1 check of 25; see reports/validation.html"
     assert (
-        "duplicates: Rows that repeat an earlier one: 200 of 700 rows (28.6 %), allowed at most 20 %"
-        in error
+        "duplicates: Rows that repeat an earlier one: 200 of 700 rows (28.6 %), "
+        "allowed at most 20 %" in error
     )
     assert "raw.csv:502 repeats raw.csv:2" in error
     assert "remove the copies" in error
     assert report()["accepted"] is False
     assert "Rejected: 1 blocking check failed" in layout.VALIDATION_PAGE.read_text(encoding="utf-8")
     with pytest.raises(RejectedError):
-        accepted()
+        refuse_unvalidated()
 
 
 def test_a_warning_is_said_and_does_not_block(
@@ -103,7 +103,7 @@ def test_a_warning_is_said_and_does_not_block(
 ) -> None:
     add(source, "write to jane.doe@example.com about the red house,colour")
 
-    assert walk("raw.csv", **LOOSE)[0] == "accepted"
+    assert run_stages("raw.csv", **LOOSE)[0] == "accepted"
 
     said = capsys.readouterr().out
     assert "note: personal_data" in said
@@ -114,32 +114,33 @@ def test_a_warning_is_said_and_does_not_block(
 
 
 def test_validation_that_breaks_off_leaves_nothing_accepted(source: Path) -> None:
-    walk("raw.csv", **LOOSE)
+    run_stages("raw.csv", **LOOSE)
     layout.SOURCE.unlink()
 
     with pytest.raises(DataError, match="dvc repro ingest"):
-        validate(TextParams.model_validate(values("raw.csv")), TASK)
+        validate(TextParams.model_validate(make_values("raw.csv")), TASK)
 
     assert report()["accepted"] is False
 
 
 def test_examples_that_are_not_those_of_the_manifest_are_refused(source: Path) -> None:
-    walk("raw.csv", **LOOSE)
+    run_stages("raw.csv", **LOOSE)
     (layout.EXAMPLES / "test.parquet").write_bytes((layout.EXAMPLES / "train.parquet").read_bytes())
 
     with pytest.raises(DataError, match="not what ingest wrote"):
-        validate(TextParams.model_validate(values("raw.csv")), TASK)
+        validate(TextParams.model_validate(make_values("raw.csv")), TASK)
 
 
 def test_the_page_stands_alone_and_no_text_in_it_is_markup(source: Path) -> None:
     add(
         source,
         *[
-            '"<script>alert(1)</script> =HYPERLINK(""http://x"") of jane@example.com",<img src=x onerror=alert(1)>'
+            '"<script>alert(1)</script> =HYPERLINK(""http://x"") of jane@example.com",'
+            "<img src=x onerror=alert(1)>"
         ]
         * 3,
     )
-    walk("raw.csv", **LOOSE)
+    run_stages("raw.csv", **LOOSE)
 
     page = layout.VALIDATION_PAGE.read_text(encoding="utf-8")
 
@@ -154,7 +155,7 @@ def test_the_page_stands_alone_and_no_text_in_it_is_markup(source: Path) -> None
 def test_control_characters_of_a_label_do_not_reach_the_terminal(source: Path) -> None:
     add(source, "the old house looks grey,\x1b[31mred")
 
-    outcome, error = walk("raw.csv", **LOOSE)
+    outcome, error = run_stages("raw.csv", **LOOSE)
 
     assert outcome == "rejected"
     assert "\x1b" not in error
@@ -163,7 +164,7 @@ def test_control_characters_of_a_label_do_not_reach_the_terminal(source: Path) -
 def test_the_door_exits_with_1_and_shows_no_traceback(source: Path, tmp_path: Path) -> None:
     add(source, *["the old house looks red today,colour"] * 200)
     with (tmp_path / "params.yaml").open("w", encoding="utf-8") as file:
-        YAML(typ="safe").dump(values("raw.csv"), file)
+        YAML(typ="safe").dump(make_values("raw.csv"), file)
 
     ingested, validated = [
         subprocess.run(

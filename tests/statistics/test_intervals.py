@@ -1,4 +1,4 @@
-"""Intervals hold what they promise: reference values, coverage by simulation, and no answer where there is none."""
+"""Intervals keep their promise: reference values, coverage by simulation, errors without rows."""
 
 import tracemalloc
 
@@ -33,12 +33,14 @@ def paired(
 def test_wilson_agrees_with_the_worked_examples_of_newcombe_1998(
     hits: int, rows: int, low: float, high: float
 ) -> None:
-    assert intervals.proportion(hits, rows, 0.95) == pytest.approx((low, high), abs=5e-5)
+    assert intervals.compute_proportion_interval(hits, rows, 0.95) == pytest.approx(
+        (low, high), abs=5e-5
+    )
 
 
 @pytest.mark.parametrize(("hits", "rows"), [(0, 10), (10, 10)])
 def test_a_perfect_or_hopeless_score_still_has_a_width(hits: int, rows: int) -> None:
-    low, high = intervals.proportion(hits, rows, 0.95)
+    low, high = intervals.compute_proportion_interval(hits, rows, 0.95)
     assert high - low > 0.2
 
 
@@ -52,16 +54,18 @@ def test_the_interval_of_a_paired_gain_covers_the_truth_as_often_as_it_says(
         shared = rng.random(150)
         ours = (shared < 0.85).astype(float)
         theirs = ((shared if correlated else rng.random(150)) < 0.75).astype(float)
-        low, high = intervals.gain(ours, theirs, "binary", 0.95)
+        low, high = intervals.compute_gain_interval(ours, theirs, "binary", 0.95)
         covered += low <= 0.10 <= high
     assert covered / 600 > 0.93
 
 
 def test_the_interval_of_a_paired_gain_agrees_with_the_worked_example_of_bonett_and_price() -> None:
     # ci.prop.ps(.05, 12, 4, 26, 6) of R's statpsych, by Bonett
-    low, high = intervals.gain(*paired(6, 26, 4, 12), "binary", 0.95)
+    low, high = intervals.compute_gain_interval(*paired(6, 26, 4, 12), "binary", 0.95)
     assert (low, high) == pytest.approx((0.2548067, 0.6251933), abs=5e-8)
-    assert intervals.adjusted(*paired(6, 26, 4, 12)) == pytest.approx((0.44, 0.09448809), abs=5e-9)
+    assert intervals.estimate_paired_difference(*paired(6, 26, 4, 12)) == pytest.approx(
+        (0.44, 0.09448809), abs=5e-9
+    )
 
 
 APPROVAL = paired(
@@ -70,14 +74,16 @@ APPROVAL = paired(
 
 
 def test_the_interval_of_a_paired_gain_agrees_with_agresti_on_many_rows() -> None:
-    low, high = intervals.gain(*APPROVAL, "binary", 0.95)
+    low, high = intervals.compute_gain_interval(*APPROVAL, "binary", 0.95)
     assert (round(low, 3), round(high, 3)) == (-0.059, -0.021)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_the_interval_of_a_gain_turns_with_its_sides(confidence: float) -> None:
-    low, high = intervals.gain(*APPROVAL, "binary", confidence)
-    assert intervals.gain(*APPROVAL[::-1], "binary", confidence) == pytest.approx((-high, -low))
+    low, high = intervals.compute_gain_interval(*APPROVAL, "binary", confidence)
+    assert intervals.compute_gain_interval(*APPROVAL[::-1], "binary", confidence) == pytest.approx(
+        (-high, -low)
+    )
 
 
 @pytest.mark.parametrize(("confidence", "num_resamples"), [(0.95, 9_999), (0.999, 49_999)])
@@ -94,7 +100,7 @@ def test_the_bootstrap_is_scipys_with_enough_resamples_for_the_level(
         batch=1000,
         rng=0,
     ).confidence_interval
-    found = intervals.gain(ours, theirs, "continuous", confidence)
+    found = intervals.compute_gain_interval(ours, theirs, "continuous", confidence)
     assert found == pytest.approx((stock.low, stock.high), rel=1e-9)
     assert num_resamples * (1 - confidence) / 2 >= 24.9  # resamples beyond each end
 
@@ -103,53 +109,63 @@ def test_the_bootstrap_is_scipys_with_enough_resamples_for_the_level(
 def test_the_bootstrap_finds_the_closed_form_where_scores_are_normal(confidence: float) -> None:
     values = norm.ppf((np.arange(2000) + 0.5) / 2000, loc=1.0, scale=3.0)
     reach = norm.ppf((1 + confidence) / 2) * values.std() / np.sqrt(values.size)
-    assert intervals.mean(values, "continuous", confidence) == pytest.approx(
+    assert intervals.compute_mean_interval(values, "continuous", confidence) == pytest.approx(
         (1 - reach, 1 + reach), abs=0.04 * reach
     )
 
 
 def test_the_bootstrap_covers_the_mean_of_skewed_scores_nearly_as_often_as_it_says() -> None:
     rng = np.random.default_rng(4)
-    found = [intervals.mean(rng.exponential(2.0, 50), "continuous", 0.95) for _ in range(300)]
+    found = [
+        intervals.compute_mean_interval(rng.exponential(2.0, 50), "continuous", 0.95)
+        for _ in range(300)
+    ]
     assert 0.92 < np.mean([low <= 2.0 <= high for low, high in found]) < 0.98
 
 
 def test_the_bootstrap_of_many_rows_stays_small() -> None:
     values = np.random.default_rng(5).exponential(2.0, 10_000)
-    intervals.mean(values[:10], "continuous", 0.95)  # the imports
+    intervals.compute_mean_interval(values[:10], "continuous", 0.95)  # the imports
     tracemalloc.start()
     try:
-        intervals.mean(values, "continuous", 0.95)
+        intervals.compute_mean_interval(values, "continuous", 0.95)
         assert tracemalloc.get_traced_memory()[1] < 64 * 2**20
     finally:
         tracemalloc.stop()
 
 
 def test_nothing_is_sure_of_a_continuous_score() -> None:
-    assert intervals.mean(np.array([1.0, 2.0]), "continuous", 1.0) == (-np.inf, np.inf)
+    assert intervals.compute_mean_interval(np.array([1.0, 2.0]), "continuous", 1.0) == (
+        -np.inf,
+        np.inf,
+    )
 
 
 def test_continuous_scores_are_bootstrapped_and_repeat() -> None:
     values = np.random.default_rng(1).exponential(2.0, 300)
-    first = intervals.mean(values, "continuous", 0.95)
+    first = intervals.compute_mean_interval(values, "continuous", 0.95)
     assert first.low < 2.0 < first.high
-    assert first == intervals.mean(values, "continuous", 0.95)
-    paired = intervals.gain(values + 0.5, values, "continuous", 0.95)
+    assert first == intervals.compute_mean_interval(values, "continuous", 0.95)
+    paired = intervals.compute_gain_interval(values + 0.5, values, "continuous", 0.95)
     assert paired == pytest.approx((0.5, 0.5))
 
 
 def test_exact_mcnemar() -> None:
     ours = np.array([1.0] * 10 + [0.0] * 2 + [1.0] * 30)
     theirs = np.array([0.0] * 10 + [1.0] * 2 + [1.0] * 30)
-    assert intervals.mcnemar(ours, theirs) == pytest.approx(2 * sum((1, 12, 66)) / 2**12)
-    assert intervals.mcnemar(ours, ours) == 1.0
-    assert intervals.mcnemar(*paired(5, 0, 6, 5)) == pytest.approx(2 * 0.5**6)
+    assert intervals.compute_mcnemar_p_value(ours, theirs) == pytest.approx(
+        2 * sum((1, 12, 66)) / 2**12
+    )
+    assert intervals.compute_mcnemar_p_value(ours, ours) == 1.0
+    assert intervals.compute_mcnemar_p_value(*paired(5, 0, 6, 5)) == pytest.approx(2 * 0.5**6)
 
 
 def test_exact_mcnemar_agrees_with_published_tables() -> None:
-    assert intervals.mcnemar(*paired(48, 28, 35, 53)) == pytest.approx(0.45, abs=0.005)
-    # chi-squared 17.3559 without, 16.818 with the continuity correction: the exact test lies between
-    assert 3.099e-05 < intervals.mcnemar(*APPROVAL) < 4.12e-05
+    assert intervals.compute_mcnemar_p_value(*paired(48, 28, 35, 53)) == pytest.approx(
+        0.45, abs=0.005
+    )
+    # chi-squared 17.3559 without, 16.818 with the continuity correction: the exact test is between
+    assert 3.099e-05 < intervals.compute_mcnemar_p_value(*APPROVAL) < 4.12e-05
 
 
 def test_mcnemar_rejects_equal_models_no_more_often_than_its_level() -> None:
@@ -157,16 +173,16 @@ def test_mcnemar_rejects_equal_models_no_more_often_than_its_level() -> None:
     rejected = 0
     for _ in range(1000):
         ours, theirs = (rng.random((2, 400)) < 0.8).astype(float)
-        rejected += intervals.mcnemar(ours, theirs) <= 0.05
+        rejected += intervals.compute_mcnemar_p_value(ours, theirs) <= 0.05
     assert 0.01 < rejected / 1000 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1000)
 
 
 @pytest.mark.parametrize("values", [np.array([]), np.array([0.1, np.nan]), np.array([np.inf])])
 def test_no_interval_without_finite_scores(values: np.ndarray) -> None:
     with pytest.raises(ValueError, match=r"no rows|finite"):
-        intervals.mean(values, "continuous", 0.95)
+        intervals.compute_mean_interval(values, "continuous", 0.95)
 
 
 def test_scores_of_other_rows_are_not_paired() -> None:
     with pytest.raises(ValueError, match="cannot be paired"):
-        intervals.gain(np.ones(3), np.ones(4), "binary", 0.95)
+        intervals.compute_gain_interval(np.ones(3), np.ones(4), "binary", 0.95)

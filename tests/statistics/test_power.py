@@ -1,4 +1,4 @@
-"""Error rates are what they are said to be: published values, closed forms, and simulation with fixed seeds."""
+"""Error rates keep their promise: published values, closed forms, simulation with fixed seeds."""
 
 import itertools
 import math
@@ -34,25 +34,25 @@ def noise(num_rows: int, spread: float) -> tuple[np.ndarray, np.ndarray]:
 
 def test_a_detectable_share_agrees_with_a_published_sample_size() -> None:
     # 155 pairs tell 0.30 from 0.15 with a power of 0.801 at 0.05 two-sided (Connor 1987)
-    found = power.minimum_detectable_difference(*paired(155, 35, 35), "binary", 0.05, 0.801)
+    found = power.compute_detectable_difference(*paired(155, 35, 35), "binary", 0.05, 0.801)
     assert found == pytest.approx(0.15, abs=0.0005)
 
 
 def test_a_detectable_effect_agrees_with_a_published_sample_size() -> None:
     # 34 pairs for an effect of 0.5 with a power of 0.8 at 0.05 two-sided (Cohen 1988)
-    assert power.minimum_detectable_difference(*noise(34, 1.0), "continuous", 0.05) < 0.5
-    assert power.minimum_detectable_difference(*noise(33, 1.0), "continuous", 0.05) > 0.5
+    assert power.compute_detectable_difference(*noise(34, 1.0), "continuous", 0.05) < 0.5
+    assert power.compute_detectable_difference(*noise(33, 1.0), "continuous", 0.05) > 0.5
 
 
 @pytest.mark.parametrize("level", [0.05, 0.002])
 def test_a_difference_of_shares_is_found_as_often_as_the_power_says(level: float) -> None:
     rows, discordant = 2000, 0.1
-    difference = power.minimum_detectable_difference(*paired(rows, 100, 100), "binary", level)
+    difference = power.compute_detectable_difference(*paired(rows, 100, 100), "binary", level)
     drawn = np.random.default_rng(0).multinomial(
         rows, [(discordant + difference) / 2, (discordant - difference) / 2, 1 - discordant], 2000
     )
     found = [
-        intervals.gain(*paired(rows, ours, theirs), "binary", 1 - level).low > 0
+        intervals.compute_gain_interval(*paired(rows, ours, theirs), "binary", 1 - level).low > 0
         for ours, theirs, _ in drawn
     ]
     assert np.mean(found) == pytest.approx(0.8, abs=0.03)
@@ -60,7 +60,7 @@ def test_a_difference_of_shares_is_found_as_often_as_the_power_says(level: float
 
 @pytest.mark.parametrize(("rows", "level"), [(25, 0.05), (200, 0.0002)])
 def test_a_difference_of_means_is_found_as_often_as_the_power_says(rows: int, level: float) -> None:
-    difference = power.minimum_detectable_difference(*noise(rows, 2.0), "continuous", level)
+    difference = power.compute_detectable_difference(*noise(rows, 2.0), "continuous", level)
     scores = np.random.default_rng(1).normal(difference, 2.0, (10_000, rows))
     assert np.mean(ttest_1samp(scores, 0, axis=1).pvalue <= level) == pytest.approx(0.8, abs=0.012)
 
@@ -71,7 +71,7 @@ def test_a_difference_of_means_is_found_as_often_as_the_power_says(rows: int, le
 def test_many_rows_find_the_closed_form_of_the_normal(
     rows: int, level: float, wanted: float
 ) -> None:
-    found = power.minimum_detectable_difference(*noise(rows, 1.0), "continuous", level, wanted)
+    found = power.compute_detectable_difference(*noise(rows, 1.0), "continuous", level, wanted)
     assert found == pytest.approx(
         (norm.isf(level / 2) + norm.ppf(wanted)) / math.sqrt(rows), rel=0.002
     )
@@ -90,13 +90,13 @@ def test_more_rows_tell_more_and_sides_do_not_matter(
 ) -> None:
     ours, theirs = paired(rows, only_ours, only_theirs)
     for kind, spoilt in (("binary", theirs), ("continuous", theirs + np.linspace(0, 1, rows))):
-        found = power.minimum_detectable_difference(ours, spoilt, kind, level, wanted)
+        found = power.compute_detectable_difference(ours, spoilt, kind, level, wanted)
         assert found > 0
-        assert power.minimum_detectable_difference(
+        assert power.compute_detectable_difference(
             spoilt, ours, kind, level, wanted
         ) == pytest.approx(found)
         assert (
-            power.minimum_detectable_difference(
+            power.compute_detectable_difference(
                 np.tile(ours, 2), np.tile(spoilt, 2), kind, level, wanted
             )
             < found
@@ -105,11 +105,11 @@ def test_more_rows_tell_more_and_sides_do_not_matter(
 
 def test_models_that_never_differ_need_a_few_rows_of_difference() -> None:
     same = paired(1000, 0, 0)
-    found = power.minimum_detectable_difference(*same, "binary", 0.05)
+    found = power.compute_detectable_difference(*same, "binary", 0.05)
     assert (
         6 < found * 1000 < 9
     )  # 6 rows, all one way, are the least that McNemar's exact test takes for a difference
-    assert power.minimum_detectable_difference(*same, "continuous", 0.05) == 0.0
+    assert power.compute_detectable_difference(*same, "continuous", 0.05) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -118,31 +118,33 @@ def test_models_that_never_differ_need_a_few_rows_of_difference() -> None:
 )
 def test_too_few_rows_say_so(kind: Kind, rows: int, level: float) -> None:
     with pytest.raises(ValueError, match=f"^{rows} test rows are too few"):
-        power.minimum_detectable_difference(*paired(rows, 1, 0), kind, level)
-    assert power.minimum_detectable_difference(*paired(rows + 1, 1, 0), kind, level) > 0
+        power.compute_detectable_difference(*paired(rows, 1, 0), kind, level)
+    assert power.compute_detectable_difference(*paired(rows + 1, 1, 0), kind, level) > 0
 
 
 @pytest.mark.parametrize("level", [0.0, 0.8, 1.0])
 def test_no_level_no_difference(level: float) -> None:
     with pytest.raises(ValueError, match="no difference can be shown"):
-        power.minimum_detectable_difference(*paired(100, 3, 2), "binary", level)
+        power.compute_detectable_difference(*paired(100, 3, 2), "binary", level)
 
 
-# who surely loses
+# which loss is significant
 
 
 def test_worse_agrees_with_students_sleep_data() -> None:
     first = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
     second = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
-    assert power.worse(first, second, 0.0, "continuous") == pytest.approx(
+    assert power.compute_loss_p_value(first, second, 0.0, "continuous") == pytest.approx(
         0.002833 / 2, abs=5e-7
     )  # t = -4.0621, df 9
-    assert power.worse(second, first, 0.0, "continuous") == pytest.approx(
+    assert power.compute_loss_p_value(second, first, 0.0, "continuous") == pytest.approx(
         1 - 0.002833 / 2, abs=5e-7
     )
     differences = first - second
     reached = (differences.mean() + 1.0) / (differences.std(ddof=1) / math.sqrt(10))
-    assert power.worse(first, second, 1.0, "continuous") == pytest.approx(t.cdf(reached, 9))
+    assert power.compute_loss_p_value(first, second, 1.0, "continuous") == pytest.approx(
+        t.cdf(reached, 9)
+    )
 
 
 @MANY
@@ -157,9 +159,11 @@ def test_worse_and_the_interval_agree(
     rows: int, only_ours: int, only_theirs: int, margin: float, confidence: float
 ) -> None:
     scores = paired(rows, only_ours, only_theirs)
-    high = intervals.gain(*scores, "binary", confidence).high
+    high = intervals.compute_gain_interval(*scores, "binary", confidence).high
     if abs(high + margin) > 1e-9:
-        assert (power.worse(*scores, margin, "binary") < (1 - confidence) / 2) == (high < -margin)
+        assert (power.compute_loss_p_value(*scores, margin, "binary") < (1 - confidence) / 2) == (
+            high < -margin
+        )
 
 
 @pytest.mark.parametrize(
@@ -170,11 +174,11 @@ def test_equal_differences_are_decided_by_their_size(
     loss: float, margin: float, p_value: float
 ) -> None:
     theirs = np.linspace(0.1, 0.9, 7)
-    assert power.worse(theirs - loss, theirs, margin, "continuous") == p_value
+    assert power.compute_loss_p_value(theirs - loss, theirs, margin, "continuous") == p_value
 
 
 def test_one_row_shows_nothing() -> None:
-    assert power.worse(np.array([0.0]), np.array([9.0]), 0.1, "continuous") == 1.0
+    assert power.compute_loss_p_value(np.array([0.0]), np.array([9.0]), 0.1, "continuous") == 1.0
 
 
 @pytest.mark.parametrize(
@@ -186,7 +190,8 @@ def test_a_share_at_the_margin_is_called_worse_no_more_often_than_the_level(
     shares = [(discordant - margin) / 2, (discordant + margin) / 2, 1 - discordant]
     drawn = np.random.default_rng(2).multinomial(rows, shares, 2000)
     p_values = [
-        power.worse(*paired(rows, ours, theirs), margin, "binary") for ours, theirs, _ in drawn
+        power.compute_loss_p_value(*paired(rows, ours, theirs), margin, "binary")
+        for ours, theirs, _ in drawn
     ]
     assert 0.02 < np.mean(np.array(p_values) <= 0.05) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 2000)
 
@@ -195,7 +200,8 @@ def test_a_mean_at_the_margin_is_called_worse_no_more_often_than_the_level() -> 
     rng = np.random.default_rng(3)
     zeros = np.zeros(60)
     p_values = [
-        power.worse(rng.laplace(-0.1, 1.0, 60), zeros, 0.1, "continuous") for _ in range(1000)
+        power.compute_loss_p_value(rng.laplace(-0.1, 1.0, 60), zeros, 0.1, "continuous")
+        for _ in range(1000)
     ]
     assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(
         0.05, abs=3 * math.sqrt(0.05 * 0.95 / 1000)
@@ -205,8 +211,8 @@ def test_a_mean_at_the_margin_is_called_worse_no_more_often_than_the_level() -> 
 @pytest.mark.parametrize("kind", ["binary", "continuous"])
 def test_scores_of_other_rows_are_not_compared(kind: Kind) -> None:
     for judge in (
-        lambda a, b: power.worse(a, b, 0.0, kind),
-        lambda a, b: power.minimum_detectable_difference(a, b, kind, 0.05),
+        lambda a, b: power.compute_loss_p_value(a, b, 0.0, kind),
+        lambda a, b: power.compute_detectable_difference(a, b, kind, 0.05),
     ):
         with pytest.raises(ValueError, match="cannot be paired"):
             judge(np.ones(30), np.ones(31))
@@ -217,7 +223,7 @@ def test_scores_of_other_rows_are_not_compared(kind: Kind) -> None:
 
 def test_holm_decides_as_a_published_example() -> None:
     # the example of Holm in R's package HDLSSkST, at 0.05
-    adjusted = power.holm([0.50, 0.01, 0.001, 0.69, 0.02, 0.05, 0.0025])
+    adjusted = power.adjust_p_values([0.50, 0.01, 0.001, 0.69, 0.02, 0.05, 0.0025])
     assert [p_value < 0.05 for p_value in adjusted] == [
         False,
         False,
@@ -228,19 +234,21 @@ def test_holm_decides_as_a_published_example() -> None:
         True,
     ]
     assert adjusted == pytest.approx([1.0, 0.05, 0.007, 1.0, 0.08, 0.15, 0.015])  # by hand
-    assert power.holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert power.holm([0.04]) == [0.04]
-    assert power.holm([]) == []
+    assert power.adjust_p_values([0.01, 0.04, 0.03, 0.005]) == pytest.approx(
+        [0.03, 0.06, 0.06, 0.02]
+    )
+    assert power.adjust_p_values([0.04]) == [0.04]
+    assert power.adjust_p_values([]) == []
 
 
 @pytest.mark.parametrize("num_tests", [2, 5, 12])
 def test_holm_keeps_the_order_and_never_helps(num_tests: int) -> None:
     p_values = np.sort(np.random.default_rng(num_tests).random(num_tests) ** 3)
-    adjusted = power.holm(list(p_values))
+    adjusted = power.adjust_p_values(list(p_values))
     assert adjusted == sorted(adjusted)
     assert all(p_values <= adjusted)
     assert all(adjusted <= np.minimum(1.0, num_tests * p_values))
-    assert power.holm(list(p_values[::-1])) == adjusted[::-1]
+    assert power.adjust_p_values(list(p_values[::-1])) == adjusted[::-1]
 
 
 # one test split, asked again and again
@@ -262,7 +270,7 @@ def test_spending_agrees_with_published_bounds(number: int) -> None:
     inside = multivariate_normal.cdf(
         bounds, np.zeros(number), correlation, lower_limit=-bounds, abseps=1e-5, rng=0
     )
-    assert sum(power.spent(use, 5, 0.05) for use in range(1, number + 1)) == pytest.approx(
+    assert sum(power.spend_level(use, 5, 0.05) for use in range(1, number + 1)) == pytest.approx(
         1 - inside, abs=5e-5
     )
 
@@ -270,25 +278,25 @@ def test_spending_agrees_with_published_bounds(number: int) -> None:
 @MANY
 @given(st.integers(1, 60), st.floats(0.001, 0.2))
 def test_all_uses_together_spend_alpha_the_earliest_most(planned: int, alpha: float) -> None:
-    levels = [power.spent(number, planned, alpha) for number in range(1, planned + 1)]
+    levels = [power.spend_level(number, planned, alpha) for number in range(1, planned + 1)]
     assert sum(levels) == pytest.approx(alpha)
     assert all(earlier > later > 0 for earlier, later in itertools.pairwise(levels))
-    assert power.spent(planned + 1, planned, alpha) == 0.0
+    assert power.spend_level(planned + 1, planned, alpha) == 0.0
 
 
 @pytest.mark.parametrize(("number", "planned"), [(0, 5), (-1, 5), (1, 0)])
 def test_uses_are_counted_from_one(number: int, planned: int) -> None:
     with pytest.raises(ValueError, match="counted from 1"):
-        power.spent(number, planned, 0.05)
+        power.spend_level(number, planned, 0.05)
 
 
 def test_the_luckiest_of_equal_candidates_is_promoted_no_more_often_than_the_level() -> None:
     drawn = np.random.default_rng(4).normal(size=(20_000, 6))
     luckiest = 2 * norm.sf(np.abs(drawn)).min(axis=1)
-    assert np.mean(luckiest <= power.best_of(0.05, 6)) == pytest.approx(
+    assert np.mean(luckiest <= power.divide_level(0.05, 6)) == pytest.approx(
         1 - (1 - 0.05 / 6) ** 6, abs=0.005
     )
     assert np.mean(luckiest <= 0.05) > 0.2  # what it would be without
-    assert power.best_of(0.05, 1) == 0.05
+    assert power.divide_level(0.05, 1) == 0.05
     with pytest.raises(ValueError, match="found 0"):
-        power.best_of(0.05, 0)
+        power.divide_level(0.05, 0)

@@ -23,10 +23,23 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 PREFIXES = ("is", "has", "num")  # the names that begin with no verb, by convention
 CONVERTERS = ("as", "to", "from", "on", "with")  # as_text, to_json, on_epoch_end
 IRREGULAR = """
-    begun bound built chosen cut drawn driven found given gone grown held kept known laid learned left
-    lost made meant met put read said seen sent set shown sorted spent stood taken thrown told torn
-    undone written worn
+    begun bound built chosen cut drawn driven found given gone grown held kept known laid learned
+    left lost made meant met put read said seen sent set shown sorted spent stood taken thrown told
+    torn undone written worn
 """
+# Words that a reader cannot search for; in brackets what to write.
+IDIOMS = re.compile(
+    r"(?<!there )\bis no (?!longer|more|better|such|need)"  # X is no Y (not a Y, not a valid Y)
+    r"|\bsurely\b"  # (significantly)
+    r"|\banew\b"  # (again)
+    r"|\b(is|are|was|were) told\b"  # (is reported, is printed)
+    r"|\b(is|are) away\b"  # (is unreachable)
+    r"|\bby other hands\b"  # (changed outside plumbline)
+    r"|\botherwise than\b"  # (different from)
+    r"|\bmend(s|ed|ing)?\b"  # (repair, fix)
+    r"|\bstands?\b",  # (is, is written)
+    re.IGNORECASE,
+)
 VERBS = frozenset((Path(__file__).with_name("verbs.txt")).read_text(encoding="utf-8").split())
 
 
@@ -94,6 +107,16 @@ def list_repeated_classes(modules: list[Module]) -> dict[str, list[Path]]:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(module.path)
     return {name: paths for name, paths in sorted(places.items()) if len(paths) > 1}
+
+
+def list_idioms(modules: list[Module]) -> list[str]:
+    """List the lines that say something in words that a reader cannot search for."""
+    return [
+        f"{module.path}:{number}: {line.strip()}"
+        for module in modules
+        for number, line in enumerate(module.lines, 1)
+        if IDIOMS.search(line)
+    ]
 
 
 def list_loose_files(folder: Path) -> list[str]:
@@ -169,6 +192,7 @@ def list_counts(folder: Path, pipeline: Path) -> Iterator[tuple[str, str]]:
     yield "functions named by a participle", str(sum(is_participle(f.name) for f in named))
     yield "functions that begin with no verb", str(sum(not is_verb_first(f.name) for f in named))
     yield "class names defined more than once", str(len(list_repeated_classes(modules)))
+    yield "lines with an inverted idiom", str(len(list_idioms(modules)))
     yield (
         "times a variable is called `found`",
         str(sum(_count_stores(m.tree, "found") for m in modules)),

@@ -23,6 +23,10 @@ ROOT = Path(__file__).resolve().parents[2]
 LINE = ROOT / "tests/support/tasks/line"
 
 
+# Where the commands are that start fast (tests/support/warm): set by tests/conftest.py.
+warm_commands: list[Path] = []
+
+
 class Checkout:
     """A copy of this repository under git, in which commands run as a user runs them."""
 
@@ -30,7 +34,7 @@ class Checkout:
         self.path = path
         self.environment = {
             **{key: value for key, value in os.environ.items() if key not in NOT_OURS},
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": join_path(*warm_commands, Path(sys.executable).parent, os.environ["PATH"]),
             "PYTHONPATH": str(path / "src"),
             "DVC_NO_ANALYTICS": "true",
             "COLUMNS": "160",
@@ -41,13 +45,18 @@ class Checkout:
     ) -> subprocess.CompletedProcess[str]:
         """Run a command here; its exit code must be `code` (None: any)."""
         environment = {**self.environment, **changes}
+        program = "python" if command[0] == sys.executable else command[0]  # as PATH finds it
         done = subprocess.run(
-            command, cwd=self.path, env=environment, capture_output=True, text=True, check=False
+            [program, *command[1:]],
+            cwd=self.path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if code is not None and done.returncode != code:
-            pytest.fail(
-                f"{' '.join(command)}: exit {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}"
-            )
+            exits = f"exit {done.returncode}, expected {code}"
+            pytest.fail(f"{' '.join(command)}: {exits}\n{done.stdout}\n{done.stderr}")
         return done
 
     def replace(self, file: str, old: str, new: str) -> None:
@@ -57,7 +66,13 @@ class Checkout:
         path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+def join_path(*folders: Path | str) -> str:
+    """Join folders into a value for PATH."""
+    return os.pathsep.join(map(str, folders))
+
+
 def make_checkout(path: Path) -> Checkout:
+    """Copy all files that git knows or would add, but no tests, into a new repository."""
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"],
         cwd=ROOT,
@@ -70,11 +85,8 @@ def make_checkout(path: Path) -> Checkout:
             (path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, path / name)
     checkout = Checkout(path)
-    for key, value in {
-        "user.name": "test",
-        "user.email": "test@example.com",
-        "commit.gpgsign": "false",
-    }.items():
-        checkout.run("git", "init", "-q", "-b", "main") if key == "user.name" else None
-        checkout.run("git", "config", key, value)
+    checkout.run("git", "init", "-q", "-b", "main")
+    checkout.run("git", "config", "user.name", "test")
+    checkout.run("git", "config", "user.email", "test@example.com")
+    checkout.run("git", "config", "commit.gpgsign", "false")
     return checkout

@@ -7,7 +7,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.params import load_yaml
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 from plumbline.tasks.text_classification.params import TextParams
@@ -17,20 +17,23 @@ ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared" / "data"
 
 
-def values(source: Any) -> dict[str, Any]:
-    """The repository's params.yaml, with the given source in place of its own."""
-    found = copy.deepcopy(load_yaml(ROOT / "params.yaml"))
-    found["data"] |= {"source": source, "watch": "."}
-    found["data"]["columns"]["metadata"] = []
-    found["evaluation"]["slices"] = []
-    return found
+def make_values(source: Any) -> dict[str, Any]:
+    """Return the repository's params.yaml with the given source."""
+    values = copy.deepcopy(load_yaml(ROOT / "params.yaml"))
+    values["data"] |= {"source": source, "watch": "."}
+    values["data"]["columns"]["metadata"] = []
+    values["evaluation"]["slices"] = []
+    return values
 
 
-def walk(source: Any, **validation: Any) -> tuple[str, str]:
-    """Where data is stopped (refused, rejected, or nowhere: accepted), and what is said; writes to the cwd."""
-    found = values(source)
-    found["validation"] |= validation
-    params = TextParams.model_validate(found)
+def run_stages(source: Any, **validation: Any) -> tuple[str, str]:
+    """Return where data is stopped, and the message; writes to the current folder.
+
+    Ingest has refused it, validate has rejected it, or it is accepted.
+    """
+    values = make_values(source)
+    values["validation"] |= validation
+    params = TextParams.model_validate(values)
     try:
         ingest(params, TASK)
     except PlumblineError as error:
@@ -42,7 +45,7 @@ def walk(source: Any, **validation: Any) -> tuple[str, str]:
     return "accepted", ""
 
 
-def checks() -> dict[str, Any]:
-    """The checks in reports/validation.json, by name."""
+def read_checks() -> dict[str, Any]:
+    """Return the checks in reports/validation.json, by name."""
     report = json.loads(layout.VALIDATION.read_text(encoding="utf-8"))
     return {check["name"]: check for check in report["checks"]}

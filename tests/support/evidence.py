@@ -11,7 +11,7 @@ def write_evidence(verdict: str = "promote", champion: dict | None = None, **dig
         {"name": n, "status": "fail" if n in failed else "pass", "reason": "0.5 is below 0.8"}
         for n in names
     ]
-    told = {
+    evidence = {
         "format": 2,
         "verdict": verdict,
         "summary": f"closed: {verdict}",
@@ -20,5 +20,6 @@ def write_evidence(verdict: str = "promote", champion: dict | None = None, **dig
     }
     digests = digests or layout.read_json(layout.EVIDENCE)["digests"]
     layout.write_json(
-        layout.EVIDENCE, document.sealed(told | {"champion": champion, "digests": digests})
+        layout.EVIDENCE,
+        document.seal_evidence(evidence | {"champion": champion, "digests": digests}),
     )

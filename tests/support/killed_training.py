@@ -1,8 +1,9 @@
-"""Trains the same tiny models again and again, killed at another place each time, and prints what became of them.
+"""Trains the same tiny models many times, each time killed at another point; prints the results.
 
     python tests/support/killed_training.py FOLDER
 
-Each training is a forked child, so that the libraries are imported once. The parent starts no threads.
+Each training is a forked child, so that the libraries are imported once. The parent starts no
+threads.
 """
 
 import hashlib
@@ -15,42 +16,47 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tests.support.small_texts import CANDIDATES, Silent, small_params, write_examples
+from tests.support.small_texts import CANDIDATES, SilentLog, small_params, write_examples
 
 from plumbline.contract import layout
-from plumbline.tasks.text_classification.models import learner
+from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting
-from plumbline.training.checkpoint import Store
-from plumbline.training.loop import Loop
+from plumbline.training.checkpoint import CheckpointStore
+from plumbline.training.loop import TrainingLoop
 
 
 def main(folder: Path) -> None:
     examples = folder / "examples"
     write_examples(examples)
-    found = {
-        name: {
-            place: _trained(folder / f"{name}-{place}", name, examples, kill)
-            for place, kill in PLACES.items()
-        }
-        for name in CANDIDATES
-    }
-    print(json.dumps(found))  # noqa: T201 (what the test reads)
+    results: dict[str, dict[str, Any]] = {}
+    for name in CANDIDATES:
+        results[name] = {}
+        for point, kill in POINTS.items():
+            results[name][point] = _train_twice(folder / f"{name}-{point}", name, examples, kill)
+    print(json.dumps(results))  # noqa: T201 (what the test reads)
 
 
-def _trained(
+def _train_twice(
     folder: Path, candidate: str, examples: Path, kill: Callable[[], None] | None
 ) -> dict[str, Any]:
-    """Train until killed, then again without; what is on disk at the end, and how the first process ended."""
+    """Train until killed, then again without.
+
+    Returns what is on disk at the end, and how the first process ended.
+    """
     folder.mkdir()
-    ended = _child(folder, candidate, examples, kill) if kill else None
+    digests = folder / "digests.json"
+    ended_by = None
     if kill:
-        (folder / "digests.json").unlink(missing_ok=True)
-    _child(folder, candidate, examples, None)
-    return {"killed": ended == signal.SIGKILL, **json.loads((folder / "digests.json").read_text())}
+        ended_by = _run_child(folder, candidate, examples, kill)
+        digests.unlink(missing_ok=True)
+    _run_child(folder, candidate, examples, None)
+    return {"killed": ended_by == signal.SIGKILL, **json.loads(digests.read_text())}
 
 
-def _child(folder: Path, candidate: str, examples: Path, kill: Callable[[], None] | None) -> int:
-    """The signal that ended a training in a process of its own, or 0."""
+def _run_child(
+    folder: Path, candidate: str, examples: Path, kill: Callable[[], None] | None
+) -> int:
+    """Train in a separate process; return the signal that ended it, or 0."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -66,18 +72,18 @@ def _child(folder: Path, candidate: str, examples: Path, kill: Callable[[], None
 
 def _train(candidate: str, examples: Path) -> None:
     params = small_params()
-    made = learner(params, candidate, examples)
+    learner = build_learner(params, candidate, examples)
     steps: list[int] = []
-    counted = Loop.on_train_batch_end
+    on_train_batch_end = TrainingLoop.on_train_batch_end
 
-    def count(self: Loop, *arguments: Any) -> None:
-        counted(self, *arguments)
+    def count(self: TrainingLoop, *arguments: Any) -> None:
+        on_train_batch_end(self, *arguments)
         steps.append(self.state.step)
 
-    Loop.on_train_batch_end = count  # type: ignore[method-assign]
-    fitting.fit(made, params, candidate, Silent())
+    TrainingLoop.on_train_batch_end = count  # type: ignore[method-assign]
+    fitting.fit(learner, params, candidate, SilentLog())
     weights = hashlib.sha256()
-    for name, tensor in sorted(made.module.state_dict().items()):
+    for name, tensor in sorted(learner.module.state_dict().items()):
         weights.update(name.encode() + tensor.numpy().tobytes())
     curve = layout.digest(layout.TRAINING / f"{candidate}.csv")
     Path("digests.json").write_text(
@@ -85,25 +91,26 @@ def _train(candidate: str, examples: Path) -> None:
     )
 
 
-def _at_step(step: int) -> Callable[[], None]:
+def _kill_at_step(step: int) -> Callable[[], None]:
     def kill() -> None:
-        ended = Loop.on_train_batch_end
+        on_train_batch_end = TrainingLoop.on_train_batch_end
 
-        def die(self: Loop, *arguments: Any) -> None:
+        def die(self: TrainingLoop, *arguments: Any) -> None:
             if self.state.step + 1 == step:
                 os.kill(os.getpid(), signal.SIGKILL)
-            ended(self, *arguments)
+            on_train_batch_end(self, *arguments)
 
-        Loop.on_train_batch_end = die  # type: ignore[method-assign]
+        TrainingLoop.on_train_batch_end = die  # type: ignore[method-assign]
 
     return kill
 
 
-def _at(owner: Any, name: str, count: int, after: bool) -> Callable[[], None]:
+def _kill_at_call(owner: Any, name: str, count: int, after: bool) -> Callable[[], None]:
     """Die at the `count`-th call of `owner.name`, before or after it."""
 
     def kill() -> None:
-        called, calls = getattr(owner, name), []
+        called = getattr(owner, name)
+        calls: list[int] = []
 
         def die(*arguments: Any, **keywords: Any) -> Any:
             calls.append(1)
@@ -119,16 +126,16 @@ def _at(owner: Any, name: str, count: int, after: bool) -> Callable[[], None]:
     return kill
 
 
-PLACES: dict[str, Callable[[], None] | None] = {
+POINTS: dict[str, Callable[[], None] | None] = {
     "undisturbed": None,
-    "first step": _at_step(1),
-    "after a checkpoint": _at_step(4),
-    "in the second epoch": _at_step(10),
-    "last step": _at_step(21),
-    "a checkpoint half written": _at(Path, "replace", 2, after=False),
-    "best weights saved, state not": _at(Store, "save_best", 2, after=True),
-    "state saved, curve not": _at(Loop, "write_history", 1, after=False),
-    "finished, not yet saved": _at(Store, "load_best", 1, after=False),
+    "first step": _kill_at_step(1),
+    "after a checkpoint": _kill_at_step(4),
+    "in the second epoch": _kill_at_step(10),
+    "last step": _kill_at_step(21),
+    "a checkpoint half written": _kill_at_call(Path, "replace", 2, after=False),
+    "best weights saved, state not": _kill_at_call(CheckpointStore, "save_best", 2, after=True),
+    "state saved, curve not": _kill_at_call(TrainingLoop, "write_history", 1, after=False),
+    "finished, not yet saved": _kill_at_call(CheckpointStore, "load_best", 1, after=False),
 }
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ class Server:
 
 
 def unprivileged() -> str:
-    """Who runs the server: the caller, or in place of root the user that PostgreSQL's package made."""
+    """Who runs the server: the caller, or instead of root the user of PostgreSQL's package."""
     import pwd
 
     if os.geteuid() != 0:

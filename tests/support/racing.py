@@ -1,8 +1,7 @@
-"""Versions that stand on evidence, and many processes that promote them at once: the same on every database."""
+"""Versions with evidence, and many processes that promote them at once, on every database."""
 
 import subprocess
 import sys
-from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from subprocess import PIPE
@@ -15,45 +14,41 @@ from plumbline.contract import layout
 from plumbline.contract.task import Field, Metric, Signature, Task
 from plumbline.registry import model_versions, promotion
 from plumbline.registry.package import packaging
-from plumbline.tracking import mlflow_runs
+from plumbline.registry.reader import addresses
+from plumbline.tracking import mlflow_client
 
 NAME = "line"
 RACER = """
 import sys
 from plumbline.registry import promotion
 from plumbline.contract.errors import RegistryError
-promotion.history("line")
+promotion.read_history("line")
 print("ready", flush=True)
 for expect in sys.stdin:
     try:
-        promotion.promote("line", sys.argv[1], expect.strip(), "faster than the others", override=True)
+        reason = "faster than the others"
+        promotion.promote("line", sys.argv[1], expect.strip(), reason, override=True)
         print("won", flush=True)
     except RegistryError:
         print("lost", flush=True)
 """
 
 
-def nothing(*_: object) -> None:
-    raise AssertionError
-
-
 TASK = Task(
-    **{field.name: nothing for field in fields(Task)}
-    | {
-        "name": NAME,
-        "metric": Metric("squared_error", False, "continuous"),
-        "signature": Signature((Field("x", "double"),), (Field("y", "double"),)),
-        "example": {"x": [0.5]},
-        "faulty": {},
-        "predictor": LINE / "predictor.py",
-        "requirements": (),
-    }  # type: ignore[arg-type]
+    name=NAME,
+    package="plumbline.tasks.line",
+    metric=Metric("squared_error", False, "continuous"),
+    signature=Signature((Field("x", "double"),), (Field("y", "double"),)),
+    example={"x": [0.5]},
+    faulty={},
+    predictor=LINE / "predictor.py",
+    requirements=(),
 )
 
 
 def add_version(root: Path, slope: int, **changes: Any) -> str:
-    """Register a version whose evidence, unless `changes` say otherwise, lets it replace the version before it."""
-    client = model_versions.client()
+    """Register a version whose evidence lets it replace the one before, apart from `changes`."""
+    client = model_versions.connect_registry()
     folder = root / f"model{slope}"
     folder.mkdir()
     (folder / "weights.json").write_text(f'{{"slope": {slope}, "intercept": 0}}', encoding="utf-8")
@@ -72,24 +67,43 @@ def add_version(root: Path, slope: int, **changes: Any) -> str:
         "digests": {"bundle": digest},
     }
     layout.write_json(root / "evidence.json", evidence | changes)
-    run = client.create_run(mlflow_runs.experiment(client, NAME), run_name="register closed")
+    experiment = mlflow_client.get_or_create_experiment(client, NAME)
+    run = client.create_run(experiment, run_name="register closed")
     info = packaging.log_model(folder, root / "golden.json", TASK, run.info.run_id)
     client.log_artifact(run.info.run_id, str(root / "evidence.json"))
     tags = {
-        model_versions.BUNDLE_TAG: digest,
-        model_versions.EVIDENCE_TAG: layout.digest(root / "evidence.json"),
+        addresses.BUNDLE_TAG: digest,
+        addresses.EVIDENCE_TAG: layout.digest(root / "evidence.json"),
     }
-    return str(model_versions.add(client, NAME, info, tags).version)
+    return str(model_versions.add_version(client, NAME, info, tags).version)
 
 
-def stands() -> str | None:
+def find_in_mlflow(address: str) -> Any:
+    """The version at an address as MLflow itself says it, to compare with what plumbline reads."""
+    wanted = addresses.parse_address(address)
+    client = model_versions.connect_registry()
+    if wanted.alias:
+        return client.get_model_version_by_alias(wanted.name, wanted.alias)
+    return client.get_model_version(wanted.name, wanted.number)
+
+
+def find_stored_bundle(address: str) -> Path:
+    """The folder in the registry's own store that holds the bundle of a version."""
+    from mlflow.artifacts import download_artifacts
+
+    mlflow_client.connect()
+    return Path(download_artifacts(address)) / "artifacts/bundle"
+
+
+def read_champion_alias() -> str | None:
     """The champion as the registry has it."""
-    holder = model_versions.holder(model_versions.client(), NAME, model_versions.CHAMPION)
+    client = model_versions.connect_registry()
+    holder = model_versions.find_alias_holder(client, NAME, addresses.CHAMPION)
     return str(holder.version) if holder else None
 
 
 def race(rounds: int, processes: int = 8) -> None:
-    """In each round all promote against the same champion: one wins, the others learn that they came late."""
+    """In each round all promote against the same champion: one wins, all others are refused."""
     versions = [("1", "2", "3")[number % 3] for number in range(processes)]
     racers = [
         subprocess.Popen(
@@ -102,19 +116,19 @@ def race(rounds: int, processes: int = 8) -> None:
     ]
     try:
         assert [_said(racer) for racer in racers] == ["ready"] * processes
-        before = len(promotion.history(NAME))
+        before = len(promotion.read_history(NAME))
         for _ in range(rounds):
-            current = stands()
+            current = read_champion_alias()
             for racer in racers:
                 print(current, file=racer.stdin, flush=True)
             said = [_said(racer) for racer in racers]
             assert sorted(said) == ["lost"] * (processes - 1) + ["won"], said
-            assert stands() == versions[said.index("won")]
+            assert read_champion_alias() == versions[said.index("won")]
     finally:
         for racer in racers:
             racer.communicate(timeout=60)
     assert [racer.returncode for racer in racers] == [0] * processes
-    entries = promotion.history(NAME)
+    entries = promotion.read_history(NAME)
     assert len(entries) == before + rounds
     assert all(entry.previous == earlier.version for earlier, entry in pairwise(entries))
 

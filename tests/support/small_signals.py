@@ -1,12 +1,12 @@
-"""Signals small enough to learn from in seconds: parameters, examples on disk, and facts for gates."""
+"""Signals that train in seconds: parameters, examples on disk, and findings for gates."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from plumbline.contract.params import load_yaml
-from plumbline.contract.task import Bound, Leak
+from plumbline.contract.records import Bound, Leak
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import gates
 from plumbline.tasks.signal_extraction.data import Setting, ingest
 from plumbline.tasks.signal_extraction.params import SignalParams
@@ -27,7 +27,7 @@ LSTM = {
 
 
 def values(recipe: str = "signal_extraction", **data: Any) -> dict[str, Any]:
-    """A recipe with smaller candidates, 5 windows of 40 samples a batch, and changes to its data."""
+    """A recipe with smaller candidates, 5 windows of 40 samples a batch, and data changes."""
     found: dict[str, Any] = load_yaml(ROOT / "recipes" / f"{recipe}.yaml")
     found["data"] |= {"window": 40} | data
     window = found["data"]["window"]
@@ -55,9 +55,9 @@ def write_examples(params: SignalParams, folder: Path) -> Path:
     return examples
 
 
-def asked(name: str, params: SignalParams, **facts: Any) -> gates.Finding:
-    """What one gate says of these facts; those that are not given are sound, and say nothing to the gate."""
-    found: dict[str, Any] = dict.fromkeys(gates.Facts.__dataclass_fields__)
+def asked(name: str, params: SignalParams, **facts: Any) -> gates.Ruling:
+    """Run one gate on these findings; those that are not given are sound."""
+    found: dict[str, Any] = dict.fromkeys(gates.Findings.__dataclass_fields__)
     found |= {
         "metric": TASK.metric,
         "limits": params.evaluation,
@@ -66,4 +66,4 @@ def asked(name: str, params: SignalParams, **facts: Any) -> gates.Finding:
     }
     found |= {"leaks": [Leak("group", "test", 0, 1, ())], "winner": np.zeros(2), "baselines": {}}
     check = next(check for gate, _, check in gates.GATES if gate == name)
-    return check(gates.Facts(**found | facts))
+    return check(gates.Findings(**found | facts))

@@ -1,4 +1,4 @@
-"""A text classification small enough to train in a second: examples on disk, parameters, a log that says nothing."""
+"""A text classification small enough to train in a second: examples, parameters, a silent log."""
 
 import random
 from pathlib import Path
@@ -35,52 +35,47 @@ LIMITS = load_params(ROOT / "params.yaml").evaluation  # what the shipped params
 NUM_ROWS = {"train": 112, "validation": 40, "test": 60}
 
 
-class Silent:
-    """A log that keeps what it is told."""
+class SilentLog:
+    """A log that prints nothing and keeps the metrics."""
 
     def __init__(self) -> None:
-        self.told: list[dict[str, float]] = []
+        self.metrics: list[dict[str, float]] = []
 
-    def params(self, values: dict[str, object]) -> None:
+    def log_params(self, values: dict[str, object]) -> None:
         pass
 
-    def metrics(self, values: dict[str, float], step: int) -> None:
-        self.told.append(values)
+    def log_metrics(self, values: dict[str, float], step: int) -> None:
+        self.metrics.append(values)
 
-    def tag(self, key: str, value: str) -> None:
+    def set_tag(self, key: str, value: str) -> None:
         pass
 
 
 def write_examples(folder: Path) -> None:
-    """Sentences of 3 to 9 words, some of which tell the class."""
+    """Write sentences of 3 to 9 words, some of which are typical of the class."""
     folder.mkdir(parents=True)
     for seed, (split, count) in enumerate(NUM_ROWS.items()):
         draw = random.Random(seed)
         labels = [draw.choice(sorted(WORDS)) for _ in range(count)]
-        texts = [_sentence(draw, label) for label in labels]
+        texts = [_draw_sentence(draw, label) for label in labels]
         ids = [f"{split}-{row:04}" for row in range(count)]
-        pq.write_table(
-            pa.table({"id": ids, "text": texts, "label": labels}), folder / f"{split}.parquet"
-        )
+        table = pa.table({"id": ids, "text": texts, "label": labels})
+        pq.write_table(table, folder / f"{split}.parquet")
 
 
 def small_params(**changes: object) -> TextParams:
-    """params.yaml with smaller candidates: 7 steps an epoch, 3 epochs, a checkpoint every 3 steps."""
+    """Read params.yaml with smaller candidates; `changes` are those of the transformer.
+
+    There are 7 steps per epoch, 3 epochs, and a checkpoint every 3 steps.
+    """
     params = cast(TextParams, load_params(ROOT / "params.yaml"))
-    small = {"batch_size": 16, "max_epochs": 3, "patience": 3}
+    short = {"batch_size": 16, "max_epochs": 3, "patience": 3}
+    tiny = {"vocabulary": 400, "hidden": 32, "layers": 1, "heads": 2, "max_tokens": 16}
+    linear = params.candidates["linear"]
+    transformer = params.candidates["transformer"]
     candidates = {
-        "linear": params.candidates["linear"].model_copy(update=small),
-        "transformer": params.candidates["transformer"].model_copy(
-            update={
-                **small,
-                "vocabulary": 400,
-                "hidden": 32,
-                "layers": 1,
-                "heads": 2,
-                "max_tokens": 16,
-                **changes,
-            }
-        ),
+        "linear": linear.model_copy(update=short),
+        "transformer": transformer.model_copy(update={**short, **tiny, **changes}),
     }
     training = params.training.model_copy(
         update={"checkpoint_every_steps": 3, "device": "cpu", "precision": "fp32"}
@@ -88,9 +83,8 @@ def small_params(**changes: object) -> TextParams:
     return params.model_copy(update={"candidates": candidates, "training": training})
 
 
-def _sentence(draw: random.Random, label: str) -> str:
-    words = draw.choices(FILLERS, k=draw.randint(2, 6)) + draw.choices(
-        WORDS[label], k=draw.randint(1, 3)
-    )
+def _draw_sentence(draw: random.Random, label: str) -> str:
+    words = draw.choices(FILLERS, k=draw.randint(2, 6))
+    words += draw.choices(WORDS[label], k=draw.randint(1, 3))
     draw.shuffle(words)
     return " ".join(words)

@@ -1,6 +1,5 @@
-"""What every task has to do, whatever it is about: held against it without DVC or MLflow, in the current folder."""
+"""What every task has to do; checked without DVC or MLflow, in the current folder."""
 
-import dataclasses
 import inspect
 import math
 from typing import Any
@@ -10,14 +9,19 @@ import pandas as pd
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.params import Params
-from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Leak, Predictor, Task
-from plumbline.evidence import document, measure
+from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
+from plumbline.contract.records import Leak
+from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Predictor, Task
+from plumbline.evidence import predictors, samples
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 
 
 def check(params: Params, task: Task, candidate: str) -> None:
-    """Ingest, validate, solve `candidate`, and ask all that evaluation asks; AssertionError names what is missing."""
+    """Ingest, validate, solve `candidate`, and ask all that evaluation asks.
+
+    AssertionError names what is missing.
+    """
     ingest(params, task)
     validate(params, task)
     manifest = pd.read_parquet(layout.MANIFEST)
@@ -28,10 +32,10 @@ def check(params: Params, task: Task, candidate: str) -> None:
         "evaluation.slices names no column of the manifest"
     )
 
-    learner = task.learner(params, candidate, layout.EXAMPLES)
+    learner = task.models.build_learner(params, candidate, layout.EXAMPLES)
     assert learner.solve, "held against the contract with a candidate in closed form"
     learner.solve()
-    folder = layout.bundle(candidate)
+    folder = layout.locate_bundle(candidate)
     folder.mkdir(parents=True)
     learner.save(folder)
     bundle.seal(folder, task, candidate)
@@ -54,7 +58,7 @@ def _check_predictor(task: Task, predictor: Predictor) -> None:
         except (ValueError, LookupError, TypeError):
             continue
         raise AssertionError(f"{name}: is answered, and should be refused")
-    columns = task.inputs(layout.EXAMPLES, "test")
+    columns = task.data.read_inputs(layout.EXAMPLES, "test")
     some = {name: values[:8] for name, values in columns.items()}
     together = predictor.predict(some)
     for row in range(len(next(iter(some.values())))):
@@ -66,43 +70,53 @@ def _check_predictor(task: Task, predictor: Predictor) -> None:
 
 
 def _check_scores(params: Params, task: Task, predictor: Predictor, manifest: pd.DataFrame) -> None:
-    ours = measure.scores(
+    ours = predictors.score_split(
         task, "test", predictor
     )  # ValueError where a metric is missing, or not the mean
-    assert len(document.aligned(manifest, "test", ours)) == (manifest["split"] == "test").sum()
-    baselines = task.baselines(params, layout.EXAMPLES)
+    assert len(samples.align_rows(manifest, "test", ours)) == (manifest["split"] == "test").sum()
+    baselines = task.scoring.build_baselines(params, layout.EXAMPLES)
     assert baselines, "there is no baseline"
     sign = 1 if task.metric.higher_is_better else -1
-    bound = task.bounds(params, layout.EXAMPLES, "test")
+    bound = task.scoring.compute_bound(params, layout.EXAMPLES, "test")
     assert bound.reason
     for name, found in baselines.items():
-        theirs = measure.scores(task, "test", found).per_example[task.metric.name].mean()
+        theirs = predictors.score_split(task, "test", found).per_example[task.metric.name].mean()
         assert bound.limit is None or sign * (bound.limit - theirs) > 0, (
             f"{name} is better than possible"
         )
-    leaks = task.leaks(params, layout.EXAMPLES)
+    leaks = task.expectations.find_leaks(params, layout.EXAMPLES)
     assert leaks, "the task looks for no leak"
     assert all(isinstance(leak, Leak) and leak.num_leaked == 0 for leak in leaks)
-    cases = task.behaviour(params, layout.EXAMPLES, predictor)
+    cases = task.scoring.check_behaviour(params, layout.EXAMPLES, predictor)
     assert sum(case.num_cases for case in cases), "there is no behavioural case"
 
 
 def _check_control(params: Params, task: Task) -> None:
     layout.CHECKPOINTS.mkdir(parents=True)
-    task.permuted(layout.EXAMPLES, layout.CHECKPOINTS, params.seed, params.control.max_rows)
+    task.data.shuffle_labels(
+        layout.EXAMPLES, layout.CHECKPOINTS, params.seed, params.control.max_rows
+    )
     for name in params.control.candidates:
-        shuffled = task.learner(params, name, layout.CHECKPOINTS)
+        shuffled = task.models.build_learner(params, name, layout.CHECKPOINTS)
         assert shuffled.solve or shuffled.module
 
 
 def is_record(task: Any) -> bool:
-    """Whether it is a Task all of whose functions can be called."""
-    fields = [
-        getattr(task, field.name)
-        for field in dataclasses.fields(Task)
-        if "Callable" in str(field.type)
-    ]
-    return isinstance(task, Task) and all(map(inspect.isfunction, fields))
+    """Whether it is a Task each of whose parts has the functions of its Protocol."""
+    if not isinstance(task, Task):
+        return False
+    parts = {
+        task.data: DataPart,
+        task.expectations: ExpectationsPart,
+        task.models: ModelsPart,
+        task.scoring: ScoringPart,
+    }
+    for part, protocol in parts.items():
+        names = [name for name in vars(protocol) if not name.startswith("_")]
+        assert names, "the Protocol names no function"
+        if not all(inspect.isfunction(getattr(part, name, None)) for name in names):
+            return False
+    return True
 
 
 def _near(one: Any, other: Any) -> bool:

@@ -1,4 +1,7 @@
-"""What each process of a torchrun does in test_training: it trains and writes what came of it; the first also alone."""
+"""What each process of a torchrun does in test_training: it trains and writes the results.
+
+The first process also trains alone.
+"""
 
 import csv
 import hashlib
@@ -8,41 +11,40 @@ import sys
 from pathlib import Path
 
 import torch
-from tests.support.small_texts import Silent, small_params
+from tests.support.small_texts import SilentLog, small_params
 
 from plumbline.contract import layout
-from plumbline.tasks.text_classification.models import learner
+from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting
 
 
 def main() -> None:
-    examples, rank = Path(sys.argv[1]).resolve(), os.environ["RANK"]
-    facts = {"weights": _trained(examples), "history": _losses()}
+    examples = Path(sys.argv[1]).resolve()
+    rank = os.environ["RANK"]
+    facts = {"weights": _train(examples), "history": _read_losses()}
     Path(f"rank{rank}.json").write_text(json.dumps(facts))
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
     if rank == "0":
-        for name in [
-            name
-            for name in os.environ
-            if "RANK" in name or "WORLD" in name or name.startswith("TORCHELASTIC")
-        ]:
-            del os.environ[name]
+        for name in list(os.environ):
+            if "RANK" in name or "WORLD" in name or name.startswith("TORCHELASTIC"):
+                del os.environ[name]
         Path("alone").mkdir()
         os.chdir("alone")
-        _trained(examples)
-        Path("../alone.json").write_text(json.dumps(_losses()))
+        _train(examples)
+        Path("../alone.json").write_text(json.dumps(_read_losses()))
 
 
-def _trained(examples: Path) -> str:
+def _train(examples: Path) -> str:
+    """Train the transformer, and return the digest of its weights."""
     params = small_params(dropout=0.0)
-    made = learner(params, "transformer", examples)
-    fitting.fit(made, params, "transformer", Silent())
-    tensors = sorted(made.module.state_dict().items())
+    learner = build_learner(params, "transformer", examples)
+    fitting.fit(learner, params, "transformer", SilentLog())
+    tensors = sorted(learner.module.state_dict().items())
     return hashlib.sha256(b"".join(tensor.numpy().tobytes() for _, tensor in tensors)).hexdigest()
 
 
-def _losses() -> list[float]:
+def _read_losses() -> list[float]:
     with (layout.TRAINING / "transformer.csv").open() as file:
         return [float(row["validation/loss"]) for row in csv.DictReader(file)]
 

@@ -1,4 +1,4 @@
-"""Training: what is left on disk, what is refused, and that a killed one ends where an undisturbed one does."""
+"""Training: what is on disk, what is refused, and that a killed one ends like any other."""
 
 import csv
 import json
@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.support.small_texts import CANDIDATES, ROOT, Silent, small_params, write_examples
+from tests.support.small_texts import CANDIDATES, ROOT, SilentLog, small_params, write_examples
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.contract.params import Training
-from plumbline.contract.task import Learner
-from plumbline.tasks.text_classification.models import learner
-from plumbline.training import device, fitting
+from plumbline.tasks.text_classification.models import build_learner
+from plumbline.training import fitting, hardware
 
 PROCESS = ROOT / "tests/support/killed_training.py"
+PYTHONPATH = f"{ROOT}{os.pathsep}{ROOT / 'src'}"
 
 
 @pytest.fixture
@@ -30,68 +30,67 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_step_is_seeded_as_torch_seeds() -> None:
-    device.seed("cpu", (7 << 32) + 3)
-    ours = torch.rand(3)
+    hardware.seed_generators("cpu", (7 << 32) + 3)
+    numbers = torch.rand(3)
     torch.manual_seed((7 << 32) + 3)
-    assert torch.equal(ours, torch.rand(3))
+    assert torch.equal(numbers, torch.rand(3))
 
 
-def test_the_curve_has_a_row_an_epoch_and_the_log_hears_the_same(examples: Path) -> None:
-    log = Silent()
-    fitting.fit(learner(small_params(), "linear", examples), small_params(), "linear", log)
+def test_the_curve_has_a_row_an_epoch_and_the_log_gets_the_same(examples: Path) -> None:
+    log = SilentLog()
+    fitting.fit(build_learner(small_params(), "linear", examples), small_params(), "linear", log)
     with (layout.TRAINING / "linear.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [row["epoch"] for row in rows] == ["1", "2", "3"]
     assert [float(row["validation/loss"]) for row in rows] == [
-        told["validation/loss"] for told in log.told[:3]
+        metrics["validation/loss"] for metrics in log.metrics[:3]
     ]
-    assert log.told[3]["train/samples_per_second"] > 0
+    assert log.metrics[3]["train/samples_per_second"] > 0
 
 
 def test_the_best_epoch_is_kept_and_patience_ends_training(examples: Path) -> None:
-    made = learner(small_params(), "linear", examples)
-    made = replace(made, max_epochs=20, patience=2)
+    learner = build_learner(small_params(), "linear", examples)
+    learner = replace(learner, max_epochs=20, patience=2)
     seen: list[tuple[float, torch.Tensor]] = []
-    validated = made.module.on_validation_epoch_end
+    validated = learner.module.on_validation_epoch_end
 
     def spoil_after_two() -> None:
         validated()
-        seen.append(
-            (
-                float(made.module.trainer.callback_metrics["validation/loss"]),
-                made.module.model.bias.detach().clone(),
-            )
-        )
+        loss = float(learner.module.trainer.callback_metrics["validation/loss"])
+        seen.append((loss, learner.module.model.bias.detach().clone()))
         if len(seen) == 3:
-            made.module.trainer.optimizers[0].param_groups[0]["lr"] = 50.0
+            learner.module.trainer.optimizers[0].param_groups[0]["lr"] = 50.0
 
-    made.module.on_validation_epoch_end = spoil_after_two
-    fitting.fit(made, small_params(), "linear", Silent())
+    learner.module.on_validation_epoch_end = spoil_after_two
+    fitting.fit(learner, small_params(), "linear", SilentLog())
     best = min(range(1, len(seen)), key=lambda epoch: seen[epoch][0])
     assert len(seen) == 1 + best + 2
-    assert torch.equal(made.module.model.bias, seen[best][1])
+    assert torch.equal(learner.module.model.bias, seen[best][1])
 
 
 def test_a_loss_that_is_not_finite_names_candidate_and_step(examples: Path) -> None:
-    made = learner(small_params(), "linear", examples)
-    stepped, calls = made.module.training_step, []
+    learner = build_learner(small_params(), "linear", examples)
+    training_step = learner.module.training_step
+    calls = []
 
     def burst(batch: dict[str, torch.Tensor], batch_idx: int) -> torch.Tensor:
         calls.append(1)
-        loss: torch.Tensor = stepped(batch, batch_idx)
+        loss: torch.Tensor = training_step(batch, batch_idx)
         return loss * float("nan") if len(calls) == 5 else loss
 
-    made.module.training_step = burst
+    learner.module.training_step = burst
     with pytest.raises(
         TrainingError, match=r"candidates\.linear: the loss was not finite at step 5"
     ):
-        fitting.fit(made, small_params(), "linear", Silent())
+        fitting.fit(learner, small_params(), "linear", SilentLog())
 
 
 def test_nothing_learned_is_an_error(examples: Path) -> None:
     params = small_params(learning_rate=1e-12, head_learning_rate=1e-12)
     with pytest.raises(TrainingError, match=r"candidates\.transformer: nothing was learned"):
-        fitting.fit(learner(params, "transformer", examples), params, "transformer", Silent())
+        fitting.fit(
+            build_learner(params, "transformer", examples), params, "transformer", SilentLog()
+        )
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -100,63 +99,74 @@ def test_gradients_are_clipped_in_either_precision(precision: str, examples: Pat
     params = params.model_copy(
         update={"training": params.training.model_copy(update={"precision": precision})}
     )
-    made = replace(learner(params, "transformer", examples), gradient_clip=0.01)
+    learner = replace(build_learner(params, "transformer", examples), gradient_clip=0.01)
     norms: list[float] = []
 
     def measure(optimizer: torch.optim.Optimizer) -> None:
-        gradients = [weight.grad for weight in made.module.parameters() if weight.grad is not None]
+        gradients = [
+            weight.grad for weight in learner.module.parameters() if weight.grad is not None
+        ]
         if gradients:
             norms.append(float(torch.nn.utils.get_total_norm(gradients)))
 
-    made.module.on_before_zero_grad = measure
-    fitting.fit(made, params, "transformer", Silent())
+    learner.module.on_before_zero_grad = measure
+    fitting.fit(learner, params, "transformer", SilentLog())
     assert len(norms) == 18  # of 21: an epoch ends without a next step
     assert max(norms) == pytest.approx(0.01, rel=1e-3)
 
 
 def test_a_finished_training_is_not_repeated_until_it_is_cleaned_up(examples: Path) -> None:
-    def steps_of(made: Learner) -> int:
-        calls, stepped = [], made.module.training_step
-        made.module.training_step = lambda *arguments: calls.append(1) or stepped(*arguments)
-        fitting.fit(made, small_params(), "linear", Silent())
+    def count_steps() -> int:
+        learner = build_learner(small_params(), "linear", examples)
+        training_step = learner.module.training_step
+        calls = []
+
+        def count_call(*arguments: object) -> torch.Tensor:
+            calls.append(1)
+            return training_step(*arguments)
+
+        learner.module.training_step = count_call
+        fitting.fit(learner, small_params(), "linear", SilentLog())
         return len(calls)
 
-    assert steps_of(learner(small_params(), "linear", examples)) == 21
-    assert steps_of(learner(small_params(), "linear", examples)) == 0
-    fitting.clean("linear")
+    assert count_steps() == 21
+    assert count_steps() == 0
+    fitting.remove_checkpoints("linear")
     assert not list(layout.CHECKPOINTS.iterdir())
-    assert steps_of(learner(small_params(), "linear", examples)) == 21
+    assert count_steps() == 21
 
 
 def test_another_seed_starts_afresh_and_drops_what_it_replaces(examples: Path) -> None:
     for seed in (1, 2):
         params = small_params().model_copy(update={"seed": seed})
-        fitting.fit(learner(params, "linear", examples), params, "linear", Silent())
+        fitting.fit(build_learner(params, "linear", examples), params, "linear", SilentLog())
     assert len(list(layout.CHECKPOINTS.iterdir())) == 1
 
 
 def test_a_damaged_checkpoint_counts_as_none(examples: Path) -> None:
-    fitting.fit(learner(small_params(), "linear", examples), small_params(), "linear", Silent())
+    fitting.fit(
+        build_learner(small_params(), "linear", examples), small_params(), "linear", SilentLog()
+    )
     [state] = layout.CHECKPOINTS.glob("*/state.safetensors")
     state.write_bytes(state.read_bytes()[:100])
-    again = Silent()
-    fitting.fit(learner(small_params(), "linear", examples), small_params(), "linear", again)
-    assert len(again.told) == 4
+    again = SilentLog()
+    fitting.fit(build_learner(small_params(), "linear", examples), small_params(), "linear", again)
+    assert len(again.metrics) == 4
 
 
 def test_a_device_that_is_absent_is_named() -> None:
     wanted = "mps" if torch.cuda.is_available() else "cuda"
     with pytest.raises(ParamsError, match=rf"training\.device: {wanted} is not available"):
-        device.choose(
+        hardware.choose_hardware(
             Training(device=wanted, precision="auto", compile="auto", checkpoint_every_steps=1)
         )
 
 
-def test_a_run_that_goes_on_keeps_its_precision(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = Training(device="cpu", precision="auto", compile="auto", checkpoint_every_steps=1)
-    monkeypatch.setattr(device, "probe", lambda: 3.0)
-    assert device.choose(asked).precision == "bf16"
-    assert device.choose(asked, earlier="fp32").precision == "fp32"
+def test_a_resumed_run_keeps_its_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    training = Training(device="cpu", precision="auto", compile="auto", checkpoint_every_steps=1)
+    monkeypatch.setattr(hardware, "measure_bf16_speedup", lambda: 3.0)
+    assert hardware.choose_hardware(training).precision == "bf16"
+    assert hardware.choose_hardware(training, earlier="fp32").precision == "fp32"
 
 
 @pytest.mark.slow
@@ -165,30 +175,30 @@ def test_killed_anywhere_training_ends_in_the_same_weights(tmp_path: Path) -> No
     done = subprocess.run(
         [sys.executable, "-P", PROCESS, tmp_path / "killed"],
         capture_output=True, text=True, check=True,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
     )  # fmt: skip
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert set(found) == set(CANDIDATES)
-    for candidate, places in found.items():
-        undisturbed = places.pop("undisturbed")
-        for place, ended in places.items():
-            assert ended["killed"], (candidate, place)
-            assert ended["weights"] == undisturbed["weights"], (candidate, place)
-            assert ended["curve"] == undisturbed["curve"], (candidate, place)
-            assert (ended["steps"] < undisturbed["steps"]) == (place != "first step"), (
-                candidate,
-                place,
-            )
+    results = json.loads(done.stdout.splitlines()[-1])
+    assert set(results) == set(CANDIDATES)
+    for candidate, points in results.items():
+        undisturbed = points.pop("undisturbed")
+        for point, result in points.items():
+            case = (candidate, point)
+            assert result["killed"], case
+            assert result["weights"] == undisturbed["weights"], case
+            assert result["curve"] == undisturbed["curve"], case
+            resumed = result["steps"] < undisturbed["steps"]
+            assert resumed == (point != "first step"), case
 
 
 @pytest.mark.slow
 def test_two_processes_of_torchrun_train_one_model(tmp_path: Path) -> None:
     write_examples(tmp_path / "examples")
     script = ROOT / "tests/support/trained_together.py"
+    launcher = [sys.executable, "-m", "torch.distributed.run"]
     done = subprocess.run(
-        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", script, "examples"],
+        [*launcher, "--standalone", "--nproc-per-node", "2", script, "examples"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}", "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": PYTHONPATH, "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     first, second = (json.loads((tmp_path / f"rank{rank}.json").read_text()) for rank in (0, 1))
@@ -196,6 +206,5 @@ def test_two_processes_of_torchrun_train_one_model(tmp_path: Path) -> None:
     assert first["history"] == pytest.approx(
         json.loads((tmp_path / "alone.json").read_text()), abs=2e-3
     )
-    assert (
-        done.stdout.count("epoch 3/3") == 2
-    )  # the two processes' line, and that of the training alone
+    # The line of the two processes, and that of the training alone.
+    assert done.stdout.count("epoch 3/3") == 2

@@ -1,6 +1,6 @@
-"""The life of a model through the workflows: every `run:` block in bash, on the real DVC, MLflow and plumbline.
+"""The life of a model in the workflows: each `run:` in bash, with real DVC, MLflow, plumbline.
 
-The tests go on where the one before ended, as days in the life of one repository.
+Each test continues where the one before ended, as days in the life of one repository.
 """
 
 import json
@@ -117,7 +117,7 @@ def test_what_nobody_else_approved_is_not_promoted(
             "promote",
             "yes",
         )
-        assert "It waits for somebody's word" in jobs["train"].summary
+        assert "It waits for approval" in jobs["train"].summary
         (hosting.hub / "author").write_text("lin")
     before = hosting.kept()
     hosting.approve(*reviews)
@@ -149,7 +149,7 @@ def test_an_approval_promotes_that_bundle(hosting: Hosting, champion: Laptop) ->
 def test_a_job_that_died_after_its_decision_is_run_again(
     hosting: Hosting, champion: Laptop
 ) -> None:
-    """Its registry is lost with the runner, or its decision stands on a server: both end as if nothing had happened."""
+    """Its registry is lost with the runner, or its decision is on a server: both end as before."""
     before = champion.journal()
     newest = hosting.hub / "release" / hosting.kept()[-1]
     last = before[-1]
@@ -255,7 +255,7 @@ def test_an_upload_that_was_cut_short_stops_everybody_and_is_named(hosting: Host
     cut.write_bytes(BEGUN)
     jobs = hosting.run("retrain")
     assert jobs["train"].result == "failure"
-    assert "registry-000099.tar in the release registry is not whole" in jobs["train"].log
+    assert "registry-000099.tar in the release registry is not complete" in jobs["train"].log
     assert jobs["keep"].result == "skipped"
     cut.unlink()
 
@@ -369,7 +369,7 @@ def test_drift_that_lasts_asks_for_training_once(hosting: Hosting, tmp_path: Pat
 
 
 def test_what_was_not_kept_asks_for_nothing(hosting: Hosting, tmp_path: Path) -> None:
-    """The journal says how often training was asked for: where it is lost, asking would never end."""
+    """The journal counts requests for training: if it were lost, they would never end."""
     hosting.origin.replace(
         "params.yaml", "{per_day: 1, cooldown_hours: 12}", "{per_day: 9, cooldown_hours: 0}"
     )

@@ -1,4 +1,4 @@
-"""What commands tell a workflow, with texts that try to say more than they are asked; and `gh`, where it fails."""
+"""What commands publish in a workflow, also with hostile texts; and failures of `gh`."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_value_sets_no_other_output(job: Path) -> None:
     told = "keep\nend\nverdict<<end\npromote\nend\nbundle=1"
-    github.output(reason=told, verdict="keep")
+    github.set_outputs(reason=told, verdict="keep")
     assert parsed_outputs((job / "GITHUB_OUTPUT").read_text()) == {
         "reason": told,
         "verdict": "keep",
@@ -49,8 +49,8 @@ def test_outside_of_a_workflow_nothing_is_told(
 ) -> None:
     for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name)
-    github.output(verdict="keep")
-    github.summary("text")
+    github.set_outputs(verdict="keep")
+    github.add_summary("text")
     github.annotate("notice", "keep", "text")
     assert capsys.readouterr().out == ""
 
@@ -71,37 +71,40 @@ def test_an_approval_names_who_gave_it_and_needs_a_run(
         (job / "7.json").write_text(json.dumps(told))
 
     (job / "author").write_text("lin\n")
-    assert github.approval("", "c0ffee") == "run 7"  # a person's own run
+    assert github.describe_approval("", "c0ffee") == "run 7"  # a person's own run
     for found in ((), (("grace", "rejected"),), (("ada", "approved"), ("lin", "approved"))):
         reviews(*found)
         with pytest.raises(RefusedError, match="somebody else has to"):
-            github.approval("ada", "c0ffee")
+            github.describe_approval("ada", "c0ffee")
     reviews(("ada", "approved"), ("grace", "approved"))
-    assert github.approval("ada", "c0ffee") == "approved by ada: a b; approved by grace: a b; run 7"
+    assert (
+        github.describe_approval("ada", "c0ffee")
+        == "approved by ada: a b; approved by grace: a b; run 7"
+    )
     monkeypatch.setenv("GH_TOKEN", "{}")
     with pytest.raises(RegistryError, match=r"gh api .* failed: HTTP 403"):
-        github.approval("ada", "c0ffee")
+        github.describe_approval("ada", "c0ffee")
     monkeypatch.delenv("GITHUB_RUN_ID")
     with pytest.raises(PlumblineError, match="is for a job of GitHub Actions"):
-        github.approval("ada", "c0ffee")
+        github.describe_approval("ada", "c0ffee")
 
 
 def test_no_registry_is_something_else_than_no_answer(
     job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert github_release.newest() is None
-    assert github_release.following(None) == "registry-000001.tar"
+    assert github_release.find_newest() is None
+    assert github_release.name_next(None) == "registry-000001.tar"
     (job / "release").mkdir()
     for name in ("registry-000009.tar", "registry-000010.tar", "registry-99.tar", "other.tar"):
         (job / "release" / name).write_text("a registry")
-    assert github_release.newest() == "registry-000010.tar"
-    assert github_release.following("registry-000010.tar") == "registry-000011.tar"
+    assert github_release.find_newest() == "registry-000010.tar"
+    assert github_release.name_next("registry-000010.tar") == "registry-000011.tar"
     monkeypatch.setenv("GH_TOKEN", "{}")
     with pytest.raises(RegistryError, match="gh release view failed: HTTP 403"):
-        github_release.newest()
+        github_release.find_newest()
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(RegistryError, match="GitHub's command `gh`"):
-        github_release.newest()
+        github_release.find_newest()
 
 
 def test_twenty_registries_are_kept_and_only_a_registry_is(

@@ -1,4 +1,4 @@
-"""Bad changes to the workflows are planted one at a time: `make check` finds each, and nothing where there is none."""
+"""Bad changes to the workflows, one at a time: `make check` finds each, and nothing without one."""
 
 import re
 import shutil
@@ -56,7 +56,8 @@ PLANTS = {
     "every secret for everybody": (
         "drift.yml",
         "  keep:\n    name: keep the registry\n",
-        "  other:\n    name: other\n    uses: owner/other/.github/workflows/x.yml@main\n    secrets: inherit\n"
+        "  other:\n    name: other\n    uses: owner/other/.github/workflows/x.yml@main\n "
+        "   secrets: inherit\n"
         "  keep:\n    name: keep the registry\n",
         "secrets-inherit",
     ),
@@ -69,7 +70,8 @@ PLANTS = {
     "a cache where images are made": (
         "image.yml",
         "      - uses: docker/setup-buildx-action@",
-        "      - uses: actions/cache@55cc8345863c7cc4c66a329aec7e433d2d1c52a9 # v6.1.0\n        with:\n"
+        "      - uses: actions/cache@55cc8345863c7cc4c66a329aec7e433d2d1c52a9 # v6.1.0\n "
+        "       with:\n"
         "          path: x\n          key: x\n      - uses: docker/setup-buildx-action@",
         "cache-poisoning",
     ),
@@ -97,7 +99,7 @@ PLANTS = {
 
 
 def faults(folder: Path) -> str:
-    """What is wrong with the workflows in `folder`: the words of `make check`, and what no linter knows."""
+    """What is wrong with the workflows in `folder`: linters of `make check`, and checks below."""
     workflows = [str(path) for path in sorted(folder.glob("workflows/*.yml"))]
     actions = [str(path) for path in sorted(folder.glob("actions/*/action.yml"))]
     said = [
@@ -121,7 +123,7 @@ def faults(folder: Path) -> str:
 
 
 def pinned_differently(folder: Path) -> list[str]:
-    """Actions of which the files name more than one commit, or one commit by more than one version."""
+    """Actions that the files pin to more than one commit, or one commit under two versions."""
     pins: dict[str, set[str]] = {}
     for path in folder.rglob("*.yml"):
         for name, pin in re.findall(r"uses: ([\w./-]+)@(.*)", path.read_text()):

@@ -1,6 +1,7 @@
 """BentoML with ONNX Runtime int8 and adaptive batching.
 
-BENCH_MODEL=FOLDER bentoml serve -q bentoml_peer:Classify --working-dir . --host 127.0.0.1 --port PORT
+BENCH_MODEL=FOLDER bentoml serve -q bentoml_peer:Classify --working-dir . \\
+    --host 127.0.0.1 --port PORT
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the LitServe and BentoML peers answer with: the int8 graph under ONNX Runtime, as their users would write it."""
+"""The model of the LitServe and BentoML peers: the int8 graph in ONNX Runtime."""
 
 import json
 import os
@@ -23,7 +23,7 @@ class Classifier:
         self.tokenizer.enable_padding()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = THREADS, 3
-        # idle threads that spin take the cores from the processes beside them: both peers are quicker without
+        # Idle threads that spin take cores from other processes: both peers are faster without.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self.session = onnxruntime.InferenceSession(folder / graph, options)
 

@@ -1,4 +1,4 @@
-"""The fine-tuned encoder as a Hugging Face class: mean pooling and a linear head, which no stock BERT class has."""
+"""The fine-tuned encoder as a Hugging Face class: no stock BERT class has mean pooling."""
 
 import torch
 from transformers import BertModel, BertPreTrainedModel
@@ -6,7 +6,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 
 class MeanPooledClassifier(BertPreTrainedModel):
-    """BERT's body, the mean over a text's tokens, and a linear head: the same weights, the same logits."""
+    """BERT's body, the mean over a text's tokens, and a linear head, with the same logits."""
 
     def __init__(self, config):
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""Opens what is in a folder so that only plain files are read: no link is followed, no device or pipe is waited for."""
+"""Open the files of a folder so that only plain files are read: no link, device or pipe."""
 
 import os
 import stat
@@ -15,108 +15,120 @@ CHUNK = 1 << 20
 
 
 @contextmanager
-def opened(folder: Path, named: Path | None = None) -> Iterator[dict[str, BufferedReader]]:
-    """Every file in `folder` by its name, each opened once. BundleError names what does not belong in a bundle.
+def open_files(folder: Path, label: Path | None = None) -> Iterator[dict[str, BufferedReader]]:
+    """Open every file in `folder` once, by its name; BundleError names what a bundle may not hold.
 
-    In errors the folder is called `named`.
+    In errors the folder is called `label`.
     """
-    named = named or folder
+    label = label or folder
+    no_seal = f"{label}: there is no {SEAL}; train the candidate (dvc repro)"
     with ExitStack() as stack:
         try:
-            place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            stack.callback(os.close, place)
-            names = sorted(os.listdir(place))  # noqa: PTH208  of the open folder, whatever is renamed meanwhile
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, handle)
+            names = sorted(os.listdir(handle))  # noqa: PTH208  of the open folder, even if it is renamed meanwhile
             if SEAL not in names:
-                raise BundleError(f"{named}: there is no {SEAL}; train the candidate (dvc repro)")
+                raise BundleError(no_seal)
             if len(names) > MAX_FILES + 1:
-                raise BundleError(f"{named}: {len(names)} files; a bundle has at most {MAX_FILES}")
-            found = {
-                name: stack.enter_context(_opened(named / name, name, place)) for name in names
-            }
+                raise BundleError(f"{label}: {len(names)} files; a bundle has at most {MAX_FILES}")
+            files = {}
+            for name in names:
+                files[name] = stack.enter_context(_open_file(label / name, name, handle))
         except (FileNotFoundError, NotADirectoryError):
-            raise BundleError(
-                f"{named}: there is no {SEAL}; train the candidate (dvc repro)"
-            ) from None
+            raise BundleError(no_seal) from None
         except OSError as error:
-            raise BundleError(f"{named}: cannot be read ({error.strerror})") from None
-        if (total := sum(size(file) for file in found.values())) > MAX_BYTES:
-            raise BundleError(f"{named}: {total:,} bytes; a bundle has at most {MAX_BYTES:,}")
-        yield found
+            raise BundleError(f"{label}: cannot be read ({error.strerror})") from None
+        total = sum(map(measure_file, files.values()))
+        if total > MAX_BYTES:
+            raise BundleError(f"{label}: {total:,} bytes; a bundle has at most {MAX_BYTES:,}")
+        yield files
 
 
-def size(file: BufferedReader) -> int:
-    """Bytes in an open file."""
+def measure_file(file: BufferedReader) -> int:
+    """The number of bytes in an open file."""
     return os.fstat(file.fileno()).st_size
 
 
-def private(folder: Path) -> bool:
-    """Whether nobody but this user and root can change what is in `folder`, or put another in its place."""
+def is_private(folder: Path) -> bool:
+    """Whether only this user and root can change or replace what is in `folder`."""
     try:
         inside = [entry.stat(follow_symlinks=False) for entry in os.scandir(folder)]
         path = folder.resolve()
-        return all(map(_ours, [path.stat(), *inside])) and all(
-            _keeps(parent.stat()) for parent in path.parents
-        )
+        if not all(map(_is_ours, [path.stat(), *inside])):
+            return False
+        return all(_has_protected_entries(parent.stat()) for parent in path.parents)
     except OSError:
         return False
 
 
-def copy(folder: Path, target: Path) -> None:
-    """Copy the plain files of `folder` into the new folder `target`, which is this user's alone, to be read only."""
+def copy_files(folder: Path, target: Path) -> None:
+    """Copy the plain files of `folder`, read-only, into the new private folder `target`."""
     target.mkdir(mode=0o700)
-    with opened(folder) as found:
+    with open_files(folder) as files:
         try:
-            for name, file in found.items():
-                left = size(file)
-                with new(target / name) as kept:
-                    while left and (chunk := file.read(min(CHUNK, left))):
-                        kept.write(chunk)
-                        left -= len(chunk)
+            for name, file in files.items():
+                _copy_file(file, target / name)
         except OSError as error:
             raise BundleError(
                 f"{folder}: cannot be copied to {target.parent} ({error.strerror})"
             ) from None
 
 
-def new(path: Path) -> BufferedWriter:
-    """A new file that only this user can read, and none change."""
-    return BufferedWriter(
-        os.fdopen(
-            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o400), "wb", 0
-        )
-    )
+def create_private_file(path: Path) -> BufferedWriter:
+    """Create a file that only this user can read, and none change."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    return BufferedWriter(os.fdopen(os.open(path, flags, 0o400), "wb", 0))
 
 
-def _opened(path: Path, name: str, place: int) -> BufferedReader:
-    """A file of the folder that is open as `place`; `path` is how it is called in an error."""
-    about = os.stat(name, dir_fd=place, follow_symlinks=False)
-    kind = (
-        "a link"
-        if stat.S_ISLNK(about.st_mode)
-        else "a folder"
-        if stat.S_ISDIR(about.st_mode)
-        else ""
-    )
-    if kind or not stat.S_ISREG(about.st_mode):
-        raise BundleError(
-            f"{path}: {kind or 'a device, pipe or socket'} does not belong to a bundle"
-        )
-    file = os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place), "rb")
-    about = os.fstat(file.fileno())
-    if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1:
+def _copy_file(file: BufferedReader, target: Path) -> None:
+    left = measure_file(file)
+    with create_private_file(target) as copy:
+        while left and (chunk := file.read(min(CHUNK, left))):
+            copy.write(chunk)
+            left -= len(chunk)
+
+
+def _open_file(path: Path, name: str, folder: int) -> BufferedReader:
+    """Open a file of the open folder; in errors it is called `path`."""
+    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    kind = _name_kind(status.st_mode)
+    if kind:
+        raise BundleError(f"{path}: {kind} does not belong to a bundle")
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    file = os.fdopen(os.open(name, flags, dir_fd=folder), "rb")
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         file.close()
         raise BundleError(
-            f"{path}: has {about.st_nlink} names (hard links): who changes one changes all; make a copy of it"
+            f"{path}: hard-linked file ({status.st_nlink} names): a change through one name "
+            "changes all; copy it instead"
         )
     return file
 
 
-def _ours(about: os.stat_result) -> bool:
-    return about.st_uid in (os.geteuid(), 0) and not about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+def _name_kind(mode: int) -> str:
+    """What a thing in a folder is, if it is not a plain file."""
+    if stat.S_ISREG(mode):
+        return ""
+    if stat.S_ISLNK(mode):
+        return "a link"
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "a device, pipe or socket"
 
 
-def _keeps(about: os.stat_result) -> bool:
-    """Whether a folder above keeps its entries from others: in a sticky one, such as /tmp, only owners rename."""
-    return _ours(about) or (
-        about.st_uid in (os.geteuid(), 0) and bool(about.st_mode & stat.S_ISVTX)
-    )
+def _is_ours(status: os.stat_result) -> bool:
+    writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return _is_owned(status) and not writable
+
+
+def _has_protected_entries(status: os.stat_result) -> bool:
+    """Whether a folder above keeps its entries from others.
+
+    In a sticky one, such as /tmp, only owners rename.
+    """
+    return _is_ours(status) or (_is_owned(status) and bool(status.st_mode & stat.S_ISVTX))
+
+
+def _is_owned(status: os.stat_result) -> bool:
+    return status.st_uid in (os.geteuid(), 0)

@@ -1,4 +1,4 @@
-"""Which files a bundle may hold, by their names and by what is in them: none can run code when it is read."""
+"""Which files a bundle may hold, by their names and content: none can run code when it is read."""
 
 import os
 from collections.abc import Callable
@@ -28,62 +28,64 @@ FOREIGN = {  # how files begin that are something else, whatever they are called
     **{bytes([0x80, protocol]): "a pickle" for protocol in range(2, 6)},
 }
 TAR, TAR_AT = b"ustar", 257
-CUSTOM_CODE = {  # keys by which libraries are told to fetch or run code
-    "auto_map", "trust_remote_code", "custom_pipelines", "custom_generate", "code_revision", "_attn_implementation",
-    "_target_", "py/object", "py/reduce", "py/type", "py/function", "__reduce__", "loader_module",
+CUSTOM_CODE = {  # keys that make libraries fetch or run code
+    "auto_map", "trust_remote_code", "custom_pipelines", "custom_generate", "code_revision",
+    "_attn_implementation", "_target_", "py/object", "py/reduce", "py/type", "py/function",
+    "__reduce__", "loader_module",
 }  # fmt: skip
 
 
-def check(name: str, file: BufferedReader) -> None:
-    """ValueError where an open file is not of a kind that its name promises, or of none that a bundle may hold."""
+def check_kind(name: str, file: BufferedReader) -> None:
+    """ValueError where an open file is not what its name says, or of a kind that is not allowed."""
     by_suffix: dict[str, Callable[[BufferedReader], None]] = {
-        ".json": _json,
-        ".onnx": graphs.check,
-        ".py": _code,
-        ".safetensors": tensors.check,
+        ".json": _check_json,
+        ".onnx": graphs.check_graph,
+        ".py": _check_code,
+        ".safetensors": tensors.check_tensors,
     }
     suffix = PurePath(name).suffix
     if suffix not in by_suffix:
         raise ValueError(f"this kind of file is not allowed; a bundle holds {', '.join(by_suffix)}")
     head = os.pread(file.fileno(), TAR_AT + len(TAR), 0)
-    for magic, what in FOREIGN.items():
-        if head.startswith(magic) and not (suffix == ".safetensors" and _could_be_a_length(head)):
-            raise ValueError(f"is {what}, not what its name says")
+    may_begin_so = suffix == ".safetensors" and _is_possible_header_length(head)
+    for magic, kind in FOREIGN.items():
+        if head.startswith(magic) and not may_begin_so:
+            raise ValueError(f"is {kind}, not what its name says")
     if head[TAR_AT:] == TAR:
         raise ValueError("is a tar archive, not what its name says")
     by_suffix[suffix](file)
 
 
-def _could_be_a_length(head: bytes) -> bool:
-    """Whether it begins as safetensors do: the length of the header, and the header's first brace."""
+def _is_possible_header_length(head: bytes) -> bool:
+    """Whether it begins as safetensors do: with the header's length and its first brace."""
     return head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= tensors.MAX_HEADER
 
 
-def _json(file: BufferedReader) -> None:
-    _refuse_custom_code(strict.loads(_whole(file, MAX_JSON)))
+def _check_json(file: BufferedReader) -> None:
+    _refuse_custom_code(strict.parse_json(_read_whole(file, MAX_JSON)))
 
 
-def _refuse_custom_code(value: Any) -> None:
+def _refuse_custom_code(content: Any) -> None:
     """A vocabulary may hold any word, with its number; as anything else such a key is an order."""
-    waiting = [value]
+    waiting = [content]
     while waiting:
-        found = waiting.pop()
-        if isinstance(found, dict):
-            for key in CUSTOM_CODE & found.keys():
-                if type(found[key]) is not int:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            for key in CUSTOM_CODE & value.keys():
+                if type(value[key]) is not int:
                     raise ValueError(f"holds the key {key!r}, which asks for code from elsewhere")
-            waiting.extend(found.values())
-        elif isinstance(found, list):
-            waiting.extend(found)
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
 
 
-def _code(file: BufferedReader) -> None:
-    text = _whole(file, MAX_CODE).decode("utf-8")
+def _check_code(file: BufferedReader) -> None:
+    text = _read_whole(file, MAX_CODE).decode("utf-8")
     if "\0" in text:
-        raise ValueError("is no Python source: it holds a NUL")
+        raise ValueError("not valid Python source: it holds a NUL")
 
 
-def _whole(file: BufferedReader, limit: int) -> bytes:
+def _read_whole(file: BufferedReader, limit: int) -> bytes:
     length = os.fstat(file.fileno()).st_size
     if length > limit:
         raise ValueError(f"{length:,} bytes; at most {limit:,} are allowed")

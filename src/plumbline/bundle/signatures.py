@@ -1,4 +1,4 @@
-"""Signatures of bundles by a key, in the form of OpenSSF Model Signing: who vouches for one, besides what it is."""
+"""Sign bundles with a key, in the form of OpenSSF Model Signing: who vouches for one."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,60 +12,67 @@ NAME = "bundle.sig"  # beside a version, among what its run keeps
 MAX_BYTES = 1 << 20
 
 
-def write(folder: Path, key: Path, target: Path) -> None:
-    """Sign every file of the bundle in `folder` with the private `key` (PEM, elliptic curve); else ParamsError."""
-    hashing = _hashing()
+def write_signature(folder: Path, key: Path, target: Path) -> None:
+    """Sign every file of the bundle in `folder` with the private `key`.
+
+    The key is PEM, of an elliptic curve, without a password; else ParamsError.
+    """
+    hashing = _configure_hashing()
     from model_signing import signing
 
     try:
-        config = signing.Config()  # type: ignore[no-untyped-call]
+        config = signing.Config()  # type: ignore[no-untyped-call]  # model_signing has no types
         config = config.use_elliptic_key_signer(private_key=key).set_hashing_config(hashing)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise ParamsError(
-            f"{key}: is no private key of an elliptic curve, without a password ({_said(error)})"
+            f"{key}: not a valid private key of an elliptic curve, without a password "
+            f"({_shorten(error)})"
         ) from None
     config.sign(folder, target)
 
 
-def check(folder: Path, signature: Path, public_key: Path, called: Path | None = None) -> None:
-    """BundleError where `signature` is not one of every file in `folder` by the owner of `public_key`.
+def verify_signature(
+    folder: Path, signature: Path, public_key: Path, label: Path | None = None
+) -> None:
+    """BundleError where the owner of `public_key` did not sign every file in `folder`.
 
-    The folder is `called` so in errors. ParamsError where the public key is none.
+    In errors the folder is called `label`. ParamsError where the public key cannot be used.
     """
-    called, hashing = called or folder, _hashing()
+    label = label or folder
+    hashing = _configure_hashing()
     from model_signing import verifying
 
     if not signature.is_file():
         raise BundleError(
-            f"{called}: is not signed, and only what {public_key} signed may be used here"
+            f"{label}: is not signed, and only what {public_key} signed may be used here"
         )
     try:
-        config = (
-            verifying.Config()  # type: ignore[no-untyped-call]
-            .use_elliptic_key_verifier(public_key=public_key)
-            .set_hashing_config(hashing)
-        )
+        config = verifying.Config()  # type: ignore[no-untyped-call]  # model_signing has no types
+        config = config.use_elliptic_key_verifier(public_key=public_key)
+        config = config.set_hashing_config(hashing)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise ParamsError(
-            f"{public_key}: is no public key of an elliptic curve ({_said(error)})"
+            f"{public_key}: not a valid public key of an elliptic curve ({_shorten(error)})"
         ) from None
     try:
         config.verify(folder, signature)
     except Exception as error:  # of a signature that is anything at all
         raise BundleError(
-            f"{called}: has no valid signature by {public_key} ({_said(error)}); do not use it"
+            f"{label}: has no valid signature by {public_key} ({_shorten(error)}); do not use it"
         ) from error
 
 
-def _hashing() -> "Config":
+def _configure_hashing() -> "Config":
     try:
         from model_signing import hashing
     except ModuleNotFoundError as error:
         raise ParamsError(
             f"signatures need the package {error.name}; install plumbline's extra `signing`"
         ) from None
-    return hashing.Config().use_file_serialization(hashing_algorithm="sha256", allow_symlinks=False)  # type: ignore[no-untyped-call]
+    config = hashing.Config()  # type: ignore[no-untyped-call]  # model_signing has no types
+    return config.use_file_serialization(hashing_algorithm="sha256", allow_symlinks=False)
 
 
-def _said(error: Exception) -> str:
-    return (str(error).splitlines() or [""])[0][:120] or type(error).__name__
+def _shorten(error: Exception) -> str:
+    lines = str(error).splitlines() or [""]
+    return lines[0][:120] or type(error).__name__

@@ -1,4 +1,4 @@
-"""The header of a safetensors file, checked whole before the file is read: it says where each tensor lies."""
+"""Check the header of a safetensors file before the file is read: it says where each tensor is."""
 
 import os
 from io import BufferedReader
@@ -10,38 +10,48 @@ from plumbline.bundle import strict
 MAX_HEADER = 32 << 20  # bytes
 MAX_RANK = 16
 BYTES = {
-    "BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1, "I16": 2, "U16": 2, "F16": 2, "BF16": 2,
-    "I32": 4, "U32": 4, "F32": 4, "I64": 8, "U64": 8, "F64": 8,
+    "BOOL": 1, "U8": 1, "I8": 1, "F8_E4M3": 1, "F8_E5M2": 1, "I16": 2, "U16": 2, "F16": 2,
+    "BF16": 2, "I32": 4, "U32": 4, "F32": 4, "I64": 8, "U64": 8, "F64": 8,
 }  # fmt: skip
 
 
-def check(file: BufferedReader) -> None:
-    """ValueError where the header of the open file lies, or where anything but its tensors is in the file."""
+def check_tensors(file: BufferedReader) -> None:
+    """ValueError if the header of the open file is wrong, or the file holds more than tensors."""
     length = os.fstat(file.fileno()).st_size
     size = int.from_bytes(os.pread(file.fileno(), 8, 0), "little")
     if length < 8 or not 2 <= size <= min(MAX_HEADER, length - 8):
         raise ValueError(
-            f"a header of {size:,} bytes in a file of {length:,}; at most {MAX_HEADER:,} are allowed"
+            f"a header of {size:,} bytes in a file of {length:,}; "
+            f"at most {MAX_HEADER:,} are allowed"
         )
-    raw = os.pread(file.fileno(), size, 8)
-    if len(raw) != size or not raw.startswith(b"{"):
-        raise ValueError("its header is no JSON object")
-    header = strict.loads(raw)
-    about = header.pop("__metadata__", {})
-    if not isinstance(about, dict) or not all(isinstance(value, str) for value in about.values()):
-        raise ValueError("its metadata holds something else than strings")
+    header = _read_header(file, size)
     end = 0
-    for first, last, name in sorted(_span(name, tensor) for name, tensor in header.items()):
+    for first, last, name in sorted(_read_span(name, header[name]) for name in header):
         if first != end:
             raise ValueError(
                 f"tensor {name!r:.100} starts at byte {first:,}, the one before ends at {end:,}"
             )
         end = last
     if end != length - 8 - size:
-        raise ValueError(f"its tensors take {end:,} bytes; it holds {length - 8 - size:,}")
+        raise ValueError(f"its tensors need {end:,} bytes; the file has {length - 8 - size:,}")
 
 
-def _span(name: str, tensor: Any) -> tuple[int, int, str]:
+def _read_header(file: BufferedReader, size: int) -> dict[str, Any]:
+    """Read the tensors by their names."""
+    raw = os.pread(file.fileno(), size, 8)
+    if len(raw) != size or not raw.startswith(b"{"):
+        raise ValueError("its header is not a JSON object")
+    header: dict[str, Any] = strict.parse_json(raw)
+    metadata = header.pop("__metadata__", {})
+    if not isinstance(metadata, dict):
+        raise ValueError("its metadata contains values that are not strings")  # noqa: TRY004  reported as any other damage
+    for value in metadata.values():
+        if not isinstance(value, str):
+            raise ValueError("its metadata contains values that are not strings")  # noqa: TRY004  as above
+    return header
+
+
+def _read_span(name: str, tensor: Any) -> tuple[int, int, str]:
     """First byte, last byte and name of a tensor, once its dtype, shape and offsets agree."""
     match tensor:
         case {"dtype": str(dtype), "shape": list(shape), "data_offsets": [first, last], **rest} if (
@@ -56,12 +66,15 @@ def _span(name: str, tensor: Any) -> tuple[int, int, str]:
         raise ValueError(
             f"tensor {name!r:.100} has the dtype {dtype!r:.20}; known: {', '.join(BYTES)}"
         )
-    if len(shape) > MAX_RANK or not all(
-        type(number) is int and number >= 0 for number in (*shape, first, last)
-    ):
-        raise ValueError(f"tensor {name!r:.100} has a shape or offsets that are no numbers from 0")
+    if len(shape) > MAX_RANK or not all(map(_is_count, (*shape, first, last))):
+        raise ValueError(f"tensor {name!r:.100} has a shape or offsets that are not numbers from 0")
     if last - first != prod(shape) * BYTES[dtype]:
         raise ValueError(
-            f"tensor {name!r:.100} of shape {shape!r:.100} and dtype {dtype} in {last - first:,} bytes"
+            f"tensor {name!r:.100} of shape {shape!r:.100} and dtype {dtype} "
+            f"in {last - first:,} bytes"
         )
     return first, last, name
+
+
+def _is_count(number: object) -> bool:
+    return type(number) is int and number >= 0

@@ -1,8 +1,10 @@
-"""The registry between workflow runs, without an account: assets of the release `registry`, of which the last counts.
+"""The registry between workflow runs, without a server: assets of the GitHub release `registry`.
 
-They are numbered from 1, and a number is taken once: of two runs that go on from one registry the later is refused, and
-nothing is lost unseen. `python -m plumbline.ci.github_release FOLDER` keeps the registry in FOLDER. Its job may write to the
-repository, so it runs with Python and GitHub's `gh` alone, and takes no more from FOLDER than that one file.
+They are numbered from 1, the highest number counts, and a number is used once: of two runs that
+continue from one registry the later one is refused, so that nothing is lost unnoticed.
+
+`python -m plumbline.ci.github_release FOLDER` keeps the registry in FOLDER. Its job may write to
+the repository, so it needs only Python and GitHub's `gh`, and reads only that one file of FOLDER.
 """
 
 import re
@@ -13,67 +15,65 @@ from pathlib import Path
 from plumbline.contract.errors import PlumblineError, RegistryError
 
 RELEASE, TITLE = "registry", "Model registry"
-NOTES = "The registry as the workflows left it; the highest number counts. `plumbline registry fetch` brings it here."
+NOTES = (
+    "The registry as the workflows left it; the highest number counts. "
+    "`plumbline registry fetch` installs it on your machine."
+)
 ASSET = re.compile(r"registry-(\d{6})\.tar")
 NUM_KEPT = 20
 
 
-def newest() -> str | None:
-    """The registry that was kept last; None where there is none yet. RegistryError where it is not whole."""
-    found = _assets()
-    if not found:
+def find_newest() -> str | None:
+    """The name of the registry that was kept last; None where there is none yet.
+
+    Raises RegistryError where its upload is not complete.
+    """
+    assets = _list_assets()
+    if not assets:
         return None
-    name = max(found)
-    if found[name] != "uploaded":
+    name = max(assets)
+    if assets[name] != "uploaded":
         raise RegistryError(
-            f"{name} in the release {RELEASE} is not whole ({found[name]}): wait for the run that uploads it; if there "
-            f"is none, `gh release delete-asset {RELEASE} {name}`"
+            f"{name} in the release {RELEASE} is not complete ({assets[name]}): wait for the run "
+            f"that uploads it; if there is none, run `gh release delete-asset {RELEASE} {name}`"
         )
     return name
 
 
-def following(name: str | None) -> str:
-    """The name of the registry that comes after this one."""
-    found = ASSET.fullmatch(name or "registry-000000.tar")
-    return f"registry-{int(found[1]) + 1:06}.tar" if found else ""
+def name_next(name: str | None) -> str:
+    """The name of the registry that comes after this one; None is before the first."""
+    match = ASSET.fullmatch(name or "registry-000000.tar")
+    return f"registry-{int(match[1]) + 1:06}.tar" if match else ""
 
 
 def download(name: str, folder: Path) -> Path:
-    """Bring a kept registry into a folder."""
-    gh("release", "download", RELEASE, "--pattern", name, "--dir", str(folder))
+    """Download a kept registry into a folder; its path."""
+    run_gh("release", "download", RELEASE, "--pattern", name, "--dir", str(folder))
     return folder / name
 
 
 def keep(folder: Path) -> str:
-    """Add the registry in `folder` to the release and let the oldest go; its name.
+    """Add the registry in `folder` to the release, delete the oldest ones, and return its name.
 
-    Raises RegistryError where there is not just one there, or another run took its number.
+    Raises RegistryError where the folder holds anything else, or another run used its number.
     """
-    inside = sorted(folder.iterdir())
-    if (
-        len(inside) != 1
-        or not ASSET.fullmatch(inside[0].name)
-        or inside[0].is_symlink()
-        or not inside[0].is_file()
-    ):
-        raise RegistryError(
-            f"{folder}: expected one file registry-N.tar; found {[path.name for path in inside]}"
-        )
-    if _assets() is None:
-        gh("release", "create", RELEASE, "--prerelease", "--title", TITLE, "--notes", NOTES)
+    file = _find_only_registry(folder)
+    if _list_assets() is None:
+        run_gh("release", "create", RELEASE, "--prerelease", "--title", TITLE, "--notes", NOTES)
     try:
-        gh("release", "upload", RELEASE, str(inside[0]))
+        run_gh("release", "upload", RELEASE, str(file))
     except RegistryError as error:
         raise RegistryError(
-            f"{inside[0].name} was not kept: another run was faster, or GitHub is away. Run all jobs again ({error})"
+            f"{file.name} was not kept: another run was faster, or GitHub is unreachable. "
+            f"Run all jobs again ({error})"
         ) from None
-    for name in sorted(_assets() or {})[:-NUM_KEPT]:
-        gh("release", "delete-asset", RELEASE, name, "--yes")
-    return inside[0].name
+    for name in sorted(_list_assets() or {})[:-NUM_KEPT]:
+        run_gh("release", "delete-asset", RELEASE, name, "--yes")
+    return file.name
 
 
-def gh(*arguments: str) -> str:
-    """What GitHub's command says. RegistryError where it fails."""
+def run_gh(*arguments: str) -> str:
+    """Run GitHub's command and return what it prints. Raises RegistryError where it fails."""
     try:
         done = subprocess.run(["gh", *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:
@@ -86,23 +86,26 @@ def gh(*arguments: str) -> str:
     return done.stdout
 
 
-def _assets() -> dict[str, str] | None:
+def _find_only_registry(folder: Path) -> Path:
+    files = sorted(folder.iterdir())
+    if len(files) == 1 and ASSET.fullmatch(files[0].name):
+        (file,) = files
+        if file.is_file() and not file.is_symlink():
+            return file
+    names = [path.name for path in files]
+    raise RegistryError(f"{folder}: expected one file registry-N.tar; found {names}")
+
+
+def _list_assets() -> dict[str, str] | None:
     """The state of each registry in the release; None where there is no release."""
+    query = r'.assets[] | "\(.name) \(.state)"'
     try:
-        told = gh(
-            "release",
-            "view",
-            RELEASE,
-            "--json",
-            "assets",
-            "--jq",
-            r'.assets[] | "\(.name) \(.state)"',
-        )
+        output = run_gh("release", "view", RELEASE, "--json", "assets", "--jq", query)
     except RegistryError as error:
         if "release not found" in str(error):
             return None
         raise
-    states = dict(line.split(" ", 1) for line in told.splitlines() if line)
+    states = dict(line.split(" ", 1) for line in output.splitlines() if line)
     return {name: state for name, state in states.items() if ASSET.fullmatch(name)}
 
 

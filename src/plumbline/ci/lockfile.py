@@ -1,6 +1,7 @@
-"""Merging dvc.lock: each stage as the side has it that changed it; what both changed differently runs again.
+"""Merging dvc.lock: each stage is taken from the side that changed it.
 
-`make setup` tells git to merge the file so (gitattributes(5), merge driver).
+A stage that both sides changed differently is left out and runs again. `make setup` sets this as
+git's merge driver (gitattributes(5)).
 """
 
 import io
@@ -14,45 +15,52 @@ from plumbline.contract.errors import PlumblineError
 SCHEMA = "2.0"
 
 
-def merge(base: Path, ours: Path, theirs: Path) -> list[str]:
-    """Write the merge of three versions of dvc.lock into `ours`; the stages that have to run again.
+def merge_locks(base: Path, ours: Path, theirs: Path) -> list[str]:
+    """Write the merge of three versions of dvc.lock into `ours`; the stages that must run again.
 
-    Raises PlumblineError where one of them is no dvc.lock, and then changes nothing.
+    Raises PlumblineError where one of them is not a dvc.lock, and then changes nothing.
     """
+    base_stages = _read_stages(base, "the common")
+    our_stages = _read_stages(ours, "our")
+    their_stages = _read_stages(theirs, "their")
+    merged = {}
+    conflicting = []
+    for name in dict.fromkeys([*our_stages, *their_stages]):
+        before = base_stages.get(name)
+        our_stage = our_stages.get(name)
+        their_stage = their_stages.get(name)
+        if our_stage != their_stage and before not in (our_stage, their_stage):
+            conflicting.append(name)  # DVC's cache has it if it ever ran like this; else it runs
+            continue
+        stage = their_stage if our_stage == before else our_stage
+        if stage:
+            merged[name] = stage
+    _write_stages(ours, merged)
+    return conflicting
+
+
+def _write_stages(path: Path, stages: Mapping[str, Any]) -> None:
     from ruamel.yaml import YAML
 
-    old, mine, others = _stages(base, "the common"), _stages(ours, "our"), _stages(theirs, "their")
-    merged, again = {}, []
-    for name in [*mine, *(name for name in others if name not in mine)]:
-        versions = old.get(name), mine.get(name), others.get(name)
-        if versions[1] != versions[2] and versions[0] not in versions[1:]:
-            again.append(name)  # DVC takes it from the cache if it ever ran so, else it runs it
-        elif chosen := versions[2] if versions[1] == versions[0] else versions[1]:
-            merged[name] = chosen
-    written, yaml = io.StringIO(), YAML()
-    yaml.dump({"schema": SCHEMA, "stages": merged}, written)
-    with layout.written(ours) as aside:
-        aside.write_text(written.getvalue(), encoding="utf-8")
-    return again
+    text = io.StringIO()
+    YAML().dump({"schema": SCHEMA, "stages": stages}, text)
+    with layout.write_aside(path) as aside:
+        aside.write_text(text.getvalue(), encoding="utf-8")
 
 
-def _stages(path: Path, whose: str) -> Mapping[str, Any]:
+def _read_stages(path: Path, whose: str) -> Mapping[str, Any]:
     """The stages in a file; none in an empty one, which git gives for a side without it."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        found = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+        lock = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, YAMLError) as error:
-        raise PlumblineError(
-            f"{whose} dvc.lock cannot be read ({str(error).splitlines()[0]}); not merged"
-        ) from None
-    if found is None:
+        reason = str(error).splitlines()[0]
+        raise PlumblineError(f"{whose} dvc.lock cannot be read ({reason}); not merged") from None
+    if lock is None:
         return {}
-    if (
-        not isinstance(found, dict)
-        or found.get("schema") != SCHEMA
-        or not isinstance(found.get("stages"), dict)
-    ):
+    stages = lock.get("stages") if isinstance(lock, dict) else None
+    if not isinstance(stages, dict) or lock.get("schema") != SCHEMA:
         raise PlumblineError(f"{whose} dvc.lock is not of schema {SCHEMA}; not merged")
-    return found["stages"]  # type: ignore[no-any-return]
+    return stages

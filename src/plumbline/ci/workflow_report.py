@@ -1,4 +1,4 @@
-"""What came of a run, as a GitHub workflow goes on with it."""
+"""The result of a run, for the later steps and jobs of a GitHub workflow."""
 
 import os
 from typing import Any
@@ -9,58 +9,74 @@ from plumbline.contract.errors import EvidenceError, PlumblineError
 from plumbline.contract.params import Params
 from plumbline.evidence import document
 from plumbline.evidence.verdict import EXIT_CODES
-from plumbline.registry import promotion
-from plumbline.reporting import html, report
+from plumbline.registry import promotion, reconciliation
+from plumbline.reporting import html, summary
 
 
-def tell(params: Params) -> int:
-    """Set the step's outputs and the job's summary; the exit code: 0 for promote and keep, 20 for refuse, else 1.
+def publish(params: Params) -> int:
+    """Set the step's outputs and the job's summary; the exit code.
 
-    Outputs: `verdict`, and of what is registered `model`, `version`, `bundle`, `champion` (a version or "none") and
-    `waits`: `yes` where the version may be promoted and a person has to say so.
+    Exit codes: 0 for promote and keep, 20 for refuse, else 1. Outputs: `verdict`, and for a
+    registered version `model`, `version`, `bundle`, `champion` (a version or "none") and `waits`:
+    `yes` where the version may be promoted and a person has to approve it.
     """
     try:
-        evidence = document.read(params)
-        registered = _registered(evidence) if evidence["verdict"] in ("promote", "keep") else {}
+        evidence = document.read_evidence(params)
+        registered = {}
+        if evidence["verdict"] in ("promote", "keep"):
+            registered = _describe_registered(evidence)
     except PlumblineError as error:
-        github.output(verdict="error")
-        github.summary(
-            f"## Error: no verdict was reached\n\n{html.code(str(error))}\n\nThe log says more."
+        github.set_outputs(verdict="error")
+        github.add_summary(
+            f"## Error: no verdict was reached\n\n{html.format_code(str(error))}\n\nSee the log."
         )
         raise
     verdict = evidence["verdict"]
-    github.output(verdict=verdict, **registered)
-    github.summary(report.markdown() + _next(registered))
-    github.annotate(
-        "error" if verdict in ("refuse", "error") else "notice", verdict, evidence["summary"]
-    )
+    github.set_outputs(verdict=verdict, **registered)
+    github.add_summary(summary.render_markdown() + _describe_next_step(registered))
+    is_failure = verdict in ("refuse", "error")
+    github.annotate("error" if is_failure else "notice", verdict, evidence["summary"])
     return 0 if verdict == "keep" else EXIT_CODES[verdict]
 
 
-def _registered(evidence: dict[str, Any]) -> dict[str, str]:
-    """What `register` made of the evidence. EvidenceError where it did not come to that, or it is of another day."""
+def _describe_registered(evidence: dict[str, Any]) -> dict[str, str]:
+    """What `register` made of this evidence.
+
+    Raises EvidenceError where it registered nothing from it, or the champion is another one by now.
+    """
     done = layout.read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
     if done.get("evidence") != layout.digest(layout.EVIDENCE):
-        raise EvidenceError("what was evaluated was not registered; run `dvc repro`")
-    name, version = done["model"], done["version"]
-    current = promotion.current(name)
-    stands = current.version if current else promotion.NONE
-    compared = str(evidence["champion"]["version"]) if evidence["champion"] else promotion.NONE
-    if compared != stands != version:
+        raise EvidenceError("the last evaluation was not registered; run `dvc repro`")
+    name = done["model"]
+    version = done["version"]
+    entry = promotion.find_champion(name)
+    champion = entry.version if entry else reconciliation.NO_CHAMPION
+    compared = reconciliation.NO_CHAMPION
+    if evidence["champion"]:
+        compared = str(evidence["champion"]["version"])
+    if champion not in (compared, version):
         raise EvidenceError(
-            f"the champion is {stands}, the evidence compares with {compared}; `plumbline champion --pin`, `dvc repro`"
+            f"the champion is {champion}, the evidence compares with {compared}; "
+            "run `plumbline champion --pin`, then `dvc repro`"
         )
-    waits = evidence["verdict"] == "promote" and stands != version
-    bundle = evidence["digests"]["bundle"]
-    told = {"model": name, "version": version, "bundle": bundle, "champion": stands}
-    return told | {"waits": "yes" if waits else "no"}
+    waits = evidence["verdict"] == "promote" and champion != version
+    return {
+        "model": name,
+        "version": version,
+        "bundle": evidence["digests"]["bundle"],
+        "champion": champion,
+        "waits": "yes" if waits else "no",
+    }
 
 
-def _next(registered: dict[str, str]) -> str:
-    """How it goes on; a pull request's registry ends with its run, and so do its versions."""
+def _describe_next_step(registered: dict[str, str]) -> str:
+    """How to promote the version; empty in a pull request, whose registry ends with its run."""
     if registered.get("waits") != "yes" or os.environ.get("GITHUB_EVENT_NAME") == "pull_request":
         return ""
     command = "plumbline promote {model} {version} --expect {champion} --bundle {bundle}".format(
         **registered
     )
-    return f"\n\nIt waits for somebody's word: approve the run of *promote* that was started for it, or\n\n    {command}"
+    return (
+        "\n\nIt waits for approval: approve the run of *promote* that was started for it, or run"
+        f"\n\n    {command}"
+    )

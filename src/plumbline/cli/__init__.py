@@ -1,35 +1,50 @@
-"""The command line: what a person asks of the pipeline from the shell."""
+"""A CI/CD pipeline in which every promotion of a model rests on evidence."""
 
 import logging
 import sys
 import warnings
-from pathlib import Path
+from collections.abc import Callable
 
 import typer
 
 from plumbline.ci import github
-from plumbline.cli import decisions, inference, inspection, recipes, registry, selfcheck
-from plumbline.cli.drift import drift
-from plumbline.cli.serve import serve
+from plumbline.cli import (
+    champion,
+    doctor,
+    drift,
+    drill,
+    fsck,
+    journal,
+    merge_lock,
+    predict,
+    promote,
+    recipe,
+    registry,
+    report,
+    reproduce,
+    rollback,
+    score,
+    selftest,
+    serve,
+    sign,
+    verdict,
+)
 from plumbline.contract.errors import PlumblineError
 
 app = typer.Typer(
     no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help=__doc__
 )
-app.command()(serve)
-app.command()(drift)
-for commands in (inference, inspection, selfcheck, decisions):
-    app.add_typer(commands.app)
-app.add_typer(recipes.app, name="recipe")
-app.add_typer(registry.app, name="registry")
+recipes = typer.Typer(
+    no_args_is_help=True, help="List, print and use ready-made params.yaml files."
+)
+registries = typer.Typer(no_args_is_help=True, help="Pack, unpack and fetch a local registry.")
 
 
 def main() -> None:
-    """Run the command; a fault the user can act on is told in one line, with its exit code."""
+    """Run a command; an error the user can act on is printed in one line, with its exit code."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
-    warnings.filterwarnings(
-        "ignore", module=r"mlflow|pydantic|google"
-    )  # theirs to mend, noise to the user
+    # Warnings of libraries about their own code, which the user cannot fix.
+    warnings.filterwarnings("ignore", module=r"mlflow|pydantic|google")
     try:
         app()
     except PlumblineError as error:
@@ -38,13 +53,39 @@ def main() -> None:
         sys.exit(error.exit_code)
 
 
-@app.command("merge-lock", hidden=True)
-def merge_lock(base: Path, ours: Path, theirs: Path) -> None:
-    """Merge three versions of dvc.lock into OURS: git calls it (.gitattributes)."""
-    from plumbline.ci import lockfile
+def _add_command(
+    group: typer.Typer,
+    name: str,
+    command: Callable[..., None],
+    example: str,
+    *,
+    hidden: bool = False,
+) -> None:
+    group.command(name, epilog=f"Example:\n\n{example}", hidden=hidden)(command)
 
-    if again := lockfile.merge(base, ours, theirs):
-        print(
-            f"dvc.lock: changed on both sides, so `dvc repro` looks at them anew: {', '.join(again)}",
-            file=sys.stderr,
-        )
+
+_add_command(app, "predict", predict.predict, predict.EXAMPLE)
+_add_command(app, "score", score.score, score.EXAMPLE)
+_add_command(app, "serve", serve.serve, serve.EXAMPLE)
+_add_command(app, "report", report.show_report, report.EXAMPLE)
+_add_command(app, "verdict", verdict.show_verdict, verdict.EXAMPLE)
+_add_command(app, "promote", promote.promote, promote.EXAMPLE)
+_add_command(app, "rollback", rollback.roll_back, rollback.EXAMPLE)
+_add_command(app, "champion", champion.show_champion, champion.EXAMPLE)
+_add_command(app, "journal", journal.show_journal, journal.EXAMPLE)
+_add_command(app, "sign", sign.sign_version, sign.EXAMPLE)
+_add_command(app, "drift", drift.check_drift, drift.EXAMPLE)
+_add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE)
+_add_command(app, "doctor", doctor.run_doctor, doctor.EXAMPLE)
+_add_command(app, "fsck", fsck.run_fsck, fsck.EXAMPLE)
+_add_command(app, "selftest", selftest.run_selftest, selftest.EXAMPLE)
+_add_command(app, "drill", drill.run_drill, drill.EXAMPLE)
+_add_command(app, "merge-lock", merge_lock.merge_lock, merge_lock.EXAMPLE, hidden=True)
+_add_command(recipes, "list", recipe.list_recipes, recipe.LIST_EXAMPLE)
+_add_command(recipes, "show", recipe.show_recipe, recipe.SHOW_EXAMPLE)
+_add_command(recipes, "use", recipe.use_recipe, recipe.USE_EXAMPLE)
+_add_command(registries, "pack", registry.pack_registry, registry.PACK_EXAMPLE)
+_add_command(registries, "unpack", registry.unpack_registry, registry.UNPACK_EXAMPLE)
+_add_command(registries, "fetch", registry.fetch_registry, registry.FETCH_EXAMPLE)
+app.add_typer(recipes, name="recipe")
+app.add_typer(registries, name="registry")

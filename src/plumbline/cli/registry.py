@@ -1,4 +1,4 @@
-"""A local registry, with its journal, as one file."""
+"""`plumbline registry`: a local registry, with its journal, as one file."""
 
 import tempfile
 from pathlib import Path
@@ -7,48 +7,53 @@ from typing import Annotated
 import typer
 
 from plumbline.ci import github, github_release
-from plumbline.cli.console import plain
+from plumbline.cli.console import print_plain
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+PACK_EXAMPLE = "plumbline registry pack registry.tar"
+UNPACK_EXAMPLE = "plumbline registry unpack registry.tar"
+FETCH_EXAMPLE = "plumbline registry fetch"
+CHECKED_BY = "`plumbline fsck` checks them in full"
 
 
-@app.command()
-def pack(
+def pack_registry(
     target: Annotated[Path, typer.Argument(metavar="FILE", help="The .tar file to write.")],
 ) -> None:
-    """Write registry, journal and artifacts into one file, as they are at this moment."""
+    """Write registry, journal and artifacts, as they are now, into one file."""
     from plumbline.registry import archives
 
-    plain(f"{target}: {archives.pack(target):,} files")
+    print_plain(f"{target}: {archives.pack(target):,} files")
 
 
-@app.command()
-def unpack(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="What `pack` wrote.")],
+def unpack_registry(
+    source: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A file that `plumbline registry pack` wrote.")
+    ],
 ) -> None:
-    """Verify such a file and make its registry this machine's, where there is none yet."""
+    """Verify a packed registry and install it here, where there is no registry yet."""
     from plumbline.registry import archives
 
-    plain(f"{archives.unpack(source):,} files; `plumbline fsck` looks deeper")
+    print_plain(f"{archives.unpack(source):,} files; {CHECKED_BY}")
 
 
-@app.command()
-def fetch() -> None:
-    """Make the registry that the last workflow run kept in the GitHub release `registry` this machine's; needs `gh`.
+def fetch_registry() -> None:
+    """Install the registry that the last workflow run kept on GitHub.
 
-    In a workflow: output `next`, the name under which this run has to pack its own.
+    It is an asset of the GitHub release `registry`. Needs GitHub's command `gh`.
+
+    In a workflow: sets the output `next`, the file name for this run's own registry.
     """
     from plumbline.registry import archives
 
-    if github.is_shared():
-        return plain("the registry is on a server that all runs share; there is nothing to fetch")
-    found, files = github_release.newest(), 0
-    if found:
-        with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
-            files = archives.unpack(github_release.download(found, Path(folder)))
-    github.output(next=github_release.following(found))
-    plain(
-        f"{found}: {files:,} files; `plumbline fsck` looks deeper"
-        if found
-        else "none was kept yet: this is the first"
-    )
+    if github.is_registry_shared():
+        print_plain("the registry is on a server that all runs share; there is nothing to fetch")
+        return
+    newest = github_release.find_newest()
+    next_name = github_release.name_next(newest)
+    if newest is None:
+        github.set_outputs(next=next_name)
+        print_plain("no registry was kept yet: this is the first run")
+        return
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
+        num_files = archives.unpack(github_release.download(newest, Path(folder)))
+    github.set_outputs(next=next_name)
+    print_plain(f"{newest}: {num_files:,} files; {CHECKED_BY}")

@@ -1,26 +1,26 @@
-"""Every error a user can meet, in one tree, so that each says what was found and what to do.
+"""Every error that a user can get, in one tree; each says what was found and what to do.
 
 PlumblineError            exit 1   something went wrong that the message explains
 ├── ParamsError           exit 2   params.yaml (or an argument) is wrong; nothing was started
 ├── DataError             exit 1   a source or an example cannot be used as it is
 │   └── RejectedError     exit 1   a blocking expectation failed
 ├── TrainingError         exit 1   a candidate did not train
-├── BundleError           exit 1   a trained model on disk is not what it says it is
-├── RegistryError         exit 1   the tracking server or registry cannot be used, or says no
+├── BundleError           exit 1   a trained model on disk is not what its seal says
+├── RegistryError         exit 1   the tracking server or registry cannot be used, or refuses
 │   └── JournalError      exit 1   the journal of decisions cannot be used, or was changed
-├── EvidenceError         exit 1   reports/evidence.json is missing, edited, or about something else
-└── RefusedError          exit 20  the verdict is refuse: a gate did its work
+├── EvidenceError         exit 1   reports/evidence.json is missing, edited, or of other inputs
+└── RefusedError          exit 20  the verdict is refuse: a blocking gate failed
 """
 
 
 class PlumblineError(Exception):
-    """A fault the user can act on; its text is shown without a traceback."""
+    """An error that the user can act on; its text is shown without a traceback."""
 
     exit_code = 1
 
 
 class ParamsError(PlumblineError):
-    """Wrong configuration, found before any work was done."""
+    """Wrong configuration, found before any work is done."""
 
     exit_code = 2
 
@@ -38,7 +38,7 @@ class TrainingError(PlumblineError):
 
 
 class BundleError(PlumblineError):
-    """A trained model on disk is not what it says it is."""
+    """A trained model on disk is not what its seal says."""
 
 
 class RegistryError(PlumblineError):
@@ -50,7 +50,7 @@ class JournalError(RegistryError):
 
 
 class EvidenceError(PlumblineError):
-    """The evidence is missing, edited, or not about what lies here."""
+    """The evidence is missing, edited, or not about the files here."""
 
 
 class RefusedError(PlumblineError):

@@ -1,4 +1,4 @@
-"""Where each artifact lives, and how a file is written so that it is never half there."""
+"""Where each artifact is, and how a file is written so that it is complete or not there."""
 
 import hashlib
 import json
@@ -33,29 +33,29 @@ CHECKPOINTS = Path(".plumbline/checkpoints")
 DOWNLOADS = Path(".plumbline/downloads")
 
 
-def bundle(candidate: str) -> Path:
-    """The folder that holds the trained model of one candidate."""
+def locate_bundle(candidate: str) -> Path:
+    """Return the folder of the trained model of one candidate."""
     return MODELS / candidate
 
 
-def control(candidate: str) -> str:
-    """The name under which a candidate is trained on shuffled answers; no candidate can be called so."""
+def name_control(candidate: str) -> str:
+    """Return the name of a candidate trained on shuffled answers; no candidate can have it."""
     return f"control.{candidate}"
 
 
 @contextmanager
-def written(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that replaces it, whole and synced, when the block ends well."""
+def write_aside(path: Path) -> Iterator[Path]:
+    """Yield a temporary file beside `path`; it replaces `path`, synced, if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     os.close(handle)
     aside = Path(name)
     try:
         yield aside
-        _sync(aside)
+        _sync_to_disk(aside)
         aside.chmod(0o644)
         aside.replace(path)
-        _sync(path.parent)
+        _sync_to_disk(path.parent)
     finally:
         aside.unlink(missing_ok=True)
 
@@ -63,7 +63,7 @@ def written(path: Path) -> Iterator[Path]:
 def write_json(path: Path, value: Any) -> None:
     """Write `value` as stable, strict JSON (sorted keys; NaN is an error)."""
     text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    with written(path) as aside:
+    with write_aside(path) as aside:
         aside.write_text(text + "\n", encoding="utf-8")
 
 
@@ -73,19 +73,20 @@ def read_json(path: Path) -> Any:
 
 
 def publish(source: Path, target: Path) -> None:
-    """Move a finished file or folder to `target` on the same disk, synced; a folder that was there is replaced."""
-    for file in [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]:
-        _sync(file)
+    """Move a complete file or folder to `target` on the same disk, synced, in place of the old."""
+    files = [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]
+    for file in files:
+        _sync_to_disk(file)
     if target.is_dir():
         shutil.rmtree(target)
     if source.is_dir():
         source.chmod(0o755)
     source.replace(target)
-    _sync(target.parent)
+    _sync_to_disk(target.parent)
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file; of a folder: of the sorted names and digests of the files in it."""
+    """Return the SHA-256 of a file, or of the sorted names and digests of the files in a folder."""
     if path.is_file():
         with path.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()
@@ -95,7 +96,7 @@ def digest(path: Path) -> str:
     return total.hexdigest()
 
 
-def _sync(path: Path) -> None:
+def _sync_to_disk(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
 
 INPUTS = {
     "data": layout.MANIFEST,
@@ -11,33 +12,40 @@ INPUTS = {
     "dvc_lock": Path("dvc.lock"),
     "requirements": Path("requirements.lock"),
 }
-GIT_S = 120
-WRITTEN = (
-    "champion.json",
-    "dvc.lock",
-    "reports",
-)  # by plumbline itself: evidence names the champion it compared with
+GIT_TIMEOUT_S = 120
+# plumbline writes these itself: evidence names the champion that it was compared with.
+WRITTEN_PATHS = ("champion.json", "dvc.lock", "reports")
 
 
-def lineage() -> dict[str, str]:
-    """The git commit, whether an input differs from it, and a SHA-256 for each input that exists."""
+def collect_lineage() -> dict[str, str]:
+    """Return the git commit, whether an input differs from it, and a SHA-256 of each input."""
     facts = {name: layout.digest(path) for name, path in INPUTS.items() if path.exists()}
-    commit = git("rev-parse", "HEAD")
+    commit = ask_git("rev-parse", "HEAD")
     if commit:
-        changed = git("status", "--porcelain", "--", ".", *(f":!{path}" for path in WRITTEN))
-        facts |= {
-            "git_commit": commit,
-            "git_dirty": str(changed != "").lower(),
-        }  # what git does not tell may be dirty
+        excluded = [f":!{path}" for path in WRITTEN_PATHS]
+        changed = ask_git("status", "--porcelain", "--", ".", *excluded)
+        facts["git_commit"] = commit
+        # None, where git fails, counts as dirty.
+        facts["git_dirty"] = str(changed != "").lower()
     return facts
 
 
-def git(*arguments: str) -> str | None:
-    """What git prints; None where it fails, as outside a repository."""
+def ask_git(*arguments: str) -> str | None:
+    """Return what git prints; None if it fails, for example outside a repository."""
     try:
-        done = subprocess.run(
-            ["git", *arguments], capture_output=True, text=True, check=False, timeout=GIT_S
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = run_git(*arguments, timeout=GIT_TIMEOUT_S)
+    except (PlumblineError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip("\n") if done.returncode == 0 else None
+
+
+def run_git(*arguments: str, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+    """Run git and capture what it prints; its exit code is for the caller to check.
+
+    Raises PlumblineError if git cannot be run, TimeoutExpired after `timeout` seconds.
+    """
+    command = ["git", *arguments]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
+    except OSError as error:
+        raise PlumblineError(f"git cannot be run ({error.strerror}); install it") from None

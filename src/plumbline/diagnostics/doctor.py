@@ -1,4 +1,4 @@
-"""What a run needs and does not have, found before it is missed."""
+"""What a run needs: checked before the run fails for want of it."""
 
 import re
 import shutil
@@ -10,104 +10,90 @@ from pathlib import Path
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.diagnostics.finding import Finding
+from plumbline.contract.lineage import run_git
+from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.entrypoint import load_params
 from plumbline.registry import model_versions
+from plumbline.registry.reader import addresses
 
 LOCKS = (Path("requirements.lock"), Path("requirements-cpu.lock"))
+PINNED = re.compile(r"^([a-z0-9._-]+)==([^ \\;]+)(?= \\$)", re.MULTILINE)
+CONFLICT_MARKERS = ("<<<<<<<", ">>>>>>>")
 MIN_FREE_BYTES = 5_000_000_000
 
 
-def examine() -> list[Finding]:
-    """Look at everything; one fault hides no other."""
-    looks: list[Callable[[], Finding]] = [
-        _python,
-        _packages,
-        _git,
-        _params,
-        _dvc,
-        _registry,
-        _disk,
-        _writable,
-        _device,
+def examine() -> list[DiagnosticResult]:
+    """Run all checks; one fault hides no other."""
+    checks: list[Callable[[], DiagnosticResult]] = [
+        _check_python,
+        _check_packages,
+        _check_git,
+        _check_params,
+        _check_dvc,
+        _check_registry,
+        _check_disk,
+        _check_folders,
+        _check_device,
     ]
-    return [look() for look in looks]
+    return [check() for check in checks]
 
 
-def _python() -> Finding:
-    found = sys.version.split()[0]
-    return Finding(
-        "python",
-        sys.version_info[:2] == (3, 11),
-        found,
-        "" if found.startswith("3.11") else "use Python 3.11",
-    )
+def _check_python() -> DiagnosticResult:
+    installed = sys.version.split()[0]
+    ok = sys.version_info[:2] == (3, 11)
+    return DiagnosticResult("python", ok, installed, "" if ok else "use Python 3.11")
 
 
-def _packages() -> Finding:
-    """The lock against what is installed."""
-    wanted = dict(
-        re.findall(
-            r"^([a-z0-9._-]+)==([^ \\;]+)(?= \\$)", "\n".join(map(_text, LOCKS)), re.MULTILINE
-        )
-    )
-    wrong = [
-        f"{name} {_installed(name)} (lock: {pin})"
-        for name, pin in sorted(wanted.items())
-        if _installed(name) != pin
-    ]
-    if not wanted:
-        return Finding(
-            "packages", False, "requirements.lock is not here", "run from the top of the repository"
-        )
-    if wrong:
-        return Finding(
+def _check_packages() -> DiagnosticResult:
+    """Compare the installed packages with the lock files."""
+    locks = "\n".join(_read_text(path) for path in LOCKS)
+    pins = dict(PINNED.findall(locks))
+    if not pins:
+        return DiagnosticResult(
             "packages",
             False,
-            f"{len(wrong)} differ from the lock: {', '.join(wrong[:5])}",
-            "make setup",
+            "requirements.lock is not here",
+            "run from the top folder of the repository",
         )
-    return Finding("packages", True, f"{len(wanted)} as locked")
+    different = []
+    for name, pin in sorted(pins.items()):
+        installed = _find_installed_version(name)
+        if installed != pin:
+            different.append(f"{name} {installed} (lock: {pin})")
+    if different:
+        message = f"{len(different)} differ from the lock: {', '.join(different[:5])}"
+        return DiagnosticResult("packages", False, message, "make setup")
+    return DiagnosticResult("packages", True, f"{len(pins)} as locked")
 
 
-def _git() -> Finding:
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
+def _check_git() -> DiagnosticResult:
+    try:
+        done = run_git("rev-parse", "--short", "HEAD")
+    except PlumblineError as error:
+        fault, _, remedy = str(error).partition("; ")
+        return DiagnosticResult("git", False, fault, remedy)
     if done.returncode:
-        return Finding(
-            "git",
-            False,
-            "no commit here",
-            "git init && git add -A && git commit -m start: lineage needs one",
-        )
-    return Finding("git", True, f"commit {done.stdout.strip()}")
+        remedy = "git init && git add -A && git commit -m start: lineage needs a commit"
+        return DiagnosticResult("git", False, "no commit here", remedy)
+    return DiagnosticResult("git", True, f"commit {done.stdout.strip()}")
 
 
-def _params() -> Finding:
+def _check_params() -> DiagnosticResult:
     try:
         params = load_params(layout.PARAMS)
     except PlumblineError as error:
-        return Finding("params.yaml", False, str(error), "mend the keys above")
-    return Finding(
-        "params.yaml", True, f"task {params.task}, candidates {', '.join(params.candidates)}"
-    )
+        return DiagnosticResult("params.yaml", False, str(error), "fix the keys above")
+    candidates = ", ".join(params.candidates)
+    return DiagnosticResult("params.yaml", True, f"task {params.task}, candidates {candidates}")
 
 
-def _dvc() -> Finding:
-    """DVC's own files, of which a truncated one stops every later run."""
+def _check_dvc() -> DiagnosticResult:
+    """DVC's own files; a truncated one stops every later run."""
     for path in (Path("dvc.yaml"), Path("dvc.lock")):
-        lines = _text(path).splitlines()
-        if conflicts := [
-            n for n, line in enumerate(lines, 1) if line.startswith(("<<<<<<<", ">>>>>>>"))
-        ]:
-            line = conflicts[0]
-            return Finding(
-                "dvc",
-                False,
-                f"{path}:{line}: merge conflict markers",
-                f"settle the conflict in {path}",
-            )
+        for number, line in enumerate(_read_text(path).splitlines(), 1):
+            if line.startswith(CONFLICT_MARKERS):
+                message = f"{path}:{number}: merge conflict markers"
+                return DiagnosticResult("dvc", False, message, f"resolve the conflict in {path}")
     done = subprocess.run(
         [sys.executable, "-m", "dvc", "stage", "list", "--name-only"],
         capture_output=True,
@@ -116,69 +102,57 @@ def _dvc() -> Finding:
     )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[0]
-        return Finding(
-            "dvc",
-            False,
-            reason,
-            "git checkout dvc.yaml dvc.lock, or remove dvc.lock to run everything anew",
-        )
-    return Finding("dvc", True, f"{len(done.stdout.split())} stages")
+        remedy = "git checkout dvc.yaml dvc.lock, or remove dvc.lock to run everything again"
+        return DiagnosticResult("dvc", False, reason, remedy)
+    return DiagnosticResult("dvc", True, f"{len(done.stdout.split())} stages")
 
 
-def _registry() -> Finding:
+def _check_registry() -> DiagnosticResult:
     try:
-        found = len(model_versions.client().search_registered_models())
+        num_models = len(model_versions.connect_registry().search_registered_models())
     except PlumblineError as error:
-        return Finding(
-            "registry",
-            False,
-            str(error),
-            "start the server, or unset MLFLOW_TRACKING_URI to use mlruns/mlflow.db",
-        )
-    return Finding("registry", True, f"{model_versions.where()}, {found} models")
+        remedy = "start the server, or unset MLFLOW_TRACKING_URI to use mlruns/mlflow.db"
+        return DiagnosticResult("registry", False, str(error), remedy)
+    message = f"{addresses.describe_registry()}, {num_models} models"
+    return DiagnosticResult("registry", True, message)
 
 
-def _disk() -> Finding:
+def _check_disk() -> DiagnosticResult:
     free = shutil.disk_usage(".").free
-    remedy = (
-        "" if free > MIN_FREE_BYTES else "free some, or move the cache: dvc cache dir /larger/disk"
-    )
-    return Finding("disk", free > MIN_FREE_BYTES, f"{free / 1e9:.1f} GB free", remedy)
+    ok = free > MIN_FREE_BYTES
+    remedy = "" if ok else "free some space, or move the cache: dvc cache dir /larger/disk"
+    return DiagnosticResult("disk", ok, f"{free / 1e9:.1f} GB free", remedy)
 
 
-def _writable() -> Finding:
+def _check_folders() -> DiagnosticResult:
     for path in (layout.EXAMPLES, layout.VALIDATION, layout.MODELS, layout.CHECKPOINTS):
+        probe = path.parent / ".doctor"
         try:
-            with layout.written(path.parent / ".doctor") as aside:
+            with layout.write_aside(probe) as aside:
                 aside.write_text("ok", encoding="utf-8")
-            (path.parent / ".doctor").unlink()
+            probe.unlink()
         except OSError as error:
-            return Finding(
-                "folders",
-                False,
-                f"{path.parent}: {error.strerror}",
-                f"chown or chmod {path.parent}",
-            )
-    return Finding("folders", True, "writable")
+            message = f"{path.parent}: {error.strerror}"
+            return DiagnosticResult("folders", False, message, f"chown or chmod {path.parent}")
+    return DiagnosticResult("folders", True, "writable")
 
 
-def _device() -> Finding:
+def _check_device() -> DiagnosticResult:
     import torch
 
-    name = (
-        torch.cuda.get_device_name()
-        if torch.cuda.is_available()
-        else f"CPU, {torch.get_num_threads()} threads"
-    )
-    return Finding("device", True, f"{name}; torch {torch.__version__}")
+    if torch.cuda.is_available():
+        name = torch.cuda.get_device_name()
+    else:
+        name = f"CPU, {torch.get_num_threads()} threads"
+    return DiagnosticResult("device", True, f"{name}; torch {torch.__version__}")
 
 
-def _installed(name: str) -> str:
+def _find_installed_version(name: str) -> str:
     try:
         return version(name).partition("+")[0]
     except PackageNotFoundError:
         return "missing"
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8") if path.exists() else ""

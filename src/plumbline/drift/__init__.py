@@ -1,1 +1,1 @@
-"""Whether today's requests still are what the champion was evaluated on, and whether to train again."""
+"""Whether today's requests still look like the champion's test rows, and when to train again."""

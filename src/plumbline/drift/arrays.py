@@ -1,4 +1,4 @@
-"""Arrays, such as signals, by what a single number says of each: mean, standard deviation, length."""
+"""Columns of arrays, such as signals, as three columns of numbers: mean, deviation, length."""
 
 import json
 from collections.abc import Callable
@@ -16,27 +16,28 @@ MEASURES: dict[str, Callable[[np.ndarray], Any]] = {
 }
 
 
-def names(table: "pd.DataFrame") -> list[str]:
-    """The columns that hold arrays."""
+def find_array_columns(table: "pd.DataFrame") -> list[str]:
+    """The names of the columns that hold arrays."""
     return [str(name) for name in table.columns if table[name].map(_is_array).any()]
 
 
-def measured(table: "pd.DataFrame", columns: list[str]) -> "pd.DataFrame":
-    """The table with three columns of numbers in the place of each of `columns`; NaN where there is no array.
+def measure_arrays(table: "pd.DataFrame", columns: list[str]) -> "pd.DataFrame":
+    """The table with three columns of numbers in place of each of `columns`; NaN for no array.
 
-    An array may stand there as JSON, as in a log of requests.
+    An array may also be given as JSON text, as in a log of requests.
     """
-    found = table.drop(columns=columns)
+    measured = table.drop(columns=columns)
     for name in columns:
-        arrays = [_array(value) for value in table[name]]
+        arrays = [_read_array(value) for value in table[name]]
         for what, measure in MEASURES.items():
-            found[f"{name} {what}"] = [
+            measured[f"{name} {what}"] = [
                 np.nan if array is None else float(measure(array)) for array in arrays
             ]
-    return found
+    return measured
 
 
-def _array(value: Any) -> np.ndarray | None:
+def _read_array(value: Any) -> np.ndarray | None:
+    """The numbers of an array or of its JSON text; None for anything else and for no numbers."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -45,10 +46,10 @@ def _array(value: Any) -> np.ndarray | None:
     if not _is_array(value):
         return None
     try:
-        found = np.asarray(value, float).ravel()
+        array = np.asarray(value, float).ravel()
     except (ValueError, TypeError):
         return None
-    return found if found.size else None
+    return array if array.size else None
 
 
 def _is_array(value: Any) -> bool:

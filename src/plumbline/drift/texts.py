@@ -1,6 +1,7 @@
-"""What can be told of texts without a model: their words, and whether two samples are worded alike."""
+"""What can be said of texts without a model: their words, and whether two samples differ."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,66 +15,75 @@ NUM_EXAMPLES = 8
 
 
 @dataclass(frozen=True)
-class Wording:
-    """How sure it is that two samples are worded otherwise, what is new, and the texts that are most unlike before."""
+class WordingTest:
+    """How significantly two samples differ in wording, and the texts least like the old ones."""
 
     p_value: float
-    told: str
+    change: str  # in words
     examples: tuple[str, ...]
 
 
-def words(texts: Iterable[str]) -> frozenset[str]:
+def list_words(texts: Iterable[str]) -> frozenset[str]:
     """All words that occur, in lower case."""
     return frozenset(word for text in texts for word in WORD.findall(text.lower()))
 
 
-def unknown_share(text: str, known: frozenset[str]) -> float:
+def measure_unknown_share(text: str, known: frozenset[str]) -> float:
     """The share of a text's words that are not known; 0 for a text without words."""
-    found = WORD.findall(text.lower())
-    return sum(word not in known for word in found) / len(found) if found else 0.0
+    words = WORD.findall(text.lower())
+    if not words:
+        return 0.0
+    return sum(word not in known for word in words) / len(words)
 
 
-def wording(old: Sequence[str], new: Sequence[str], seed: int) -> Wording:
-    """The kernel two-sample test (Gretton et al. 2012, JMLR 13) on hashed pieces of three characters.
+def compare_wording(old: Sequence[str], new: Sequence[str], seed: int) -> WordingTest:
+    """The kernel two-sample test (Gretton et al. 2012, JMLR 13) on hashed character trigrams.
 
-    The kernel is the cosine of two texts' pieces, so that the statistic is the squared distance between the samples'
-    mean vectors; its p-value comes from relabelling rows at random, and is exact whatever the texts are. The witness
-    function, how much more a text is like the new sample than like the old, picks the examples.
+    The kernel is the cosine of two texts' trigrams, so that the statistic is the squared distance
+    between the samples' mean vectors; its p-value comes from relabelling rows at random, and is
+    exact for any texts. The witness function, how much more a text is like the new sample than
+    like the old, selects the examples.
     """
     from sklearn.feature_extraction.text import HashingVectorizer
 
     random = np.random.default_rng(seed)
-    old, new = (_sample(side, random) for side in (old, new))
-    pieces = HashingVectorizer(
+    old = _sample(old, random)
+    new = _sample(new, random)
+    trigrams = HashingVectorizer(
         analyzer="char_wb", ngram_range=(3, 3), n_features=NUM_FEATURES, norm="l2"
     )
-    vectors = pieces.transform([*old, *new])
+    vectors = trigrams.transform([*old, *new])
     labels = np.where(np.arange(vectors.shape[0]) < len(old), -1.0 / len(old), 1.0 / len(new))
-    weights = np.column_stack(
-        [labels, *(random.permutation(labels) for _ in range(NUM_PERMUTATIONS))]
-    )
-    alike = (vectors @ vectors.T).toarray()  # the kernel, [rows, rows]
-    distances = np.einsum("rp,rp->p", weights, alike @ weights)
+    permuted = [random.permutation(labels) for _ in range(NUM_PERMUTATIONS)]
+    weights = np.column_stack([labels, *permuted])
+    kernel = (vectors @ vectors.T).toarray()  # [rows, rows]
+    distances = np.einsum("rp,rp->p", weights, kernel @ weights)
     p_value = float((distances >= distances[0] * (1 - 1e-12)).sum() / (NUM_PERMUTATIONS + 1))
-    witness = alike[len(old) :] @ labels
+    witness = kernel[len(old) :] @ labels
     examples = [new[row] for row in np.argsort(-witness, kind="stable")]
     ratio = distances[0] / distances[1:].mean()
-    told = f"{ratio:.1f} times as far apart as chance has it" + _risen(old, new)
-    return Wording(p_value, told, tuple(dict.fromkeys(examples))[:NUM_EXAMPLES])
+    change = f"{ratio:.1f} times the distance expected by chance" + _describe_rise(old, new)
+    return WordingTest(p_value, change, tuple(dict.fromkeys(examples))[:NUM_EXAMPLES])
 
 
-def _risen(old: Sequence[str], new: Sequence[str]) -> str:
-    """The words of which far more texts hold one now."""
-    from collections import Counter
-
-    counts = [Counter(word for text in side for word in words([text])) for side in (old, new)]
-    rise = {word: counts[1][word] / len(new) - counts[0][word] / len(old) for word in counts[1]}
+def _describe_rise(old: Sequence[str], new: Sequence[str]) -> str:
+    """The words that occur in far more of the new texts."""
+    old_counts = _count_texts_by_word(old)
+    new_counts = _count_texts_by_word(new)
+    rise = {word: new_counts[word] / len(new) - old_counts[word] / len(old) for word in new_counts}
     top = sorted(rise, key=lambda word: (-rise[word], word))[:5]
-    risen = [
-        f"{word} {counts[0][word] / len(old):.1%} to {counts[1][word] / len(new):.1%}"
+    if not top:
+        return ""
+    changes = ", ".join(
+        f"{word} {old_counts[word] / len(old):.1%} to {new_counts[word] / len(new):.1%}"
         for word in top
-    ]
-    return f"; texts with {', '.join(risen)}" if risen else ""
+    )
+    return f"; texts with {changes}"
+
+
+def _count_texts_by_word(texts: Sequence[str]) -> Counter[str]:
+    """For each word, the number of texts that contain it."""
+    return Counter(word for text in texts for word in list_words([text]))
 
 
 def _sample(texts: Sequence[str], random: np.random.Generator) -> list[str]:

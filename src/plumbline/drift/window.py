@@ -1,4 +1,4 @@
-"""The rows that are compared: those that the champion was evaluated on, and those of today with its answers."""
+"""The rows that are compared: the champion's test rows, and today's with its answers."""
 
 import hashlib
 import tempfile
@@ -10,66 +10,71 @@ from typing import TYPE_CHECKING
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, RegistryError
-from plumbline.registry import model_versions
-from plumbline.registry.package import packaging
-from plumbline.registry.reader.mirror import Copy
-from plumbline.scoring import Request, score
+from plumbline.registry.reader.stores import RegisteredVersion
+from plumbline.registry.reader.verified_cache import CachedVersion
+from plumbline.registry.reader.versions import fetch_run_file, read_evidence
+from plumbline.scoring import ScoringRequest, score
 
 if TYPE_CHECKING:
     import pandas as pd
-    from mlflow.entities.model_registry import ModelVersion
 
-GIVEN, TOLD = "input.", "output."  # before the names of what a model was given and what it told
+INPUT, OUTPUT = "input.", "output."  # before the names of a model's inputs and of its answers
 LOG = "requests-*.parquet"  # what `plumbline serve --log-folder` writes
 ABOUT = ("at", "model", "version", "side", "ms")  # of a logged request, not of its content
 
 
 @dataclass(frozen=True)
-class Window:
-    """Rows with what was given, what the champion told, and whatever else is known of them."""
+class RowWindow:
+    """Rows with the model's inputs, the champion's answers, and whatever else is known of them."""
 
     rows: "pd.DataFrame"
     source: str
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the rows: the same window looked at twice is one look."""
-        return hashlib.sha256(
-            self.rows.to_json(orient="split", date_format="iso").encode()
-        ).hexdigest()
+        """SHA-256 of the rows: the same window checked twice is one check."""
+        content = self.rows.to_json(orient="split", date_format="iso")
+        return hashlib.sha256(content.encode()).hexdigest()
 
 
-def reference(version: "ModelVersion") -> Window:
-    """The held-out rows that a version was evaluated on, which its evidence names."""
+def load_reference(version: RegisteredVersion) -> RowWindow:
+    """The held-out rows that a version was evaluated on, whose digest its evidence holds."""
     import pandas as pd
 
-    called = f"{version.name} version {version.version}"
-    digests = model_versions.evidence(version).get("digests", {})
+    title = version.label
+    digests = read_evidence(version).get("digests", {})
     if "reference" not in digests:
         raise RegistryError(
-            f"{called}: keeps no reference rows; train and register it again with `dvc repro`"
+            f"{title}: it has no reference rows; train and register it again with `dvc repro`"
         )
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
-        path = packaging.recorded(version, layout.REFERENCE.name, Path(folder))
+        path = fetch_run_file(version, layout.REFERENCE.name, Path(folder))
         if layout.digest(path) != digests["reference"]:
             raise RegistryError(
-                f"{called}: {layout.REFERENCE.name} is not what its evidence is about; do not use it"
+                f"{title}: {layout.REFERENCE.name} does not have the digest in its evidence; "
+                "do not use it"
             )
-        return Window(pd.read_parquet(path), f"{called}, {layout.REFERENCE.name}")
+        return RowWindow(pd.read_parquet(path), f"{title}, {layout.REFERENCE.name}")
 
 
-def current(path: Path, champion: Copy, max_rows: int, since: datetime | None = None) -> Window:
-    """The last `max_rows` rows of a file, which the champion answers now; or of a request log, those it answered then.
+def load_current(
+    path: Path, champion: CachedVersion, max_rows: int, since: datetime | None = None
+) -> RowWindow:
+    """The last `max_rows` rows of a file, or of the request log in a folder.
 
-    Of a log only what was written after `since` is taken. Raises DataError where there is nothing that can be read.
+    The champion answers the rows of a file now; a log holds its answers. Of a log only what was
+    written after `since` is read. Raises DataError where there is nothing that can be read.
     """
     if path.is_dir():
-        rows = _logged(path, champion, max_rows, since)
-        return Window(rows, f"{path}, requests that version {champion.version} answered")
-    return Window(_answered(path, champion).tail(max_rows).reset_index(drop=True), str(path))
+        rows = _read_log(path, champion, max_rows, since)
+        return RowWindow(rows, f"{path}, requests that version {champion.version} answered")
+    rows = _answer_file(path, champion).tail(max_rows).reset_index(drop=True)
+    return RowWindow(rows, str(path))
 
 
-def _logged(folder: Path, champion: Copy, max_rows: int, since: datetime | None) -> "pd.DataFrame":
+def _read_log(
+    folder: Path, champion: CachedVersion, max_rows: int, since: datetime | None
+) -> "pd.DataFrame":
     import pandas as pd
 
     files = sorted(folder.glob(LOG), reverse=True)
@@ -77,42 +82,50 @@ def _logged(folder: Path, champion: Copy, max_rows: int, since: datetime | None)
         raise DataError(
             f"{folder}: no {LOG} there; `plumbline serve --log-folder {folder}` writes them"
         )
-    if (
-        since is not None
-    ):  # a file's name tells when it was written, which is after all of its requests
-        files = [path for path in files if path.name >= f"requests-{since:%Y%m%dT%H%M%S}"]
-    if not files:
-        return pd.DataFrame()
+    if since is not None:
+        # A file's name says when it was written, which is after all of its requests.
+        oldest = f"requests-{since:%Y%m%dT%H%M%S}"
+        files = [path for path in files if path.name >= oldest]
     parts: list[pd.DataFrame] = []
+    num_rows = 0
     for path in files:
-        if sum(map(len, parts)) >= max_rows:
+        if num_rows >= max_rows:
             break
-        try:
-            rows = pd.read_parquet(path)
-            ours = (
-                (rows["model"] == champion.name)
-                & (rows["version"] == champion.version)
-                & (rows["side"] == "champion")
-            )
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DataError(
-                f"{path}: no log of requests ({error}); move it out of the folder"
-            ) from None
-        parts.append(rows[ours])
-    found = pd.concat(parts, ignore_index=True).sort_values("at", kind="stable").tail(max_rows)
-    return found.drop(columns=list(ABOUT)).reset_index(drop=True)
+        part = _read_answers_of(champion, path)
+        parts.append(part)
+        num_rows += len(part)
+    if not parts:
+        return pd.DataFrame()
+    rows = pd.concat(parts, ignore_index=True).sort_values("at", kind="stable").tail(max_rows)
+    return rows.drop(columns=list(ABOUT)).reset_index(drop=True)
 
 
-def _answered(path: Path, champion: Copy) -> "pd.DataFrame":
-    """The rows of a file with the champion's answers; those that it cannot answer have none."""
+def _read_answers_of(champion: CachedVersion, path: Path) -> "pd.DataFrame":
+    """The rows of one file of the log that this version answered as champion."""
     import pandas as pd
 
-    signature = bundle.signature(champion.folder)
+    try:
+        rows = pd.read_parquet(path)
+        is_version = (rows["model"] == champion.name) & (rows["version"] == champion.version)
+        return rows[is_version & (rows["side"] == "champion")]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path}: not a log of requests ({error}); move it out of the folder"
+        ) from None
+
+
+def _answer_file(path: Path, champion: CachedVersion) -> "pd.DataFrame":
+    """The rows of a file with the champion's answers; no answer where it cannot give one."""
+    import pandas as pd
+
+    signature = bundle.read_signature(champion.folder)
     params = {param.name: param.default for param in signature.params}
     answers = [field.name for field in signature.outputs if isinstance(field.type, str)]
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
         scored = Path(folder) / "scored.parquet"
-        request = Request(path, scored, params, columns=answers, prefix=TOLD, keep_bad=True)
+        request = ScoringRequest(
+            path, scored, params, columns=answers, prefix=OUTPUT, keep_bad=True
+        )
         score(champion, request, watch=lambda *_: None, say=lambda _: None)
-        rows = pd.read_parquet(scored).drop(columns=f"{TOLD}error")
-    return rows.rename(columns={field.name: GIVEN + field.name for field in signature.inputs})
+        rows = pd.read_parquet(scored).drop(columns=f"{OUTPUT}error")
+    return rows.rename(columns={field.name: INPUT + field.name for field in signature.inputs})

@@ -1,4 +1,4 @@
-"""The champion as an evaluation meets it: its predictor, and what it was made from."""
+"""The champion in an evaluation: its predictor, and what it was made from."""
 
 import tempfile
 from collections.abc import Mapping
@@ -7,72 +7,78 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import BundleError, ParamsError, PlumblineError, RegistryError
-from plumbline.contract.params import load_yaml
 from plumbline.contract.task import Predictor, Task
-from plumbline.registry import champion_pin, model_versions, promotion
-from plumbline.registry.package import packaging
+from plumbline.contract.yaml_file import load_yaml
+from plumbline.registry import champion_pin, promotion
+from plumbline.registry.reader import open_version
+from plumbline.registry.reader.stores import RegisteredVersion
+from plumbline.registry.reader.versions import fetch_run_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True)
-class Champion:
-    """A registered version that challengers are held against."""
+class ChampionModel:
+    """The registered version that challengers are compared with."""
 
     model: str
     version: str
-    bundle: str
+    bundle: str  # digest
     predictor: Predictor
     tags: Mapping[str, str]  # of the version: commit, digests
-    params: (
-        Mapping[str, Any] | None
-    )  # what it was made from; None where the registry does not have it
-    manifest: "pd.DataFrame | None"
+    params: Mapping[str, Any] | None  # of its making; None where the registry does not have them
+    manifest: "pd.DataFrame | None"  # of its making
 
 
-def find(name: str, task: Task) -> Champion | None:
-    """The champion that champion.json names for the model; where it names none, the one that the registry has now.
+def find_champion(name: str, task: Task[Any]) -> ChampionModel | None:
+    """Load the champion that champion.json names, else the one that the registry has now.
 
-    None where it says so, or where no decision ever made one. Whatever else keeps the champion from being loaded is an
-    error: RegistryError, BundleError, or JournalError.
+    None where champion.json says so, or where no decision ever made one. Raises RegistryError,
+    BundleError or JournalError where the champion cannot be loaded for any other reason.
     """
-    pins = champion_pin.read()
+    pins = champion_pin.read_pins()
     if name in pins:
         pin = pins[name]
     else:
-        entry = promotion.current(name)
-        pin = champion_pin.Pointer(entry.version, entry.bundle) if entry else None
+        entry = promotion.find_champion(name)
+        pin = champion_pin.ChampionPin(entry.version, entry.bundle) if entry else None
     if pin is None:
         return None
-    predictor, version = packaging.load(f"models:/{name}/{pin.version}")
-    bundle = version.tags[model_versions.BUNDLE_TAG]
-    if bundle != pin.bundle:
-        raise BundleError(
-            f"{name} version {pin.version} is not the bundle {pin.bundle[:12]} that was champion"
-        )
-    _refuse_other_task(version, task)
-    params, manifest = _made_from(version)
-    return Champion(name, pin.version, bundle, predictor, dict(version.tags), params, manifest)
+    with open_version(f"models:/{name}/{pin.version}", "evaluate") as opened:
+        if opened.bundle != pin.bundle:
+            raise BundleError(
+                f"{name} version {pin.version}: bundle digest mismatch: the champion was "
+                f"{pin.bundle[:12]}, found {opened.bundle[:12]}"
+            )
+        _refuse_other_task(opened.registered, task)
+        predictor = opened.load_predictor()
+    version = opened.registered
+    params, manifest = _fetch_origin(version)
+    tags = dict(version.tags)
+    return ChampionModel(name, pin.version, pin.bundle, predictor, tags, params, manifest)
 
 
-def _refuse_other_task(version: Any, task: Task) -> None:
-    found = version.tags.get("plumbline.task", task.name)
-    if found != task.name:
-        raise PlumblineError(
-            f"{version.name} version {version.version} is of the task {found}, not {task.name}"
-        )
+def _refuse_other_task(version: RegisteredVersion, task: Task[Any]) -> None:
+    name = version.tags.get("plumbline.task", task.name)
+    if name != task.name:
+        raise PlumblineError(f"{version.label} is of the task {name}, not {task.name}")
 
 
-def _made_from(version: Any) -> "tuple[Mapping[str, Any] | None, pd.DataFrame | None]":
-    """The params.yaml and the manifest that stand beside a version, to tell what changed since; not needed to judge."""
+def _fetch_origin(
+    version: RegisteredVersion,
+) -> "tuple[Mapping[str, Any] | None, pd.DataFrame | None]":
+    """Fetch params.yaml and the manifest of a version, to list what changed since.
+
+    The verdict does not need them: both are None where one of them cannot be fetched.
+    """
     import pandas as pd
 
-    with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        folder = Path(private)
         try:
-            params = load_yaml(packaging.recorded(version, "params.yaml", Path(folder)))
-            return params, pd.read_parquet(
-                packaging.recorded(version, "manifest.parquet", Path(folder))
-            )
+            params = load_yaml(fetch_run_file(version, "params.yaml", folder))
+            manifest = pd.read_parquet(fetch_run_file(version, "manifest.parquet", folder))
         except (RegistryError, ParamsError, OSError, ValueError):
             return None, None
+    return params, manifest

@@ -1,14 +1,15 @@
-"""Scores side by side on the same test examples: group by group, and candidate against candidate."""
+"""Scores side by side on the same test examples: group by group, and model against model."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plumbline.contract.params import Champion, Evaluation
-from plumbline.contract.task import Candidate, Metric
+from plumbline.contract.records import Candidate
+from plumbline.contract.task import Metric
 from plumbline.statistics import intervals, power
 from plumbline.statistics.intervals import Interval
 
@@ -21,7 +22,7 @@ MAX_GROUPS = 50  # of one slice column; the largest are kept
 
 @dataclass(frozen=True)
 class Slice:
-    """The winner's score in one group of test rows, and how it stands against the reference there."""
+    """The winner's score in one group of test rows, compared with the reference there."""
 
     column: str
     value: str
@@ -38,7 +39,18 @@ class Slice:
     p_adjusted: float  # for all groups (Holm 1979)
 
 
-def slices(
+@dataclass(frozen=True)
+class ChampionComparison:
+    """The winner against the champion on the same rows."""
+
+    difference: float  # positive where the winner is better, whichever way the metric counts
+    interval: Interval
+    p_value: float | None  # McNemar's exact p, for 0/1 scores
+    required: float  # what the whole interval of the difference must exceed
+    won: bool
+
+
+def compare_slices(
     rows: "pd.DataFrame",
     ours: np.ndarray,
     reference: str,
@@ -46,102 +58,80 @@ def slices(
     metric: Metric,
     limits: Evaluation,
 ) -> list[Slice]:
-    """Every group with enough rows; `rows` are the manifest's, aligned with the scores `ours` and `theirs` [rows]."""
-    groups = [
-        (column, value, (names == value).to_numpy())
-        for column in limits.slices
-        for names in [rows[column].astype(object).where(rows[column].notna(), NO_VALUE).astype(str)]
-        for value in _large_groups(names, limits.min_slice_rows)
-    ]
-    pairs = [oriented(ours[own], theirs[own], metric) for _, _, own in groups]
-    p_values = [
-        power.worse(mine, other, limits.max_slice_loss, metric.kind) for mine, other in pairs
-    ]
-    found = []
-    for (column, value, own), (mine, other), p_value, p_adjusted in zip(
-        groups, pairs, p_values, power.holm(p_values), strict=True
-    ):
-        low, high = intervals.mean(ours[own], metric.kind, limits.confidence)
-        difference_low, difference_high = intervals.gain(
-            mine, other, metric.kind, limits.confidence
-        )
-        found.append(
-            Slice(
-                column,
-                value,
-                int(own.sum()),
-                float(ours[own].mean()),
-                low,
-                high,
-                reference,
-                float(theirs[own].mean()),
-                float(mine.mean() - other.mean()),
-                difference_low,
-                difference_high,
-                p_value,
-                p_adjusted,
-            )
-        )
-    return found
+    """Compare every group with enough rows with the model named `reference`.
 
-
-def best(scores: Mapping[str, np.ndarray], metric: Metric) -> tuple[str, np.ndarray]:
-    """The name and the scores of whoever has the best mean."""
-    sign = 1 if metric.higher_is_better else -1
-    name = max(scores, key=lambda name: sign * float(scores[name].mean()))
-    return name, scores[name]
-
-
-def oriented(ours: np.ndarray, theirs: np.ndarray, metric: Metric) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of which more is better."""
-    if metric.higher_is_better:
-        return ours, theirs
-    return (1 - ours, 1 - theirs) if metric.kind == "binary" else (-ours, -theirs)
-
-
-def _large_groups(values: "pd.Series", min_rows: int) -> list[str]:
-    sizes = values.value_counts()
-    return [str(group) for group, size in sizes.items() if size >= min_rows][:MAX_GROUPS]
-
-
-@dataclass(frozen=True)
-class Duel:
-    """The winner against the champion on the same rows."""
-
-    difference: float  # positive where the winner is better, whichever way the metric counts
-    interval: Interval
-    p_value: float | None  # McNemar's exact p, for 0/1 scores
-    asked: float  # what the difference must surely exceed
-    won: bool
-
-
-def duel(
-    ours: np.ndarray, theirs: np.ndarray, metric: Metric, rule: Champion, level: float
-) -> Duel:
-    """Whether `ours` may follow `theirs` [rows], at a two-sided `level`.
-
-    better: the whole interval lies above the margin and, for 0/1 scores, McNemar's exact test agrees; not-worse: the
-    whole interval lies above minus the margin.
+    `rows` are the manifest's, in the order of the scores `ours` and `theirs` [rows].
     """
-    mine, other = oriented(ours, theirs, metric)
-    found = intervals.gain(mine, other, metric.kind, 1 - level)
-    p_value = intervals.mcnemar(mine, other) if metric.kind == "binary" else None
+    groups = list(_find_groups(rows, limits))
+    pairs = [orient_scores(ours[mask], theirs[mask], metric) for _, _, mask in groups]
+    p_values = [
+        power.compute_loss_p_value(mine, other, limits.max_slice_loss, metric.kind)
+        for mine, other in pairs
+    ]
+    adjusted = power.adjust_p_values(p_values)
+    slices = []
+    for number, (column, value, mask) in enumerate(groups):
+        mine, other = pairs[number]
+        kind = metric.kind
+        low, high = intervals.compute_mean_interval(ours[mask], kind, limits.confidence)
+        gain = intervals.compute_gain_interval(mine, other, kind, limits.confidence)
+        entry = Slice(
+            column=column,
+            value=value,
+            num_rows=int(mask.sum()),
+            score=float(ours[mask].mean()),
+            low=low,
+            high=high,
+            reference=reference,
+            reference_score=float(theirs[mask].mean()),
+            difference=float(mine.mean() - other.mean()),
+            difference_low=gain.low,
+            difference_high=gain.high,
+            p_value=p_values[number],
+            p_adjusted=adjusted[number],
+        )
+        slices.append(entry)
+    return slices
+
+
+def compare_with_champion(
+    ours: np.ndarray, theirs: np.ndarray, metric: Metric, rule: Champion, level: float
+) -> ChampionComparison:
+    """Decide whether `ours` may follow `theirs` [rows], at a two-sided `level`.
+
+    better: the whole interval is above the margin and, for 0/1 scores, McNemar's exact test agrees;
+    not-worse: the whole interval is above minus the margin.
+    """
+    mine, other = orient_scores(ours, theirs, metric)
+    interval = intervals.compute_gain_interval(mine, other, metric.kind, 1 - level)
+    p_value = None
+    if metric.kind == "binary":
+        p_value = intervals.compute_mcnemar_p_value(mine, other)
     if rule.policy == "not-worse":
-        asked, won = -rule.margin, found.low >= -rule.margin
+        required = -rule.margin
+        won = interval.low >= required
     else:
-        asked, won = rule.margin, found.low > rule.margin and (p_value is None or p_value <= level)
-    return Duel(float(mine.mean() - other.mean()), found, p_value, asked, won)
+        required = rule.margin
+        is_significant = p_value is None or p_value <= level
+        won = interval.low > required and is_significant
+    difference = float(mine.mean() - other.mean())
+    return ChampionComparison(difference, interval, p_value, required, won)
 
 
-def comparisons(
+def compare_pairs(
     candidates: Sequence[Candidate], metric: Metric, confidence: float
 ) -> list[dict[str, Any]]:
-    """Every pair on the same test examples: the difference, its interval and, for 0/1 scores, McNemar's exact p."""
-    found = []
+    """Compare every two candidates on the same test examples.
+
+    Each row has the difference, its interval and, for 0/1 scores, the discordant counts and
+    McNemar's exact p.
+    """
+    pairs = []
     for one, other in itertools.combinations(candidates, 2):
-        ours, theirs = one.test.per_example[metric.name], other.test.per_example[metric.name]
-        low, high = intervals.gain(ours, theirs, metric.kind, confidence)
-        row = {
+        ours = one.test.per_example[metric.name]
+        theirs = other.test.per_example[metric.name]
+        low, high = intervals.compute_gain_interval(ours, theirs, metric.kind, confidence)
+        pair = {
             "one": one.name,
             "other": other.name,
             "difference": float(ours.mean() - theirs.mean()),
@@ -149,11 +139,37 @@ def comparisons(
             "high": high,
         }
         if metric.kind == "binary":
-            only_one, only_other = intervals.discordant(ours, theirs)
-            row |= {
-                "only_one": only_one,
-                "only_other": only_other,
-                "p_value": intervals.mcnemar(ours, theirs),
-            }
-        found.append(row)
-    return found
+            only_one, only_other = intervals.count_discordant(ours, theirs)
+            pair["only_one"] = only_one
+            pair["only_other"] = only_other
+            pair["p_value"] = intervals.compute_mcnemar_p_value(ours, theirs)
+        pairs.append(pair)
+    return pairs
+
+
+def find_best(scores: Mapping[str, np.ndarray], metric: Metric) -> tuple[str, np.ndarray]:
+    """Return the name and the scores of the one with the best mean."""
+    sign = 1 if metric.higher_is_better else -1
+    name = max(scores, key=lambda name: sign * float(scores[name].mean()))
+    return name, scores[name]
+
+
+def orient_scores(
+    ours: np.ndarray, theirs: np.ndarray, metric: Metric
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return both as scores of which more is better."""
+    if metric.higher_is_better:
+        return ours, theirs
+    if metric.kind == "binary":
+        return 1 - ours, 1 - theirs
+    return -ours, -theirs
+
+
+def _find_groups(rows: "pd.DataFrame", limits: Evaluation) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield column, value and row mask of each large group, the largest first in each column."""
+    for column in limits.slices:
+        values = rows[column].astype(object).where(rows[column].notna(), NO_VALUE).astype(str)
+        sizes = values.value_counts()
+        large = [str(value) for value, size in sizes.items() if size >= limits.min_slice_rows]
+        for value in large[:MAX_GROUPS]:
+            yield column, value, (values == value).to_numpy()

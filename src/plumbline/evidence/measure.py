@@ -1,159 +1,158 @@
-"""What is measured of every candidate on the same held-out examples: its scores and what it costs to run."""
+"""Second step of an evaluation: every subject answers the same held-out examples."""
 
-import itertools
-import time
-from collections.abc import Callable, Iterator, Sequence
-from statistics import median
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.task import Candidate, Columns, Metric, Predictor, Scores, Task
+from plumbline.contract.params import Params
+from plumbline.contract.records import Bound, Candidate, Case, Leak, Scores
+from plumbline.contract.task import Columns, Metric, Task
+from plumbline.evidence.gather import Subjects
+from plumbline.evidence.latency import measure_latency
+from plumbline.evidence.predictors import (
+    guard_champion,
+    open_candidate,
+    open_control,
+    score_split,
+)
+from plumbline.evidence.samples import (
+    align_rows,
+    answer_golden_rows,
+    build_reference,
+    collect_predictions,
+)
+from plumbline.evidence.variants import Variant, measure_variants
+from plumbline.registry.package.smoke_test import SmokeTest, verify_package_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-BATCH_ROWS = 32
-WARM_UP = 5
-MAX_CALLS = 200
-MAX_SECONDS = 2.0
 
+@dataclass(frozen=True)
+class Measurements:
+    """What was measured of the subjects. Scores of the test split are in one order for all."""
 
-class Guarded:
-    """A predictor whose errors name it and say what to do: a bundle's code and libraries may raise anything."""
-
-    def __init__(self, name: str, remedy: str, load: Callable[[], Predictor]) -> None:
-        self._name, self._remedy = name, remedy
-        try:
-            self._predictor = load()
-        except PlumblineError:
-            raise
-        except Exception as error:
-            raise self._failed(error) from error
+    subjects: Subjects
+    metric: Metric
+    candidates: Sequence[Candidate]  # best on validation first: that one is the winner
+    variants: Sequence[Variant]  # the winner in each form, the served one first
+    baselines: Mapping[str, Scores]
+    controls: Mapping[str, Scores]
+    champion: Scores | None
+    test_rows: "pd.DataFrame"  # the manifest's rows of the test split, in the order of the scores
+    golden: Mapping[str, Any]  # inputs, params and outputs that the packaged model must repeat
+    reference: "pd.DataFrame"  # answers that drift is measured against
+    predictions: "pd.DataFrame"
+    package: SmokeTest  # of the packaged winner, in a clean process
+    leaks: Sequence[Leak]
+    bound: Bound
+    behaviour: Sequence[Case]
 
     @property
-    def forms(self) -> Sequence[str]:
-        """As the predictor has them."""
-        return self._predictor.forms
-
-    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
-        """As the predictor answers; PlumblineError where it fails."""
-        try:
-            return self._predictor.predict(columns, **params)
-        except Exception as error:
-            raise self._failed(error) from error
-
-    def scores(self, task: Task, split: str) -> Scores:
-        """As `scores`, with PlumblineError for answers that are not what the task's signature promises."""
-        try:
-            return scores(task, split, self)
-        except (LookupError, TypeError, ValueError) as error:
-            raise self._failed(error) from error
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._predictor, name)
-
-    def _failed(self, error: Exception) -> PlumblineError:
-        return PlumblineError(
-            f"{self._name} cannot be scored ({type(error).__name__}: {error}); {self._remedy}"
-        )
+    def winner(self) -> Candidate:
+        """The candidate that did best on validation."""
+        return self.candidates[0]
 
 
-def guarded(name: str, form: str | None = None) -> Guarded:
-    """The predictor in models/<name>/, verified, in the form that is served or in `form`."""
-    remedy = f"train it again (dvc repro -f train@{name}) or take it out of params.yaml"
-    said = f"candidate {name} in {form}" if form else f"candidate {name}"
-    return Guarded(said, remedy, lambda: bundle.load(layout.bundle(name), form))
-
-
-def control(name: str) -> Guarded:
-    """The predictor that the candidate `name` became on shuffled answers."""
-    folder = layout.bundle(layout.control(name))
-    return Guarded(
-        f"control {name}",
-        f"train it again (dvc repro -f control@{name})",
-        lambda: bundle.load(folder),
-    )
-
-
-def candidate(name: str, task: Task) -> Candidate:
-    """Everything measured of one candidate.
-
-    Raises PlumblineError naming the candidate if it cannot be scored; a bad score is no error.
-    """
-    predictor = guarded(name)
-    validation, test = (predictor.scores(task, split) for split in ("validation", "test"))
-    latency = latency_ms(predictor, task.inputs(layout.EXAMPLES, "test"))
-    return Candidate(
-        name, validation, test, _history(name), latency, bundle.num_bytes(layout.bundle(name))
-    )
-
-
-def scores(task: Task, split: str, predictor: Predictor) -> Scores:
-    """The task's scores on one split; ValueError where a metric is missing or not a number."""
-    found = task.score(layout.EXAMPLES, split, predictor)
-    values = found.per_example[task.metric.name]
-    if not np.isfinite(values).all() or not np.isfinite(list(found.metrics.values())).all():
-        raise ValueError(f"a score on the {split} split is not a finite number")
-    if task.metric.kind == "binary" and not np.isin(values, (0, 1)).all():
-        raise ValueError(
-            f"{task.metric.name} is said to be 0 or 1, and is not on the {split} split"
-        )
-    if not np.isclose(values.mean(), found.metrics[task.metric.name]):
-        raise ValueError(f"{task.metric.name} on the {split} split is not the mean of its examples")
-    return found
-
-
-def rank(candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
-    """Best first, by the validation split alone; of equals the smaller bundle."""
-    sign = -1 if metric.higher_is_better else 1
-    return sorted(
-        candidates, key=lambda c: (sign * c.validation.metrics[metric.name], c.num_bytes, c.name)
-    )
-
-
-def latency_ms(predictor: Predictor, columns: Columns) -> dict[str, float]:
-    """Milliseconds a call takes, p50 and p95, for one row and for a batch of 32; and rows a second in batches."""
-    times = {"one": _timed(predictor, columns, 1), "batch": _timed(predictor, columns, BATCH_ROWS)}
-    found = {
-        f"{name}_p{q}": float(np.percentile(times[name], q)) for name in times for q in (50, 95)
+def measure(subjects: Subjects, task: Task[Params]) -> Measurements:
+    """Let every subject answer; PlumblineError names the one that cannot."""
+    params = subjects.params
+    measured = [measure_candidate(name, subjects.inputs, task) for name in params.candidates]
+    candidates = rank_candidates(measured, task.metric)
+    winner = candidates[0]
+    predictor = open_candidate(winner.name)
+    variants = measure_variants(winner, predictor, subjects.inputs, task)
+    baselines = {
+        name: score_split(task, "test", baseline) for name, baseline in subjects.baselines.items()
     }
-    return found | {"rows_per_s": 1000 * BATCH_ROWS / found["batch_p50"]}
+    controls = {name: open_control(name).score_split(task, "test") for name in subjects.controls}
+    champion = None
+    if subjects.champion:
+        champion = guard_champion(subjects.champion).score_split(task, "test")
+    scores = [candidate.test for candidate in candidates]
+    scores += [variant.test for variant in variants]
+    scores += [*baselines.values(), *controls.values()]
+    test_rows = _check_order(subjects.manifest, [*scores, champion] if champion else scores, task)
+    golden = answer_golden_rows(predictor, subjects.inputs, task)
+    slices = params.evaluation.slices
+    return Measurements(
+        subjects=subjects,
+        metric=task.metric,
+        candidates=candidates,
+        variants=variants,
+        baselines=baselines,
+        controls=controls,
+        champion=champion,
+        test_rows=test_rows,
+        golden=golden,
+        reference=build_reference(predictor, subjects.inputs, test_rows, slices, task),
+        predictions=collect_predictions(subjects.manifest, candidates, baselines, champion),
+        package=_test_package(winner.name, golden, task),
+        leaks=task.expectations.find_leaks(params, layout.EXAMPLES),
+        bound=task.scoring.compute_bound(params, layout.EXAMPLES, "test"),
+        behaviour=task.scoring.check_behaviour(params, layout.EXAMPLES, predictor),
+    )
 
 
-def _timed(predictor: Predictor, columns: Columns, num_rows: int) -> list[float]:
-    """Milliseconds of each of several calls on different held-out rows."""
-    calls = _batches(columns, num_rows)
-    for _ in range(WARM_UP):
-        predictor.predict(next(calls))
-    times: list[float] = []
-    while len(times) < MAX_CALLS and (len(times) < WARM_UP or _spent(times) < 1000 * MAX_SECONDS):
-        batch = next(calls)
-        before = time.perf_counter()
-        predictor.predict(batch)
-        times.append(1000 * (time.perf_counter() - before))
-    return times
+def measure_candidate(name: str, inputs: Columns, task: Task[Any]) -> Candidate:
+    """Measure scores, latency and size of one candidate; `inputs` are the test split's columns.
+
+    PlumblineError names a candidate that cannot be scored; a bad score is not an error.
+    """
+    predictor = open_candidate(name)
+    return Candidate(
+        name=name,
+        validation=predictor.score_split(task, "validation"),
+        test=predictor.score_split(task, "test"),
+        latency_ms=measure_latency(predictor, inputs),
+        history=_read_history(name),
+        num_bytes=bundle.num_bytes(layout.locate_bundle(name)),
+    )
 
 
-def _spent(times: list[float]) -> float:
-    """What so many typical calls take, since one or two may have been held up; no less than a tenth of them all."""
-    return max(len(times) * median(times), sum(times) / 10)
+def rank_candidates(candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
+    """Sort best first, by the validation split alone; of equal ones the smaller bundle is first."""
+    sign = -1 if metric.higher_is_better else 1
+
+    def make_key(candidate: Candidate) -> tuple[float, int, str]:
+        score = candidate.validation.metrics[metric.name]
+        return sign * score, candidate.num_bytes, candidate.name
+
+    return sorted(candidates, key=make_key)
 
 
-def _batches(columns: Columns, num_rows: int) -> Iterator[dict[str, list[Any]]]:
-    """Rows of `columns`, `num_rows` at a time, from the start again when they are used up."""
-    total = len(next(iter(columns.values())))
-    for start in itertools.count(0, num_rows):
-        picked = [(start + i) % total for i in range(num_rows)]
-        yield {name: [values[i] for i in picked] for name, values in columns.items()}
-
-
-def _history(name: str) -> "pd.DataFrame | None":
+def _read_history(name: str) -> "pd.DataFrame | None":
     import pandas as pd
 
     path = layout.TRAINING / f"{name}.csv"
-    history = pd.read_csv(path) if path.exists() else pd.DataFrame()
+    if not path.exists():
+        return None
+    history = pd.read_csv(path)
     return None if history.empty else history
+
+
+def _check_order(
+    manifest: "pd.DataFrame", everyone: Sequence[Scores], task: Task[Params]
+) -> "pd.DataFrame":
+    """Return the manifest's test rows in the one order of all scores."""
+    rows = align_rows(manifest, "test", everyone[0])
+    ids = rows["id"].tolist()
+    for scores in everyone[1:]:
+        if align_rows(manifest, "test", scores)["id"].tolist() != ids:
+            raise PlumblineError(
+                f"the task {task.name} scored the test examples in different orders"
+            )
+    return rows
+
+
+def _test_package(candidate: str, golden: Mapping[str, Any], task: Task[Params]) -> SmokeTest:
+    """Package a candidate as `register` would, and ask the package in a clean process."""
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        path = Path(private) / layout.GOLDEN.name
+        layout.write_json(path, golden)
+        return verify_package_of(layout.locate_bundle(candidate), path, task)

@@ -1,32 +1,29 @@
-"""The only module that runs great_expectations: a table and declared checks in, one plain result per check out."""
+"""The only module that runs great_expectations: a table and checks in, plain results out."""
 
 import hashlib
 import json
 import logging
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.task import Check
+from plumbline.contract.records import Check
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MAX_EXAMPLES = 10
 MAX_LOOKED_AT = 1000  # failing rows among which differing examples are sought
-INDEX = (
-    "id",
-    "excerpt",
-)  # columns by which a person knows a row again; a task may do without the second
+INDEX = ("id", "excerpt")  # by which a person knows a row; a task may do without the second
 
 
 @dataclass(frozen=True)
-class Example:
-    """One failing row: which it is, what was found there, and how it reads."""
+class FailingRow:
+    """One failing row: which it is, the value there, and how the row reads."""
 
     id: str
     value: str
@@ -34,8 +31,8 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Result:
-    """What one check found; counts and share are None where the check looks at the table as a whole."""
+class ExpectationResult:
+    """What one check measured; counts and share are None where it looks at the whole table."""
 
     name: str
     severity: Literal["blocking", "warning"]
@@ -47,39 +44,43 @@ class Result:
     num_rows: int | None
     num_failing: int | None
     share: float | None
-    examples: tuple[Example, ...]
+    examples: tuple[FailingRow, ...]
 
 
-def run(table: "pd.DataFrame", checks: Sequence[Check]) -> list[Result]:
-    """Hold `table` (one row an example, column `id`) against `checks`, in order; what cannot be computed has failed.
+def run_checks(table: "pd.DataFrame", checks: Sequence[Check]) -> list[ExpectationResult]:
+    """Run `checks` on `table` (one row an example, column `id`); results are in their order.
 
-    Raises DataError where there is nothing to check, or two checks share a name: both would let data pass unseen.
+    A check that cannot be computed has failed. Raises DataError where there is nothing to check, or
+    two checks share a name: both would let data pass unseen.
     """
     names = [check.name for check in checks]
     if not names or len(set(names)) < len(names):
         raise DataError(
             f"the suite holds {len(names)} checks with {len(set(names))} names; each needs its own"
         )
-    found = _validate(table, checks)
-    return [_result(check, found[check.name]) for check in checks]
+    answers = _ask_great_expectations(table, checks)
+    return [_build_result(check, answers[check.name]) for check in checks]
 
 
-def digest(checks: Sequence[Check]) -> str:
-    """SHA-256 of the declared suite: names, severities and expectations, so that a weakened suite shows."""
-    declared = [[check.name, check.severity, _declared(check)] for check in checks]
+def digest_suite(checks: Sequence[Check]) -> str:
+    """Compute the SHA-256 of names, severities and expectations: it shows a weakened suite."""
+    declared = [[check.name, check.severity, _declare(check)] for check in checks]
     return hashlib.sha256(json.dumps(declared, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _validate(table: "pd.DataFrame", checks: Sequence[Check]) -> dict[str, dict[str, Any]]:
-    """Great Expectations' answers as plain JSON values, by the name of the check."""
-    with _quiet():
+def _ask_great_expectations(
+    table: "pd.DataFrame", checks: Sequence[Check]
+) -> dict[str, dict[str, Any]]:
+    """Return Great Expectations' answers as plain JSON values, by the name of the check."""
+    with _silence_library():
         import great_expectations as gx
 
         context = gx.get_context(mode="ephemeral")
         context.variables.progress_bars = {"globally": False}
         context.enable_analytics(False)
         whole = context.data_sources.add_pandas("manifest").add_dataframe_asset("rows")
-        suite = gx.ExpectationSuite(name="suite", expectations=[_named(check) for check in checks])
+        expectations = [_label_expectation(check) for check in checks]
+        suite = gx.ExpectationSuite(name="suite", expectations=expectations)
         definition = gx.ValidationDefinition(
             name="validate",
             data=whole.add_batch_definition_whole_dataframe("all"),
@@ -95,15 +96,15 @@ def _validate(table: "pd.DataFrame", checks: Sequence[Check]) -> dict[str, dict[
             },
         )
         outcome = checkpoint.run(batch_parameters={"dataframe": table})
-    (answers,) = outcome.run_results.values()
+    (report,) = outcome.run_results.values()
     return {
-        answer.expectation_config.meta["check"]: answer.to_json_dict() for answer in answers.results
+        answer.expectation_config.meta["check"]: answer.to_json_dict() for answer in report.results
     }
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the library's own log lines and the deprecation warnings of what it imports."""
+def _silence_library() -> Iterator[None]:
+    """Hide the library's own log lines and the deprecation warnings of what it imports."""
     logger = logging.getLogger("great_expectations")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -115,95 +116,109 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _named(check: Check) -> Any:
+def _label_expectation(check: Check) -> Any:
     severity = "critical" if check.severity == "blocking" else "warning"
-    return check.expectation.copy(
-        update={"meta": {"check": check.name}, "severity": severity, "id": None}
-    )
+    update = {"meta": {"check": check.name}, "severity": severity, "id": None}
+    return check.expectation.copy(update=update)
 
 
-def _declared(check: Check) -> Any:
-    kwargs = check.expectation.configuration.kwargs
-    return [check.expectation.expectation_type, {k: v for k, v in kwargs.items() if v is not None}]
+def _declare(check: Check) -> Any:
+    options = check.expectation.configuration.kwargs
+    given = {name: value for name, value in options.items() if value is not None}
+    return [check.expectation.expectation_type, given]
 
 
-def _result(check: Check, answer: dict[str, Any]) -> Result:
-    found = answer["result"]
-    num_rows, num_failing = found.get("element_count"), found.get("unexpected_count")
-    by_row = num_rows is not None and num_failing is not None
-    share = num_failing / num_rows if by_row and num_rows else 0.0 if by_row else None
-    return Result(
+def _build_result(check: Check, answer: Mapping[str, Any]) -> ExpectationResult:
+    result = answer["result"]
+    num_rows = result.get("element_count")
+    num_failing = result.get("unexpected_count")
+    share = None
+    if num_rows is None or num_failing is None:  # it looks at the table as a whole
+        num_rows, num_failing = None, None
+    else:
+        share = num_failing / num_rows if num_rows else 0.0
+    return ExpectationResult(
         name=check.name,
         severity=check.severity,
         title=check.title,
         remedy=check.remedy,
         passed=bool(answer["success"]),
-        observed=_observed(answer, num_rows if by_row else None, share),
-        threshold=_threshold(answer["expectation_config"]["kwargs"]),
-        num_rows=num_rows if by_row else None,
-        num_failing=num_failing if by_row else None,
+        observed=_describe_observed(answer, num_rows, share),
+        threshold=_describe_threshold(answer["expectation_config"]["kwargs"]),
+        num_rows=num_rows,
+        num_failing=num_failing,
         share=share,
-        examples=_examples(found.get("partial_unexpected_index_list") or []),
+        examples=_pick_examples(result.get("partial_unexpected_index_list") or []),
     )
 
 
-def _observed(answer: dict[str, Any], num_rows: int | None, share: float | None) -> str:
-    found, fault = answer["result"], _fault(answer.get("exception_info") or {})
-    if fault:
-        return f"could not be computed: {fault}"
+def _describe_observed(answer: Mapping[str, Any], num_rows: int | None, share: float | None) -> str:
+    result = answer["result"]
+    error = _find_error(answer.get("exception_info") or {})
+    if error:
+        return f"could not be computed: {error}"
     if num_rows is not None and share is not None:
-        return f"{found['unexpected_count']:,} of {num_rows:,} rows" + (
-            f" ({100 * share:.1f} %)" if share else ""
-        )
-    if missing := found.get("partial_missing_list") or found.get("details", {}).get(
-        "mismatched", {}
-    ).get("missing"):
+        counts = f"{result['unexpected_count']:,} of {num_rows:,} rows"
+        return f"{counts} ({100 * share:.1f} %)" if share else counts
+    mismatched = result.get("details", {}).get("mismatched", {})
+    missing = result.get("partial_missing_list") or mismatched.get("missing")
+    if missing:
         return f"missing: {', '.join(map(str, missing))}"
-    if answer["success"] and not isinstance(found.get("observed_value"), int | float):
+    value = result.get("observed_value")
+    if answer["success"] and not isinstance(value, int | float):
         return "as expected"
-    return _text(found.get("observed_value"))
+    return _format_value(value)
 
 
-def _fault(info: dict[str, Any]) -> str | None:
-    """The first message in what may be one record, or one per metric."""
-    for record in [info, *(value for value in info.values() if isinstance(value, dict))]:
+def _find_error(info: Mapping[str, Any]) -> str | None:
+    """Return the first message in what may be one record, or one for each metric."""
+    records = [info, *(value for value in info.values() if isinstance(value, dict))]
+    for record in records:
         if record.get("raised_exception"):
             return str(record["exception_message"]).splitlines()[0][:200]
     return None
 
 
-def _threshold(kwargs: dict[str, Any]) -> str:
-    low, high = kwargs.get("min_value"), kwargs.get("max_value")
-    if "mostly" in kwargs:
-        share = 100 * (1 - kwargs["mostly"])
+def _describe_threshold(options: Mapping[str, Any]) -> str:
+    if "mostly" in options:
+        share = 100 * (1 - options["mostly"])
         return f"at most {share:.3g} %" if share > 0 else "none"
+    low = options.get("min_value")
+    high = options.get("max_value")
     if low is not None and high is not None:
-        return f"{_text(low)} to {_text(high)}"
-    if low is not None or high is not None:
-        return f"at least {_text(low)}" if high is None else f"at most {_text(high)}"
-    wanted = kwargs.get("value_set") or kwargs.get("column_set")
-    return ", ".join(map(str, wanted)) if wanted else "none"
+        return f"{_format_value(low)} to {_format_value(high)}"
+    if low is not None:
+        return f"at least {_format_value(low)}"
+    if high is not None:
+        return f"at most {_format_value(high)}"
+    allowed = options.get("value_set") or options.get("column_set")
+    return ", ".join(map(str, allowed)) if allowed else "none"
 
 
-def _examples(rows: list[dict[str, Any]]) -> tuple[Example, ...]:
-    """Up to ten failing rows, those with a value not yet shown first."""
-    seen: set[str] = set()
-    fresh: list[Example] = []
-    again: list[Example] = []
+def _pick_examples(rows: Sequence[Mapping[str, Any]]) -> tuple[FailingRow, ...]:
+    """Pick up to MAX_EXAMPLES failing rows; those with a value not yet shown are first."""
+    shown: set[str] = set()
+    new: list[FailingRow] = []
+    repeated: list[FailingRow] = []
     for row in rows:
-        value = next((_text(v) for k, v in row.items() if k not in INDEX), "")
-        (again if value in seen else fresh).append(
-            Example(str(row.get("id", "")), value, str(row.get("excerpt", "")))
-        )
-        seen.add(value)
-    return tuple([*fresh, *again][:MAX_EXAMPLES])
+        values = [_format_value(cell) for name, cell in row.items() if name not in INDEX]
+        value = values[0] if values else ""
+        example = FailingRow(str(row.get("id", "")), value, str(row.get("excerpt", "")))
+        if value in shown:
+            repeated.append(example)
+        else:
+            new.append(example)
+        shown.add(value)
+    return tuple([*new, *repeated][:MAX_EXAMPLES])
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, float) and not math.isfinite(value):
-        return "not a number"
+def _format_value(value: Any) -> str:
+    if value is None:
+        return "nothing"
     if isinstance(value, float):
+        if not math.isfinite(value):
+            return "not a number"
         return f"{value:,.0f}" if value.is_integer() else f"{round(value, 3):g}"
     if isinstance(value, list):
-        return ", ".join(map(_text, value))
-    return f"{value:,}" if isinstance(value, int) else "nothing" if value is None else str(value)
+        return ", ".join(map(_format_value, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,4 +1,4 @@
-"""A local registry and its journal as one file: packed on one machine, verified and unpacked on another."""
+"""A local registry and its journal as one file, to carry it to another machine."""
 
 import sqlite3
 import tarfile
@@ -12,7 +12,7 @@ from plumbline.bundle import strict
 from plumbline.contract import layout
 from plumbline.contract.errors import JournalError, RegistryError
 from plumbline.registry import journal
-from plumbline.tracking import mlflow_runs
+from plumbline.tracking import store_location
 
 FORMAT = 1
 CONTENTS = "contents.json"
@@ -27,36 +27,43 @@ MAX_CONTENTS = 64 << 20  # bytes
 
 
 def pack(target: Path) -> int:
-    """Write registry, journal and artifacts to `target`, a tar file, while nobody decides; the number of files.
+    """Write registry, journal and artifacts to the tar file `target`; return the number of files.
 
-    Raises RegistryError where the registry is not a local one, or there is none.
+    Nobody decides meanwhile. Raises RegistryError where the registry is not a local one, or there
+    is none.
     """
-    folder = _folder()
+    folder = _find_folder()
     if not (folder / STORE).is_file():
         raise RegistryError(f"{folder}: there is no registry to pack; `make run` makes one")
-    if Path(journal.uri().removeprefix("sqlite:///")).resolve() != folder / JOURNAL:
+    if Path(journal.find_journal_uri().removeprefix("sqlite:///")).resolve() != folder / JOURNAL:
         raise RegistryError(
             f"the journal is not {folder / JOURNAL}; only a registry with its own journal is packed"
         )
-    with journal.opened(), tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        names = [name for name in (STORE, JOURNAL) if (folder / name).is_file()]
-        files = {name: _copied(folder / name, Path(private) / name) for name in names}
-        files |= dict(_artifacts(folder))  # after the databases: what they name is there
-        contents = {"format": FORMAT, "folder": str(folder)}
-        contents["files"] = {name: layout.digest(path) for name, path in sorted(files.items())}
+    with journal.lock_journal(), tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        files: dict[str, Path] = {}
+        for name in (STORE, JOURNAL):
+            if (folder / name).is_file():
+                files[name] = _copy_database(folder / name, Path(private) / name)
+        files |= dict(_list_artifacts(folder))  # after the databases: what they name exists
+        contents = {
+            "format": FORMAT,
+            "folder": str(folder),
+            "files": {name: layout.digest(path) for name, path in sorted(files.items())},
+        }
         layout.write_json(Path(private) / CONTENTS, contents)
-        with layout.written(target) as aside, tarfile.open(aside, "w") as archive:
+        with layout.write_aside(target) as aside, tarfile.open(aside, "w") as archive:
             for name, path in [(CONTENTS, Path(private) / CONTENTS), *sorted(files.items())]:
-                archive.add(path, name, recursive=False, filter=_plain)
+                archive.add(path, name, recursive=False, filter=_clear_origin)
     return len(files)
 
 
 def unpack(source: Path) -> int:
-    """Make the registry in `source` this machine's, once every file of it is what was packed; the number of files.
+    """Make the registry in `source` this machine's; return the number of files.
 
-    Raises RegistryError where there is a registry already, or the file is damaged, was changed or holds anything else.
+    Every file of it must be what was packed. Raises RegistryError where there is a registry
+    already, or `source` is damaged, was changed or holds anything else.
     """
-    folder = _folder()
+    folder = _find_folder()
     for name in (STORE, JOURNAL):
         if (folder / name).exists():
             raise RegistryError(
@@ -65,9 +72,9 @@ def unpack(source: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as private:
         aside = Path(private)
-        with _explained(source):
-            contents = _extracted(source, aside)
-            _moved(aside / STORE, Path(contents["folder"]), folder)
+        with _explain_failures(source):
+            contents = _extract(source, aside)
+            _replace_locations(aside / STORE, Path(contents["folder"]), folder)
             _check_journal(aside / JOURNAL)
         for name in (ARTIFACTS, JOURNAL, STORE):  # the store last: without it there is no registry
             if (aside / name).exists():
@@ -75,84 +82,91 @@ def unpack(source: Path) -> int:
     return len(contents["files"])
 
 
-def _folder() -> Path:
-    store = mlflow_runs.uri()
+def _find_folder() -> Path:
+    store = store_location.find_uri()
     if not store.startswith("sqlite:///"):
         raise RegistryError(
-            f"the registry is at {store}; only a local one is packed: others share theirs as it is"
+            f"the registry is at {store}; "
+            "only a registry in a local SQLite file can be packed; a shared server needs no copy"
         )
     return Path(store.removeprefix("sqlite:///")).resolve().parent
 
 
-def _artifacts(folder: Path) -> Iterator[tuple[str, Path]]:
+def _list_artifacts(folder: Path) -> Iterator[tuple[str, Path]]:
     for path in (folder / ARTIFACTS).rglob("*"):
         if path.is_file() and not path.is_symlink():
             yield path.relative_to(folder).as_posix(), path
 
 
-def _copied(database: Path, target: Path) -> Path:
-    """A whole copy of a database, whoever writes to it meanwhile."""
+def _copy_database(database: Path, target: Path) -> Path:
+    """Copy a whole database, even while another process writes to it."""
     with closing(sqlite3.connect(database)) as old, closing(sqlite3.connect(target)) as new:
         old.backup(new)
     return target
 
 
-def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Without the packer's name, clock and rights."""
+def _clear_origin(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """Remove the packer's name, clock and rights."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
-    member.mtime, member.mode = 0, 0o644
+    member.mtime = 0
+    member.mode = 0o644
     return member
 
 
-def _extracted(source: Path, folder: Path) -> dict[str, Any]:
-    """What the archive says it holds, once it is in `folder` and is just that."""
+def _extract(source: Path, folder: Path) -> dict[str, Any]:
+    """Extract what the archive says it holds, and no more, to `folder`; return its contents."""
     with tarfile.open(source, "r:") as archive:
-        first = archive.next()
-        if (
-            first is None
-            or first.name != CONTENTS
-            or not first.isreg()
-            or first.size > MAX_CONTENTS
-        ):
-            raise ValueError(f"it does not begin with {CONTENTS}")
-        found = archive.extractfile(first)
-        contents: dict[str, Any] = strict.loads(found.read() if found else b"")
-        if contents["format"] != FORMAT:
-            raise ValueError(f"format {contents['format']!r}, this version reads {FORMAT}")
+        contents = _read_contents(archive)
         left: dict[str, str] = dict(contents["files"])
         while (member := archive.next()) is not None:
             if not member.isreg() or member.issparse() or member.name not in left:
-                raise ValueError(f"{member.name!r} is not among its contents")
+                raise ValueError(f"{member.name!r} is not listed in its contents")
             archive.extract(member, folder, filter="data")
             if layout.digest(folder / member.name) != left.pop(member.name):
                 raise ValueError(f"{member.name} was changed")
-        if left or not (folder / STORE).is_file():
-            raise ValueError(f"{next(iter(left), STORE)} is missing")
+    if left:
+        raise ValueError(f"{min(left)} is missing")
+    if not (folder / STORE).is_file():
+        raise ValueError(f"{STORE} is missing")
     return contents
 
 
-def _moved(store: Path, old: Path, new: Path) -> None:
+def _read_contents(archive: tarfile.TarFile) -> dict[str, Any]:
+    first = archive.next()
+    if first is None or first.name != CONTENTS or not first.isreg() or first.size > MAX_CONTENTS:
+        raise ValueError(f"it does not begin with {CONTENTS}")
+    file = archive.extractfile(first)
+    contents: dict[str, Any] = strict.parse_json(file.read() if file else b"")
+    if contents["format"] != FORMAT:
+        raise ValueError(f"format {contents['format']!r}, this version reads {FORMAT}")
+    return contents
+
+
+def _replace_locations(store: Path, old: Path, new: Path) -> None:
     """Let the tables name files in `new` that they named in `old`."""
+    prefixes = ((f"{old.as_uri()}/", f"{new.as_uri()}/"), (f"{old}/", f"{new}/"))
     with closing(sqlite3.connect(store)) as connection, connection:
         for table, column in LOCATIONS.items():
-            for before, after in ((f"{old.as_uri()}/", f"{new.as_uri()}/"), (f"{old}/", f"{new}/")):
-                connection.execute(
-                    f"UPDATE {table} SET {column} = ? || substr({column}, ?) WHERE substr({column}, 1, ?) = ?",  # noqa: S608
-                    (after, len(before) + 1, len(before), before),
-                )
+            statement = (
+                f"UPDATE {table} SET {column} = ? || substr({column}, ?) "  # noqa: S608  names of LOCATIONS
+                f"WHERE substr({column}, 1, ?) = ?"
+            )
+            for before, after in prefixes:
+                connection.execute(statement, (after, len(before) + 1, len(before), before))
 
 
 def _check_journal(path: Path) -> None:
     if not path.exists():
         return
-    with journal.seen(f"sqlite:///{path}") as book:
-        if position := journal.broken(book.unchecked()):
-            raise ValueError(f"entry {position} of its journal is not what was written")
+    with journal.read_journal(f"sqlite:///{path}") as book:
+        position = journal.find_broken_entry(book.read_unchecked_entries())
+    if position:
+        raise ValueError(f"journal integrity check failed at entry {position} (hash mismatch)")
 
 
 @contextmanager
-def _explained(source: Path) -> Iterator[None]:
+def _explain_failures(source: Path) -> Iterator[None]:
     try:
         yield
     except (
@@ -165,5 +179,6 @@ def _explained(source: Path) -> Iterator[None]:
         JournalError,
     ) as error:
         raise RegistryError(
-            f"{source}: no registry that was packed here ({error}); nothing was unpacked"
+            f"{source}: not a registry that `plumbline registry pack` wrote ({error}); "
+            "nothing was unpacked"
         ) from None

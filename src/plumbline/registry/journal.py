@@ -1,7 +1,8 @@
-"""Every decision on a model, in the order it was made: append-only, each entry sealed by the hash of the one before.
+"""Every decision on a model, in the order it was made: append-only, in a chain of hashes.
 
-The chain shows edits, deletions and reordering; a cut-off end shows against the head that the registry keeps.
-The journal is one table: in a SQLite file beside a local registry, in the same database as one on PostgreSQL.
+Each entry is sealed by a hash that covers the hash of the entry before. The chain shows edits,
+deletions and reordering; a missing tail shows against the head that the registry keeps. The journal
+is one table: in a SQLite file beside a local registry, in the same database as one on PostgreSQL.
 """
 
 import fcntl
@@ -18,28 +19,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from plumbline.contract.errors import JournalError
-from plumbline.tracking import mlflow_runs
+from plumbline.tracking import store_location
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Table
 
 START = "0" * 64
-ADVISORY_LOCK = 7_104_811_225  # any fixed number: it names plumbline's lock among those of a PostgreSQL database
+# Any fixed number: it names plumbline's lock among those of a PostgreSQL database.
+ADVISORY_LOCK = 7_104_811_225
 CONNECT_TIMEOUT_S = 10
 MOVING = ("first", "promote", "rollback", "override")  # the decisions that make a version champion
 
 Action = Literal[
-    "first",
-    "promote",
-    "rollback",
-    "override",
-    "keep",
-    "refuse",
-    "look",
-    "return",
-    "drift",
+    "first", "promote", "rollback", "override", "keep", "refuse", "look", "return", "drift",
     "retrain",
-]
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,7 +56,7 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry(Decision):
-    """A decision as it stands in the journal. `number` orders entries; `at` (UTC) only tells people when."""
+    """A decision in the journal. `number` orders entries; `at` (UTC) is for people only."""
 
     number: int
     at: str
@@ -72,125 +66,142 @@ class Entry(Decision):
 
 
 class Journal:
-    """The open journal. All goes through the connection that holds the lock: whoever loses one loses both."""
+    """The open journal. All goes through the connection that holds the lock: both end together."""
 
     def __init__(self, connection: "Connection", table: "Table") -> None:
-        self._connection, self._table = connection, table
+        self._connection = connection
+        self._table = table
 
-    def entries(self, model: str | None = None) -> list[Entry]:
-        """All entries, or those of one model, oldest first; JournalError names a broken link of the chain."""
-        found = self.unchecked()
-        if position := broken(found):
+    def read_entries(self, model: str | None = None) -> list[Entry]:
+        """Read all entries, or those of one model, oldest first.
+
+        JournalError names the first entry whose hash or place in the chain is wrong.
+        """
+        entries = self.read_unchecked_entries()
+        position = find_broken_entry(entries)
+        if position:
             raise JournalError(
-                f"the journal was changed: entry {position} is not what was written. Restore it from a backup, "
-                "and find out who could write to it"
+                f"journal integrity check failed at entry {position} (hash mismatch): the journal "
+                "was changed. Restore it from a backup, and find out who could write to it"
             )
-        return [entry for entry in found if model in (None, entry.model)]
+        return [entry for entry in entries if model in (None, entry.model)]
 
-    def unchecked(self) -> list[Entry]:
-        """All entries as they stand, for those who look for damage."""
+    def read_unchecked_entries(self) -> list[Entry]:
+        """Read all entries without a check, to look for damage."""
+        query = self._table.select().order_by(self._table.c.number)
         with self._connection.begin():
-            rows = self._connection.execute(
-                self._table.select().order_by(self._table.c.number)
-            ).mappings()
-            return [Entry(**row) for row in rows]
+            return [Entry(**row) for row in self._connection.execute(query).mappings()]
 
     def append(self, decision: Decision) -> Entry:
         """Add a decision; it is durable when this returns."""
-        last = self.entries()[-1:]
-        number, prior = (last[0].number + 1, last[0].seal) if last else (1, START)
+        entries = self.read_entries()
+        number, prior = 1, START
+        if entries:
+            number, prior = entries[-1].number + 1, entries[-1].seal
         at = datetime.now(UTC).isoformat(timespec="seconds")
         entry = Entry(
-            **asdict(decision), number=number, at=at, actor=_actor(), prior=prior, seal=""
+            **asdict(decision), number=number, at=at, actor=_find_actor(), prior=prior, seal=""
         )
-        entry = replace(entry, seal=_seal(entry))
+        entry = replace(entry, seal=_compute_seal(entry))
         with self._connection.begin():
             self._connection.execute(self._table.insert().values(**asdict(entry)))
         return entry
 
 
-def broken(entries: list[Entry]) -> int | None:
+def find_broken_entry(entries: list[Entry]) -> int | None:
     """The position of the first entry that is not what was written, or None."""
     prior = START
     for position, entry in enumerate(entries, 1):
-        if entry.number != position or entry.prior != prior or entry.seal != _seal(entry):
+        if entry.number != position or entry.prior != prior or entry.seal != _compute_seal(entry):
             return position
         prior = entry.seal
     return None
 
 
 @contextmanager
-def opened() -> Iterator[Journal]:
-    """The journal under a lock that one process holds at a time and that goes with the process, however it ends."""
+def lock_journal() -> Iterator[Journal]:
+    """Open the journal under a lock that one process holds at a time.
+
+    The lock ends with the process, however that ends.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
-    engine = _engine()
+    engine = _create_engine(find_journal_uri())
     try:
-        with _exclusive(engine) as connection:
-            table = _table()
+        with _hold_lock(engine) as connection:
+            table = _build_table()
             with connection.begin():
                 table.metadata.create_all(connection)
             yield Journal(connection, table)
     except SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", error)).splitlines()[0]
         raise JournalError(
-            f"the journal cannot be used ({reason}); look at `plumbline journal` before you try again"
+            f"the journal cannot be used ({_shorten(error)}); "
+            "look at `plumbline journal` before you try again"
         ) from None
     finally:
         engine.dispose()
 
 
 @contextmanager
-def seen(at: str | None = None) -> Iterator[Journal]:
-    """The journal, or that `at` another URI, for reading alone, without its lock: nobody who decides waits for it."""
+def read_journal(uri: str | None = None) -> Iterator[Journal]:
+    """Open the journal, or that at another URI, to read it only.
+
+    It takes no lock: nobody who decides waits for a reader.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
-    engine = _engine(at)
+    engine = _create_engine(uri or find_journal_uri())
     try:
         if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():
             raise JournalError(
                 f"there is no journal at {engine.url.database}: no decision was ever made here"
             )
         with engine.connect() as connection:
-            yield Journal(connection, _table())
+            yield Journal(connection, _build_table())
     except SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", error)).splitlines()[0]
-        raise JournalError(f"the journal cannot be read ({reason})") from None
+        raise JournalError(f"the journal cannot be read ({_shorten(error)})") from None
     finally:
         engine.dispose()
 
 
-def uri() -> str:
-    """PLUMBLINE_JOURNAL_URI, else beside the registry: mlruns/journal.db, or the same PostgreSQL database."""
-    named, store = os.environ.get("PLUMBLINE_JOURNAL_URI"), mlflow_runs.uri()
-    if named or store.startswith("postgresql"):
-        return named or store
+def find_journal_uri() -> str:
+    """PLUMBLINE_JOURNAL_URI, else beside the registry.
+
+    There it is mlruns/journal.db, or the same PostgreSQL database.
+    """
+    uri = os.environ.get("PLUMBLINE_JOURNAL_URI")
+    if uri:
+        return uri
+    store = store_location.find_uri()
+    if store.startswith("postgresql"):
+        return store
     if store.startswith("sqlite:///"):
         return store.rpartition("/")[0] + "/journal.db"
     raise JournalError(
-        f"decisions on a registry at {store} need a journal that all who decide share: set PLUMBLINE_JOURNAL_URI to "
-        "a PostgreSQL URL, such as the database of that server"
+        f"decisions on a registry at {store} need a journal that all who decide share: set "
+        "PLUMBLINE_JOURNAL_URI to a PostgreSQL URL, such as the database of that server"
     )
 
 
-def _engine(at: str | None = None) -> "Engine":
+def _create_engine(uri: str) -> "Engine":
     from sqlalchemy import create_engine
     from sqlalchemy.exc import ArgumentError
 
+    arguments = {}
+    if uri.startswith("postgresql"):
+        arguments["connect_timeout"] = CONNECT_TIMEOUT_S
     try:
-        where = at or uri()
-        wait = {"connect_timeout": CONNECT_TIMEOUT_S} if where.startswith("postgresql") else {}
-        return create_engine(where, connect_args=wait)
+        return create_engine(uri, connect_args=arguments)
     except ModuleNotFoundError as error:
         raise JournalError(
             f"the journal's database needs the package {error.name}; run `make setup`"
         ) from None
     except ArgumentError as error:
-        raise JournalError(f"PLUMBLINE_JOURNAL_URI is no database URL ({error})") from None
+        raise JournalError(f"PLUMBLINE_JOURNAL_URI is not a valid database URL ({error})") from None
 
 
 @contextmanager
-def _exclusive(engine: "Engine") -> Iterator["Connection"]:
+def _hold_lock(engine: "Engine") -> Iterator["Connection"]:
     if engine.dialect.name == "sqlite":
         path = Path(f"{engine.url.database}.lock")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -206,28 +217,28 @@ def _exclusive(engine: "Engine") -> Iterator["Connection"]:
             yield connection
 
 
-def _table() -> "Table":
+def _build_table() -> "Table":
     from sqlalchemy import Column, Integer, MetaData, Table, Text
 
-    texts = [field.name for field in fields(Entry) if field.name != "number"]
     number = Column("number", Integer, primary_key=True, autoincrement=False)
-    return Table(
-        "plumbline_journal",
-        MetaData(),
-        number,
-        *(Column(name, Text, nullable=False) for name in texts),
-    )
+    texts = [field.name for field in fields(Entry) if field.name != "number"]
+    columns = [Column(name, Text, nullable=False) for name in texts]
+    return Table("plumbline_journal", MetaData(), number, *columns)
 
 
-def _seal(entry: Entry) -> str:
+def _compute_seal(entry: Entry) -> str:
     content = {key: value for key, value in asdict(entry).items() if key != "seal"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _actor() -> str:
+def _find_actor() -> str:
     """Who decides: the person or workflow that CI names, else user@host."""
     return (
         os.environ.get("GITHUB_TRIGGERING_ACTOR")
         or os.environ.get("GITHUB_ACTOR")
         or f"{getpass.getuser()}@{socket.gethostname()}"
     )
+
+
+def _shorten(error: Exception) -> str:
+    return str(getattr(error, "orig", error)).splitlines()[0]

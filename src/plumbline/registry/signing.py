@@ -1,39 +1,33 @@
-"""A person vouches for a registered version: with a key of theirs, beside all that is measured."""
+"""Sign a registered version with a person's key, beside all that is measured."""
 
 import tempfile
 from pathlib import Path
 
-from plumbline import bundle
 from plumbline.bundle import signatures
-from plumbline.contract.errors import BundleError, RegistryError
-from plumbline.registry import model_versions
-from plumbline.registry.package import packaging
-from plumbline.tracking import mlflow_runs
+from plumbline.contract.errors import RegistryError
+from plumbline.registry.reader import open_version
+from plumbline.tracking import mlflow_client, store_location
 
 
 def sign(name: str, version: str, key: Path) -> str:
-    """Sign the bundle of a version with the private `key`, put the signature beside the version, return the digest.
+    """Sign the bundle of a version with the private `key`, log the signature; return the digest.
 
-    Raises BundleError where the files are not those that were registered, ParamsError where the key is none.
+    Raises BundleError where the files are not those that were registered, ParamsError where the
+    key cannot be used.
     """
     from mlflow.exceptions import MlflowException
 
-    uri = f"models:/{name}/{version}"
-    found = model_versions.resolve(uri)
+    address = f"models:/{name}/{version}"
     with (
         tempfile.TemporaryDirectory(prefix="plumbline-") as private,
-        bundle.steady(packaging.folder(uri)) as files,
+        open_version(address, "sign") as opened,
     ):
-        bundle.verify(files, Path(uri))
-        digest = bundle.digest(files)
-        if digest != found.tags.get(model_versions.BUNDLE_TAG):
-            raise BundleError(f"{uri}: is not the bundle that was registered; do not sign it")
         signature = Path(private) / signatures.NAME
-        signatures.write(files, key, signature)
+        signatures.write_signature(opened.folder, key, signature)
         try:
-            mlflow_runs.connect().log_artifact(found.run_id, str(signature))
+            mlflow_client.connect().log_artifact(opened.registered.run_id, str(signature))
         except (MlflowException, OSError) as error:
             raise RegistryError(
-                f"{uri}: its signature cannot be kept ({mlflow_runs.first_line(error)})"
+                f"{address}: its signature cannot be kept ({store_location.shorten_error(error)})"
             ) from None
-    return digest
+        return opened.bundle

@@ -1,4 +1,4 @@
-"""One look for every page plumbline writes: HTML that needs no network, on a phone, in the dark and on paper."""
+"""One style for all pages: HTML without network, for a phone, the dark and paper too."""
 
 import json
 from collections.abc import Mapping
@@ -9,8 +9,11 @@ ACRONYMS = {"ece", "f1", "nll"}
 MAX_CODE = 160  # characters
 
 
-def render(template: str, values: Mapping[str, Any]) -> str:
-    """Fill `template`, a file of this package; in HTML text is escaped, an unknown name is an error."""
+def render_template(template: str, values: Mapping[str, Any]) -> str:
+    """Fill `template`, a file in templates/; text is escaped in HTML.
+
+    Raises jinja2's UndefinedError for a name that `values` do not have.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     pages = Environment(
@@ -21,51 +24,51 @@ def render(template: str, values: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
     )
     pages.filters |= {
-        "percent": percent,
-        "size": size,
-        "digits": digits,
-        "words": words,
-        "value": value,
-        "code": code,
+        "percent": format_percent,
+        "size": format_size,
+        "digits": format_number,
+        "words": format_name,
+        "value": format_setting,
+        "code": format_code,
     }
     return pages.get_template(template).render(values)
 
 
-def percent(share: float, places: int = 1) -> str:
-    """0.9374 as '93.7 %'."""
+def format_percent(share: float, places: int = 1) -> str:
+    """Format 0.9374 as '93.7 %'."""
     return f"{100 * share:.{places}f} %"
 
 
-def digits(value: float, places: int = 3) -> str:
-    """1234567 as '1,234,567'; 0.51237 as '0.512'."""
+def format_number(value: float, places: int = 3) -> str:
+    """Format 1234567 as '1,234,567' and 0.51237 as '0.512'."""
     return f"{value:,}" if isinstance(value, int) else f"{value:,.{places}f}"
 
 
-def words(name: str) -> str:
-    """'macro_f1' as 'macro F1'."""
+def format_name(name: str) -> str:
+    """Format 'macro_f1' as 'macro F1'."""
     return " ".join(part.upper() if part in ACRONYMS else part for part in name.split("_"))
 
 
-def value(found: object) -> str:
-    """A value of params.yaml: text as it is, all else as YAML would have it on one line, None as not set."""
-    return (
-        "not set"
-        if found is None
-        else found
-        if isinstance(found, str)
-        else json.dumps(found, ensure_ascii=False)
-    )
+def format_setting(value: object) -> str:
+    """Format a value of params.yaml: text as it is, None as 'not set', all else as JSON."""
+    if value is None:
+        return "not set"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def code(text: object) -> str:
-    """`text` for Markdown, in a table too: as it is, on one line and cut; no link, mention, HTML or end of a cell."""
+def format_code(text: object) -> str:
+    """Format `text` for Markdown, in a table too: on one line and cut to MAX_CODE characters.
+
+    It cannot be a link, a mention or HTML, and a pipe in it is not the end of its cell.
+    """
     line = " ".join(str(text).replace("`", "'").split())
-    line = line if len(line) <= MAX_CODE else line[: MAX_CODE - 1] + "…"
+    if len(line) > MAX_CODE:
+        line = line[: MAX_CODE - 1] + "…"
     return f"`{line}`".replace("|", "\\|") if line else ""
 
 
-def size(num_bytes: float) -> str:
-    """23456789 as '23.5 MB'."""
+def format_size(num_bytes: float) -> str:
+    """Format 23456789 as '23.5 MB'."""
     for unit in ("B", "kB", "MB"):
         if num_bytes < 1000:
             return f"{num_bytes:.0f} B" if unit == "B" else f"{num_bytes:.1f} {unit}"

@@ -1,6 +1,7 @@
 """Figures as SVG that is the same in every run, in one style for all tasks.
 
-Colours are those of Okabe and Ito (2008), told apart by colour-blind readers too; every line also has its own marker.
+Colours are those of Okabe and Ito (2008), which colour-blind readers can tell apart; every line
+also has its own marker.
 """
 
 import io
@@ -8,14 +9,15 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plumbline.contract.task import Candidate, Figure
+from plumbline.contract.records import Candidate, Figure
 
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#222222"
 )  # fmt: skip
-COLOURS, MARKERS = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK), "osD^vPX"
+COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK)
+MARKERS = "osD^vPX"
 STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",  # text stays text: small, searchable, and drawn in the reader's own font
+    "svg.fonttype": "none",  # text stays text: small, searchable, in the reader's own font
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.spines.top": False,
@@ -30,16 +32,16 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def styled(candidates: Sequence[Candidate]) -> list[tuple[Candidate, tuple[str, str]]]:
-    """Each candidate with a colour and marker that it keeps in every figure, whatever its rank."""
+def assign_styles(candidates: Sequence[Candidate]) -> list[tuple[Candidate, tuple[str, str]]]:
+    """Give each candidate a colour and marker that it keeps in every figure, at any rank."""
     names = sorted(candidate.name for candidate in candidates)
-    looks = {
-        name: (COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]) for i, name in enumerate(names)
-    }
-    return [(candidate, looks[candidate.name]) for candidate in candidates]
+    styles = {}
+    for number, name in enumerate(names):
+        styles[name] = (COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)])
+    return [(candidate, styles[candidate.name]) for candidate in candidates]
 
 
-def figure(
+def draw_figure(
     name: str,
     title: str,
     caption: str,
@@ -48,26 +50,26 @@ def figure(
     num_panels: int = 1,
     math: bool = False,
 ) -> Figure:
-    """What `draw` puts on `num_panels` Axes below each other, which it is given; they share their x axis.
+    """Return the figure that `draw` makes of `num_panels` Axes, which are its arguments.
 
-    `math`: $...$ is read as a formula, as the ticks of a logarithmic axis need it; names from data may hold a dollar.
+    The panels are below each other and share their x axis. `math`: $...$ is read as a formula, as
+    the ticks of a logarithmic axis need it; names from data may hold a dollar.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure as Canvas
 
-    with rc_context(
-        STYLE | {"text.parse_math": math, "svg.hashsalt": name}
-    ):  # the salt makes every run's ids the same
+    salt = {"svg.hashsalt": name}  # makes every run's ids the same
+    with rc_context(STYLE | {"text.parse_math": math} | salt):
         canvas = Canvas(figsize=size_inches, layout="constrained")
         draw(*canvas.subplots(num_panels, sharex=True, squeeze=False)[:, 0])
         text = io.StringIO()
         no_trace: dict[str, Any] = {"Date": None, "Creator": None}
         canvas.savefig(text, format="svg", metadata=no_trace)
-    return Figure(name, title, caption, _inline(text.getvalue(), title, name))
+    return Figure(name, title, caption, _prepare_inline(text.getvalue(), title, name))
 
 
-def _inline(svg: str, title: str, name: str) -> str:
-    """The <svg> element alone, named for screen readers, its ids made the figure's own."""
+def _prepare_inline(svg: str, title: str, name: str) -> str:
+    """Return the <svg> element alone, named for screen readers, with ids of its own."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\bid="', f'id="{name}-', svg)

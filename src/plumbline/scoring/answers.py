@@ -1,4 +1,4 @@
-"""What a model says of a chunk of rows, of which rows it can say nothing, and why."""
+"""The model's answers to a chunk of rows, and the reason for each row without an answer."""
 
 import json
 import re
@@ -11,66 +11,82 @@ from plumbline.contract.task import Field, Signature
 from plumbline.scoring.chunks import Chunk
 
 BAD_ROW = re.compile(r"row (\d+): (.*)", re.DOTALL)
-TRUTHS = {"true": True, "false": False}
+BOOLEANS = {"true": True, "false": False}
 
 Predict = Callable[[Mapping[str, Sequence[Any]]], dict[str, list[Any]]]
 
 
 @dataclass(frozen=True)
-class Answers:
-    """Columns of answers in the order of the rows, None where a row has none; `bad`: what is wrong with that row."""
+class ChunkAnswers:
+    """Columns of answers in the order of the rows, None for a row without an answer."""
 
     columns: dict[str, list[Any]]
-    bad: dict[int, str] = field(default_factory=dict)
+    bad: dict[int, str] = field(default_factory=dict)  # row -> why it has no answer
 
 
-def answer(predict: Predict, signature: Signature, chunk: Chunk, keep: bool) -> Answers:
-    """Ask `predict` for every row of `chunk`; unless bad rows are to be kept, no further than the first of them."""
+def answer_chunk(
+    predict: Predict, signature: Signature, chunk: Chunk, keep_bad: bool
+) -> ChunkAnswers:
+    """Ask `predict` for every row of `chunk`; without `keep_bad` stop at the first bad row."""
     bad: dict[int, str] = {}
-    asked = {field.name: _typed(field, chunk.column(field.name), bad) for field in signature.inputs}
-    found: dict[str, list[Any]] = {
+    inputs = {
+        field.name: _convert_column(field, chunk.get_column(field.name), bad)
+        for field in signature.inputs
+    }
+    columns: dict[str, list[Any]] = {
         field.name: [None] * chunk.num_rows for field in signature.outputs
     }
-    rest, before = [row for row in range(chunk.num_rows) if row not in bad], list[int]()
-    while rest and (keep or not bad):
+    rest = [row for row in range(chunk.num_rows) if row not in bad]
+    before: list[int] = []  # rows before a bad one: they are asked once more, together
+    while rest and (keep_bad or not bad):
+        selected = {name: [values[row] for row in rest] for name, values in inputs.items()}
         try:
-            said = predict({name: [values[row] for row in rest] for name, values in asked.items()})
+            answers = predict(selected)
         except ValueError as error:
-            at, reason = _named(error, len(rest))
-            bad[rest[at]] = reason
-            before, rest = before + rest[:at], rest[at + 1 :]  # asked once more, together
-            said = {}
-        for name, values in said.items():
-            for row, value in zip(rest, values, strict=True):
-                found[name][row] = value
-        if said or not rest:
-            rest, before = before, []
-    return Answers(found, bad)
+            position, reason = _parse_bad_row(error, len(rest))
+            bad[rest[position]] = reason
+            before += rest[:position]
+            rest = rest[position + 1 :]
+            if not rest:
+                rest, before = before, []
+            continue
+        _fill_columns(columns, rest, answers)
+        rest, before = before, []
+    return ChunkAnswers(columns, bad)
 
 
-def _named(error: ValueError, num_rows: int) -> tuple[int, str]:
-    """Which row a predictor's error names, from 0, and what is wrong with it."""
+def _fill_columns(
+    columns: dict[str, list[Any]], rows: list[int], answers: dict[str, list[Any]]
+) -> None:
+    for name, values in answers.items():
+        for row, value in zip(rows, values, strict=True):
+            columns[name][row] = value
+
+
+def _parse_bad_row(error: ValueError, num_rows: int) -> tuple[int, str]:
+    """Return which row a predictor's error names, from 0, and what is wrong with it."""
     match = BAD_ROW.match(str(error))
     if not match or int(match[1]) >= num_rows:
         raise PlumblineError(str(error)) from None
     return int(match[1]), match[2]
 
 
-def _typed(field: Field, values: list[Any], bad: dict[int, str]) -> list[Any]:
-    """Text, as CSV has it, read as the type that the model takes; rows where that cannot be are added to `bad`."""
+def _convert_column(field: Field, values: list[Any], bad: dict[int, str]) -> list[Any]:
+    """Convert text, as in CSV, to the type that the model takes; rows that fail go to `bad`."""
     if field.type == "string":
         return values
     for row, value in enumerate(values):
-        if isinstance(value, str):
-            try:
-                values[row] = _read(field.type, value.strip())
-            except (ValueError, KeyError):
-                kind = field.type if isinstance(field.type, str) else field.type.get("type")
-                bad.setdefault(row, f"{field.name}: expected {kind}, found {value[:40]!r}")
+        if not isinstance(value, str):
+            continue
+        try:
+            values[row] = _parse_text(field.type, value.strip())
+        except (ValueError, KeyError):
+            kind = field.type if isinstance(field.type, str) else field.type.get("type")
+            bad.setdefault(row, f"{field.name}: expected {kind}, found {value[:40]!r}")
     return values
 
 
-def _read(kind: str | Mapping[str, Any], text: str) -> Any:
+def _parse_text(kind: str | Mapping[str, Any], text: str) -> Any:
     if not text:
         return None
     if kind in ("double", "float"):
@@ -78,5 +94,5 @@ def _read(kind: str | Mapping[str, Any], text: str) -> Any:
     if kind in ("long", "integer"):
         return int(text)
     if kind == "boolean":
-        return TRUTHS[text.lower()]
+        return BOOLEANS[text.lower()]
     return json.loads(text)

@@ -1,66 +1,53 @@
-"""A stretch of the input's rows, cut by the rows alone, so that a run that goes on cuts them as the first one did."""
+"""Chunks of rows, and what reads and writes them.
+
+The input is cut by its rows alone, so that a run that resumes cuts it as the first run did.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from plumbline.contract.errors import ParamsError
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MAX_ROWS = 1024  # enough that batches of texts of like length hold hardly any padding, and a crash loses little
+# Of a chunk: batches of texts of similar length have little padding, and a crash loses little.
+MAX_ROWS = 1024
 MAX_CHARS = 8 * 2**20  # of a chunk; a single row may be longer
-KINDS = {
-    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".pq": "parquet",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Form:
-    """What the name of a file says of its content."""
-
-    kind: str  # csv, tsv, jsonl or parquet
-    packed: bool  # by gzip
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows that stand one after another in the input."""
+    """Consecutive rows of the input."""
 
     path: Path
-    first: int  # how many rows stand before them
+    first_row: int  # counted from 0
     num_rows: int
-    share: float  # of the input that was read so far, from 0 to 1
-    column: Callable[[str], list[Any]]  # the values in the column of that name
-    raw: list[str] = field(
-        default_factory=list
-    )  # each row as it stands in a text file, without its line end
-    lines: list[int] = field(
-        default_factory=list
-    )  # the line on which each begins, from 1, in a text file
-    batch: "pa.RecordBatch | None" = None  # the rows of a Parquet file
+    share_read: float  # of the input that was read so far, from 0 to 1
+    get_column: Callable[[str], list[Any]]  # the values in the column of that name
+    raw: list[str] = field(default_factory=list)  # text files: each row without its line end
+    lines: list[int] = field(default_factory=list)  # text files: where each row begins, from 1
+    batch: "pa.RecordBatch | None" = None  # Parquet files: the rows
 
-    def place(self, row: int) -> str:
-        """The file and where in it a row of this chunk stands, rows and lines counted from 1."""
+    def locate_row(self, row: int) -> str:
+        """Return file, row and line of a row of this chunk, counted from 1."""
         line = f" (line {self.lines[row]:,})" if self.lines else ""
-        return f"{self.path}: row {self.first + row + 1:,}{line}"
+        return f"{self.path}: row {self.first_row + row + 1:,}{line}"
 
 
-class Source(Protocol):
-    """An input file that was opened."""
+class RowReader(Protocol):
+    """An input file that is open."""
 
-    names: list[str]  # of its columns; of lines of JSON, those in the first chunk
-    header: str  # the first line of CSV, without its end
-    end: str  # of a line
+    names: list[str]  # of its columns; in JSON lines, those in the first chunk
+    header: str  # CSV: the first line without its end
+    line_end: str
 
-    def schema(self) -> "pa.Schema":
-        """The columns as Arrow has them."""
+    def build_schema(self) -> "pa.Schema":
+        """Return the columns as an Arrow schema."""
         ...
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Read it from its beginning, once; DataError names file and row."""
+    def read_chunks(self) -> Iterator[Chunk]:
+        """Read the file from its beginning, once; DataError names file and row."""
         ...
 
     def close(self) -> None:
@@ -68,28 +55,17 @@ class Source(Protocol):
         ...
 
 
-class Sink(Protocol):
-    """A form of output: its parts are appended to one file, which at the end becomes the output."""
+class RowWriter(Protocol):
+    """An output format: its parts are appended to one file, which at the end becomes the output."""
 
-    def header(self) -> bytes:
-        """What stands before the first row."""
+    def encode_header(self) -> bytes:
+        """Return what comes before the first row."""
         ...
 
-    def encoded(self, chunk: Chunk, answers: Mapping[str, Sequence[Any]]) -> bytes:
-        """The rows of a chunk with their answers."""
+    def encode_chunk(self, chunk: Chunk, answers: Mapping[str, Sequence[Any]]) -> bytes:
+        """Return the rows of a chunk with their answers."""
         ...
 
     def finish(self, rows: Path) -> Path:
-        """The output, made of all that was appended to `rows`."""
+        """Return the output, made of everything that was appended to `rows`."""
         ...
-
-
-def form(path: Path) -> Form:
-    """Read the form off the name; ParamsError where it names none."""
-    packed = path.suffix.lower() == ".gz"
-    kind = KINDS.get((path.with_suffix("") if packed else path).suffix.lower())
-    if kind is None or (packed and kind == "parquet"):
-        raise ParamsError(
-            f"{path}: its ending names no form; known: {', '.join(KINDS)}, and all but Parquet with .gz"
-        )
-    return Form(kind, packed)

@@ -1,127 +1,137 @@
-"""CSV and TSV in and out; where input and output are one form, a row stands there byte for byte as it was."""
+"""Read and write CSV and TSV; from one to the same, a row stays as it is, byte for byte."""
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
-from plumbline.scoring.chunks import Chunk, Form, Source
-from plumbline.scoring.lines import MAX_LINE, Lines, Record, chunked
-from plumbline.scoring.values import cell, packed
+from plumbline.scoring.chunks import Chunk, RowReader
+from plumbline.scoring.encoding import encode_cell, encode_text
+from plumbline.scoring.file_format import FileFormat
+from plumbline.scoring.text_lines import MAX_LINE, LineReader, Record, group_records
+from plumbline.sources.csv_limits import allow_wide_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
-ENDS = "\r\n"  # cells that hold either are put in quotes
+LINE_END = "\r\n"  # given to csv.writer, so that it quotes cells that contain either character
 
 
-class Rows:
-    """The rows of a file with a header; empty lines are none."""
+class CsvReader:
+    """The rows of a file with a header; empty lines are ignored."""
 
-    def __init__(self, path: Path, form: Form) -> None:
-        csv.field_size_limit(MAX_LINE)  # 131,072 by default
-        self._lines = Lines(path, form)
-        self._records = _records(self._lines, DELIMITERS[form.kind])
+    def __init__(self, path: Path, file_format: FileFormat) -> None:
+        self._lines = LineReader(path, file_format)
+        self._records = _parse_records(self._lines, DELIMITERS[file_format.kind])
         header = next(self._records, None)
         if header is None:
             raise DataError(f"{path}: the file is empty; expected a header")
         _, self.header, self.names = header
         for name in self.names:
             if self.names.count(name) > 1:
-                raise DataError(f"{path}: two columns are called {name!r}; rename one")
-        self.end = self._lines.end
+                raise DataError(f"{path}: duplicate column {name!r}; rename one")
+        self.line_end = self._lines.line_end
 
-    def schema(self) -> "pa.Schema":
-        """All text: what looks like a number may be a code with leading zeros."""
+    def build_schema(self) -> "pa.Schema":
+        """Return all columns as text: what looks like a number may be a code with leading zeros."""
         import pyarrow as pa
 
         return pa.schema([(name, pa.string()) for name in self.names])
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Rows in the order of the file; each has as many cells as the header."""
+    def read_chunks(self) -> Iterator[Chunk]:
+        """Read rows in the order of the file; each has as many cells as the header."""
 
-        def column(name: str, rows: Sequence[list[str]]) -> list[str]:
-            place = self.names.index(name)
-            return [row[place] for row in rows]
+        def pick(name: str, rows: Sequence[list[str]]) -> list[str]:
+            position = self.names.index(name)
+            return [row[position] for row in rows]
 
-        yield from chunked(self._checked(), self._lines, column)
-
-    def _checked(self) -> Iterator[Record]:
-        for line, raw, cells in self._records:
-            if len(cells) != len(self.names):
-                raise DataError(
-                    f"{self._lines.here}: {len(cells)} cells where the header has {len(self.names)}; put double quotes "
-                    "around a cell that holds a separator"
-                )
-            yield line, raw, cells
+        yield from group_records(self._read_records(), self._lines, pick)
 
     def close(self) -> None:
         """Close the file."""
+        self._records.close()
         self._lines.close()
 
+    def _read_records(self) -> Iterator[Record]:
+        for line, raw, cells in self._records:
+            if len(cells) != len(self.names):
+                raise DataError(
+                    f"{self._lines.location}: {len(cells)} cells where the header has "
+                    f"{len(self.names)}; put double quotes around a cell that contains a separator"
+                )
+            yield line, raw, cells
 
-class Written:
-    """Rows with their answers behind them."""
 
-    def __init__(self, form: Form, source: Source, same: bool, names: Sequence[str]) -> None:
-        self._form, self._columns, self._names, self._same = form, source.names, names, same
-        self._delimiter, self._end = DELIMITERS[form.kind], source.end
-        self._header = source.header
+class CsvWriter:
+    """Rows followed by their answers."""
 
-    def header(self) -> bytes:
-        """The names of columns and answers."""
-        if self._same:
-            return self._packed(self._behind([self._header], [self._names]))
-        return self._packed(self._lines([[*self._columns, *self._names]]))
+    def __init__(
+        self, file_format: FileFormat, reader: RowReader, names: Sequence[str], *, keeps_rows: bool
+    ) -> None:
+        self._format = file_format
+        self._columns = reader.names
+        self._names = names
+        self._keeps_rows = keeps_rows  # input and output have one format: rows are copied
+        self._delimiter = DELIMITERS[file_format.kind]
+        self._line_end = reader.line_end
+        self._header = reader.header
 
-    def encoded(self, chunk: Chunk, answers: Mapping[str, Sequence[Any]]) -> bytes:
-        """Rows with their answers."""
-        said = zip(*(map(cell, answers[name]) for name in self._names), strict=True)
-        if self._same:
-            return self._packed(self._behind(chunk.raw, said))
-        cells = zip(*(map(cell, chunk.column(name)) for name in self._columns), strict=True)
-        return self._packed(
-            self._lines((*row, *answer) for row, answer in zip(cells, said, strict=True))
+    def encode_header(self) -> bytes:
+        """Return the names of columns and answers."""
+        if self._keeps_rows:
+            return self._encode(self._append_cells([self._header], [self._names]))
+        return self._encode(self._format_lines([[*self._columns, *self._names]]))
+
+    def encode_chunk(self, chunk: Chunk, answers: Mapping[str, Sequence[Any]]) -> bytes:
+        """Return rows followed by their answers."""
+        added = zip(*(map(encode_cell, answers[name]) for name in self._names), strict=True)
+        if self._keeps_rows:
+            return self._encode(self._append_cells(chunk.raw, added))
+        columns = [map(encode_cell, chunk.get_column(name)) for name in self._columns]
+        rows = zip(*columns, strict=True)
+        return self._encode(
+            self._format_lines((*row, *cells) for row, cells in zip(rows, added, strict=True))
         )
 
     def finish(self, rows: Path) -> Path:
-        """All rows are the output."""
+        """Return `rows`: nothing is left to do."""
         return rows
 
-    def _behind(self, raw: Iterable[str], said: Iterable[Sequence[str]]) -> Iterator[str]:
-        return (
-            f"{row}{self._delimiter}{answer}"
-            for row, answer in zip(raw, self._lines(said), strict=True)
-        )
+    def _append_cells(self, raw: Iterable[str], added: Iterable[Sequence[str]]) -> Iterator[str]:
+        for row, cells in zip(raw, self._format_lines(added), strict=True):
+            yield f"{row}{self._delimiter}{cells}"
 
-    def _lines(self, rows: Iterable[Sequence[str]]) -> list[str]:
+    def _format_lines(self, rows: Iterable[Sequence[str]]) -> list[str]:
         lines: list[str] = []
-        each = SimpleNamespace(write=lines.append)  # csv writes a row at a time
-        csv.writer(each, delimiter=self._delimiter, lineterminator=ENDS).writerows(rows)
-        return [line.removesuffix(ENDS) + self._end for line in lines]
+        file = SimpleNamespace(write=lines.append)  # csv.writer writes one row at a time
+        csv.writer(file, delimiter=self._delimiter, lineterminator=LINE_END).writerows(rows)
+        return [line.removesuffix(LINE_END) + self._line_end for line in lines]
 
-    def _packed(self, lines: Iterable[str]) -> bytes:
-        return packed("".join(lines), self._form)
+    def _encode(self, lines: Iterable[str]) -> bytes:
+        return encode_text("".join(lines), self._format)
 
 
-def _records(lines: Lines, delimiter: str) -> Iterator[Record]:
-    """Each record with the line it begins on and its text, without the line end."""
-    reader, begin = csv.reader(lines, delimiter=delimiter, strict=True), 1
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise DataError(
-                f"{lines.here}: the record that begins on line {begin:,} is broken ({error}); look for a double quote "
-                "that is not closed, or not doubled inside a text"
-            ) from None
-        raw = "".join(lines.taken).rstrip("\r\n")
-        lines.taken.clear()
-        if cells:
-            yield begin, raw, cells
-        begin = lines.number + 1
+def _parse_records(lines: LineReader, delimiter: str) -> Generator[Record, None, None]:
+    """Yield each record with the line it begins on and its text, without the line end."""
+    with allow_wide_cells(MAX_LINE):
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        begin = 1
+        while True:
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise DataError(
+                    f"{lines.location}: the record that begins on line {begin:,} is not valid CSV "
+                    f"({error}); look for a double quote that is not closed, or not doubled inside "
+                    "a text"
+                ) from None
+            raw = "".join(lines.recent).rstrip("\r\n")
+            lines.recent.clear()
+            if cells:
+                yield begin, raw, cells
+            begin = lines.number + 1

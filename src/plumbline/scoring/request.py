@@ -1,4 +1,4 @@
-"""What is to be scored and how, and all that can be wrong with that before a row is read."""
+"""What is scored and how; every fault that can be found before a row is read."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -7,80 +7,86 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import DataError, ParamsError
-from plumbline.contract.params import nearest
+from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Field, Signature
-from plumbline.scoring.chunks import form
+from plumbline.scoring.file_format import parse_format
 
-MODEL, ERROR = "model", "error"  # columns beside the answers: who gave them, and why there are none
-NUM_NAMES = 20
+# Columns beside the answers: who gave them, and why there are none.
+MODEL = "model"
+ERROR = "error"
+NUM_NAMES = 20  # that an error message lists
 
 
 @dataclass(frozen=True)
-class Request:
+class ScoringRequest:
     """One input, one output."""
 
     input: Path
     output: Path
     params: Mapping[str, Any]  # inference parameters
     columns: Sequence[str] = ()  # which answers are written; all if empty
-    prefix: str = ""  # of the names of columns that are added
-    keep_bad: bool = (
-        False  # rows that cannot be answered are written with what is wrong, and stop nothing
-    )
+    prefix: str = ""  # of the names of added columns
+    keep_bad: bool = False  # write rows without an answer, with the reason, instead of stopping
     overwrite: bool = False
 
-    def check(self) -> None:
+    def check_files(self) -> None:
         """Raise ParamsError or DataError for files that cannot be read or written."""
-        form(self.input), form(self.output)
+        parse_format(self.input)
+        parse_format(self.output)
         if not self.input.is_file():
-            raise DataError(
-                f"{self.input}: {'not a file' if self.input.exists() else 'there is no such file'}"
-            )
+            reason = "not a file" if self.input.exists() else "no such file"
+            raise DataError(f"{self.input}: {reason}")
         if not os.access(self.input, os.R_OK):
-            raise DataError(f"{self.input}: may not be read by this user")
-        if not self.output.parent.is_dir():
-            raise ParamsError(
-                f"{self.output}: there is no folder {self.output.parent}; make it first"
-            )
+            raise DataError(f"{self.input}: this user has no permission to read it")
+        folder = self.output.parent
+        if not folder.is_dir():
+            raise ParamsError(f"{self.output}: no such folder: {folder}; create it first")
         self.check_output()
 
     def check_output(self) -> None:
-        """Raise ParamsError for an output that is there and may not be replaced."""
-        if self.output.is_dir() or (self.output.exists() and self.output.samefile(self.input)):
-            raise ParamsError(
-                f"{self.output}: {'a folder' if self.output.is_dir() else 'is the input'}"
-            )
-        if self.output.exists() and not self.overwrite:
+        """Raise ParamsError for an output that exists and may not be replaced."""
+        if self.output.is_dir():
+            raise ParamsError(f"{self.output}: is a folder")
+        if not self.output.exists():
+            return
+        if self.output.samefile(self.input):
+            raise ParamsError(f"{self.output}: is the input")
+        if not self.overwrite:
             raise ParamsError(f"{self.output}: exists; add --overwrite to replace it")
 
-    def added(self, signature: Signature) -> list[Field]:
-        """The columns that the output has beside those of the input."""
+    def list_added_columns(self, signature: Signature) -> list[Field]:
+        """Return the columns that the output has in addition to those of the input."""
         known = {field.name: field for field in (*signature.outputs, Field(MODEL, "string"))}
         for name in self.columns:
             if name not in known:
-                hint = nearest(name, list(known)) or f"; known: {', '.join(known)}"
-                raise ParamsError(f"--columns {name}: the model gives no such answer{hint}")
+                hint = suggest_nearest(name, list(known)) or f"; known: {', '.join(known)}"
+                raise ParamsError(f"--columns {name}: the model has no such output{hint}")
         chosen = [known[name] for name in dict.fromkeys(self.columns or known)]
-        chosen += [Field(ERROR, "string")] if self.keep_bad else []
+        if self.keep_bad:
+            chosen.append(Field(ERROR, "string"))
         return [Field(self.prefix + field.name, field.type) for field in chosen]
 
-    def check_names(self, found: Sequence[str], signature: Signature) -> None:
-        """Raise DataError for an input that lacks a column, or has one that is called like an answer."""
-        for field in signature.inputs:
-            # lines of JSON have no columns where there is no line
-            if found and field.required and field.name not in found:
-                shown = ", ".join(map(repr, found[:NUM_NAMES])) + (
-                    ", ..." if len(found) > NUM_NAMES else ""
-                )
-                hint = nearest(field.name, list(found))
+    def check_names(self, names: Sequence[str], signature: Signature) -> None:
+        """Raise DataError for a column that is missing, or that has the name of an answer."""
+        required = [field.name for field in signature.inputs if field.required]
+        if names:  # JSON lines without a line have no columns
+            self._check_required(names, required)
+        for name in names:
+            if names.count(name) > 1:
+                raise DataError(f"{self.input}: duplicate column {name!r}; rename one")
+        for field in self.list_added_columns(signature):
+            if field.name in names:
                 raise DataError(
-                    f"{self.input}: no column {field.name!r}{hint}; found {shown or 'none'}"
+                    f"{self.input}: column {field.name!r} has the name of an answer; "
+                    f"add --prefix predicted_ to write the answer to 'predicted_{field.name}'"
                 )
-        for name in found:
-            if found.count(name) > 1:
-                raise DataError(f"{self.input}: two columns are called {name!r}; rename one")
-        if taken := [field.name for field in self.added(signature) if field.name in found]:
-            raise DataError(
-                f"{self.input}: has a column {taken[0]!r}, as an answer is called; add --prefix predicted_ "
-                f"to have the answer in 'predicted_{taken[0]}'"
-            )
+
+    def _check_required(self, names: Sequence[str], required: Sequence[str]) -> None:
+        for name in required:
+            if name not in names:
+                listed = ", ".join(map(repr, names[:NUM_NAMES]))
+                more = ", ..." if len(names) > NUM_NAMES else ""
+                hint = suggest_nearest(name, list(names))
+                raise DataError(
+                    f"{self.input}: missing column {name!r}{hint}; found {listed}{more}"
+                )

@@ -1,1 +1,1 @@
-"""Answering over HTTP and from files, with a registered model that was verified; needs no MLflow and no torch."""
+"""Serve a verified, registered model over HTTP; needs neither MLflow nor torch."""

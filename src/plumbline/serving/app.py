@@ -1,78 +1,90 @@
-"""The routes: MLflow's scoring contract, Open Inference Protocol v2, health, metrics, and a page to try the model."""
+"""The routes: MLflow's scoring contract, Open Inference Protocol v2, health, metrics, a page."""
 
 import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from uvicorn.config import STARTUP_FAILURE
 
 from plumbline.contract.errors import PlumblineError, RegistryError
-from plumbline.serving import inputs, metrics, openapi, protocol, strict_json, tensors
-from plumbline.serving.fleet import Answer, Fleet
-from plumbline.serving.guards import Guards
-from plumbline.serving.inputs import Asked
-from plumbline.serving.refusals import Refusal, not_ready
-from plumbline.serving.requestlog import RequestLog
-from plumbline.serving.served import Served
+from plumbline.serving import open_inference, openapi
+from plumbline.serving.errors import NotReadyError, RequestError
+from plumbline.serving.guards import GuardMiddleware
+from plumbline.serving.http_protocol import is_client_disconnected
+from plumbline.serving.inference_request import InferenceRequest
+from plumbline.serving.loaded_model import LoadedModel
+from plumbline.serving.metrics import LATENCY, render_metrics
+from plumbline.serving.request_body import parse_body
+from plumbline.serving.request_log import RequestLog
+from plumbline.serving.responses import (
+    handle_http_exception,
+    handle_request_error,
+    handle_unexpected_error,
+    make_answer_response,
+    make_json_response,
+    read_body,
+)
+from plumbline.serving.router import Answer, TrafficRouter
 from plumbline.serving.settings import Settings
 
 PAGE = Path(__file__).parent / "static" / "index.html"
 RETRY_S = 2.0
 CSP = (
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 log = logging.getLogger(__name__)
 
 
-def create(settings: Settings) -> FastAPI:
-    """The application that serves `settings.uri`; it loads the model when it starts."""
+def create_app(settings: Settings) -> FastAPI:
+    """Create the application that serves `settings.uri`; it loads the model when it starts."""
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
-        app.state.fleet = fleet
-        await _start(fleet)
-        with RequestLog.opened(settings) as app.state.log:
-            yield {"limits": settings.limits, "fleet": fleet}
-            await fleet.close()
+    async def run_lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
+        app.state.router = router
+        await _start_router(router)
+        with RequestLog.open(settings) as app.state.log:
+            yield {"limits": settings.limits, "router": router}
+            await router.close()
 
-    fleet = Fleet(settings)
+    router = TrafficRouter(settings)
     app = FastAPI(
         title="plumbline",
-        lifespan=lifespan,
+        lifespan=run_lifespan,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        telemetry=_telemetry(),
+        telemetry=_configure_telemetry(),
     )
     app.state.settings = settings
-    app.add_middleware(Guards, settings=settings, fleet=fleet)
-    app.add_exception_handler(Refusal, _refused)
-    app.add_exception_handler(HTTPException, _unknown)
-    app.add_exception_handler(Exception, _failed)
-    _add_health(app, fleet)
-    _add_scoring(app, fleet, settings)
-    _add_inference(app, fleet, settings)
-    app.openapi = lambda: openapi.describe(app, fleet)  # type: ignore[method-assign]
+    app.add_middleware(GuardMiddleware, settings=settings, router=router)
+    app.add_exception_handler(RequestError, handle_request_error)
+    app.add_exception_handler(HTTPException, handle_http_exception)
+    app.add_exception_handler(Exception, handle_unexpected_error)
+    _add_health_routes(app, router)
+    _add_invocations_route(app, router, settings)
+    _add_model_routes(app, router)
+    _add_infer_route(app, router, settings)
+    app.openapi = lambda: openapi.describe_api(app, router)  # type: ignore[method-assign]
     return app
 
 
-async def _start(fleet: Fleet) -> None:
-    """Load the model before any request is taken. A worker whose model is unfit ends, and all others with it."""
+async def _start_router(router: TrafficRouter) -> None:
+    """Load the model before any request is taken; if it is unfit, this and all workers exit."""
     try:
-        return await fleet.start()
+        return await router.start()
     except RegistryError as error:
         log.warning("%s; trying again", error)
         await asyncio.sleep(RETRY_S)
-        os._exit(1)  # another is started in its place
+        os._exit(1)  # the supervisor starts another worker
     except PlumblineError as error:
         log.critical("%s", error)
     except Exception:
@@ -80,168 +92,126 @@ async def _start(fleet: Fleet) -> None:
     os._exit(STARTUP_FAILURE)
 
 
-def _add_health(app: FastAPI, fleet: Fleet) -> None:
+def _add_health_routes(app: FastAPI, router: TrafficRouter) -> None:
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
-    async def page() -> Response:
+    async def show_page() -> Response:
         return HTMLResponse(PAGE.read_bytes(), headers={"content-security-policy": CSP})
 
-    @app.get("/ping")
-    @app.get("/health")
-    @app.get("/v2/health/ready")
-    async def ready() -> Response:
-        if not fleet.ready:
-            raise not_ready()
-        return Response(b"\n", media_type="text/plain")
+    @app.get("/ping", name="ready")
+    @app.get("/health", name="ready")
+    @app.get("/v2/health/ready", name="ready")
+    async def check_ready() -> Response:
+        if not router.is_ready:
+            raise NotReadyError
+        return _make_ok_response()
 
-    @app.get("/v2/health/live")
-    async def live() -> Response:
-        return Response(b"\n", media_type="text/plain")
+    @app.get("/v2/health/live", name="live")
+    async def check_live() -> Response:
+        return _make_ok_response()
 
-    @app.get("/version")
-    async def version() -> Response:
-        served = _champion(fleet)
-        copy = served.copy
-        facts = {
-            "name": copy.name,
-            "version": copy.version,
-            "bundle": copy.bundle,
-            "task": copy.task,
-        }
-        return _json(facts | {"example": served.example})
-
-    @app.get("/metrics")
-    async def counted() -> Response:
-        return Response(metrics.render(), media_type="text/plain; version=0.0.4")
-
-
-def _add_scoring(app: FastAPI, fleet: Fleet, settings: Settings) -> None:
-    @app.post("/invocations")
-    async def invocations(request: Request) -> Response:
-        signature, limits = _champion(fleet).signature, settings.limits
-        raw = await _body(request, limits.body_bytes, limits.body_s)
-        asked = inputs.read(raw, request.headers.get("content-type", ""), signature, limits.rows)
-        answer = await _answer(request, fleet, asked)
-        names = list(answer.columns)
-        records = [
-            dict(zip(names, row, strict=True)) for row in zip(*answer.columns.values(), strict=True)
-        ]
-        return _json({"predictions": records}, answer)
-
-
-def _add_inference(app: FastAPI, fleet: Fleet, settings: Settings) -> None:
-    @app.get("/v2")
-    async def server() -> Response:
-        return _json({"name": "plumbline", "version": "0.1.0", "extensions": []})
-
-    @app.get("/v2/models/{name}")
-    @app.get("/v2/models/{name}/versions/{version}")
-    async def model(name: str, version: str | None = None) -> Response:
-        served = _named(fleet, name, version)
-        return _json(tensors.metadata(served.copy, served.signature))
-
-    @app.get("/v2/models/{name}/ready")
-    @app.get("/v2/models/{name}/versions/{version}/ready")
-    async def model_ready(name: str, version: str | None = None) -> Response:
-        _named(fleet, name, version)
-        return Response(b"\n", media_type="text/plain")
-
-    @app.post("/v2/models/{name}/infer")
-    @app.post("/v2/models/{name}/versions/{version}/infer")
-    async def infer(request: Request, name: str, version: str | None = None) -> Response:
-        signature, limits = _named(fleet, name, version).signature, settings.limits
-        raw = await _body(request, limits.body_bytes, limits.body_s)
-        asked, identity = tensors.read(
-            raw, request.headers.get("content-type", ""), signature, limits.rows
+    @app.get("/version", name="version")
+    async def describe_version() -> Response:
+        model = _get_champion(router)
+        cached = model.cached
+        return make_json_response(
+            {
+                "name": cached.name,
+                "version": cached.version,
+                "bundle": cached.bundle,
+                "task": cached.task,
+                "example": model.example,
+            }
         )
-        answer = await _answer(request, fleet, asked)
-        return _json(tensors.answer(answer.columns, answer.copy, signature, identity), answer)
+
+    @app.get("/metrics", name="counted")
+    async def show_metrics() -> Response:
+        return Response(render_metrics(), media_type="text/plain; version=0.0.4")
 
 
-async def _answer(request: Request, fleet: Fleet, asked: Asked) -> Answer:
-    answer = await fleet.answer(asked, lambda: protocol.gone(request.scope))
-    metrics.LATENCY.labels(answer.side).observe(answer.seconds)
-    request.app.state.log.add(asked, answer)
+def _add_invocations_route(app: FastAPI, router: TrafficRouter, settings: Settings) -> None:
+    @app.post("/invocations", name="invocations")
+    async def answer_invocations(request: Request) -> Response:
+        signature = _get_champion(router).signature
+        raw = await read_body(request, settings.limits)
+        content_type = request.headers.get("content-type", "")
+        parsed = parse_body(raw, content_type, signature, settings.limits.rows)
+        answer = await _answer(request, router, parsed)
+        names = list(answer.columns)
+        rows = zip(*answer.columns.values(), strict=True)
+        records = [dict(zip(names, row, strict=True)) for row in rows]
+        return make_answer_response({"predictions": records}, answer)
+
+
+def _add_model_routes(app: FastAPI, router: TrafficRouter) -> None:
+    @app.get("/v2", name="server")
+    async def describe_server() -> Response:
+        version = metadata.version("plumbline")
+        return make_json_response({"name": "plumbline", "version": version, "extensions": []})
+
+    @app.get("/v2/models/{name}", name="model")
+    @app.get("/v2/models/{name}/versions/{version}", name="model")
+    async def describe_model(name: str, version: str | None = None) -> Response:
+        model = _get_model(router, name, version)
+        return make_json_response(open_inference.describe_model(model.cached, model.signature))
+
+    @app.get("/v2/models/{name}/ready", name="model_ready")
+    @app.get("/v2/models/{name}/versions/{version}/ready", name="model_ready")
+    async def check_model_ready(name: str, version: str | None = None) -> Response:
+        _get_model(router, name, version)
+        return _make_ok_response()
+
+
+def _add_infer_route(app: FastAPI, router: TrafficRouter, settings: Settings) -> None:
+    @app.post("/v2/models/{name}/infer", name="infer")
+    @app.post("/v2/models/{name}/versions/{version}/infer", name="infer")
+    async def answer_infer(request: Request, name: str, version: str | None = None) -> Response:
+        signature = _get_model(router, name, version).signature
+        raw = await read_body(request, settings.limits)
+        content_type = request.headers.get("content-type", "")
+        parsed, request_id = open_inference.parse_infer_body(
+            raw, content_type, signature, settings.limits.rows
+        )
+        answer = await _answer(request, router, parsed)
+        response = open_inference.encode_infer_response(
+            answer.columns, answer.cached, signature, request_id
+        )
+        return make_answer_response(response, answer)
+
+
+async def _answer(request: Request, router: TrafficRouter, parsed: InferenceRequest) -> Answer:
+    answer = await router.answer(parsed, lambda: is_client_disconnected(request.scope))
+    LATENCY.labels(answer.variant).observe(answer.seconds)
+    request.app.state.log.add(parsed, answer)
     return answer
 
 
-async def _body(request: Request, max_bytes: int, timeout_s: float) -> bytes:
-    """The whole body, within its limits of size and time."""
-    too_large = Refusal(413, "BODY_TOO_LARGE", f"at most {max_bytes} bytes in one request")
-    if int(request.headers.get("content-length") or 0) > max_bytes:
-        raise too_large
-    parts, size = [], 0
-    try:
-        async with asyncio.timeout(timeout_s):
-            async for part in request.stream():
-                size += len(part)
-                if size > max_bytes:
-                    raise too_large
-                parts.append(part)
-    except TimeoutError:
-        raise Refusal(408, "BODY_TIMEOUT", "the body did not come in time") from None
-    except ClientDisconnect:
-        raise Refusal(400, "DISCONNECTED", "the client has left") from None
-    return b"".join(parts)
+def _get_champion(router: TrafficRouter) -> LoadedModel:
+    if router.champion is None:
+        raise NotReadyError
+    return router.champion
 
 
-def _champion(fleet: Fleet) -> Served:
-    if fleet.champion is None:
-        raise not_ready()
-    return fleet.champion
-
-
-def _named(fleet: Fleet, name: str, version: str | None) -> Served:
-    served = _champion(fleet)
-    if name != served.copy.name or version not in (None, served.copy.version):
-        raise Refusal(
+def _get_model(router: TrafficRouter, name: str, version: str | None) -> LoadedModel:
+    """Return the champion if it has this name and version; else RequestError (404)."""
+    model = _get_champion(router)
+    cached = model.cached
+    if name != cached.name or version not in (None, cached.version):
+        raise RequestError(
             404,
             "NO_SUCH_MODEL",
-            f"served are {served.copy.name} and its version {served.copy.version}",
+            f"unknown model or version; this server has {cached.name} version {cached.version}",
         )
-    if not fleet.ready:
-        raise not_ready()
-    return served
+    if not router.is_ready:
+        raise NotReadyError
+    return model
 
 
-def _json(value: Any, answer: Answer | None = None) -> Response:
-    try:
-        raw = strict_json.dumps(value)
-    except ValueError:
-        raise Refusal(500, "MODEL_FAILED", "the model answered with NaN or infinity") from None
-    response = Response(raw, media_type="application/json")
-    if answer:
-        response.raw_headers += [
-            (b"x-plumbline-version", answer.copy.version.encode()),
-            (b"x-plumbline-side", answer.side.encode()),
-            (b"x-plumbline-ms", f"{1000 * answer.seconds:.1f}".encode()),
-        ]
-    return response
+def _make_ok_response() -> Response:
+    return Response(b"\n", media_type="text/plain")
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)  # noqa: S101  registered for it
-    response = Response(error.body, error.status)
-    response.raw_headers = error.headers
-    return response
-
-
-async def _unknown(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)  # noqa: S101  registered for it
-    code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "BAD_REQUEST")
-    refused = await _refused(
-        request, Refusal(error.status_code, code, "no such route or method; see /openapi.json")
-    )
-    if error.headers and "Allow" in error.headers:
-        refused.headers["allow"] = error.headers["Allow"]
-    return refused
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    return await _refused(request, Refusal(500, "INTERNAL", "the server failed; its log says why"))
-
-
-def _telemetry() -> Any:
-    """OpenTelemetry where its environment names a collector; else none, which costs nothing."""
+def _configure_telemetry() -> Any:
+    """Switch OpenTelemetry on if the environment names a collector; else it costs nothing."""
     on = bool(os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
     return {
         "tracing": on,

@@ -1,4 +1,7 @@
-"""Micro-batches: requests that wait together are answered by one call of the predictor, off the event loop."""
+"""Micro-batches: requests that wait together are answered by one call of the predictor.
+
+The predictor runs in a thread of its own, so that the event loop is never blocked.
+"""
 
 import asyncio
 import logging
@@ -12,175 +15,210 @@ from typing import Any
 
 from plumbline.contract.task import Predictor
 from plumbline.serving import metrics
-from plumbline.serving.inputs import Asked, Columns
-from plumbline.serving.refusals import Refusal, bad, late, not_ready, overloaded
+from plumbline.serving.errors import (
+    BadRequestError,
+    DeadlineExceededError,
+    NotReadyError,
+    OverloadedError,
+    RequestError,
+)
+from plumbline.serving.inference_request import Columns, InferenceRequest
 from plumbline.serving.settings import Limits
 
 SWEEP_S = 0.05
-STILL_S = 1.0  # late by more than this, but for its own work, a process stood still: that time does not count
-HUNG = 70  # exit status of a worker whose predictor does not come back
+# A sweep that is later than this, its own work not counted, means that the process was suspended:
+# that time does not count for any deadline.
+SUSPENDED_S = 1.0
+EXIT_HUNG = 70  # exit status of a worker whose predictor does not return
 log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
-class Request:
+class QueuedRequest:
     """One request that waits for its answer."""
 
-    asked: Asked
+    request: InferenceRequest
     answer: "asyncio.Future[Columns]"
     deadline: float
-    gone: Callable[[], bool]  # whether the client has left
-    settings: tuple[Any, ...] = field(init=False)
+    client_disconnected: Callable[[], bool]
+    params: tuple[Any, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.settings = tuple(self.asked.params.items())
+        self.params = tuple(self.request.params.items())
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody still waits for the answer."""
+        return not self.answer.done() and not self.client_disconnected()
+
+
+Outcome = tuple[QueuedRequest, Columns | Exception]
 
 
 class Batcher:
-    """One predictor, one thread that asks it, and a bounded queue before it.
+    """One predictor, one thread that calls it, and a bounded queue in front of it.
 
-    No request waits for company: whatever is there when the thread is free goes together. Batches of equal length
-    are the predictor's own affair, which sorts the rows it is given.
+    No request waits for others: when the thread is free, it takes what is in the queue. Sorting
+    rows by length is up to the predictor.
     """
 
     def __init__(self, predictor: Predictor, limits: Limits) -> None:
-        self._predictor, self._limits = predictor, limits
+        self._predictor = predictor
+        self._limits = limits
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[Request] = deque()
-        self._rows = 0  # that wait
-        self._open: set[Request] = set()  # without an answer yet
+        self._queue: deque[QueuedRequest] = deque()
+        self._queued_rows = 0
+        self._unanswered: set[QueuedRequest] = set()
         self._busy_since: float | None = None
-        self._still = 0.0
+        self._suspended_s = 0.0
         self._closed = False
         self._wake = threading.Condition()
-        self._thread = threading.Thread(target=self._work, name="predictor", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="predictor", daemon=True)
         self._thread.start()
-        self._sweeper = self._loop.create_task(self._sweep())
+        self._sweeper = self._loop.create_task(self._sweep_forever())
 
     @property
-    def full(self) -> bool:
-        """Whether a request would be refused."""
-        return self._rows >= self._limits.waiting_rows
+    def is_full(self) -> bool:
+        """Whether a new request would be refused."""
+        return self._queued_rows >= self._limits.waiting_rows
 
-    def ask(
-        self, asked: Asked, gone: Callable[[], bool], timeout_s: float
+    def submit(
+        self, request: InferenceRequest, client_disconnected: Callable[[], bool], timeout_s: float
     ) -> "asyncio.Future[Columns]":
-        """The answer to come; the future gets a Refusal where it is too late.
+        """Queue a request; the future gets the answer or a RequestError.
 
-        Raises Refusal: 429 where too much waits, 503 after the end.
+        Raises OverloadedError if the queue is full, NotReadyError after `close`.
         """
         if self._closed:
-            raise not_ready()
-        if self._rows and self._rows + asked.num_rows > self._limits.waiting_rows:
-            raise overloaded()
-        request = Request(asked, self._loop.create_future(), self._now() + timeout_s, gone)
-        self._open.add(request)
+            raise NotReadyError
+        if self._queued_rows and self._queued_rows + request.num_rows > self._limits.waiting_rows:
+            raise OverloadedError
+        deadline = self._read_clock() + timeout_s
+        queued = QueuedRequest(request, self._loop.create_future(), deadline, client_disconnected)
+        self._unanswered.add(queued)
         with self._wake:
-            self._waiting.append(request)
-            self._rows += asked.num_rows
+            self._queue.append(queued)
+            self._queued_rows += request.num_rows
             self._wake.notify()
-        return request.answer
+        return queued.answer
 
     async def close(self) -> None:
-        """Answer what waits, then end."""
-        while self._open:
+        """Answer what is queued, then stop the thread."""
+        while self._unanswered:
             await asyncio.sleep(SWEEP_S / 5)
         self._sweeper.cancel()
         with self._wake:
             self._closed = True
             self._wake.notify()
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         while True:
             with self._wake:
-                while not self._waiting and not self._closed:
+                while not self._queue and not self._closed:
                     self._wake.wait()
-                if not self._waiting:
+                if not self._queue:
                     return
-                batch = self._take()
-                self._busy_since = self._now()
-            outcomes = self._answers(batch)
+                batch = self._take_batch()
+                self._busy_since = self._read_clock()
+            outcomes = self._answer_batch(batch)
             self._busy_since = None
             if outcomes:
                 self._loop.call_soon_threadsafe(self._deliver, outcomes)
 
-    def _take(self) -> list[Request]:
-        """The longest run of waiting requests with the same parameters that fits into a batch."""
-        batch = [self._waiting.popleft()]
-        rows = batch[0].asked.num_rows
-        while self._waiting and self._waiting[0].settings == batch[0].settings:
-            if rows + self._waiting[0].asked.num_rows > self._limits.batch_rows:
+    def _take_batch(self) -> list[QueuedRequest]:
+        """Take the longest run of requests with the same parameters that fits into a batch."""
+        batch = [self._queue.popleft()]
+        num_rows = batch[0].request.num_rows
+        while self._queue and self._queue[0].params == batch[0].params:
+            if num_rows + self._queue[0].request.num_rows > self._limits.batch_rows:
                 break
-            batch.append(self._waiting.popleft())
-            rows += batch[-1].asked.num_rows
-        self._rows -= rows
+            batch.append(self._queue.popleft())
+            num_rows += batch[-1].request.num_rows
+        self._queued_rows -= num_rows
         return batch
 
-    def _answers(self, batch: list[Request]) -> list[tuple[Request, Columns | Exception]]:
-        asking = [request for request in batch if not request.answer.done() and not request.gone()]
-        done: list[tuple[Request, Columns | Exception]] = [
-            (r, late()) for r in batch if r not in asking
+    def _answer_batch(self, batch: list[QueuedRequest]) -> list[Outcome]:
+        wanted = [queued for queued in batch if queued.is_wanted]
+        outcomes: list[Outcome] = [
+            (queued, DeadlineExceededError()) for queued in batch if queued not in wanted
         ]
-        if not asking:
-            return done
-        metrics.BATCH_ROWS.observe(sum(request.asked.num_rows for request in asking))
-        names = asking[0].asked.columns
-        columns = {
-            name: [value for r in asking for value in r.asked.columns[name]] for name in names
-        }
+        if not wanted:
+            return outcomes
+        metrics.BATCH_ROWS.observe(sum(queued.request.num_rows for queued in wanted))
         try:
-            answers = self._predictor.predict(columns, **asking[0].asked.params)
-        except Exception as error:  # noqa: BLE001  whatever the model raises is told to its client alone
-            if len(asking) == 1:
-                return [*done, (asking[0], error)]
-            return done + [outcome for request in asking for outcome in self._answers([request])]
+            answers = self._predictor.predict(_join_columns(wanted), **wanted[0].request.params)
+        except Exception as error:  # noqa: BLE001  any error of the model goes to its client alone
+            if len(wanted) == 1:
+                outcomes.append((wanted[0], error))
+                return outcomes
+            for queued in wanted:
+                outcomes += self._answer_batch([queued])
+            return outcomes
         start = 0
-        for request in asking:
-            end = start + request.asked.num_rows
-            done.append((request, {name: values[start:end] for name, values in answers.items()}))
+        for queued in wanted:
+            end = start + queued.request.num_rows
+            outcomes.append((queued, {name: column[start:end] for name, column in answers.items()}))
             start = end
-        return done
+        return outcomes
 
-    def _deliver(self, outcomes: list[tuple[Request, Columns | Exception]]) -> None:
-        for request, outcome in outcomes:
-            self._open.discard(request)
-            if request.answer.done():
+    def _deliver(self, outcomes: list[Outcome]) -> None:
+        for queued, outcome in outcomes:
+            self._unanswered.discard(queued)
+            if queued.answer.done():
                 continue
             if isinstance(outcome, Exception):
-                request.answer.set_exception(_refusal(outcome))
+                queued.answer.set_exception(_as_request_error(outcome))
             else:
-                request.answer.set_result(outcome)
+                queued.answer.set_result(outcome)
 
-    async def _sweep(self) -> None:
-        """Give up what is late, and the whole worker where the predictor does not come back."""
+    async def _sweep_forever(self) -> None:
+        """Give up late requests, and the whole worker if the predictor does not return."""
         while True:
-            before, worked = time.monotonic(), time.process_time()
+            before = time.monotonic()
+            worked_before = time.process_time()
             await asyncio.sleep(SWEEP_S)
-            still = time.monotonic() - before - SWEEP_S - (time.process_time() - worked)
-            self._still += still if still > STILL_S else 0
-            now, since = self._now(), self._busy_since
-            for request in [request for request in self._open if request.deadline <= now]:
-                self._open.discard(request)
-                if not request.answer.done():
-                    request.answer.set_exception(late())
-            if since is not None and now - since > self._limits.hang_s:
+            worked = time.process_time() - worked_before
+            suspended = time.monotonic() - before - SWEEP_S - worked
+            if suspended > SUSPENDED_S:
+                self._suspended_s += suspended
+            now = self._read_clock()
+            # Read before late requests are given up: the thread may change it meanwhile.
+            busy_since = self._busy_since
+            self._give_up_late_requests(now)
+            if busy_since is not None and now - busy_since > self._limits.predict_timeout_s:
                 log.critical(
-                    "the predictor has not answered for %.0f s; this worker ends",
-                    self._limits.hang_s,
+                    "timeout: the predictor has not answered for %.0f s; this worker exits",
+                    self._limits.predict_timeout_s,
                 )
-                os._exit(HUNG)
+                os._exit(EXIT_HUNG)
 
-    def _now(self) -> float:
-        """Seconds on a clock that stands still when the process does."""
-        return time.monotonic() - self._still
+    def _give_up_late_requests(self, now: float) -> None:
+        late = [queued for queued in self._unanswered if queued.deadline <= now]
+        for queued in late:
+            self._unanswered.discard(queued)
+            if not queued.answer.done():
+                queued.answer.set_exception(DeadlineExceededError())
+
+    def _read_clock(self) -> float:
+        """Return seconds on a clock that stops while the process is suspended."""
+        return time.monotonic() - self._suspended_s
 
 
-def _refusal(error: Exception) -> Refusal:
-    """A ValueError names a bad row; all else is the model's fault, told in the log and not to the client."""
-    if isinstance(error, Refusal):
+def _join_columns(batch: list[QueuedRequest]) -> Columns:
+    """Return the rows of all requests, one after another."""
+    columns: Columns = {name: [] for name in batch[0].request.columns}
+    for queued in batch:
+        for name, values in columns.items():
+            values.extend(queued.request.columns[name])
+    return columns
+
+
+def _as_request_error(error: Exception) -> RequestError:
+    """Convert an error of the model: a ValueError names a bad row, all else goes to the log."""
+    if isinstance(error, RequestError):
         return error
     if isinstance(error, ValueError):
-        return bad(str(error)[:300])
+        return BadRequestError(str(error)[:300])
     reference = os.urandom(6).hex()
     log.error("the model failed (reference %s)", reference, exc_info=error)
-    return Refusal(500, "MODEL_FAILED", f"the model failed; reference {reference}")
+    return RequestError(500, "MODEL_FAILED", f"the model failed; reference {reference}")

@@ -18,7 +18,7 @@ ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 512, 1024)
 REQUESTS = Counter("plumbline_requests", "Requests by route and status.", ["route", "status"])
 LATENCY = Histogram(
     "plumbline_request_seconds",
-    "From the body's last byte to the answer.",
+    "From the last byte of the request body to the answer.",
     ["side"],
     buckets=SECONDS,
 )
@@ -26,21 +26,25 @@ BATCH_ROWS = Histogram(
     "plumbline_batch_rows", "Rows answered by one call of the predictor.", buckets=ROWS
 )
 SWAPS = Counter("plumbline_swaps", "Attempts to follow the registry.", ["outcome"])
-SERVED = Gauge(
+MODEL_VERSION = Gauge(
     "plumbline_model_version",
     "The version that answers.",
     ["name", "side"],
     multiprocess_mode="mostrecent",
 )
 REGISTRY_UP = Gauge(
-    "plumbline_registry_up", "Whether the registry answered last.", multiprocess_mode="mostrecent"
+    "plumbline_registry_up",
+    "Whether the registry was reachable at the last poll.",
+    multiprocess_mode="mostrecent",
 )
-PAIRS = Counter("plumbline_compared", "Answers compared with the champion's.", ["side", "outcome"])
-LOGGED = Counter("plumbline_logged_rows", "Rows written to the log of requests.")
+COMPARED = Counter(
+    "plumbline_compared", "Answers compared with the champion's.", ["side", "outcome"]
+)
+LOGGED_ROWS = Counter("plumbline_logged_rows", "Rows written to the request log.")
 
 
-def render() -> bytes:
-    """All metrics in Prometheus' text format, of all workers where there are several."""
+def render_metrics() -> bytes:
+    """Return all metrics in Prometheus' text format, summed over all workers."""
     registry = REGISTRY
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         registry = CollectorRegistry()

@@ -1,4 +1,4 @@
-"""The description of the routes that /openapi.json gives, with the model's own columns in it."""
+"""The description of the routes at /openapi.json, with the model's own columns in it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,111 +7,121 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from plumbline.contract.task import Field, Signature
-from plumbline.serving import tensors
-from plumbline.serving.fleet import Fleet
+from plumbline.serving import open_inference
+from plumbline.serving.router import TrafficRouter
 
-ERROR = {
+Schema = dict[str, Any]
+ERROR: Schema = {
     "type": "object",
     "properties": {"error_code": {"type": "string"}, "message": {"type": "string"}},
     "required": ["error_code", "message"],
     "additionalProperties": False,
 }
-REFUSALS = (
-    "400",
-    "401",
-    "403",
-    "404",
-    "405",
-    "408",
-    "413",
-    "415",
-    "421",
-    "429",
-    "500",
-    "503",
-    "504",
-)
-NUMBERS = {"integer": "integer", "long": "integer", "float": "number", "double": "number"}
+ERROR_STATUSES = (400, 401, 403, 404, 405, 408, 413, 415, 421, 429, 500, 503, 504)
+JSON_TYPES = {
+    "integer": "integer",
+    "long": "integer",
+    "float": "number",
+    "double": "number",
+    "boolean": "boolean",
+}
 
 
-def describe(app: FastAPI, fleet: Fleet) -> dict[str, Any]:
-    """OpenAPI 3.1 of the server as it is now: bodies and answers follow the champion's signature."""
-    found = get_openapi(title="plumbline", version="1", routes=app.routes)
-    found["components"] = {"schemas": {"Error": ERROR}}
-    signature = fleet.champion.signature if fleet.champion else Signature((), ())
-    for path, operations in found["paths"].items():
+def describe_api(app: FastAPI, router: TrafficRouter) -> Schema:
+    """Build OpenAPI 3.1 for the server as it is now, with the champion's signature."""
+    description = get_openapi(title="plumbline", version="1", routes=app.routes)
+    description["components"] = {"schemas": {"Error": ERROR}}
+    signature = router.champion.signature if router.champion else Signature((), ())
+    for path, operations in description["paths"].items():
         for method, operation in operations.items():
-            operation["responses"] = {"200": {"description": "The answer"}} | {
-                code: _refusal() for code in REFUSALS
-            }
+            operation["responses"] = {"200": {"description": "The answer"}}
+            for status in ERROR_STATUSES:
+                operation["responses"][str(status)] = _describe_error()
             if method == "post":
-                body = _infer(signature) if path.startswith("/v2") else _invocations(signature)
                 operation["requestBody"] = {
                     "required": True,
-                    "content": {"application/json": {"schema": body}},
+                    "content": {"application/json": {"schema": _describe_body(path, signature)}},
                 }
-    return found
+    return description
 
 
-def _refusal() -> dict[str, Any]:
+def _describe_error() -> Schema:
     schema = {"$ref": "#/components/schemas/Error"}
     return {"description": "Refused", "content": {"application/json": {"schema": schema}}}
 
 
-def _invocations(signature: Signature) -> dict[str, Any]:
-    values = [
-        {f.name: _schema(f.type) for f in signature.inputs if f.required is needed}
-        for needed in (True, False)
-    ]
-    records = {"type": "array", "minItems": 1, "items": _object(*values)}
-    columns = _object(
-        *(
-            {name: {"type": "array", "items": form} for name, form in part.items()}
-            for part in values
-        )
-    )
-    params = {"type": "object", "additionalProperties": False}
-    params["properties"] = {p.name: _schema(p.type) for p in signature.params}
-    forms = {"dataframe_records": records, "instances": records, "inputs": columns}
-    return {"oneOf": [_object({name: form}, {"params": params}) for name, form in forms.items()]}
+def _describe_body(path: str, signature: Signature) -> Schema:
+    if path.startswith("/v2"):
+        return _describe_infer(signature)
+    return _describe_invocations(signature)
 
 
-def _infer(signature: Signature) -> dict[str, Any]:
-    tensor = [
-        _tensor(field) for field in sorted(signature.inputs, key=lambda field: not field.required)
-    ]
-    needed = sum(field.required for field in signature.inputs)
-    inputs = {"type": "array", "prefixItems": tensor, "minItems": needed, "maxItems": len(tensor)}
-    return _object({"inputs": inputs}, {"id": {"type": "string", "maxLength": tensors.MAX_ID}})
-
-
-def _tensor(field: Field) -> dict[str, Any]:
-    datatype = tensors.datatype(field.type)
-    one = {
-        "name": {"const": field.name},
-        "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}},
-        "datatype": {"const": datatype},
-        "data": {"type": "array", "items": _schema(field.type)},
+def _describe_invocations(signature: Signature) -> Schema:
+    required = {field.name: field.type for field in signature.inputs if field.required}
+    optional = {field.name: field.type for field in signature.inputs if not field.required}
+    record = _describe_object(_describe_values(required), _describe_values(optional))
+    records = {"type": "array", "minItems": 1, "items": record}
+    columns = _describe_object(_describe_columns(required), _describe_columns(optional))
+    params = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {param.name: _describe_type(param.type) for param in signature.params},
     }
-    return _object(one)
+    layouts = {"dataframe_records": records, "instances": records, "inputs": columns}
+    return {
+        "oneOf": [
+            _describe_object({name: layout}, {"params": params}) for name, layout in layouts.items()
+        ]
+    }
 
 
-def _object(
-    properties: Mapping[str, Any], optional: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def _describe_values(types: Mapping[str, Any]) -> Schema:
+    return {name: _describe_type(kind) for name, kind in types.items()}
+
+
+def _describe_columns(types: Mapping[str, Any]) -> Schema:
+    return {name: {"type": "array", "items": _describe_type(kind)} for name, kind in types.items()}
+
+
+def _describe_infer(signature: Signature) -> Schema:
+    required = [field for field in signature.inputs if field.required]
+    optional = [field for field in signature.inputs if not field.required]
+    inputs = {
+        "type": "array",
+        "prefixItems": [_describe_tensor(field) for field in (*required, *optional)],
+        "minItems": len(required),
+        "maxItems": len(signature.inputs),
+    }
+    request_id = {"type": "string", "maxLength": open_inference.MAX_ID}
+    return _describe_object({"inputs": inputs}, {"id": request_id})
+
+
+def _describe_tensor(field: Field) -> Schema:
+    return _describe_object(
+        {
+            "name": {"const": field.name},
+            "shape": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+            "datatype": {"const": open_inference.get_datatype(field.type)},
+            "data": {"type": "array", "items": _describe_type(field.type)},
+        }
+    )
+
+
+def _describe_object(
+    required: Mapping[str, Any], optional: Mapping[str, Any] | None = None
+) -> Schema:
     return {
         "type": "object",
-        "properties": {**properties, **(optional or {})},
-        "required": list(properties),
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
         "additionalProperties": False,
     }
 
 
-def _schema(kind: Any) -> dict[str, Any]:
-    if isinstance(kind, Mapping):
-        return (
-            {"type": "array", "items": _schema(kind["items"]["type"])}
-            if kind.get("type") == "array"
-            else {}
-        )
-    return {"type": NUMBERS.get(kind, kind if kind in ("string", "boolean") else "string")}
+def _describe_type(kind: Any) -> Schema:
+    """Return the JSON schema of an MLflow type."""
+    if not isinstance(kind, Mapping):
+        return {"type": JSON_TYPES.get(kind, "string")}
+    if kind.get("type") == "array":
+        return {"type": "array", "items": _describe_type(kind["items"]["type"])}
+    return {}

@@ -1,4 +1,4 @@
-"""Starts the workers and watches over them: uvicorn, told how to drain and what to refuse."""
+"""Start the workers and supervise them: uvicorn with our limits and a clean shutdown."""
 
 import functools
 import os
@@ -12,116 +12,121 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.registry.reader.mirror import Copy, Mirror
-from plumbline.serving import logs
-from plumbline.serving.protocol import Protocol
+from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
+from plumbline.serving import log_format
+from plumbline.serving.http_protocol import HttpProtocol
 from plumbline.serving.settings import Settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 BACKLOG = 2048
-KEEP_ALIVE_S, START_S = 75, 30
+KEEP_ALIVE_S = 75
+START_S = 30  # for a worker to answer the supervisor
 
 
 def serve(settings: Settings) -> None:
-    """Serve until SIGTERM or Ctrl-C, then answer what was asked and return.
+    """Serve until SIGTERM or Ctrl-C, then answer requests in progress and return.
 
-    Raises RegistryError or BundleError where there is nothing to serve, PlumblineError where the port is taken.
+    Raises RegistryError or BundleError if there is no version to serve, PlumblineError if the port
+    is in use.
     """
-    _prepare(settings)
+    _fetch_versions(settings)
     with tempfile.TemporaryDirectory(prefix="plumbline-metrics-") as shared:
         if settings.workers > 1:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
-        _raise_open_files()
-        with _bound(settings) as bound:
-            _run(Supervisor(_config(settings), [bound]))
+        _raise_file_limit()
+        with _bind_socket(settings) as bound:
+            _run_supervisor(Supervisor(_make_config(settings), [bound]))
 
 
-def application(settings: Settings) -> "FastAPI":
-    """The application of one worker; the process that watches over them needs no web framework."""
-    from plumbline.serving.app import create
+def load_app(settings: Settings) -> "FastAPI":
+    """Create the application in a worker; the supervisor does not import the web framework."""
+    from plumbline.serving.app import create_app
 
-    return create(settings)
+    return create_app(settings)
 
 
 class Supervisor(Multiprocess):
-    """uvicorn's, which holds nothing open that its workers should close."""
+    """uvicorn's supervisor, which closes what only its workers should hold open."""
 
     def keep_subprocess_alive(self) -> None:
-        """Replace workers that died; the end of one that is being asked is seen at once, not at the timeout."""
+        """Replace workers that died.
+
+        Without our end of a worker's pipe its death is noticed at once, not at the timeout.
+        """
         for worker in self.processes:
             worker.child_conn.close()
         super().keep_subprocess_alive()
 
     def terminate_all(self) -> None:
-        """End the workers. The socket goes first: else clients go on to connect to nobody."""
+        """Stop the workers. The socket is closed first: else clients connect to nobody."""
         for bound in self.sockets:
             bound.close()
         super().terminate_all()
 
 
-def _run(supervisor: Multiprocess) -> None:
+def _run_supervisor(supervisor: Multiprocess) -> None:
     supervisor.run()
     if STARTUP_FAILURE in [worker.exitcode for worker in supervisor.processes]:
-        raise PlumblineError("no worker could start; the lines above say why")
+        raise PlumblineError("no worker could start; see the log lines above for the reason")
 
 
-def _prepare(settings: Settings) -> None:
-    """Have every version here and verified before a worker starts."""
-    mirror = Mirror(settings.uri, settings.cache)
-    copy = mirror.current()
-    for version in (settings.canary.version if settings.canary else None, settings.shadow):
-        if version:
-            mirror.version(version)
-    _greet(settings, copy)
+def _fetch_versions(settings: Settings) -> None:
+    """Fetch and verify every version before a worker starts."""
+    cache = VerifiedModelCache(settings.uri, settings.cache)
+    champion = cache.fetch_latest_or_kept()
+    if settings.canary:
+        cache.fetch_version(settings.canary.version)
+    if settings.shadow:
+        cache.fetch_version(settings.shadow)
+    _print_greeting(settings, champion)
 
 
-def _greet(settings: Settings, copy: Copy) -> None:
-    at = f"http://{settings.host}:{settings.port}"
-    print(  # noqa: T201
-        f"{copy.name} version {copy.version} ({copy.bundle[:12]}) at {at}; Ctrl-C ends it",
-        flush=True,
-    )
+def _print_greeting(settings: Settings, cached: CachedVersion) -> None:
+    url = f"http://{settings.host}:{settings.port}"
+    version = f"{cached.name} version {cached.version} ({cached.bundle[:12]})"
+    print(f"{version} at {url}; Ctrl-C stops it", flush=True)  # noqa: T201  for a person
 
 
-def _config(settings: Settings) -> uvicorn.Config:
+def _make_config(settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
-        functools.partial(application, settings),
+        functools.partial(load_app, settings),
         factory=True,
         workers=settings.workers,
         loop="uvloop",
-        http=Protocol,
+        http=HttpProtocol,
         ws="none",
         lifespan="on",
         access_log=False,
-        log_config=logs.CONFIG,
-        log_level="error",  # below that uvicorn tells of every malformed request: /metrics counts them
+        log_config=log_format.CONFIG,
+        # At lower levels uvicorn logs every malformed request, which /metrics counts.
+        log_level="error",
         server_header=False,
         proxy_headers=False,
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_worker_healthcheck=START_S,
-        timeout_graceful_shutdown=int(settings.limits.drain_s),
+        timeout_graceful_shutdown=int(settings.limits.shutdown_timeout_s),
     )
 
 
-def _bound(settings: Settings) -> socket.socket:
+def _bind_socket(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    found = socket.socket(family)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound = socket.socket(family)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((settings.host, settings.port))
+        bound.bind((settings.host, settings.port))
     except OSError as error:
-        found.close()
+        bound.close()
         raise PlumblineError(
             f"{settings.host}:{settings.port}: {error.strerror}; choose another --port"
         ) from None
-    found.set_inheritable(True)
-    return found
+    bound.set_inheritable(True)
+    return bound
 
 
-def _raise_open_files() -> None:
-    """A connection is an open file."""
+def _raise_file_limit() -> None:
+    """Raise the limit on open files: every connection is one."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

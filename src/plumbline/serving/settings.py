@@ -1,4 +1,4 @@
-"""What a server is told when it starts; nothing of it changes a result."""
+"""The settings of a server; none of them changes an answer."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,19 +6,16 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request, and all that wait, may take."""
+    """How much one request, and all waiting requests together, may take."""
 
     body_bytes: int = 4_000_000
     rows: int = 1024  # of one request
-    waiting_rows: int = (
-        256  # of all requests that wait; one that alone is longer waits for an empty queue
-    )
-    batch_rows: int = 64  # answered in one call of the predictor
+    waiting_rows: int = 256  # in the queue; a single longer request needs an empty queue
+    batch_rows: int = 64  # answered by one call of the predictor
     deadline_s: float = 10.0
-    header_s: float = 10.0  # from the first byte of a request to the end of its headers
-    body_s: float = 10.0
-    hang_s: float = 60.0  # one call of the predictor; past it the worker is replaced
-    drain_s: float = 30.0
+    read_timeout_s: float = 10.0  # for the headers of a request, and again for its body
+    predict_timeout_s: float = 60.0  # for one call of the predictor; then the worker is replaced
+    shutdown_timeout_s: float = 30.0
     connections: int = 1000
 
 
@@ -28,8 +25,8 @@ class Canary:
 
     version: str
     share: float
-    max_disagreement: float = 0.10  # of its answers with the champion's
-    max_slowdown: float = 2.0  # of its time to the champion's
+    max_disagreement: float = 0.10  # share of its answers that may differ from the champion's
+    max_slowdown: float = 2.0  # its time divided by the champion's
 
 
 @dataclass(frozen=True)
@@ -41,16 +38,12 @@ class Settings:
     port: int = 8000
     workers: int = 1
     token: str | None = None
-    hosts: tuple[str, ...] = (
-        "127.0.0.1",
-        "localhost",
-        "[::1]",
-    )  # names by which the server may be called
+    hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")  # accepted in the Host header
     poll_s: float = 5.0
     canary: Canary | None = None
     shadow: str | None = None
-    log: Path | None = None  # a folder for the sampled log of requests
+    log: Path | None = None  # folder of the sampled request log
     log_share: float = 1.0
-    redact: str | None = None  # MODULE:FUNCTION that changes a logged row's columns
+    redact: str | None = None  # MODULE:FUNCTION that changes a row before it is logged
     cache: Path | None = None
     limits: Limits = field(default_factory=Limits)

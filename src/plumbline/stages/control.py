@@ -1,4 +1,4 @@
-"""control: a candidate is trained on shuffled answers; whatever it then knows, it should not have seen."""
+"""control: a candidate is trained on shuffled answers; what it then knows shows a leak."""
 
 import tempfile
 from pathlib import Path
@@ -6,17 +6,19 @@ from pathlib import Path
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.stages.train import accepted, learn
+from plumbline.stages.train import learn, refuse_unvalidated
 from plumbline.tracking import mlflow_runs
 
 
-def control(params: Params, task: Task, candidate: str) -> None:
-    """Write models/control.<candidate>/ and its learning curve, by the very code that trains candidates."""
-    accepted()
-    name = layout.control(candidate)
+def control(params: Params, task: Task[Params], candidate: str) -> None:
+    """Write models/control.<candidate>/ and its learning curve, by the code of `train`."""
+    refuse_unvalidated()
+    name = layout.name_control(candidate)
     layout.CHECKPOINTS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="control-", dir=layout.CHECKPOINTS.parent) as folder:
-        task.permuted(layout.EXAMPLES, Path(folder), params.seed, params.control.max_rows)
+        examples = Path(folder)
+        max_rows = params.control.max_rows
+        task.data.shuffle_labels(layout.EXAMPLES, examples, params.seed, max_rows)
         shuffled = params.model_copy(update={"candidates": {name: params.candidates[candidate]}})
-        with mlflow_runs.run(shuffled, f"control {candidate}") as log:
-            learn(shuffled, task, name, Path(folder), log, must_learn=False)
+        with mlflow_runs.track_run(shuffled, f"control {candidate}") as log:
+            learn(shuffled, task, name, examples, log, must_learn=False)

@@ -9,7 +9,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 
 
-def ingest(params: Params, task: Task) -> None:
+def ingest(params: Params, task: Task[Params]) -> None:
     """Write data/examples/, data/manifest.parquet and data/source.json, or leave what was there."""
     folder = layout.EXAMPLES.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -17,7 +17,7 @@ def ingest(params: Params, task: Task) -> None:
     try:
         examples = aside / "examples"
         examples.mkdir()
-        facts = {"notices": []} | task.ingest(params, examples, aside / "manifest.parquet")
+        facts = {"notices": []} | task.data.ingest(params, examples, aside / "manifest.parquet")
         layout.publish(examples, layout.EXAMPLES)
         layout.publish(aside / "manifest.parquet", layout.MANIFEST)
         layout.write_json(layout.SOURCE, facts | {"digest": layout.digest(layout.EXAMPLES)})

@@ -1,69 +1,81 @@
-"""register: the winner stands in the registry as a PyFunc with its evidence, or the refusal stands on record."""
+"""register: put the winner into the registry with its evidence, or record the refusal."""
 
 from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, EvidenceError, RefusedError, RegistryError
-from plumbline.contract.lineage import lineage
+from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.evidence import document
 from plumbline.registry import model_versions, promotion
-from plumbline.registry.package import packaging
-from plumbline.tracking import mlflow_runs
+from plumbline.registry.package import packaging, smoke_test
+from plumbline.registry.reader import addresses
+from plumbline.tracking import mlflow_client, store_location
 
 
-def register(params: Params, task: Task) -> None:
-    """Act on the verdict in reports/evidence.json and write reports/registration.json; repeated, it changes nothing."""
-    evidence, name = document.read(params), params.registry.model
+def register(params: Params, task: Task[Params]) -> None:
+    """Act on the verdict in reports/evidence.json and write reports/registration.json.
+
+    Repeated, it changes nothing. Raises RefusedError for a refusal and EvidenceError without a
+    verdict.
+    """
+    evidence = document.read_evidence(params)
+    name = params.registry.model
     if evidence["verdict"] == "error":
         raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
     if evidence["verdict"] == "refuse":
         _refuse(params, evidence)
-    folder = layout.bundle(evidence["winner"])
-    client = model_versions.client()
-    version = model_versions.find(client, name, bundle.digest(folder))
+    folder = layout.locate_bundle(evidence["winner"])
+    client = model_versions.connect_registry()
+    version = model_versions.find_by_bundle(client, name, bundle.digest(folder))
     if version is None:
-        version = _add(client, params, task, evidence)
+        version = _add_version(client, params, task, evidence)
     else:
-        _renew(client, version, evidence)
+        _renew_evidence(client, version, evidence)
     number = str(version.version)
     if evidence["verdict"] == "promote":
-        client.set_registered_model_alias(name, model_versions.CHALLENGER, number)
+        client.set_registered_model_alias(name, addresses.CHALLENGER, number)
         if params.registry.first_champion:
-            promotion.first(name, number)
+            promotion.bootstrap_champion(name, number)
     else:
-        promotion.note(
-            name, "keep", number, evidence["digests"]["bundle"], _digest(), evidence["summary"]
+        promotion.record_verdict(
+            name,
+            "keep",
+            number,
+            evidence["digests"]["bundle"],
+            _digest_evidence(),
+            evidence["summary"],
         )
-    _record(params, evidence, number)
+    _write_registration(params, evidence, number)
 
 
-def _renew(client: Any, version: Any, evidence: dict[str, Any]) -> None:
-    """Give a version that is evaluated once more its new evidence; it is no challenger if that speaks against it."""
+def _renew_evidence(client: Any, version: Any, evidence: dict[str, Any]) -> None:
+    """Give a version that was evaluated again its new evidence.
+
+    It is not a challenger any longer if the evidence is against it.
+    """
     from mlflow.exceptions import MlflowException
 
-    if version.tags[model_versions.EVIDENCE_TAG] == _digest():
+    if version.tags[addresses.EVIDENCE_TAG] == _digest_evidence():
         return
     try:
-        with promotion.undecided(version) as free:
+        with promotion.check_never_promoted(version.name, str(version.version)) as free:
             if free:
-                _log_story(client, version.run_id)
+                _log_records(client, version.run_id)
                 client.set_model_version_tag(
-                    version.name, version.version, model_versions.EVIDENCE_TAG, _digest()
+                    version.name, version.version, addresses.EVIDENCE_TAG, _digest_evidence()
                 )
-        holder = model_versions.holder(client, version.name, model_versions.CHALLENGER)
+        holder = model_versions.find_alias_holder(client, version.name, addresses.CHALLENGER)
         if evidence["verdict"] != "promote" and holder and holder.version == version.version:
-            client.delete_registered_model_alias(version.name, model_versions.CHALLENGER)
+            client.delete_registered_model_alias(version.name, addresses.CHALLENGER)
     except (MlflowException, OSError) as error:
-        raise RegistryError(
-            f"registering failed ({mlflow_runs.first_line(error)}); run `dvc repro` to try again"
-        ) from None
+        raise _explain_failure(error) from None
 
 
-def _log_story(client: Any, run: str) -> None:
-    """Put what a person needs to judge a version, and to make it again, beside it."""
+def _log_records(client: Any, run: str) -> None:
+    """Log beside a version what a person needs to judge it, and to make it again."""
     for path in (
         layout.EVIDENCE,
         layout.METRICS,
@@ -76,59 +88,61 @@ def _log_story(client: Any, run: str) -> None:
 
 
 def _refuse(params: Params, evidence: dict[str, Any]) -> None:
-    """Put the refusal on record, then raise it: a journal that is away does not turn it into anything else."""
-    _record(params, evidence, None)
+    """Record the refusal, then raise it, also where the journal is unreachable."""
+    _write_registration(params, evidence, None)
     failed = [gate for gate in evidence["gates"] if gate["status"] == "fail"]
     reasons = [f"{gate['name']}: {gate['reason']}" for gate in failed]
-    name, digest = params.registry.model, evidence["digests"]["bundle"]
+    name = params.registry.model
+    digest = evidence["digests"]["bundle"]
     try:
-        promotion.note(name, "refuse", "", digest, _digest(), evidence["summary"])
-        client = model_versions.client()
-        if version := model_versions.find(client, name, digest):
-            _renew(client, version, evidence)
+        promotion.record_verdict(
+            name, "refuse", "", digest, _digest_evidence(), evidence["summary"]
+        )
+        client = model_versions.connect_registry()
+        version = model_versions.find_by_bundle(client, name, digest)
+        if version:
+            _renew_evidence(client, version, evidence)
     except RegistryError as error:
         reasons.append(f"not on record everywhere: {error}")
-    raise RefusedError(
-        "\n  ".join(
-            ["refused, nothing was registered", *reasons, f"the whole story: {layout.REPORT}"]
-        )
-    )
+    lines = ["refused, nothing was registered", *reasons, f"full report: {layout.REPORT}"]
+    raise RefusedError("\n  ".join(lines))
 
 
-def _digest() -> str:
+def _digest_evidence() -> str:
     return layout.digest(layout.EVIDENCE)
 
 
-def _add(client: Any, params: Params, task: Task, evidence: dict[str, Any]) -> Any:
-    """Log the package under a run of its own, prove that it answers as measured, and only then make it a version."""
+def _add_version(client: Any, params: Params, task: Task[Params], evidence: dict[str, Any]) -> Any:
+    """Log the package under its own run, test that it answers as measured, then add the version."""
     from mlflow.exceptions import MlflowException
 
-    winner, name = evidence["winner"], params.registry.model
+    winner = evidence["winner"]
+    name = params.registry.model
     tags = {
-        model_versions.BUNDLE_TAG: evidence["digests"]["bundle"],
-        model_versions.EVIDENCE_TAG: _digest(),
+        addresses.BUNDLE_TAG: evidence["digests"]["bundle"],
+        addresses.EVIDENCE_TAG: _digest_evidence(),
     }
-    tags |= {f"plumbline.{key}": value for key, value in lineage().items()}
+    tags |= {f"plumbline.{key}": value for key, value in collect_lineage().items()}
     try:
-        run = client.create_run(
-            mlflow_runs.experiment(client, name), run_name=f"register {winner}", tags=tags
-        )
-        info = packaging.log_model(layout.bundle(winner), layout.GOLDEN, task, run.info.run_id)
-        if problems := packaging.rehearse(info.model_uri, layout.GOLDEN, task).problems:
+        experiment = mlflow_client.get_or_create_experiment(client, name)
+        run = client.create_run(experiment, run_name=f"register {winner}", tags=tags)
+        folder = layout.locate_bundle(winner)
+        info = packaging.log_model(folder, layout.GOLDEN, task, run.info.run_id)
+        problems = smoke_test.verify_package(info.model_uri, layout.GOLDEN, task).problems
+        if problems:
             raise BundleError(
-                f"what the registry's store gives back is not what was measured: {'; '.join(problems)}"
+                "the package that the registry's store returns does not answer as measured: "
+                + "; ".join(problems)
             )
-        _log_story(client, run.info.run_id)
-        return model_versions.add(
+        _log_records(client, run.info.run_id)
+        return model_versions.add_version(
             client, name, info, tags | {"plumbline.candidate": winner, "plumbline.task": task.name}
         )
     except (MlflowException, OSError) as error:
-        raise RegistryError(
-            f"registering failed ({mlflow_runs.first_line(error)}); run `dvc repro` to try again"
-        ) from None
+        raise _explain_failure(error) from None
 
 
-def _record(params: Params, evidence: dict[str, Any], version: str | None) -> None:
+def _write_registration(params: Params, evidence: dict[str, Any], version: str | None) -> None:
     layout.write_json(
         layout.REGISTRATION,
         {
@@ -136,6 +150,11 @@ def _record(params: Params, evidence: dict[str, Any], version: str | None) -> No
             "version": version,
             "winner": evidence["winner"],
             "verdict": evidence["verdict"],
-            "evidence": _digest(),
+            "evidence": _digest_evidence(),
         },
     )
+
+
+def _explain_failure(error: Exception) -> RegistryError:
+    reason = store_location.shorten_error(error)
+    return RegistryError(f"registering failed ({reason}); run `dvc repro` to try again")

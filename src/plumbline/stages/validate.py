@@ -1,6 +1,6 @@
-"""validate: examples are held against what the task expects of them; only accepted ones may be trained on."""
+"""validate: check examples against the task's expectations; only accepted ones are trained on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.params import Params
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
 from plumbline.quality import runner
-from plumbline.reporting.html import render
+from plumbline.reporting.html import render_template
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,32 +20,40 @@ MAX_SHOWN = 3  # examples in a message; the report has more
 LOCK_OUT = {"accepted": False, "manifest": None, "reason": "validation has not finished"}
 
 
-def validate(params: Params, task: Task) -> None:
-    """Write reports/validation.json and .html; RejectedError, once both are there, if a blocking check failed."""
+def validate(params: Params, task: Task[Params]) -> None:
+    """Write reports/validation.json and .html.
+
+    Raises RejectedError, once both are written, if a blocking check failed.
+    """
     layout.write_json(layout.VALIDATION, LOCK_OUT)
-    manifest, source = _read()
-    table = task.table(params, layout.EXAMPLES, manifest, source)
-    checks = task.expectations(params, table)
-    results = runner.run(table, checks)
-    report = _report(results, manifest, source, runner.digest(checks))
-    with layout.written(layout.VALIDATION_PAGE) as aside:
-        aside.write_text(render("validation.html", report), encoding="utf-8")
+    manifest, source = _read_ingested()
+    table = task.expectations.build_table(params, layout.EXAMPLES, manifest, source)
+    checks = task.expectations.build_checks(params, table)
+    results = runner.run_checks(table, checks)
+    report = _build_report(results, manifest, source, runner.digest_suite(checks))
+    with layout.write_aside(layout.VALIDATION_PAGE) as aside:
+        aside.write_text(render_template("validation.html", report), encoding="utf-8")
     layout.write_json(layout.VALIDATION, report)  # last: accepted only once all of it is on disk
-    _tell(results, report)
+    _announce(results, report)
 
 
-def _read() -> tuple["pd.DataFrame", dict[str, Any]]:
-    """The manifest and the facts about its source; DataError where they are missing, damaged or of two ingests."""
+def _read_ingested() -> tuple["pd.DataFrame", dict[str, Any]]:
+    """Read the manifest and the facts about its source.
+
+    Raises DataError where they are missing, damaged or not of one ingest.
+    """
     import pandas as pd
     import pyarrow as pa
 
     try:
-        manifest, source = pd.read_parquet(layout.MANIFEST), layout.read_json(layout.SOURCE)
+        manifest = pd.read_parquet(layout.MANIFEST)
+        source = layout.read_json(layout.SOURCE)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise DataError(
             f"{layout.MANIFEST} or {layout.SOURCE} cannot be read ({error}); run `dvc repro ingest`"
         ) from None
-    if missing := sorted(set(MANIFEST_COLUMNS) - set(manifest)):
+    missing = sorted(set(MANIFEST_COLUMNS) - set(manifest))
+    if missing:
         raise DataError(
             f"{layout.MANIFEST} has no column {', '.join(missing)}; run `dvc repro ingest`"
         )
@@ -54,32 +62,34 @@ def _read() -> tuple["pd.DataFrame", dict[str, Any]]:
     return manifest, source
 
 
-def _report(
-    results: list[runner.Result], manifest: "pd.DataFrame", source: dict[str, Any], suite: str
+def _build_report(
+    results: list[runner.ExpectationResult],
+    manifest: "pd.DataFrame",
+    source: dict[str, Any],
+    suite: str,
 ) -> dict[str, Any]:
     return {
-        "accepted": not _failed(results, "blocking"),
+        "accepted": not _find_failed(results, "blocking"),
         "manifest": layout.digest(layout.MANIFEST),
         "examples": layout.digest(layout.EXAMPLES),
         "suite": suite,
         "checks": [asdict(result) for result in results],
         "splits": {split: int((manifest["split"] == split).sum()) for split in SPLITS},
-        "classes": _classes(manifest),
-        "lengths": _lengths(manifest),
+        "classes": _count_classes(manifest),
+        "lengths": _build_histogram(manifest),
         "notices": source.get("notices", []),
     }
 
 
-def _classes(manifest: "pd.DataFrame") -> list[dict[str, Any]]:
-    """Rows of each class in each split, the largest class first; nothing where labels are values."""
+def _count_classes(manifest: "pd.DataFrame") -> list[dict[str, Any]]:
+    """Count the rows of each class in each split, the largest class first.
+
+    Empty where labels are values, not classes.
+    """
     if manifest["label"].nunique() > MAX_CLASSES:
         return []
-    counts = (
-        manifest.groupby(["label", "split"])
-        .size()
-        .unstack(fill_value=0)
-        .reindex(columns=SPLITS, fill_value=0)
-    )
+    sizes = manifest.groupby(["label", "split"]).size()
+    counts = sizes.unstack(fill_value=0).reindex(columns=SPLITS, fill_value=0)
     counts = counts.loc[counts.sum(axis=1).sort_values(ascending=False, kind="stable").index]
     return [
         {"label": str(label), "rows": dict(zip(SPLITS, row, strict=True))}
@@ -87,15 +97,17 @@ def _classes(manifest: "pd.DataFrame") -> list[dict[str, Any]]:
     ]
 
 
-def _lengths(manifest: "pd.DataFrame") -> dict[str, Any]:
-    """A histogram of lengths, each bin with its first and last length; the last bin also takes the longest 0.5 %."""
+def _build_histogram(manifest: "pd.DataFrame") -> dict[str, Any]:
+    """Build a histogram of lengths: each bin has its first and last length, and its rows.
+
+    The last bin also takes the longest 0.5 %.
+    """
     import numpy as np
 
     lengths = manifest["length"].to_numpy()
     high = int(np.quantile(lengths, 0.995))
-    edges = np.unique(
-        np.linspace(min(lengths.min(), high), high + 1, NUM_BINS + 1).astype(int)
-    ).tolist()
+    positions = np.linspace(min(lengths.min(), high), high + 1, NUM_BINS + 1)
+    edges = np.unique(positions.astype(int)).tolist()
     counts = np.histogram(np.minimum(lengths, high), bins=edges)[0].tolist()
     bins = [
         {"low": low, "high": end - 1, "rows": rows}
@@ -104,38 +116,40 @@ def _lengths(manifest: "pd.DataFrame") -> dict[str, Any]:
     return {"bins": bins, "median": float(np.median(lengths)), "longest": int(lengths.max())}
 
 
-def _tell(results: list[runner.Result], report: dict[str, Any]) -> None:
+def _announce(results: list[runner.ExpectationResult], report: dict[str, Any]) -> None:
     """Print notices and warnings; raise RejectedError where a blocking check failed."""
-    failed, warned = _failed(results, "blocking"), _failed(results, "warning")
-    for line in [*report["notices"], *_lines(warned)]:
-        print(f"validate: note: {_plain(line)}")  # noqa: T201
+    failed = _find_failed(results, "blocking")
+    warned = _find_failed(results, "warning")
+    for line in [*report["notices"], *_describe_results(warned)]:
+        print(f"validate: note: {_replace_unprintable(line)}")  # noqa: T201 (the stage's result)
     if failed:
         count = "1 check" if len(failed) == 1 else f"{len(failed)} checks"
-        lines = [_plain(line) for line in _lines(failed)]
-        raise RejectedError(
-            "\n  ".join(
-                [f"rejected by {count} of {len(results)}; see {layout.VALIDATION_PAGE}", *lines]
-            )
-        )
+        message = f"rejected by {count} of {len(results)}; see {layout.VALIDATION_PAGE}"
+        lines = [_replace_unprintable(line) for line in _describe_results(failed)]
+        raise RejectedError("\n  ".join([message, *lines]))
     rows = ", ".join(f"{n:,} {split}" for split, n in report["splits"].items())
-    print(  # noqa: T201
-        f"validate: accepted by {len(results) - len(warned)} of {len(results)} checks ({rows} rows)"
-    )
+    num_passed = len(results) - len(warned)
+    message = f"accepted by {num_passed} of {len(results)} checks ({rows} rows)"
+    print(f"validate: {message}")  # noqa: T201 (the stage's result)
 
 
-def _failed(results: Iterable[runner.Result], severity: str) -> list[runner.Result]:
+def _find_failed(
+    results: Iterable[runner.ExpectationResult], severity: str
+) -> list[runner.ExpectationResult]:
     return [result for result in results if not result.passed and result.severity == severity]
 
 
-def _lines(results: Iterable[runner.Result]) -> Iterable[str]:
+def _describe_results(results: Iterable[runner.ExpectationResult]) -> Iterator[str]:
     for result in results:
-        shown = "; ".join(f"{e.id} {e.value}" for e in result.examples[:MAX_SHOWN])
-        examples = f" [{shown}]" if shown else ""
-        yield f"{result.name}: {result.title}: {result.observed}, allowed {result.threshold}{examples}; {result.remedy}"
+        shown = "; ".join(f"{row.id} {row.value}" for row in result.examples[:MAX_SHOWN])
+        line = f"{result.name}: {result.title}: {result.observed}, allowed {result.threshold}"
+        if shown:
+            line += f" [{shown}]"
+        yield f"{line}; {result.remedy}"
 
 
-def _plain(line: str) -> str:
-    """Labels come from the source: nothing in them may steer a terminal."""
+def _replace_unprintable(line: str) -> str:
+    """Replace what could steer a terminal: labels come from the source."""
     return "".join(
         character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line
     )

@@ -1,1 +1,1 @@
-"""Runs in MLflow."""
+"""MLflow: the connection, and the runs of training."""

@@ -1,4 +1,7 @@
-"""MLflow tracking that never brings training down: a thread does the writing, and a lost server costs one warning."""
+"""MLflow tracking that never stops a training.
+
+A thread does the writing, and an unreachable server costs one warning.
+"""
 
 import logging
 import os
@@ -9,180 +12,153 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from plumbline.contract.lineage import lineage
+from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
+from plumbline.tracking import mlflow_client, store_location
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 QUEUE_SIZE = 10_000
 FLUSH_TIMEOUT_S = 300.0
-MAX_SOURCE = 60_000
-ENVIRONMENT = {  # MLflow's own defaults would wait for minutes on a server that is away
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "MLFLOW_UV_AUTO_DETECT": "false",
-    "MLFLOW_ENABLE_ASYNC_LOGGING": "false",
-    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-    "GIT_PYTHON_REFRESH": "quiet",
-}
+MAX_SOURCE = 60_000  # characters that every store can hold
+MAX_DIGEST = 36
 log = logging.getLogger(__name__)
 
+Job = Callable[["MlflowClient", str], Any]  # what to do with a client and the id of the run
 
-class Log:
-    """One MLflow run as the stages see it. Every method returns at once and none raises."""
+
+class RunLog:
+    """One MLflow run as the stages see it.
+
+    Every method that a stage calls (`log_...`, `set_tag`) returns at once, and none raises.
+    """
 
     def __init__(self) -> None:
-        self._jobs: queue.Queue[Callable[[MlflowClient, str], None] | None] = queue.Queue(
-            QUEUE_SIZE
-        )
-        self._lost = 0
+        self.status: Literal["KILLED", "FINISHED", "FAILED"] = "KILLED"  # at the end of the run
+        self._jobs: queue.Queue[Job | None] = queue.Queue(QUEUE_SIZE)
+        self._num_lost = 0
 
-    def params(self, values: Mapping[str, Any]) -> None:
+    def log_params(self, values: Mapping[str, Any]) -> None:
         """Record parameters; nested ones under dotted keys."""
-        from_dict = dict(_flat(values))
-        self._put(lambda client, run: [client.log_param(run, k, v) for k, v in from_dict.items()])
+        flat = dict(_flatten(values))
 
-    def metrics(self, values: Mapping[str, float], step: int = 0) -> None:
+        def write_params(client: "MlflowClient", run_id: str) -> None:
+            for key, value in flat.items():
+                client.log_param(run_id, key, value)
+
+        self._enqueue(write_params)
+
+    def log_metrics(self, values: Mapping[str, float], step: int = 0) -> None:
         """Record metrics at `step`."""
         now = int(time.time() * 1000)
 
-        def job(client: "MlflowClient", run: str) -> None:
+        def write_metrics(client: "MlflowClient", run_id: str) -> None:
             from mlflow.entities import Metric
 
-            client.log_batch(run, [Metric(k, float(v), now, step) for k, v in values.items()])
+            metrics = [Metric(key, float(value), now, step) for key, value in values.items()]
+            client.log_batch(run_id, metrics)
 
-        self._put(job)
+        self._enqueue(write_metrics)
 
-    def tag(self, key: str, value: str) -> None:
+    def set_tag(self, key: str, value: str) -> None:
         """Record a tag."""
-        self._put(lambda client, run: client.set_tag(run, key, value))
+        self._enqueue(lambda client, run_id: client.set_tag(run_id, key, value))
 
-    def artifact(self, path: Path, folder: str | None = None) -> None:
+    def log_artifact(self, path: Path, folder: str | None = None) -> None:
         """Upload a file."""
-        self._put(lambda client, run: client.log_artifact(run, str(path), folder))
+        self._enqueue(lambda client, run_id: client.log_artifact(run_id, str(path), folder))
 
-    def dataset(self, name: str, digest: str, facts: str) -> None:
+    def log_dataset(self, name: str, digest: str, facts: str) -> None:
         """Record which data the run learns from; `facts` is data/source.json."""
 
-        def job(client: "MlflowClient", run: str) -> None:
+        def write_dataset(client: "MlflowClient", run_id: str) -> None:
             from mlflow.entities import Dataset, DatasetInput, InputTag
 
             tags = [InputTag("mlflow.data.context", "training")]
-            entity = Dataset(
-                name, digest[:36], "plumbline", facts[:MAX_SOURCE]
-            )  # within what a store holds
-            client.log_inputs(run, [DatasetInput(entity, tags)])
+            dataset = Dataset(name, digest[:MAX_DIGEST], "plumbline", facts[:MAX_SOURCE])
+            client.log_inputs(run_id, [DatasetInput(dataset, tags)])
 
-        self._put(job)
+        self._enqueue(write_dataset)
 
-    def _put(self, job: Callable[["MlflowClient", str], Any]) -> None:
-        try:
-            self._jobs.put_nowait(job)
-        except queue.Full:
-            self._lost += 1
+    def write(self, params: Params, name: str) -> None:
+        """Open the run, write what comes until `close`, and end the run with `status`.
 
-    def _write(self, params: Params, name: str, status: list[str]) -> None:
-        """The thread: open the run, write what comes, close it. The first failure ends it with one warning."""
+        This is what the thread does. The first failure ends it with one warning.
+        """
         from mlflow.exceptions import MlflowException
 
         try:
-            client = connect()
-            run = _open(client, params.registry.model, name)
-            monitor = _system_metrics(run)
+            client = mlflow_client.connect()
+            run_id = _start_run(client, params.registry.model, name)
+            monitor = _start_system_metrics(run_id)
             while job := self._jobs.get():
-                job(client, run)
+                job(client, run_id)
             monitor.finish()
-            client.set_terminated(run, status[0])
+            client.set_terminated(run_id, self.status)
         except (MlflowException, OSError) as error:
             log.warning(
                 "tracking stopped (%s); the run goes on, and nothing it needs is lost",
-                first_line(error),
+                store_location.shorten_error(error),
             )
 
+    def close(self, writer: threading.Thread, name: str) -> None:
+        """Wait until `writer` has written everything; warn if it cannot."""
+        self._jobs.put(None)
+        writer.join(FLUSH_TIMEOUT_S)
+        if self._num_lost or writer.is_alive():
+            log.warning("tracking was too slow: some metrics of %r are missing in MLflow", name)
 
-def uri() -> str:
-    """The tracking store: MLFLOW_TRACKING_URI, or SQLite below mlruns/ of this checkout."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{_home()}/mlruns/mlflow.db"
-
-
-def connect() -> "MlflowClient":
-    """An MLflow client on `uri()`. MlflowException or OSError where the store cannot be used."""
-    for key, value in ENVIRONMENT.items():
-        os.environ.setdefault(key, value)
-    import mlflow
-
-    logging.getLogger("mlflow").setLevel(logging.WARNING)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
-    if uri().startswith("sqlite:///"):
-        Path(uri().removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
-    mlflow.set_tracking_uri(uri())
-    mlflow.set_registry_uri(uri())
-    return mlflow.MlflowClient()
-
-
-def experiment(client: "MlflowClient", name: str) -> str:
-    """The id of the experiment of that name, made where there is none."""
-    found = client.get_experiment_by_name(name)
-    if found:
-        return str(found.experiment_id)
-    local = uri().startswith("sqlite:///")
-    return str(
-        client.create_experiment(name, (_home() / "mlruns/artifacts").as_uri() if local else None)
-    )
+    def _enqueue(self, job: Job) -> None:
+        try:
+            self._jobs.put_nowait(job)
+        except queue.Full:
+            self._num_lost += 1
 
 
 @contextmanager
-def run(params: Params, name: str) -> Iterator[Log]:
-    """An MLflow run around a block: FINISHED when it ends well, KILLED on Ctrl-C or SIGTERM, FAILED on an error.
+def track_run(params: Params, name: str) -> Iterator[RunLog]:
+    """Track a block as an MLflow run.
 
-    Of the processes that torchrun starts the first one writes for all.
+    Its status is FINISHED at a normal end, KILLED after Ctrl-C or SIGTERM, FAILED after an error.
+    Of the processes that torchrun starts, the first one writes for all.
     """
-    handle, status = Log(), ["KILLED"]
+    run_log = RunLog()
     if os.environ.get("RANK", "0") != "0":
-        yield handle
+        yield run_log
         return
-    handle.params(params.model_dump(mode="json", exclude={"candidates"}))
-    for key, value in lineage().items():
-        handle.tag(key, value)
+    run_log.log_params(params.model_dump(mode="json", exclude={"candidates"}))
+    for key, value in collect_lineage().items():
+        run_log.set_tag(key, value)
     writer = threading.Thread(
-        target=handle._write, args=(params, name, status), daemon=True, name="tracking"
+        target=run_log.write, args=(params, name), daemon=True, name="tracking"
     )
     writer.start()
     try:
-        yield handle
-        status[0] = "FINISHED"
+        yield run_log
+        run_log.status = "FINISHED"
     except Exception:
-        status[0] = "FAILED"
+        run_log.status = "FAILED"
         raise
     finally:
-        handle._jobs.put(None)
-        writer.join(FLUSH_TIMEOUT_S)
-        if handle._lost or writer.is_alive():
-            log.warning("tracking was too slow: some metrics of %r are missing in MLflow", name)
+        run_log.close(writer, name)
 
 
-def first_line(error: Exception) -> str:
-    """What an MLflow error says, without the page that follows."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]
-
-
-def _open(client: "MlflowClient", experiment_name: str, name: str) -> str:
+def _start_run(client: "MlflowClient", experiment_name: str, name: str) -> str:
     """Start a run, and close those that a killed process of this machine left open."""
-    ours = experiment(client, experiment_name)
+    experiment_id = mlflow_client.get_or_create_experiment(client, experiment_name)
     host = socket.gethostname()
     query = f"attributes.status = 'RUNNING' and tags.host = '{host}'"
-    for old in client.search_runs([ours], query, max_results=100):
-        if not _alive(int(old.data.tags.get("pid", "0"))):
+    for old in client.search_runs([experiment_id], query, max_results=100):
+        if not _is_alive(int(old.data.tags.get("pid", "0"))):
             client.set_terminated(old.info.run_id, "KILLED")
     tags = {"host": host, "pid": str(os.getpid()), "mlflow.user": os.environ.get("USER", "")}
-    return str(client.create_run(ours, run_name=name, tags=tags).info.run_id)
+    return str(client.create_run(experiment_id, run_name=name, tags=tags).info.run_id)
 
 
-def _system_metrics(run_id: str) -> Any:
+def _start_system_metrics(run_id: str) -> Any:
     from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
 
     monitor = SystemMetricsMonitor(run_id, sampling_interval=5)
@@ -190,28 +166,20 @@ def _system_metrics(run_id: str) -> Any:
     return monitor
 
 
-def _alive(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
+    """Whether a process of that id is running on this machine."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
-        pass
+        pass  # it is running, for another user
     return pid > 0
 
 
-def _home() -> Path:
-    """The checkout's root; DVC runs queued experiments in copies below its .dvc/tmp/exps."""
-    here = Path.cwd().resolve()
-    for parent in here.parents:
-        if parent.parts[-3:] == (".dvc", "tmp", "exps"):
-            return parent.parents[2]
-    return here
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in values.items():
         if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value

@@ -1,1 +1,1 @@
-"""Learners trained by Lightning, resumable bit for bit."""
+"""Training of learners by Lightning, which resumes bit by bit after a kill."""

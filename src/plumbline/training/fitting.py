@@ -1,6 +1,7 @@
-"""Trains a candidate by gradient, the only place that builds a lightning Trainer; killed and run again, it goes on.
+"""Trains a candidate by gradient, the only place that builds a lightning Trainer.
 
-Batches follow from (seed, epoch) and dropout from (seed, step), so no generator state is kept.
+A training that was killed resumes when it is run again. Batches follow from (seed, epoch) and
+dropout from (seed, step), so no generator state is kept.
 """
 
 import logging
@@ -8,7 +9,6 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 import lightning as L  # noqa: N812 (its own documentation's name)
 from lightning.pytorch.utilities.warnings import PossibleUserWarning
@@ -16,77 +16,74 @@ from lightning.pytorch.utilities.warnings import PossibleUserWarning
 from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
-from plumbline.contract.task import Learner
-from plumbline.training import checkpoint, device, ranks
-from plumbline.training.loop import Epochs, Loop
-from plumbline.training.progress import progress
+from plumbline.contract.records import Learner
+from plumbline.training import checkpoint, ranks
+from plumbline.training.checkpoint import CheckpointStore, TrainingState
+from plumbline.training.hardware import Hardware, choose_hardware
+from plumbline.training.log import TrainingLog
+from plumbline.training.loop import TrainingLoop
+from plumbline.training.progress import choose_progress
+from plumbline.training.resumable_data import ResumableDataModule
 
-MIN_GAIN = 1e-3  # the share by which training must lower the monitored loss to count as learning
-
-
-class Log(Protocol):
-    """Where figures of a run go; no method raises."""
-
-    def params(self, values: dict[str, object]) -> None:
-        """Record how the run was set up."""
-
-    def metrics(self, values: dict[str, float], step: int) -> None:
-        """Record figures at an epoch."""
-
-    def tag(self, key: str, value: str) -> None:
-        """Record one fact about the run."""
+# The share by which training must lower the monitored loss, so that it counts as learning.
+MIN_GAIN = 1e-3
 
 
 def fit(
-    learner: Learner, params: Params, candidate: str, log: Log, *, must_learn: bool = True
+    learner: Learner, params: Params, candidate: str, log: TrainingLog, *, must_learn: bool = True
 ) -> None:
-    """Train `learner`, leave its best weights in place, and write reports/training/<candidate>.csv.
+    """Train `learner`, leave its best weights in it, and write reports/training/<candidate>.csv.
 
-    Raises TrainingError for a loss that is not finite and, if it `must_learn`, where nothing was learned.
+    Raises TrainingError for a loss that is not finite and, if it `must_learn`, if nothing was
+    learned.
     """
-    store = checkpoint.Store.open(params, candidate)
+    store = CheckpointStore.open(params, candidate)
     state = store.load(learner.module)
-    machine = device.choose(params.training, state.precision)
-    state.precision = machine.precision
-    log.params(
-        {"device": machine.device, "precision": machine.precision, "processes": ranks.world_size()}
+    hardware = choose_hardware(params.training, state.precision)
+    state.precision = hardware.precision
+    log.log_params(
+        {
+            "device": hardware.device,
+            "precision": hardware.precision,
+            "processes": ranks.get_world_size(),
+        }
     )
-    report = progress(candidate, learner.max_epochs)
-    loop = Loop(learner, params, candidate, store, state, log, report)
+    progress = choose_progress(candidate, learner.max_epochs)
+    loop = TrainingLoop(learner, params, candidate, store, state, log, progress)
     if not state.finished:
-        began, before = time.perf_counter(), state.num_examples
-        with _quiet(), report:
-            _trainer(learner, params, machine, loop).fit(
-                learner.module, datamodule=Epochs(learner.data, state)
-            )
-        seconds = time.perf_counter() - began
-        rate = (state.num_examples - before) / loop.seconds
-        log.metrics({"train/seconds": seconds, "train/samples_per_second": rate}, step=state.epoch)
+        start = time.perf_counter()
+        num_examples_before = state.num_examples
+        with _silence_lightning(), progress:
+            data = ResumableDataModule(learner.data, state)
+            _build_trainer(learner, hardware, loop).fit(learner.module, datamodule=data)
+        seconds = time.perf_counter() - start
+        rate = (state.num_examples - num_examples_before) / loop.seconds
+        figures = {"train/seconds": seconds, "train/samples_per_second": rate}
+        log.log_metrics(figures, step=state.epoch)
     if must_learn:
-        _refuse_idle(state, candidate, learner.monitor)
+        _check_learned(state, candidate, learner.monitor)
     loop.write_history()
     store.load_best(learner.module, state.best_epoch)
 
 
-def clean(candidate: str) -> None:
-    """Remove the checkpoints of `candidate`, once its bundle is published."""
+def remove_checkpoints(candidate: str) -> None:
+    """Remove the checkpoints of `candidate`; for when its bundle is published."""
     if ranks.is_main():
-        checkpoint.remove(layout.CHECKPOINTS, candidate, keep=None)
+        checkpoint.remove_checkpoints(layout.CHECKPOINTS, candidate, keep=None)
 
 
-def _trainer(learner: Learner, params: Params, machine: device.Machine, loop: Loop) -> L.Trainer:
-    if machine.compiled:
+def _build_trainer(learner: Learner, hardware: Hardware, loop: TrainingLoop) -> L.Trainer:
+    if hardware.compiled:
         learner.module.compile(dynamic=True)
     return L.Trainer(
-        accelerator=machine.device,
-        devices=ranks.local_world(),
+        accelerator=hardware.device,
+        devices=ranks.get_local_world_size(),
         num_nodes=ranks.num_nodes(),
-        strategy="ddp" if ranks.world_size() > 1 else "auto",
-        precision="bf16-mixed" if machine.precision == "bf16" else "32-true",
+        strategy="ddp" if ranks.get_world_size() > 1 else "auto",
+        precision="bf16-mixed" if hardware.precision == "bf16" else "32-true",
         max_epochs=learner.max_epochs - loop.state.epoch,
-        num_sanity_val_steps=0
-        if loop.state.step
-        else -1,  # the loss before the first step, to tell learning by
+        # The loss before the first step shows whether anything is learned.
+        num_sanity_val_steps=0 if loop.state.step else -1,
         reload_dataloaders_every_n_epochs=1,
         use_distributed_sampler=False,
         callbacks=[loop],
@@ -98,15 +95,14 @@ def _trainer(learner: Learner, params: Params, machine: device.Machine, loop: Lo
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Lightning's advice about settings that are chosen here from the user."""
+def _silence_lightning() -> Iterator[None]:
+    """Hide Lightning's advice about settings that are chosen on purpose."""
     loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
     levels = [logger.level for logger in loggers]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=PossibleUserWarning)
-        warnings.filterwarnings(
-            "ignore", message=".*LeafSpec", category=FutureWarning
-        )  # Lightning on torch 2.13
+        # Lightning on torch 2.13.
+        warnings.filterwarnings("ignore", message=".*LeafSpec", category=FutureWarning)
         for logger in loggers:
             logger.setLevel(logging.ERROR)
         try:
@@ -116,9 +112,10 @@ def _quiet() -> Iterator[None]:
                 logger.setLevel(level)
 
 
-def _refuse_idle(state: checkpoint.State, candidate: str, monitor: str) -> None:
+def _check_learned(state: TrainingState, candidate: str, monitor: str) -> None:
     if state.best > state.initial - MIN_GAIN * abs(state.initial):
         raise TrainingError(
-            f"candidates.{candidate}: nothing was learned: {monitor} was {state.initial:.4f} before training "
-            f"and {state.best:.4f} at its best; look at the labels, then at learning_rate and max_epochs"
+            f"candidates.{candidate}: nothing was learned: {monitor} was {state.initial:.4f} "
+            f"before training and {state.best:.4f} at its best; check the labels, then "
+            "learning_rate and max_epochs"
         )

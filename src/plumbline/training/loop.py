@@ -1,69 +1,47 @@
-"""What happens around Lightning's steps: seeds, checkpoints, the best epoch, early stopping, and the learning curve."""
+"""What happens around Lightning's steps.
+
+Seeds, checkpoints, the best epoch, early stopping, and the learning curve.
+"""
 
 import csv
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
-from torch.utils.data import DataLoader
 
 from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
-from plumbline.contract.task import Learner
-from plumbline.training import device, ranks
-from plumbline.training.checkpoint import State, Store
+from plumbline.contract.records import Learner
+from plumbline.training import hardware, ranks
+from plumbline.training.checkpoint import CheckpointStore, TrainingState
+from plumbline.training.log import TrainingLog
 from plumbline.training.progress import Progress
 
-if TYPE_CHECKING:
-    from plumbline.training.fitting import Log
 
-
-class Epochs(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
-    """A data module whose next epoch starts where `state` stands; torchrun's processes share out each batch's rows."""
-
-    def __init__(self, data: Any, state: State) -> None:
-        super().__init__()
-        self.data, self.state = data, state
-
-    def train_dataloader(self) -> "DataLoader[Any]":
-        """What is left of the running epoch."""
-        loader = self.data.train_dataloader()
-        if hasattr(loader.batch_sampler, "set_epoch"):
-            loader.batch_sampler.set_epoch(self.state.epoch)
-        batches = [_share(batch) for batch in loader.batch_sampler]
-        self.num_batches = len(batches)
-        return DataLoader(
-            loader.dataset,
-            batch_sampler=batches[self.state.batch :],
-            collate_fn=loader.collate_fn,
-            num_workers=loader.num_workers,
-            pin_memory=torch.cuda.is_available(),
-        )
-
-    def val_dataloader(self) -> Any:
-        """The validation batches, the same in every process."""
-        return self.data.val_dataloader()
-
-
-class Loop(L.Callback):  # type: ignore[misc]
-    """Everything `fit` adds to Lightning's loop."""
+class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to mypy here
+    """Everything that `fit` adds to Lightning's loop."""
 
     def __init__(
         self,
         learner: Learner,
         params: Params,
         candidate: str,
-        store: Store,
-        state: State,
-        log: "Log",
-        report: Progress,
+        store: CheckpointStore,
+        state: TrainingState,
+        log: TrainingLog,
+        progress: Progress,
     ) -> None:
-        self.learner, self.candidate, self.store, self.state = learner, candidate, store, state
-        self.record, self.report = log, report
-        self.seed, self.every = params.seed, params.training.checkpoint_every_steps
+        self.learner = learner
+        self.candidate = candidate
+        self.store = store
+        self.state = state
+        self.training_log = log
+        self.progress = progress
+        self.seed = params.seed
+        self.checkpoint_every = params.training.checkpoint_every_steps
         self.seconds = 0.0  # spent on training batches alone
 
     def on_sanity_check_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -71,32 +49,33 @@ class Loop(L.Callback):  # type: ignore[misc]
         self.state.initial = float(trainer.callback_metrics[self.learner.monitor])
 
     def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Put the moments of the last checkpoint in place."""
-        self.store.restore(trainer.optimizers[0], _scheduler(trainer))
+        """Restore the optimizer of the last checkpoint."""
+        self.store.restore(trainer.optimizers[0], _get_scheduler(trainer))
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Start the sums of an epoch; a NaN or infinity stays in `_sum`, `_bad` holds the first step that gave one."""
-        where = pl_module.device
-        self._sum = torch.tensor(
-            self.state.loss, dtype=torch.float64 if where.type != "mps" else None, device=where
-        )
-        self._bad = torch.tensor(-1, device=where)
-        self._began, self._examples = time.perf_counter(), self.state.num_examples
+        """Start the sums of an epoch.
+
+        A NaN or infinity stays in `_sum`; `_bad_step` holds the first step that gave one, or -1.
+        """
+        device = pl_module.device
+        precision = None if device.type == "mps" else torch.float64
+        self._sum = torch.tensor(self.state.loss, dtype=precision, device=device)
+        self._bad_step = torch.tensor(-1, device=device)
+        self._start = time.perf_counter()
+        self._num_examples_at_start = self.state.num_examples
         self._num_batches = trainer.datamodule.num_batches
 
     def on_train_batch_start(
         self, trainer: L.Trainer, pl_module: L.LightningModule, batch: Any, batch_idx: int
     ) -> None:
-        """Seed this step, so that its dropout is the same whether or not training was killed before."""
-        device.seed(
-            pl_module.device.type,
-            (self.seed << 32) + self.state.step * ranks.world_size() + ranks.rank(),
-        )
+        """Seed this step, so that a resumed training draws the same dropout as any other."""
+        step = self.state.step * ranks.get_world_size() + ranks.get_rank()
+        hardware.seed_generators(pl_module.device.type, (self.seed << 32) + step)
 
     def on_before_optimizer_step(
         self, trainer: L.Trainer, pl_module: L.LightningModule, optimizer: torch.optim.Optimizer
     ) -> None:
-        """Clip gradients here, since Lightning refuses to do it for a fused optimizer in mixed precision."""
+        """Clip gradients; Lightning refuses to do so for a fused optimizer in mixed precision."""
         weights = [weight for group in optimizer.param_groups for weight in group["params"]]
         torch.nn.utils.clip_grad_norm_(weights, self.learner.gradient_clip)
 
@@ -108,82 +87,92 @@ class Loop(L.Callback):  # type: ignore[misc]
         batch: Any,
         batch_idx: int,
     ) -> None:
-        """Count the step, and keep it from time to time."""
-        state, loss = self.state, outputs["loss"].detach()
-        state.step, state.batch = state.step + 1, state.batch + 1
-        state.num_examples += len(next(iter(batch.values()))) * ranks.world_size()
-        self._bad = torch.where(torch.isfinite(loss) | (self._bad >= 0), self._bad, state.step)
+        """Count the step, and write a checkpoint every few steps."""
+        state = self.state
+        loss = outputs["loss"].detach()
+        state.step += 1
+        state.batch += 1
+        state.num_examples += _count_rows(batch) * ranks.get_world_size()
+        is_sound = torch.isfinite(loss) | (self._bad_step >= 0)
+        self._bad_step = torch.where(is_sound, self._bad_step, state.step)
         self._sum += loss
-        due = state.step % self.every == 0 and state.batch < self._num_batches
-        if due or loss.device.type == "cpu":
-            self._refuse_infinite()
-        self.report.step(state.batch, self._num_batches)
-        if due:
-            self._save(trainer, pl_module)
+        is_due = state.step % self.checkpoint_every == 0 and state.batch < self._num_batches
+        if is_due or loss.device.type == "cpu":
+            self._check_loss_is_finite()
+        self.progress.on_step(state.batch, self._num_batches)
+        if is_due:
+            self._save_checkpoint(trainer, pl_module)
 
     def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Stop the clock of training."""
         if not trainer.sanity_checking:
-            self._refuse_infinite()
-            self._elapsed = time.perf_counter() - self._began
+            self._check_loss_is_finite()
+            self._elapsed = time.perf_counter() - self._start
             self.seconds += self._elapsed
 
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Record the epoch, keep its weights if they are the best, stop when patience is at its end."""
-        state, metrics = (
-            self.state,
-            {name: float(value) for name, value in trainer.callback_metrics.items()},
-        )
-        row = {"epoch": float(state.epoch + 1), "train/loss": state.loss / state.batch}
-        row |= {name: metrics[name] for name in sorted(metrics) if name.startswith("validation/")}
-        state.epoch, state.batch, state.loss = state.epoch + 1, 0, 0.0
-        state.history.append(row)
+        """Record the epoch, keep the best weights, and stop if patience is at its end."""
+        state = self.state
+        row = self._finish_epoch(trainer)
         if row[self.learner.monitor] < state.best:
-            state.best, state.best_epoch = row[self.learner.monitor], state.epoch
+            state.best = row[self.learner.monitor]
+            state.best_epoch = state.epoch
             self.store.save_best(pl_module, state.epoch)
-        stop = state.epoch - state.best_epoch >= self.learner.patience
-        state.finished = stop or state.epoch == self.learner.max_epochs
+        is_out_of_patience = state.epoch - state.best_epoch >= self.learner.patience
+        state.finished = is_out_of_patience or state.epoch == self.learner.max_epochs
         trainer.should_stop = state.finished
-        self._save(trainer, pl_module)
+        self._save_checkpoint(trainer, pl_module)
         self.store.drop_best(keep=state.best_epoch)
         self.write_history()
-        self.record.metrics(
-            {name: value for name, value in row.items() if name != "epoch"}, step=state.epoch
-        )
-        self.report.epoch(row, (state.num_examples - self._examples) / self._elapsed)
-        trainer.strategy.barrier()  # the other processes read the best weights once training is over
+        figures = {name: value for name, value in row.items() if name != "epoch"}
+        self.training_log.log_metrics(figures, step=state.epoch)
+        num_examples = state.num_examples - self._num_examples_at_start
+        self.progress.on_epoch(row, num_examples / self._elapsed)
+        trainer.strategy.barrier()  # the other processes read the best weights after training
 
     def write_history(self) -> None:
         """Write the learning curve so far."""
         if not ranks.is_main():
             return
-        with (
-            layout.written(layout.TRAINING / f"{self.candidate}.csv") as aside,
-            aside.open("w", newline="") as file,
-        ):
+        path = layout.TRAINING / f"{self.candidate}.csv"
+        with layout.write_aside(path) as aside, aside.open("w", newline="") as file:
             rows = [{**row, "epoch": int(row["epoch"])} for row in self.state.history]
             table = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
             table.writeheader()
             table.writerows(rows)
 
-    def _save(self, trainer: L.Trainer, module: L.LightningModule) -> None:
-        self.store.save(module, trainer.optimizers[0], _scheduler(trainer), self.state)
+    def _finish_epoch(self, trainer: L.Trainer) -> dict[str, float]:
+        """Add the row of the epoch to the history, and count the epoch."""
+        state = self.state
+        row = {"epoch": float(state.epoch + 1), "train/loss": state.loss / state.batch}
+        for name in sorted(trainer.callback_metrics):
+            if name.startswith("validation/"):
+                row[name] = float(trainer.callback_metrics[name])
+        state.epoch += 1
+        state.batch = 0
+        state.loss = 0.0
+        state.history.append(row)
+        return row
 
-    def _refuse_infinite(self) -> None:
+    def _save_checkpoint(self, trainer: L.Trainer, module: L.LightningModule) -> None:
+        self.store.save(module, trainer.optimizers[0], _get_scheduler(trainer), self.state)
+
+    def _check_loss_is_finite(self) -> None:
         self.state.loss = float(self._sum)
         if not math.isfinite(self.state.loss):
             raise TrainingError(
-                f"candidates.{self.candidate}: the loss was not finite at step {int(self._bad)}; "
-                "lower learning_rate, or set training.precision to fp32"
+                f"candidates.{self.candidate}: the loss was not finite at step "
+                f"{int(self._bad_step)}; lower learning_rate, or set training.precision to fp32"
             )
 
 
-def _share(batch: list[int]) -> list[int]:
-    """This process's rows of a batch; the first rows are taken twice where it cannot be divided evenly."""
-    world = ranks.world_size()
-    padded = batch + [batch[i % len(batch)] for i in range(-len(batch) % world)]
-    return padded[ranks.rank() :: world]
+def _count_rows(batch: dict[str, torch.Tensor]) -> int:
+    """Return the number of rows of a batch, a mapping of tensors [rows, ...]."""
+    for tensor in batch.values():
+        return len(tensor)
+    raise ValueError("a batch has no tensors")
 
 
-def _scheduler(trainer: L.Trainer) -> Any:
-    return trainer.lr_scheduler_configs[0].scheduler if trainer.lr_scheduler_configs else None
+def _get_scheduler(trainer: L.Trainer) -> Any:
+    configs = trainer.lr_scheduler_configs
+    return configs[0].scheduler if configs else None

@@ -1,4 +1,4 @@
-"""Shows how training goes: a bar to a person at a terminal, one line an epoch to a log."""
+"""Shows the progress of training: a bar at a terminal, one line per epoch in a log."""
 
 import sys
 from types import TracebackType
@@ -8,7 +8,7 @@ from plumbline.training import ranks
 
 
 class Progress(Protocol):
-    """Told of every step and epoch."""
+    """Gets a call at every step and epoch."""
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -22,21 +22,23 @@ class Progress(Protocol):
     ) -> None:
         """End, also after an error."""
 
-    def step(self, batch: int, num_batches: int) -> None:
+    def on_step(self, batch: int, num_batches: int) -> None:
         """One batch of the running epoch is done."""
 
-    def epoch(self, row: dict[str, float], samples_per_second: float) -> None:
+    def on_epoch(self, row: dict[str, float], samples_per_second: float) -> None:
         """One epoch is done; `row` holds its figures."""
 
 
-def progress(candidate: str, max_epochs: int) -> Progress:
-    """A bar where standard output is a terminal, else lines; silence in all processes but the first."""
+def choose_progress(candidate: str, max_epochs: int) -> Progress:
+    """Return a bar if standard output is a terminal, else lines; only the first process prints."""
     if not ranks.is_main():
-        return _Silent()
-    return _Bar(candidate, max_epochs) if sys.stdout.isatty() else _Lines(candidate, max_epochs)
+        return _NoProgress()
+    if sys.stdout.isatty():
+        return _ProgressBar(candidate, max_epochs)
+    return _ProgressLines(candidate, max_epochs)
 
 
-class _Silent:
+class _NoProgress:
     def __enter__(self) -> Self:
         return self
 
@@ -48,28 +50,30 @@ class _Silent:
     ) -> None:
         pass
 
-    def step(self, batch: int, num_batches: int) -> None:
+    def on_step(self, batch: int, num_batches: int) -> None:
         pass
 
-    def epoch(self, row: dict[str, float], samples_per_second: float) -> None:
+    def on_epoch(self, row: dict[str, float], samples_per_second: float) -> None:
         pass
 
 
-class _Lines(_Silent):
+class _ProgressLines(_NoProgress):
     def __init__(self, candidate: str, max_epochs: int) -> None:
-        self.candidate, self.max_epochs = candidate, max_epochs
+        self.candidate = candidate
+        self.max_epochs = max_epochs
 
-    def epoch(self, row: dict[str, float], samples_per_second: float) -> None:
+    def on_epoch(self, row: dict[str, float], samples_per_second: float) -> None:
         figures = "  ".join(f"{name} {value:.4f}" for name, value in row.items() if name != "epoch")
         self._print(
-            f"{self.candidate}: epoch {row['epoch']:.0f}/{self.max_epochs}  {figures}  {samples_per_second:,.0f}/s"
+            f"{self.candidate}: epoch {row['epoch']:.0f}/{self.max_epochs}  {figures}  "
+            f"{samples_per_second:,.0f}/s"
         )
 
     def _print(self, line: str) -> None:
         print(line, flush=True)  # noqa: T201 (the stage's human output)
 
 
-class _Bar(_Lines):
+class _ProgressBar(_ProgressLines):
     def __enter__(self) -> Self:
         from rich.progress import Progress as Bar
 
@@ -86,7 +90,7 @@ class _Bar(_Lines):
     ) -> None:
         self.bar.stop()
 
-    def step(self, batch: int, num_batches: int) -> None:
+    def on_step(self, batch: int, num_batches: int) -> None:
         self.bar.update(self.task, completed=batch, total=num_batches)
 
     def _print(self, line: str) -> None:

@@ -3,26 +3,26 @@
 import os
 
 
-def world_size() -> int:
-    """The number of processes that train together."""
+def get_world_size() -> int:
+    """Return the number of processes that train together."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
-def local_world() -> int:
-    """The number of them on this machine."""
+def get_local_world_size() -> int:
+    """Return the number of them on this machine."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
 def num_nodes() -> int:
     """The number of machines."""
-    return world_size() // local_world()
+    return get_world_size() // get_local_world_size()
 
 
-def rank() -> int:
-    """This process among all."""
+def get_rank() -> int:
+    """Return the number of this process among all, from 0."""
     return int(os.environ.get("RANK", "0"))
 
 
 def is_main() -> bool:
     """Whether this process writes files."""
-    return rank() == 0
+    return get_rank() == 0

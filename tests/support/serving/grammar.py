@@ -1,4 +1,4 @@
-"""Requests to the model `wide`: right ones, and right ones with something done to them."""
+"""Requests to the model `wide`: valid ones, and valid ones with random changes."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ from tests.support.serving.oracle import DATATYPES
 from tests.support.serving.wire import CANARY
 
 DEEP = 100
-# Bytes where a JSON value is expected; half of them are none.
+# Bytes in place of a JSON value; half of them are not JSON.
 ODD = [
     *b"null true false [] {} 0 -0 -0.0 1e5 1E-400 5e-324 1e999 -1e999".split(),
     *b"NaN Infinity -Infinity 01 +1 .5 1. 0x10 1_0".split(),
@@ -264,8 +264,9 @@ METHODS = (
     + [b"PUT", b"OPTIONS", b"TRACE", b"CONNECT", b"PRI", b"get", b"G\x00T", b"A" * 99]
 )
 PATHS = [b"/invocations"] * 5 + [
-    *b"/ping /ping/ // //ping /%2e%2e/%2e%2e/etc/passwd /../../etc/passwd /%00 /%ff /%zz /%0d%0aX:1 * ping".split(),
-    *b"/openapi.json /metrics /v2/models/wide /v2/models/wide/infer /v2/models/%2e%2e/infer /v2/models/a%2fb".split(),
+    *b"/ping /ping/ // //ping /%2e%2e/%2e%2e/etc/passwd /../../etc/passwd /%00 /%ff /%zz".split(),
+    *b"/%0d%0aX:1 * ping /openapi.json /metrics /v2/models/wide /v2/models/wide/infer".split(),
+    *b"/v2/models/%2e%2e/infer /v2/models/a%2fb".split(),
     *(
         b"/version http://evil.example/ping /v2/models/wide/versions/"
         + b"9" * 5000
@@ -372,7 +373,7 @@ def requests(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def streams(draw: st.DrawFn) -> bytes:
-    """What is sent on one connection: requests one after the other, cut off, or no request at all."""
+    """Bytes for one connection: requests one after another, truncated, or not a request at all."""
     match draw(st.integers(0, 15)):
         case 0:
             return draw(st.binary(max_size=60))

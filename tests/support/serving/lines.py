@@ -60,11 +60,11 @@ class Lines:
     def champion(self, version: str) -> None:
         """Make `version` champion by the way that is open to it."""
         with self.here():
-            was = [entry.version for entry in promotion.history("line") if entry.moves]
+            was = [entry.version for entry in promotion.read_history("line") if entry.moves]
             if version == was[-1]:
                 return
             if version in was:
-                promotion.rollback("line", version, "a test")
+                promotion.roll_back("line", version, "a test")
             else:
                 promotion.promote("line", version, was[-1], "a test", override=True)
 
@@ -87,7 +87,7 @@ def register_as_measured(
     params: Params, task: Task, weights: dict[str, Any], golden: dict[str, Any]
 ) -> None:
     """Register a bundle of one file of weights, as if it had been trained and evaluated here."""
-    folder = layout.bundle("closed")
+    folder = layout.locate_bundle("closed")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "weights.json").write_text(json.dumps(weights), encoding="utf-8")

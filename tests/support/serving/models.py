@@ -1,4 +1,4 @@
-"""What the tests of serving register: the task of a line, and a model with a column of every kind."""
+"""What the tests of serving register: the task of a line, and a model with all column types."""
 
 import importlib
 from dataclasses import replace
@@ -10,7 +10,8 @@ from tests.support.serving import oracle
 from tests.support.serving.lines import Lines, register_as_measured
 
 import plumbline.tasks
-from plumbline.contract.params import Params, read
+from plumbline.contract.params import Params
+from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
 
@@ -18,8 +19,8 @@ from plumbline.entrypoint import load_task
 def line_task(patch: pytest.MonkeyPatch) -> tuple[Params, Task]:
     """The task of a line, known to this process for as long as `patch` holds."""
     patch.setattr(plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(LINE.parent)])
-    shape = importlib.import_module("plumbline.tasks.line.params").SHAPE
-    return read(LINE / "params.yaml", lambda _: shape), load_task("line")
+    shape = importlib.import_module("plumbline.tasks.line.params").PARAMS
+    return read_params(LINE / "params.yaml", lambda _: shape), load_task("line")
 
 
 def make_wide(folder: Path) -> Lines:

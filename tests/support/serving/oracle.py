@@ -1,4 +1,4 @@
-"""What is right to answer: an independent reading of a request to the model `wide`, with another JSON parser."""
+"""The right answers: requests to the model `wide`, parsed independently by another JSON parser."""
 
 import json
 import math
@@ -110,7 +110,7 @@ def cells(rows: list[dict[str, str]]) -> Rows:
 
 
 def parsed(raw: bytes) -> Any:
-    """Strict JSON by pydantic's parser (in Rust), which takes duplicate keys and 1e999: those are looked for here."""
+    """Parse strict JSON with pydantic (Rust); it accepts duplicate keys and 1e999: check both."""
     _must(len(raw) <= 4_000_000)
     try:
         json.loads(raw, object_pairs_hook=_once)

@@ -1,10 +1,11 @@
-"""A model with a column of every kind, whose right answers are known: it gives back what it was given."""
+"""A model with a column of every type whose right answers are known: it returns its inputs."""
 
 import json
 import math
 from pathlib import Path
 
-FAILS = "on this text the model fails, and says: "  # too long for hypothesis to take it from here as an odd text
+# Too long for hypothesis to pick it up from here as an odd text.
+FAILS = "on this text the model fails, and says: "
 NAN = "answer with no number"
 
 

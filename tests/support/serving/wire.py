@@ -1,4 +1,4 @@
-"""Bytes to the server, the answers that come back, and what must hold of every one of them."""
+"""Send bytes to the server, parse its answers, and check what must be true of each of them."""
 
 import asyncio
 import re
@@ -37,7 +37,7 @@ class Got:
 
 
 def parse(raw: bytes, head_only: bool = False) -> tuple[list[Got], bytes]:
-    """All whole answers in `raw`, and what follows them; interim ones (100 Continue) are left out."""
+    """Return all complete answers in `raw`, without interim ones (100 Continue), and the rest."""
     found = []
     while match := HEAD.match(raw):
         headers = dict(line.split(": ", 1) for line in match[2].decode().lower().splitlines())
@@ -52,7 +52,7 @@ def parse(raw: bytes, head_only: bool = False) -> tuple[list[Got], bytes]:
 
 
 class Connection:
-    """A connection for one whole request after the other, opened anew where the server has closed it."""
+    """A connection for one complete request after another; opened again if the server closed it."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -87,12 +87,13 @@ class Connection:
 
 def post(path: str, body: bytes, content_type: str = "application/json") -> bytes:
     """A request with `body`, which also carries the canary."""
-    head = f"POST {path}?{CANARY} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Canary: {CANARY}\r\nContent-Type: {content_type}\r\n"
-    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+    head = f"POST {path}?{CANARY} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Canary: {CANARY}\r\n"
+    head += f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
 
 
-def all_at_once(port: int, streams: list[bytes], patience_s: float) -> list[bytes]:
-    """What comes back on a connection for each stream, until it is closed or quiet for `patience_s`."""
+def send_all_at_once(port: int, streams: list[bytes], patience_s: float) -> list[bytes]:
+    """Send each on a connection; return what comes until close or `patience_s` of silence."""
 
     async def one(raw: bytes) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -114,7 +115,7 @@ def all_at_once(port: int, streams: list[bytes], patience_s: float) -> list[byte
 
 
 class Watch:
-    """The worker behind a server: that it is still the same one, and has not grown."""
+    """Watches the worker behind a server: it must stay the same process and not grow."""
 
     def __init__(self, server: Server) -> None:
         self._server, self._pids = server, self._workers(server)
@@ -124,7 +125,7 @@ class Watch:
         self._rss, self._files = self._used()
 
     def check(self, mib: float) -> None:
-        """The same processes as at first, without new open files, and with at most `mib` MiB more memory."""
+        """Check that the processes are the same, without new open files and `mib` MiB of growth."""
         assert self._workers(self._server) == self._pids
         self._server.wait(lambda: self._used()[1] <= self._files + 2)
         grown = (self._used()[0] - self._rss) / (1 << 20)

@@ -19,7 +19,7 @@ def filled(text: Any, known: Mapping[str, Any], functions: Mapping[str, Callable
 def holds(
     condition: str | None, known: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
 ) -> bool:
-    """Whether an `if:` lets its step or job run: one that asks for no status stands behind `success()`."""
+    """Whether an `if:` lets its step or job run; `success()` unless it calls a status function."""
     if condition is None:
         return bool(functions["success"]())
     bare = re.sub(r"^\$\{\{(.*)\}\}$", r"\1", condition.strip(), flags=re.DOTALL)

@@ -1,6 +1,7 @@
-"""A hosting service in a folder: its releases, approvals, pull requests, and who may do what with which token.
+"""A hosting service in a folder: releases, approvals, pull requests, and permissions of tokens.
 
-Run as `gh`, it is the command of that name as far as the workflows use it; a token holds the permissions of its job.
+Run as `gh`, it is the command of that name as far as the workflows use it; a token holds the
+permissions of its job.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Runs the jobs of a workflow as GitHub does: each in a fresh clone, each `run:` in bash, outputs through files."""
+"""Run the jobs of a workflow as GitHub does: fresh clones, `run:` in bash, outputs in files."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from tests.support.checkouts import ROOT, Checkout
+from tests.support.checkouts import ROOT, Checkout, warm_commands
 from tests.support.workflows.expressions import filled, holds
 
 HUB = ROOT / "tests/support/workflows/hub.py"
@@ -38,7 +38,7 @@ class Job:
 
 @dataclass
 class Hosting:
-    """A repository with its releases and variables; `origin` is the checkout that everything is cloned from."""
+    """A repository with its releases and variables; `origin` is the checkout to clone from."""
 
     origin: Checkout
     folder: Path
@@ -86,7 +86,7 @@ class Hosting:
     def run(
         self, name: str, inputs: Mapping[str, str] | None = None, **event: Any
     ) -> dict[str, Job]:
-        """Run a workflow from the origin's last commit; its jobs by name, in the order in which they ran."""
+        """Run a workflow from the origin's last commit; its jobs by name, in the order they ran."""
         self.runs += 1
         sha = self.origin.run("git", "rev-parse", "HEAD").stdout.strip()
         return Run(
@@ -295,10 +295,14 @@ def parsed_outputs(text: str) -> dict[str, str]:
 def _link_environment(work: Path) -> None:
     """Let `make setup` find this very environment, as if it had installed it."""
     venv = work / ".venv"
-    venv.mkdir()
+    (venv / "bin").mkdir(parents=True)
     for path in Path(sys.prefix).iterdir():
-        if not path.name.startswith("ready"):
+        if not path.name.startswith("ready") and path.name != "bin":
             (venv / path.name).symlink_to(path)
+    for folder in (*warm_commands, Path(sys.prefix) / "bin"):
+        for path in folder.iterdir():
+            if not (venv / "bin" / path.name).is_symlink():
+                (venv / "bin" / path.name).symlink_to(path)
     (venv / "ready").touch()
 
 

@@ -10,7 +10,10 @@ from plumbline.tasks.signal_extraction.task import TASK
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("recipe", ["signal_extraction", "signal_extraction_course"])
+@pytest.mark.parametrize(
+    "recipe",
+    ["signal_extraction", pytest.param("signal_extraction_course", marks=pytest.mark.slow)],
+)
 def test_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recipe: str) -> None:
     monkeypatch.chdir(tmp_path)
     assert task_contract.is_record(TASK)

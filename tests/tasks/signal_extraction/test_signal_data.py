@@ -1,4 +1,4 @@
-"""Realisations: the published ones number for number, honest ones independent; and what is wrong is seen."""
+"""Realisations: the published ones are exact, honest ones independent; faults are found."""
 
 import dataclasses
 from pathlib import Path
@@ -9,14 +9,14 @@ import pytest
 from tests.support.small_signals import HONEST, PUBLISHED, small_params, values, write_examples
 
 from plumbline.contract.errors import DataError, ParamsError, RejectedError
-from plumbline.contract.params import read
+from plumbline.contract.params_file import read_params
 from plumbline.contract.task import SPLITS
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
-from plumbline.tasks.signal_extraction.data import generators, permuted, storage, windows
-from plumbline.tasks.signal_extraction.data import read as read_split
-from plumbline.tasks.signal_extraction.expectations import leaks
-from plumbline.tasks.signal_extraction.expectations.spectrum import peaks
+from plumbline.tasks.signal_extraction.data import generators, read_windows, shuffle_labels, storage
+from plumbline.tasks.signal_extraction.data import read_realisations as read_split
+from plumbline.tasks.signal_extraction.expectations import find_leaks
+from plumbline.tasks.signal_extraction.expectations.spectrum import find_peaks
 from plumbline.tasks.signal_extraction.params import SignalParams
 from plumbline.tasks.signal_extraction.task import TASK
 
@@ -31,7 +31,7 @@ from plumbline.tasks.signal_extraction.task import TASK
 def test_the_published_realisations_number_for_number(
     seed: int, begin: list[float], std: float
 ) -> None:
-    mixture, components = generators.published(PUBLISHED, seed, 10_000)
+    mixture, components = generators.draw_published(PUBLISHED, seed, 10_000)
     assert mixture[:5].round(6).tolist() == begin
     assert mixture.std().round(6) == std
     np.testing.assert_allclose(
@@ -40,13 +40,13 @@ def test_the_published_realisations_number_for_number(
 
 
 def test_the_published_range() -> None:
-    mixture, _ = generators.published(PUBLISHED, 1, 10_000)
+    mixture, _ = generators.draw_published(PUBLISHED, 1, 10_000)
     assert (mixture.min().round(4), mixture.max().round(4)) == (-0.8347, 0.8676)
 
 
 def test_windows_of_the_published_setting(tmp_path: Path) -> None:
     examples = write_examples(small_params("signal_extraction_course", window=50), tmp_path)
-    train, test = windows(examples, "train"), windows(examples, "test")
+    train, test = read_windows(examples, "train"), read_windows(examples, "test")
     assert len(train.ids) == 4 * (10_000 - 50 + 1)
     assert set(train.realisations) == {"seed1"}
     assert test.realisations[::195] == ["seed2", "seed2", "seed4", "seed5", "seed6"]
@@ -57,29 +57,31 @@ def test_windows_of_the_published_setting(tmp_path: Path) -> None:
         len(test.ids) == len(set(test.ids)) == len(test.signals) == 784
     )  # a held-out window is asked once
     assert np.bincount(test.rows[1]).tolist() == [196] * 4
-    mixture, components = generators.published(PUBLISHED, 2, 10_000)
+    mixture, components = generators.draw_published(PUBLISHED, 2, 10_000)
     np.testing.assert_array_equal(test.signals[3], mixture[153:203])
     np.testing.assert_array_equal(test.components[3], components[:, 153:203])
 
 
 def test_a_drawn_window_is_one_of_a_realisation_of_its_own() -> None:
     starts = np.full(4000, 123)
-    drawn, parts = generators.draw(PUBLISHED, 4000, np.random.default_rng(0), starts)
-    cut = np.stack([generators.published(PUBLISHED, seed, 200)[0][123:173] for seed in range(1000)])
+    drawn, parts = generators.draw_windows(PUBLISHED, 4000, np.random.default_rng(0), starts)
+    cut = np.stack(
+        [generators.draw_published(PUBLISHED, seed, 200)[0][123:173] for seed in range(1000)]
+    )
     np.testing.assert_allclose(drawn.mean(axis=0), cut.mean(axis=0), atol=0.004)
     np.testing.assert_allclose(drawn.std(axis=0), cut.std(axis=0), rtol=0.15)
-    np.testing.assert_allclose(parts[0], np.sin(PUBLISHED.turns(np.arange(123, 173))))
+    np.testing.assert_allclose(parts[0], np.sin(PUBLISHED.compute_angles(np.arange(123, 173))))
 
 
 def test_honest_realisations_have_constants_of_their_own() -> None:
     quiet = dataclasses.replace(HONEST, noise=1e-12, window=1000)
-    mixture, components = generators.draw(quiet, 50, np.random.default_rng(3))
+    mixture, components = generators.draw_windows(quiet, 50, np.random.default_rng(3))
     np.testing.assert_allclose(mixture, components.mean(axis=1), atol=1e-9)
     heights = np.abs(components).max(axis=2)
     assert heights.min() >= 0.79
     assert heights.max() <= 1.2
     assert len({signal.tobytes() for signal in mixture}) == 50
-    noisy, parts = generators.draw(HONEST, 500, np.random.default_rng(3))
+    noisy, parts = generators.draw_windows(HONEST, 500, np.random.default_rng(3))
     assert (noisy - parts.mean(axis=1)).std() == pytest.approx(HONEST.noise, rel=0.03)
 
 
@@ -96,7 +98,7 @@ def test_ingested_twice_it_is_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize("num_samples", [60, 1000])
 def test_a_spectral_peak_is_found_also_in_less_than_a_period(num_samples: int) -> None:
     seconds, wanted = np.arange(num_samples) / 1000, np.array([1.0, 3.3, 7.0])
-    found = peaks(np.sin(2 * np.pi * wanted[:, None] * seconds + 0.7), 1000, 50)
+    found = find_peaks(np.sin(2 * np.pi * wanted[:, None] * seconds + 0.7), 1000, 50)
     np.testing.assert_allclose(found, wanted, atol=0.03)
 
 
@@ -129,7 +131,9 @@ def _damage(split: str, change: str) -> None:
         manifest.loc[manifest["realisation"] == ids[0], "furthest"] = 40.0
     elif change == "a missing sample":
         manifest.loc[manifest["realisation"] == ids[0], "furthest"] = np.nan
-    storage.write(layout.EXAMPLES, split, storage.Realisations(ids, signals, components))
+    storage.write_realisations(
+        layout.EXAMPLES, split, storage.Realisations(ids, signals, components)
+    )
     manifest.to_parquet(layout.MANIFEST, index=False)
     layout.write_json(layout.SOURCE, source | {"digest": layout.digest(layout.EXAMPLES)})
 
@@ -153,12 +157,14 @@ def test_what_is_wrong_is_rejected(accepted: SignalParams, change: str, check: s
 def test_a_leak_is_counted_by_realisation_and_by_window(tmp_path: Path) -> None:
     params = small_params()
     examples = write_examples(params, tmp_path)
-    assert [leak.num_leaked for leak in leaks(params, examples)] == [0, 0, 0, 0]
+    assert [leak.num_leaked for leak in find_leaks(params, examples)] == [0, 0, 0, 0]
     train, test = read_split(examples, "train"), read_split(examples, "test")
     ids = [*train.ids[:2], *test.ids[2:]]
     signals = np.concatenate([train.signals[5:6], test.signals[1:]])
-    storage.write(examples, "test", storage.Realisations(ids, signals, test.components))
-    found = {(leak.split, leak.kind): leak for leak in leaks(params, examples)}
+    storage.write_realisations(
+        examples, "test", storage.Realisations(ids, signals, test.components)
+    )
+    found = {(leak.split, leak.kind): leak for leak in find_leaks(params, examples)}
     assert found["test", "group"].num_leaked == 2
     assert found["test", "exact"].num_leaked == 1
     assert found["validation", "group"].num_leaked == 0
@@ -168,8 +174,8 @@ def test_a_leak_is_counted_by_realisation_and_by_window(tmp_path: Path) -> None:
 def test_shuffled_answers_have_nothing_to_do_with_their_samples(tmp_path: Path) -> None:
     examples = write_examples(small_params(), tmp_path)
     (tmp_path / "shuffled").mkdir()
-    permuted(examples, tmp_path / "shuffled", 3, 200)
-    before, after = windows(examples, "train"), windows(tmp_path / "shuffled", "train")
+    shuffle_labels(examples, tmp_path / "shuffled", 3, 200)
+    before, after = read_windows(examples, "train"), read_windows(tmp_path / "shuffled", "train")
     assert len(after.ids) == 200
     np.testing.assert_array_equal(after.signals, before.signals[:50])
     kept = before.components[:50]
@@ -180,8 +186,8 @@ def test_shuffled_answers_have_nothing_to_do_with_their_samples(tmp_path: Path) 
 def test_a_long_realisation_is_cut_for_the_control(tmp_path: Path) -> None:
     examples = write_examples(small_params("signal_extraction_course"), tmp_path)
     (tmp_path / "shuffled").mkdir()
-    permuted(examples, tmp_path / "shuffled", 3, 400)
-    assert len(windows(tmp_path / "shuffled", "train").ids) == 400
+    shuffle_labels(examples, tmp_path / "shuffled", 3, 400)
+    assert len(read_windows(tmp_path / "shuffled", "train").ids) == 400
 
 
 @pytest.mark.parametrize(
@@ -191,7 +197,7 @@ def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
     examples = write_examples(small_params(), tmp_path)
     (examples / name).write_bytes(b"\x00")
     with pytest.raises(DataError, match="run `dvc repro ingest`"):
-        [windows(examples, split) for split in SPLITS]
+        [read_windows(examples, split) for split in SPLITS]
 
 
 @pytest.mark.parametrize(
@@ -204,18 +210,18 @@ def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
         ),
         ("signal_extraction_course", {"stride": 50}, "try 51"),
         ("signal_extraction_course", {"stride": 45, "sample_rate_hz": 2205}, "try 46"),
-        ("signal_extraction_course", {"num_samples": 1038}, "for which there have to be 1039"),
+        ("signal_extraction_course", {"num_samples": 1038}, "which needs at least 1039"),
         (
             "signal_extraction_course",
             {"seeds": {"train": [1], "validation": [3], "test": [2, 2]}},
-            "2 stands twice",
+            "2 is given twice",
         ),
         (
             "signal_extraction_course",
             {"seeds": {"train": [1], "validation": [1], "test": [2]}},
-            "1 stands twice",
+            "1 is given twice",
         ),
-        ("signal_extraction", {"sample_rate_hz": 48_000}, "may begin at 48,000 places"),
+        ("signal_extraction", {"sample_rate_hz": 48_000}, "may start at 48,000 places"),
         ("signal_extraction", {"window": 400, "max_offset_s": 6.0}, "6,000 places"),
         ("signal_extraction", {"window": 2}, "at least 3 do"),
         ("signal_extraction", {"frequencies_hz": [1.0, 1.0000001]}, "six digits"),
@@ -229,7 +235,7 @@ def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
             {"frequencies_hz": [1.0, 600.0]},
             "600.0 Hz is not below half of sample_rate_hz",
         ),
-        ("signal_extraction", {"frequencies_hz": [3.0, 3.0]}, "one stands twice"),
+        ("signal_extraction", {"frequencies_hz": [3.0, 3.0]}, "one is given twice"),
         ("signal_extraction", {"amplitude": {"low": 2.0, "high": 1.0}}, "expected 0 < low <= high"),
     ],
 )
@@ -239,7 +245,7 @@ def test_params_that_cannot_be_meant(tmp_path: Path, recipe: str, change: dict, 
     with (tmp_path / "params.yaml").open("w") as file:
         YAML().dump(values(recipe, **change), file)
     with pytest.raises(ParamsError) as caught:
-        read(tmp_path / "params.yaml", lambda _: SignalParams)
+        read_params(tmp_path / "params.yaml", lambda _: SignalParams)
     assert said in str(caught.value)
 
 

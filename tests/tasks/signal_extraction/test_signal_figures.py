@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from tests.support.small_signals import small_params
 
-from plumbline.contract.task import Candidate, Figure, Scores
-from plumbline.tasks.signal_extraction.scoring.figures import figures
+from plumbline.contract.records import Candidate, Figure, Scores
+from plumbline.tasks.signal_extraction.scoring.figures import draw_figures
 
 
 def candidate(name: str, history: bool) -> Candidate:
@@ -36,7 +36,7 @@ def candidate(name: str, history: bool) -> Candidate:
 
 
 def drawn(history: bool = True) -> list[Figure]:
-    return figures(small_params(), [candidate("film", history), candidate("fir", False)])
+    return draw_figures(small_params(), [candidate("film", history), candidate("fir", False)])
 
 
 def test_every_figure_is_well_formed_and_small() -> None:

@@ -1,4 +1,4 @@
-"""What is too good to be true, leaks, or is worth no more than a filter is refused by the gate that is there for it."""
+"""The right gate refuses what is too good to be true, leaks, or is no better than a filter."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,13 @@ import pytest
 from tests.support.small_signals import asked, small_params, write_examples
 
 from plumbline.contract.task import Columns, Predictor
-from plumbline.tasks.signal_extraction.data import Realisations, read, storage, windows
-from plumbline.tasks.signal_extraction.models.fir import filters
+from plumbline.tasks.signal_extraction.data import (
+    Realisations,
+    read_realisations,
+    read_windows,
+    storage,
+)
+from plumbline.tasks.signal_extraction.models.fir import solve_filters
 from plumbline.tasks.signal_extraction.params import SignalParams
 from plumbline.tasks.signal_extraction.predictor import Filters, Row
 from plumbline.tasks.signal_extraction.scoring.scores import score
@@ -32,7 +37,7 @@ class Knows:
         self._answers: dict[Any, np.ndarray] = {}
         random = np.random.default_rng(0)
         for split in ("train", "test"):
-            found = windows(examples, split)
+            found = read_windows(examples, split)
             for signal, parts in zip(found.signals, found.components, strict=True):
                 for frequency, part in zip(found.setting.frequencies_hz, parts, strict=True):
                     said = part + random.normal(0, np.sqrt(mse), len(part))
@@ -49,9 +54,9 @@ class Linear:
     forms = ("exact",)
 
     def __init__(self, examples: Path, taps: int) -> None:
-        train = windows(examples, "train")
+        train = read_windows(examples, "train")
         self._frequencies = list(train.setting.frequencies_hz)
-        self._filters = Filters(filters(train.signals, train.components, taps, 1e-5))
+        self._filters = Filters(solve_filters(train.signals, train.components, taps, 1e-5))
 
     def predict(self, columns: Columns, **_: Any) -> dict[str, list[Any]]:
         pairs = zip(columns["signal"], columns["frequency_hz"], strict=True)
@@ -67,7 +72,9 @@ def test_the_published_0062_is_refused_by_bounds(course: tuple[SignalParams, Pat
     params, examples = course
     planted = _scores(examples, Knows(examples, 0.062))
     assert planted.mean() == pytest.approx(0.062, abs=0.002)
-    gate = asked("bounds", params, winner=planted, bound=TASK.bounds(params, examples, "test"))
+    gate = asked(
+        "bounds", params, winner=planted, bound=TASK.scoring.compute_bound(params, examples, "test")
+    )
     assert gate.status == "fail"
     assert "too good to be true" in gate.reason
     assert gate.threshold == pytest.approx(0.120, rel=0.05)
@@ -76,7 +83,7 @@ def test_the_published_0062_is_refused_by_bounds(course: tuple[SignalParams, Pat
 @pytest.mark.parametrize("mse", [0.125, 0.15, 0.199])
 def test_an_honest_score_passes_bounds(course: tuple[SignalParams, Path], mse: float) -> None:
     params, examples = course
-    bound = TASK.bounds(params, examples, "test")
+    bound = TASK.scoring.compute_bound(params, examples, "test")
     assert (
         asked("bounds", params, winner=_scores(examples, Knows(examples, mse)), bound=bound).status
         == "pass"
@@ -87,32 +94,36 @@ def test_windows_of_one_realisation_on_both_sides_are_refused_by_leakage(tmp_pat
     """As published: one realisation is cut into windows, which are divided at random."""
     params = small_params("signal_extraction_course", window=50)
     examples = write_examples(params, tmp_path)
-    assert asked("leakage", params, leaks=TASK.leaks(params, examples)).status == "pass"
-    train = read(examples, "train")
-    storage.write(
+    assert (
+        asked("leakage", params, leaks=TASK.expectations.find_leaks(params, examples)).status
+        == "pass"
+    )
+    train = read_realisations(examples, "train")
+    storage.write_realisations(
         examples,
         "validation",
         Realisations(train.ids, train.signals[:, 2000:4000], train.components[..., 2000:4000]),
     )
-    gate = asked("leakage", params, leaks=TASK.leaks(params, examples))
+    gate = asked("leakage", params, leaks=TASK.expectations.find_leaks(params, examples))
     assert gate.status == "fail"
     assert gate.measured == 1
     renamed = Realisations(
         ["another"], train.signals[:, 2000:4000], train.components[..., 2000:4000]
     )
-    storage.write(examples, "validation", renamed)
-    gate = asked("leakage", params, leaks=TASK.leaks(params, examples))
+    storage.write_realisations(examples, "validation", renamed)
+    gate = asked("leakage", params, leaks=TASK.expectations.find_leaks(params, examples))
     assert gate.status == "fail", "a copy under another name"
 
 
 def test_who_does_not_beat_the_fir_of_equal_context_is_refused(
     course: tuple[SignalParams, Path],
 ) -> None:
-    """A winner that is a little worse, equal, or better by luck alone; against one that is surely better."""
+    """A winner that is slightly worse, equal, better by chance, or significantly better."""
     params, examples = course
     fir = _scores(examples, Linear(examples, 50))
     trivial = {
-        name: _scores(examples, found) for name, found in TASK.baselines(params, examples).items()
+        name: _scores(examples, found)
+        for name, found in TASK.scoring.build_baselines(params, examples).items()
     }
     assert trivial["gain"].mean() == pytest.approx(0.377, abs=0.01)
     assert fir.mean() < trivial["gain"].mean() - 0.04
@@ -130,10 +141,10 @@ def test_the_oscillator_that_ignores_its_input_is_worth_nothing_here(tmp_path: P
     """In the published split it is perfect: there the targets of train and test are the same."""
     params = small_params()
     examples = write_examples(params, tmp_path)
-    blind = TASK.baselines(params, examples)["oscillator"]
+    blind = TASK.scoring.build_baselines(params, examples)["oscillator"]
     assert score(examples, "test", blind).metrics["mse"] > 0.5
     whole = small_params("signal_extraction_course", window=1000, stride=1001)
     examples = write_examples(whole, tmp_path / "course")
-    first = windows(examples, "test")
+    first = read_windows(examples, "test")
     said = blind.predict({"signal": first.signals[:1].tolist(), "frequency_hz": [3.0]})["component"]
     np.testing.assert_allclose(said[0], first.components[0, 1], atol=1e-9)

@@ -1,4 +1,4 @@
-"""Candidates: filters solve what they should, states are carried as if nothing were cut, killed trainings go on."""
+"""Candidates: filters solve least squares, states carry over, killed trainings continue."""
 
 import json
 import os
@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 import torch
 from tests.support.small_signals import PUBLISHED, ROOT, small_params, write_examples
-from tests.support.small_texts import Silent
+from tests.support.small_texts import SilentLog
 
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.task import SPLITS
-from plumbline.tasks.signal_extraction.data import Windows, generators, windows
-from plumbline.tasks.signal_extraction.models import learner
+from plumbline.tasks.signal_extraction.data import Windows, generators, read_windows
+from plumbline.tasks.signal_extraction.models import build_learner
 from plumbline.tasks.signal_extraction.models.batches import Batches
 from plumbline.tasks.signal_extraction.models.extractor import Extractor
-from plumbline.tasks.signal_extraction.models.fir import filters
-from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film, Heads
+from plumbline.tasks.signal_extraction.models.fir import solve_filters
+from plumbline.tasks.signal_extraction.models.networks import FilmLstm, StatefulLstm, WindowLstm
 from plumbline.training import fitting
 
 LINEAR = {1: 0.3768, 10: 0.3741, 50: 0.2765, 100: 0.2006, 250: 0.0686, 500: 0.00012}
@@ -38,12 +38,12 @@ def test_the_published_linear_baseline(taps: int) -> None:
     cut = [
         [
             np.lib.stride_tricks.sliding_window_view(part, taps, axis=-1)
-            for part in generators.published(PUBLISHED, s, 10_000)
+            for part in generators.draw_published(PUBLISHED, s, 10_000)
         ]
         for s in (1, 2)
     ]
     (signals, components), (asked, truth) = cut
-    found = filters(signals, components.swapaxes(0, 1), taps, 1e-6)[:, -1]
+    found = solve_filters(signals, components.swapaxes(0, 1), taps, 1e-6)[:, -1]
     assert ((asked @ found.T - truth[:, :, -1].T) ** 2).mean() == pytest.approx(
         LINEAR[taps], rel=0.01, abs=1e-5
     )
@@ -52,7 +52,7 @@ def test_the_published_linear_baseline(taps: int) -> None:
 def test_each_filter_is_the_ridge_solution_for_its_number_of_samples() -> None:
     random = np.random.default_rng(0)
     signals, components = random.normal(size=(200, 12)), random.normal(size=(200, 2, 12))
-    found = filters(signals, components, 8, 0.1)
+    found = solve_filters(signals, components, 8, 0.1)
     for w in (1, 3, 8):
         recent = signals[:, -w:]
         gram = recent.T @ recent / 200 + 0.1 * np.eye(w)
@@ -61,7 +61,7 @@ def test_each_filter_is_the_ridge_solution_for_its_number_of_samples() -> None:
         assert not found[:, w - 1, w:].any()
 
 
-@pytest.mark.parametrize("network", [Conditioned, Heads, Film])
+@pytest.mark.parametrize("network", [StatefulLstm, WindowLstm, FilmLstm])
 def test_a_sequence_in_chunks_is_the_sequence(network: type) -> None:
     torch.manual_seed(0)
     model = network(4, 16, 2, 0.0).double()
@@ -88,12 +88,12 @@ def _chunked() -> tuple[Extractor, Batches]:
     torch.manual_seed(0)
     data = Batches(made, made, shape.model_copy(update={"fresh": False}), 10, 5)
     return Extractor(
-        Conditioned(4, shape.hidden, 1, 0.0), shape, 1, carried=data.sampler.batch
+        StatefulLstm(4, shape.hidden, 1, 0.0), shape, 1, num_carried=data.sampler.batch
     ), data
 
 
 def test_truncated_backpropagation_step_by_step() -> None:
-    """Each chunk's loss and gradient against a plain loop, sample by sample, that detaches where a chunk begins."""
+    """Each chunk's loss and gradient against a plain loop that detaches where a chunk starts."""
     module, data = _chunked()
     data.sampler.set_epoch(0)
     chunks, numbers = data.sampler.chunks, list(data.sampler)[:8]
@@ -147,8 +147,8 @@ def test_chunks_of_a_window_follow_each_other_and_every_epoch_has_its_own_window
 
 def test_fresh_windows_are_new_in_every_epoch_and_none_of_the_train_split(examples: Path) -> None:
     params = small_params()
-    sampler = learner(params, "film", examples).data.sampler
-    kept = {row.tobytes() for row in windows(examples, "train").signals.astype(np.float32)}
+    sampler = build_learner(params, "film", examples).data.sampler
+    kept = {row.tobytes() for row in read_windows(examples, "train").signals.astype(np.float32)}
     for epoch in (0, 1):
         sampler.set_epoch(epoch)
         drawn = {row.numpy().tobytes() for row in sampler.chunks.signals}
@@ -160,9 +160,9 @@ def test_fresh_windows_are_new_in_every_epoch_and_none_of_the_train_split(exampl
 @pytest.mark.parametrize("split", SPLITS)
 def test_no_epoch_draws_a_split(examples: Path, split: str) -> None:
     """Also where it draws as many windows as the split has."""
-    params, held = small_params(), windows(examples, split)
+    params, held = small_params(), read_windows(examples, split)
     shape = params.candidates["film"].model_copy(update={"windows_per_epoch": len(held.signals)})
-    sampler = learner(
+    sampler = build_learner(
         params.model_copy(update={"candidates": {"film": shape}}), "film", examples
     ).data.sampler
     kept = {row.tobytes() for row in held.signals.astype(np.float32)}
@@ -176,16 +176,16 @@ def test_a_carried_state_belongs_to_one_process(
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(TrainingError, match=r"candidates\.stateful: .* train it without torchrun"):
-        learner(small_params(), "stateful", examples)
+        build_learner(small_params(), "stateful", examples)
 
 
 def test_the_learning_rate_rises_then_falls_to_nothing(examples: Path) -> None:
     params, rates = small_params(), []
-    made = learner(params, "film", examples)
+    made = build_learner(params, "film", examples)
     made.module.on_train_batch_start = lambda batch, number: rates.append(
         made.module.optimizers().param_groups[0]["lr"]
     )
-    fitting.fit(made, params, "film", Silent(), must_learn=False)
+    fitting.fit(made, params, "film", SilentLog(), must_learn=False)
     highest = int(np.argmax(rates))
     assert len(rates) == 15
     assert (
@@ -202,8 +202,8 @@ def test_trained_on_cuda_it_answers_as_its_graph(examples: Path, candidate: str)
     params = params.model_copy(
         update={"training": params.training.model_copy(update={"device": "cuda"})}
     )
-    made = learner(params, candidate, examples)
-    fitting.fit(made, params, candidate, Silent())
+    made = build_learner(params, candidate, examples)
+    fitting.fit(made, params, candidate, SilentLog())
     made.save(examples)  # TrainingError where the graph says otherwise
 
 
@@ -212,16 +212,16 @@ import hashlib, json, os, signal, sys
 from pathlib import Path
 import torch
 from tests.support.small_signals import small_params
-from tests.support.small_texts import Silent
+from tests.support.small_texts import SilentLog
 from plumbline.contract import layout
 from plumbline.training import fitting
-from plumbline.tasks.signal_extraction.models import learner
-from plumbline.training.loop import Loop
+from plumbline.tasks.signal_extraction.models import build_learner
+from plumbline.training.loop import TrainingLoop
 
 torch.set_num_threads(1)
 candidate, examples, step = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 params = small_params()
-made, ended = learner(params, candidate, examples), Loop.on_train_batch_end
+made, ended = build_learner(params, candidate, examples), TrainingLoop.on_train_batch_end
 steps = []
 
 def die(self, *arguments):
@@ -230,8 +230,8 @@ def die(self, *arguments):
     if self.state.step == step:
         os.kill(os.getpid(), signal.SIGKILL)
 
-Loop.on_train_batch_end = die
-fitting.fit(made, params, candidate, Silent(), must_learn=False)
+TrainingLoop.on_train_batch_end = die
+fitting.fit(made, params, candidate, SilentLog(), must_learn=False)
 digest = hashlib.sha256()
 for name, tensor in sorted(made.module.model.state_dict().items()):
     digest.update(name.encode() + tensor.numpy().tobytes())
@@ -247,8 +247,10 @@ print(json.dumps({"weights": digest.hexdigest(), "curve": curve, "first": steps[
 def test_killed_in_the_middle_it_ends_in_the_same_weights(
     tmp_path: Path, candidate: str, step: int
 ) -> None:
-    """A checkpoint is written every 3 steps. stateful, 4 chunks a window and 20 steps an epoch: killed at step 28, it
-    goes on from 27, in the middle of a window; at 40, between two epochs.
+    """A checkpoint is written every 3 steps.
+
+    stateful has 4 chunks a window and 20 steps an epoch: killed at step 28, it continues from 27,
+    in the middle of a window; at 40, between two epochs.
     """
     examples = write_examples(small_params(), tmp_path)
 

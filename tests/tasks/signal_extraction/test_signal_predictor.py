@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.small_signals import small_params, write_examples
-from tests.support.small_texts import Silent
+from tests.support.small_texts import SilentLog
 
 from plumbline import bundle
 from plumbline.contract.task import Predictor
 from plumbline.tasks.signal_extraction import predictor
-from plumbline.tasks.signal_extraction.models import learner
-from plumbline.tasks.signal_extraction.scoring.behaviour import behaviour
+from plumbline.tasks.signal_extraction.models import build_learner
+from plumbline.tasks.signal_extraction.scoring.behaviour import check_behaviour
 from plumbline.tasks.signal_extraction.scoring.scores import score
 from plumbline.tasks.signal_extraction.task import TASK
 from plumbline.training import fitting
@@ -29,9 +29,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for candidate in CANDIDATES:
-            made = learner(params, candidate, examples)
+            made = build_learner(params, candidate, examples)
             made.solve() if made.solve else fitting.fit(
-                made, params, candidate, Silent(), must_learn=False
+                made, params, candidate, SilentLog(), must_learn=False
             )
             (folder / candidate).mkdir()
             made.save(folder / candidate)
@@ -96,8 +96,8 @@ def test_rows_that_begin_and_rows_that_go_on_stand_together(answerer: predictor.
     [
         ({"signal": []}, "row 1: signal: 0 samples"),
         ({"signal": [0.1, None]}, "row 1: signal: expected an array of numbers"),
-        ({"signal": [0.1, float("nan")]}, "row 1: signal: holds a number that is not finite"),
-        ({"signal": [1e300]}, "row 1: signal: holds a number that is not finite"),
+        ({"signal": [0.1, float("nan")]}, "row 1: signal: contains a number that is not finite"),
+        ({"signal": [1e300]}, "row 1: signal: contains a number that is not finite"),
         ({"signal": "0.1"}, "row 1: signal: expected an array of numbers, found '0.1'"),
         ({"signal": [[0.1], [0.2, 0.3]]}, "row 1: signal: expected an array of numbers"),
         ({"signal": [True]}, "row 1: signal: expected an array of numbers"),
@@ -109,9 +109,9 @@ def test_rows_that_begin_and_rows_that_go_on_stand_together(answerer: predictor.
         ({"frequency_hz": None}, "row 1: frequency_hz: expected a number"),
         (
             {"state": [0.0] * 999},
-            "row 1: state: 999 numbers; give back what this model gave, whole",
+            "row 1: state: 999 numbers; send the whole state that this model returned",
         ),
-        ({"state": [float("inf")]}, "row 1: state: holds a number that is not finite"),
+        ({"state": [float("inf")]}, "row 1: state: contains a number that is not finite"),
     ],
 )
 def test_a_bad_row_is_named(answerer: predictor.Predictor, row: dict[str, Any], said: str) -> None:
@@ -125,7 +125,7 @@ def test_bad_calls_are_named(answerer: predictor.Predictor) -> None:
     rows = {"signal": [[0.1]], "frequency_hz": [3.0]}
     assert answerer.predict(rows, sample_rate_hz=1000) == answerer.predict(rows)
     with pytest.raises(
-        ValueError, match=r"sample_rate_hz: 500; the model knows 1000: resample the signal"
+        ValueError, match=r"sample_rate_hz: 500; the model was trained at 1000: resample the signal"
     ):
         answerer.predict(rows, sample_rate_hz=500)
     with pytest.raises(ValueError, match="no column 'frequency_hz'; found 'signal'"):
@@ -159,7 +159,9 @@ def test_the_whole_score_of_a_candidate(trained: Path, answerer: Predictor) -> N
 
 
 def test_what_every_extractor_knows(trained: Path, answerer: Predictor) -> None:
-    cases = {case.name: case for case in behaviour(small_params(), trained / "examples", answerer)}
+    cases = {
+        case.name: case for case in check_behaviour(small_params(), trained / "examples", answerer)
+    }
     for name in ("does not look ahead", "continues from its state"):
         assert cases[name].num_passed == cases[name].num_cases == 64
 
@@ -177,6 +179,8 @@ class Ahead:
 
 
 def test_who_looks_ahead_is_told_apart(trained: Path) -> None:
-    cases = {case.name: case for case in behaviour(small_params(), trained / "examples", Ahead())}
+    cases = {
+        case.name: case for case in check_behaviour(small_params(), trained / "examples", Ahead())
+    }
     assert cases["does not look ahead"].num_passed == 0
     assert cases["plain mixture"].num_passed < 4

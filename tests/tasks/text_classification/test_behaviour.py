@@ -1,4 +1,4 @@
-"""Behavioural cases find what they are for: a model that reads words passes, one that is brittle or blind does not."""
+"""Behavioural cases: a model that reads words passes, one that is brittle or blind does not."""
 
 from pathlib import Path
 
@@ -6,9 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plumbline.contract.params import load_yaml
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.tasks.text_classification.params import TextParams
-from plumbline.tasks.text_classification.scoring.behaviour import behaviour, spaced, typo
+from plumbline.tasks.text_classification.scoring.behaviour import (
+    check_behaviour,
+    double_spaces,
+    swap_letters,
+)
 
 ROOT = Path(__file__).parents[3]
 WORDS = {
@@ -65,7 +69,7 @@ def examples(tmp_path: Path) -> Path:
 
 def passed(examples: Path, predictor: Words) -> dict[str, tuple[int, int]]:
     params = TextParams.model_validate(load_yaml(ROOT / "params.yaml"))
-    cases = behaviour(params, examples, predictor)
+    cases = check_behaviour(params, examples, predictor)
     assert [case.kind for case in cases] == [
         "invariance",
         "invariance",
@@ -104,9 +108,9 @@ def test_a_model_that_never_reads_is_found_out(examples: Path) -> None:
         ("привет мир", "првиет мир"),
     ],
 )
-def test_typo(text: str, changed: str) -> None:
-    assert typo(text) == changed
+def test_swapped_letters(text: str, changed: str) -> None:
+    assert swap_letters(text) == changed
 
 
-def test_spaced() -> None:
-    assert spaced("Where is it?  ") == "Where  is  it"
+def test_doubled_spaces() -> None:
+    assert double_spaces("Where is it?  ") == "Where  is  it"

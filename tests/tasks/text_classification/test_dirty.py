@@ -1,10 +1,10 @@
-"""Every faulty file of the shared folder, through ingest and validate: where it is stopped, and what is said."""
+"""Every faulty file of the shared folder through ingest and validate: where it is stopped."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.support.dirty_texts import SHARED, checks, walk
+from tests.support.dirty_texts import SHARED, read_checks, run_stages
 
 DIRTY = SHARED / "dirty"
 pytestmark = [
@@ -17,11 +17,11 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Fault:
-    """One file and what must become of it: the checks that fail (blocking or not) and words that must be said."""
+    """One file, the outcome, the checks that fail (blocking or not), and words of the message."""
 
     file: str
     outcome: str
-    says: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     test: str = "base_test.csv"
 
@@ -140,10 +140,10 @@ FAULTS = [
 ]
 
 
-def test_every_file_is_walked() -> None:
+def test_every_file_is_tested() -> None:
     inputs = {path.name for path in DIRTY.glob("*.csv") if not path.stem.endswith("__truth")}
-    walked = {fault.file for fault in FAULTS} | {fault.test for fault in FAULTS}
-    assert walked == inputs
+    tested = {fault.file for fault in FAULTS} | {fault.test for fault in FAULTS}
+    assert tested == inputs
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
@@ -158,14 +158,15 @@ def test_a_faulty_file(
     as_test = "__test" in fault.file or "_test_" in fault.file
     train, test = ("base_train.csv", fault.file) if as_test else (fault.file, fault.test)
 
-    outcome, error = walk({"train": f"raw/{train}", "validation": None, "test": f"raw/{test}"})
+    source = {"train": f"raw/{train}", "validation": None, "test": f"raw/{test}"}
+    outcome, error = run_stages(source)
 
-    said = error + capsys.readouterr().out
-    assert outcome == fault.outcome, said
-    for words in fault.says:
-        assert words in said
+    message = error + capsys.readouterr().out
+    assert outcome == fault.outcome, message
+    for words in fault.words:
+        assert words in message
     if outcome != "refused":
-        assert {name for name, check in checks().items() if not check["passed"]} == set(
+        assert {name for name, check in read_checks().items() if not check["passed"]} == set(
             fault.failed
         )
 
@@ -181,11 +182,11 @@ def test_one_text_under_every_label_is_rejected_where_splits_are_given(
         "validation": "base_train.csv",
         "test": "base_test.csv",
     }
-    outcome, error = walk({split: f"raw/{file}" for split, file in sources.items()})
+    outcome, error = run_stages({split: f"raw/{file}" for split, file in sources.items()})
 
     assert outcome == "rejected"
     assert "all texts are the same" in error
-    assert not checks()["distinct_texts"]["passed"]
+    assert not read_checks()["distinct_texts"]["passed"]
 
 
 @pytest.mark.parametrize(("name", "near"), [("banking77", 53), ("clinc150", 58)])
@@ -196,10 +197,10 @@ def test_real_data_is_accepted_and_its_known_repeats_are_counted(
     (tmp_path / "raw").symlink_to(SHARED / name)
     validation = "raw/validation.csv" if (SHARED / name / "validation.csv").exists() else None
 
-    outcome, error = walk(
+    outcome, error = run_stages(
         {"train": "raw/train.csv", "validation": validation, "test": "raw/test.csv"}
     )
 
     assert outcome == "accepted", error
-    assert checks()["near_duplicates_test"]["num_failing"] == near
-    assert all(check["passed"] for check in checks().values())
+    assert read_checks()["near_duplicates_test"]["num_failing"] == near
+    assert all(check["passed"] for check in read_checks().values())

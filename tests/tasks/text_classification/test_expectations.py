@@ -8,19 +8,19 @@ from typing import get_args
 
 import pandas as pd
 import pytest
-from tests.support.dirty_texts import checks, values, walk
+from tests.support.dirty_texts import make_values, read_checks, run_stages
 
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.params import read
+from plumbline.contract.params_file import read_params
 from plumbline.tasks.text_classification.expectations import (
+    build_checks,
     drift,
     duplicates,
-    expectations,
     labels,
     personal,
 )
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
-from plumbline.tasks.text_classification.expectations.findings import excerpt
+from plumbline.tasks.text_classification.expectations.findings import make_excerpt
 from plumbline.tasks.text_classification.params import CheckName, TextParams
 
 WORDS = [
@@ -39,64 +39,64 @@ WORDS = [
 ]
 
 
-def rows(*found: tuple[str, str, str]) -> pd.DataFrame:
-    """(split, text, label) as the table of findings, texts taken as normalised."""
-    made = pd.DataFrame(found, columns=["split", "text", "label"])
-    return made.assign(
-        id=[f"f:{row}" for row in range(len(made))],
-        compact=made["text"].str.replace(" ", "").str.lower(),
+def make_rows(*values: tuple[str, str, str]) -> pd.DataFrame:
+    """Return (split, text, label) as the table of findings, texts taken as normalised."""
+    rows = pd.DataFrame(values, columns=["split", "text", "label"])
+    return rows.assign(
+        id=[f"f:{row}" for row in range(len(rows))],
+        compact=rows["text"].str.replace(" ", "").str.lower(),
     )
 
 
 def test_every_check_has_a_title_and_a_remedy_and_appears_in_the_suite() -> None:
-    found = values("x.csv")
-    found["validation"]["reference"] = "old/manifest.parquet"
-    suite = expectations(
-        TextParams.model_validate(found), pd.DataFrame({"split": ["train", "validation", "test"]})
+    values = make_values("x.csv")
+    values["validation"]["reference"] = "old/manifest.parquet"
+    suite = build_checks(
+        TextParams.model_validate(values), pd.DataFrame({"split": ["train", "validation", "test"]})
     )
 
     assert [check.name for check in suite] == list(CATALOGUE)
     assert set(CATALOGUE) == set(get_args(CheckName))
     warned = {check.name for check in suite if check.severity == "warning"}
-    assert warned == set(found["validation"]["warnings"])
+    assert warned == set(values["validation"]["warnings"])
 
 
 def test_a_warning_for_a_check_that_does_not_exist_names_the_nearest(tmp_path: Path) -> None:
     from ruamel.yaml import YAML
 
-    found = values("x.csv")
-    found["validation"]["warnings"] = ["duplicate"]
+    values = make_values("x.csv")
+    values["validation"]["warnings"] = ["duplicate"]
     with (tmp_path / "params.yaml").open("w", encoding="utf-8") as file:
-        YAML(typ="safe").dump(found, file)
+        YAML(typ="safe").dump(values, file)
 
     with pytest.raises(ParamsError, match=r"validation\.warnings\.0.*did you mean duplicates"):
-        read(tmp_path / "params.yaml", lambda name: TextParams)
+        read_params(tmp_path / "params.yaml", lambda name: TextParams)
 
 
 def test_copies_count_within_a_split_and_under_one_label() -> None:
-    found = duplicates.repeated(
-        rows(
+    findings = duplicates.find_copies(
+        make_rows(
             ("train", "a b", "x"),
             ("train", "A B", "x"),
             ("train", "a b", "y"),
             ("test", "a b", "x"),
         )
     )
-    assert found.dropna().to_dict() == {1: "repeats f:0"}
+    assert findings.dropna().to_dict() == {1: "repeats f:0"}
 
 
-def test_one_text_under_two_labels_is_told_for_all_its_rows() -> None:
-    found = duplicates.conflicting(
-        rows(
+def test_one_text_with_two_labels_is_reported_for_all_its_rows() -> None:
+    findings = duplicates.find_conflicts(
+        make_rows(
             ("train", "a b", "x"), ("train", "a b", "y"), ("train", "c", "x"), ("test", "a b", "z")
         )
     )
-    assert found.tolist() == ["'x' here, 'y' elsewhere", "'y' here, 'x' elsewhere", None, None]
+    assert findings.tolist() == ["'x' here, 'y' elsewhere", "'y' here, 'x' elsewhere", None, None]
 
 
 def test_leaks_are_exact_or_near_but_not_both() -> None:
     text = "where is the card that i ordered more than two weeks ago from your shop"
-    table = rows(
+    table = make_rows(
         ("train", text, "x"),
         ("test", text, "x"),
         ("test", text.upper(), "x"),
@@ -105,11 +105,11 @@ def test_leaks_are_exact_or_near_but_not_both() -> None:
         ("validation", text, "x"),
     )
 
-    exact = duplicates.leaked(table, "test", ["train"]).dropna().to_dict()
-    near = duplicates.nearly_leaked(table, "test", ["train"], 0.9).dropna().to_dict()
+    exact = duplicates.find_exact_leaks(table, "test", ["train"]).dropna().to_dict()
+    near = duplicates.find_near_leaks(table, "test", ["train"], 0.9).dropna().to_dict()
 
-    assert exact == {1: "the text of f:0"}
-    assert near == {2: "but for case or punctuation the text of f:0", 3: "98% the text of f:0"}
+    assert exact == {1: "same text as f:0"}
+    assert near == {2: "same text as f:0, except for case or punctuation", 3: "98% similar to f:0"}
 
 
 def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
@@ -119,27 +119,29 @@ def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
         text[:30] + "#" + text[31:] for text in known[:500]
     ]  # 3 of 58 3-grams changed: similarity 55/61
     far = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=60)) for _ in range(1000)]
-    table = rows(
+    table = make_rows(
         *[("train", text, "x") for text in known], *[("test", text, "x") for text in near + far]
     )
 
     started = time.process_time()
-    found = duplicates.nearly_leaked(table, "test", ["train"], 0.9).dropna()
+    findings = duplicates.find_near_leaks(table, "test", ["train"], 0.9).dropna()
 
     assert time.process_time() - started < 10
-    assert len(found) >= 490
-    assert all(value.endswith(f"% the text of f:{row - 3000}") for row, value in found.items())
+    assert len(findings) >= 490
+    assert all(value.endswith(f"% similar to f:{row - 3000}") for row, value in findings.items())
 
 
 def test_rare_and_unseen_labels_are_named_with_counts() -> None:
-    table = rows(
+    table = make_rows(
         *[("train", f"t{i}", "x") for i in range(5)],
         ("train", "t", "y"),
         ("test", "t", "z"),
         ("test", "u", "z"),
     )
-    assert labels.rare(table, 3).dropna().tolist() == ["'y': 1 in train, 3 needed"]
-    assert labels.unseen(table).dropna().tolist() == ["'z': 2 held out, none in train"] * 2
+    assert labels.find_rare_labels(table, 3).dropna().tolist() == ["'y': 1 in train, 3 needed"]
+    assert (
+        labels.find_unseen_labels(table).dropna().tolist() == ["'z': 2 held out, none in train"] * 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,16 +152,18 @@ def test_rare_and_unseen_labels_are_named_with_counts() -> None:
         (["1", "2", "3", "v1.2"], 0),
     ],
 )
-def test_measured_values_are_told_from_names(given: list[str], num_found: int) -> None:
-    found = labels.fractional(rows(*[("train", f"t{i}", label) for i, label in enumerate(given)]))
-    assert found.notna().sum() == num_found
+def test_measured_values_are_distinguished_from_names(given: list[str], num_found: int) -> None:
+    findings = labels.find_measured_values(
+        make_rows(*[("train", f"t{i}", label) for i, label in enumerate(given)])
+    )
+    assert findings.notna().sum() == num_found
 
 
 def test_labels_that_differ_in_spelling_alone() -> None:
     given = ["card_lost", " Card-Lost", "card lost", "card_found"]
-    found = labels.near_identical(rows(*[("train", "t", label) for label in given]))
-    assert found.notna().tolist() == [True, True, True, False]
-    assert found[0] == "spelled 3 ways: ' Card-Lost', 'card lost', 'card_lost'"
+    findings = labels.find_spelling_variants(make_rows(*[("train", "t", label) for label in given]))
+    assert findings.notna().tolist() == [True, True, True, False]
+    assert findings[0] == "spelled 3 ways: ' Card-Lost', 'card lost', 'card_lost'"
 
 
 @pytest.mark.parametrize("flipped", [0.0, 0.2, 0.4])
@@ -172,9 +176,9 @@ def test_the_share_of_suspects_follows_the_share_of_wrong_labels(flipped: float)
         for name in truth
     ]
     texts = [" ".join([name, *rng.sample(WORDS, 3)]) for name in truth]
-    table = rows(*[("train", text, label) for text, label in zip(texts, given, strict=True)])
+    table = make_rows(*[("train", text, label) for text, label in zip(texts, given, strict=True)])
 
-    suspect = labels.suspects(table, seed=1)["suspect"].dropna()
+    suspect = labels.find_label_noise(table, seed=1)["suspect"].dropna()
 
     right = [given[row] != truth[row] for row in suspect.index]
     assert len(suspect) / len(table) == pytest.approx(flipped, abs=0.1)
@@ -182,8 +186,8 @@ def test_the_share_of_suspects_follows_the_share_of_wrong_labels(flipped: float)
 
 
 def test_labels_too_rare_to_judge_are_not_judged() -> None:
-    table = rows(*[("train", f"text {i}", "x") for i in range(20)], ("train", "other", "y"))
-    assert labels.suspects(table, seed=1).empty
+    table = make_rows(*[("train", f"text {i}", "x") for i in range(20)], ("train", "other", "y"))
+    assert labels.find_label_noise(table, seed=1).empty
 
 
 def test_words_are_unknown_beyond_what_is_expected() -> None:
@@ -192,16 +196,19 @@ def test_words_are_unknown_beyond_what_is_expected() -> None:
     known = drift.Vocabulary(texts[:200])
 
     assert known.expected == pytest.approx(0, abs=0.01)
-    assert known.excess(texts[200:]) == pytest.approx([0] * 100, abs=0.01)
-    assert known.excess(["quite other words", ""]) == pytest.approx([1, 0], abs=0.01)
+    assert known.measure_excess(texts[200:]) == pytest.approx([0] * 100, abs=0.01)
+    assert known.measure_excess(["quite other words", ""]) == pytest.approx([1, 0], abs=0.01)
 
 
 def test_distances_are_0_for_equal_and_1_for_disjoint_samples() -> None:
     a, b = pd.Series(["x", "y"]), pd.Series(["z"])
-    assert (drift.label_distance(a, a), drift.label_distance(a, b)) == (0, 1)
-    assert drift.label_distance(a, pd.Series(["x"])) == 0.5
+    assert (drift.measure_label_distance(a, a), drift.measure_label_distance(a, b)) == (0, 1)
+    assert drift.measure_label_distance(a, pd.Series(["x"])) == 0.5
     short, long = pd.Series([1, 2, 3]), pd.Series([7, 8])
-    assert (drift.length_distance(short, short), drift.length_distance(short, long)) == (0, 1)
+    assert (
+        drift.measure_length_distance(short, short),
+        drift.measure_length_distance(short, long),
+    ) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -224,17 +231,17 @@ def test_distances_are_0_for_equal_and_1_for_disjoint_samples() -> None:
 )
 def test_personal_data(text: str, kinds: list[str]) -> None:
     started = time.process_time()
-    assert personal.kinds(text) == kinds
+    assert personal.find_personal_data(text) == kinds
     assert time.process_time() - started < 0.5
 
 
 def test_an_excerpt_masks_personal_data_and_shows_control_characters() -> None:
-    shown = excerpt("mail a@example.com, card 4111 1111 1111 1111\x1b[2J\u202e")
+    shown = make_excerpt("mail a@example.com, card 4111 1111 1111 1111\x1b[2J\u202e")
     assert shown == "mail [e-mail address], card [card number]\ufffd[2J\ufffd"
-    assert excerpt("x" * 5000) == "x" * 100 + "…"
+    assert make_excerpt("x" * 5000) == "x" * 100 + "…"
 
 
-def write(path: Path, words: list[str], share_of_first: float, length: int) -> None:
+def write_texts(path: Path, words: list[str], share_of_first: float, length: int) -> None:
     rng = random.Random(11)
     lines = ["text,label"]
     for row in range(800):
@@ -264,22 +271,22 @@ def test_drift_against_an_earlier_ingest(
     limits = {
         "max_unknown_word_share": 0.3
     }  # the row number in each text is a word that no other has
-    write(tmp_path / "raw.csv", WORDS, 0.5, 8)
-    walk("raw.csv", **limits)
+    write_texts(tmp_path / "raw.csv", WORDS, 0.5, 8)
+    run_stages("raw.csv", **limits)
     shutil.copytree(tmp_path / "data", tmp_path / "old")
 
-    write(tmp_path / "raw.csv", words, share, length)
-    outcome, error = walk("raw.csv", reference="old/manifest.parquet", **limits)
+    write_texts(tmp_path / "raw.csv", words, share, length)
+    outcome, error = run_stages("raw.csv", reference="old/manifest.parquet", **limits)
 
     assert outcome == "accepted", error
-    assert {name for name, check in checks().items() if not check["passed"]} == failed
+    assert {name for name, check in read_checks().items() if not check["passed"]} == failed
 
 
 def test_a_reference_that_is_not_there_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write(tmp_path / "raw.csv", WORDS, 0.5, 8)
-    outcome, error = walk("raw.csv", reference="gone/manifest.parquet")
+    write_texts(tmp_path / "raw.csv", WORDS, 0.5, 8)
+    outcome, error = run_stages("raw.csv", reference="gone/manifest.parquet")
     assert outcome == "rejected"
     assert "validation.reference: gone/manifest.parquet cannot be read" in error

@@ -1,4 +1,4 @@
-"""Figures are whole, the same in every run, and safe to put into a page whatever the classes are called."""
+"""Figures are complete, repeatable, and safe in a page whatever the classes are called."""
 
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plumbline.contract.params import load_yaml
-from plumbline.contract.task import Candidate, Figure, Scores
+from plumbline.contract.records import Candidate, Figure, Scores
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring import scores
-from plumbline.tasks.text_classification.scoring.figures import figures
+from plumbline.tasks.text_classification.scoring.figures import draw_figures
 
 ROOT = Path(__file__).parents[3]
 
@@ -23,9 +23,9 @@ def candidate(name: str, labels: list[str], accuracy: float, history: bool = Tru
     hits, confidence = (actual == predicted).astype(float), rng.uniform(0.2, 1, 600)
     tables = {
         "confusion": pd.DataFrame({"actual": actual, "predicted": predicted}),
-        "per_class": scores.per_class(actual, predicted),
-        "reliability": scores.reliability(confidence, hits),
-        "risk_coverage": scores.risk_coverage(confidence, hits),
+        "per_class": scores.compute_per_class(actual, predicted),
+        "reliability": scores.compute_reliability(confidence, hits),
+        "risk_coverage": scores.compute_risk_coverage(confidence, hits),
     }
     found = Scores({"accuracy": hits}, {"accuracy": float(hits.mean()), "ece": 0.1}, tables)
     epochs = pd.DataFrame(
@@ -38,7 +38,7 @@ def candidate(name: str, labels: list[str], accuracy: float, history: bool = Tru
 
 def drawn(labels: list[str], history: bool = True) -> list[Figure]:
     params = TextParams.model_validate(load_yaml(ROOT / "params.yaml"))
-    return figures(
+    return draw_figures(
         params,
         [candidate("minilm", labels, 0.9, history), candidate("linear", labels, 0.7, history)],
     )

@@ -1,4 +1,4 @@
-"""The embedded tickets: the same every time, as noisy as stated, hard for a bag of words, and free of copies."""
+"""The embedded tickets: reproducible, as noisy as stated, hard for a bag of words, no copies."""
 
 import json
 import random
@@ -11,21 +11,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from plumbline.entrypoint import load_params
-from plumbline.tasks.text_classification.data import ingest, read
-from plumbline.tasks.text_classification.data.generated import ticket
+from plumbline.tasks.text_classification.data import ingest, read_split
+from plumbline.tasks.text_classification.data.generated import draw_ticket
 from plumbline.tasks.text_classification.params import TextParams
 
 ROOT = Path(__file__).parents[3]
 
 
-def made(**generated: Any) -> TextParams:
+def make_params(**generated: Any) -> TextParams:
     values = json.loads(load_params(ROOT / "params.yaml").model_dump_json())
     values["data"]["source"] = "generated"
     values["data"]["generated"] |= generated
     return TextParams.model_validate(values)
 
 
-def run(params: TextParams, out: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def run_ingest(params: TextParams, out: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     out.mkdir()
     facts = ingest(params, out, out / "manifest.parquet")
     return facts, pq.read_table(out / "manifest.parquet").to_pylist()
@@ -36,12 +36,12 @@ def default(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[dict[str, Any], list[dict[str, Any]], Path]:
     out = tmp_path_factory.mktemp("generated") / "out"
-    return *run(made(num_rows=4500, label_noise=0.04, drift=0.0), out), out
+    return *run_ingest(make_params(num_rows=4500, label_noise=0.04, drift=0.0), out), out
 
 
 def test_the_same_seed_gives_the_same_bytes(default: tuple[Any, Any, Path], tmp_path: Path) -> None:
     start = time.process_time()
-    run(made(num_rows=4500, label_noise=0.04, drift=0.0), tmp_path / "out")
+    run_ingest(make_params(num_rows=4500, label_noise=0.04, drift=0.0), tmp_path / "out")
     assert time.process_time() - start < 10  # about a second; ten on a busy machine
     for path in default[2].iterdir():
         assert path.read_bytes() == (tmp_path / "out" / path.name).read_bytes()
@@ -53,13 +53,13 @@ def test_the_ceiling_is_the_share_of_true_labels(default: tuple[Any, Any, Path])
         noisy = [row["noisy"] for row in rows if row["split"] == split]
         assert ceiling == pytest.approx(1 - sum(noisy) / len(noisy))
     assert facts["generated"]["noisy_share"] == pytest.approx(0.04, abs=0.01)
-    assert "noisy" not in read(out, "train").column_names
+    assert "noisy" not in read_split(out, "train").column_names
 
 
 def test_noise_replaces_labels_and_nothing_else(
     default: tuple[Any, Any, Path], tmp_path: Path
 ) -> None:
-    _, clean = run(made(num_rows=4500, label_noise=0.0, drift=0.0), tmp_path / "out")
+    _, clean = run_ingest(make_params(num_rows=4500, label_noise=0.0, drift=0.0), tmp_path / "out")
     for noisy, true in zip(default[1], clean, strict=True):
         assert noisy["digest"] == true["digest"]
         assert (noisy["label"] != true["label"]) == noisy["noisy"]
@@ -68,7 +68,7 @@ def test_noise_replaces_labels_and_nothing_else(
 def test_more_rows_leave_the_first_as_they_were(
     default: tuple[Any, Any, Path], tmp_path: Path
 ) -> None:
-    _, rows = run(made(num_rows=500, label_noise=0.04, drift=0.0), tmp_path / "out")
+    _, rows = run_ingest(make_params(num_rows=500, label_noise=0.04, drift=0.0), tmp_path / "out")
     assert rows == default[1][:500]
 
 
@@ -80,7 +80,7 @@ def test_tickets_are_hardly_ever_copies(default: tuple[Any, Any, Path]) -> None:
 def test_one_text_never_has_two_true_labels() -> None:
     seen: dict[str, str] = {}
     for number in range(20_000):
-        drawn = ticket(random.Random(number), 0.3)
+        drawn = draw_ticket(random.Random(number), 0.3)
         assert seen.setdefault(drawn.text.casefold(), drawn.intent) == drawn.intent
 
 
@@ -90,7 +90,8 @@ def test_a_bag_of_words_is_beaten_by_the_ceiling_by_far(default: tuple[Any, Any,
     from sklearn.svm import LinearSVC
 
     facts, _, out = default
-    train, test = (read(out, split, ["text", "label"]).to_pydict() for split in ("train", "test"))
+    train = read_split(out, "train", ["text", "label"]).to_pydict()
+    test = read_split(out, "test", ["text", "label"]).to_pydict()
     model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LinearSVC(C=0.5))
     accuracy = model.fit(train["text"], train["label"]).score(test["text"], test["label"])
     assert 0.80 < accuracy < 0.87 < facts["generated"]["ceiling"]["test"] - 0.05
@@ -100,10 +101,10 @@ def test_drift_moves_products_classes_and_days(
     default: tuple[Any, Any, Path], tmp_path: Path
 ) -> None:
     before = default[1]
-    _, after = run(made(num_rows=4500, label_noise=0.04, drift=1.0), tmp_path / "out")
+    _, after = run_ingest(make_params(num_rows=4500, label_noise=0.04, drift=1.0), tmp_path / "out")
     assert not {row["product"] for row in before} & {row["product"] for row in after}
     assert max(row["day"] for row in before) < min(row["day"] for row in after)
     shares = [Counter(row["label"] for row in rows) for rows in (before, after)]
     assert sum(abs(shares[0][label] - shares[1][label]) for label in shares[0]) / 2 / 4500 > 0.05
-    _, half = run(made(num_rows=4500, label_noise=0.04, drift=0.5), tmp_path / "half")
+    _, half = run_ingest(make_params(num_rows=4500, label_noise=0.04, drift=0.5), tmp_path / "half")
     assert {row["digest"] for row in half} & {row["digest"] for row in before}

@@ -1,4 +1,4 @@
-"""The predictor: the same answers alone and in company, bad rows named, nothing of plumbline needed."""
+"""The predictor: the same answers alone and together, bad rows named, no plumbline needed."""
 
 import shutil
 import subprocess
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.support.small_texts import CANDIDATES, Silent, small_params, write_examples
+from tests.support.small_texts import CANDIDATES, SilentLog, small_params, write_examples
 
 from plumbline.tasks.text_classification import predictor
-from plumbline.tasks.text_classification.models import learner
+from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting
 
 TOLERANCE = 1e-6  # of a probability
@@ -28,10 +28,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         params = small_params()
         for candidate in CANDIDATES:
-            made = learner(params, candidate, folder / "examples")
-            fitting.fit(made, params, candidate, Silent())
+            learner = build_learner(params, candidate, folder / "examples")
+            fitting.fit(learner, params, candidate, SilentLog())
             (folder / candidate).mkdir()
-            made.save(folder / candidate)
+            learner.save(folder / candidate)
     return folder
 
 
@@ -43,11 +43,11 @@ def answerer(trained: Path, request: pytest.FixtureRequest) -> predictor.Predict
 
 @pytest.fixture(scope="module")
 def texts(trained: Path) -> list[str]:
-    found = pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
-    return [*found, "ünïcødé 🎉 مرحبا", "refund " * 500, "?"]
+    test_texts = pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
+    return [*test_texts, "ünïcødé 🎉 مرحبا", "refund " * 500, "?"]
 
 
-def _scores(answers: dict[str, list[Any]], classes: list[str]) -> np.ndarray:
+def _read_scores(answers: dict[str, list[Any]], classes: list[str]) -> np.ndarray:
     rows = [{score["label"]: score["score"] for score in row} for row in answers["scores"]]
     return np.array([[row[name] for name in classes] for row in rows])
 
@@ -55,12 +55,13 @@ def _scores(answers: dict[str, list[Any]], classes: list[str]) -> np.ndarray:
 def test_a_row_gets_the_same_answer_alone_and_in_company(
     answerer: predictor.Predictor, texts: list[str]
 ) -> None:
-    together = _scores(answerer.predict({"text": texts}, top_k=3), answerer.classes)
-    alone = [
-        _scores(answerer.predict({"text": [text]}, top_k=3), answerer.classes)[0] for text in texts
-    ]
+    def answer(texts: list[str]) -> np.ndarray:
+        return _read_scores(answerer.predict({"text": texts}, top_k=3), answerer.classes)
+
+    together = answer(texts)
+    alone = [answer([text])[0] for text in texts]
     np.testing.assert_allclose(together, alone, rtol=0, atol=TOLERANCE)
-    backwards = _scores(answerer.predict({"text": texts[::-1]}, top_k=3), answerer.classes)[::-1]
+    backwards = answer(texts[::-1])[::-1]
     np.testing.assert_allclose(together, backwards, rtol=0, atol=TOLERANCE)
     np.testing.assert_allclose(together.sum(axis=1), 1, atol=1e-9)
     assert together.std(axis=0).min() > 0.001  # rows do differ
@@ -99,7 +100,7 @@ def test_no_rows_give_no_answers(answerer: predictor.Predictor) -> None:
         ("", "empty"),
         (" \t\n", "empty"),
         ("x" * (predictor.MAX_CHARS + 1), "100,001 characters"),
-        ("half \ud83d", "lone surrogate"),
+        ("half \ud83d", "unpaired surrogate"),
     ],
 )
 def test_a_bad_row_is_named(answerer: predictor.Predictor, bad: Any, message: str) -> None:
@@ -121,12 +122,11 @@ def test_a_missing_column_is_named(answerer: predictor.Predictor) -> None:
 
 
 def test_threads_may_share_it(answerer: predictor.Predictor, texts: list[str]) -> None:
-    expected = _scores(answerer.predict({"text": texts}), answerer.classes)
+    expected = _read_scores(answerer.predict({"text": texts}), answerer.classes)
     with ThreadPoolExecutor(8) as pool:
-        for found in pool.map(lambda _: answerer.predict({"text": texts}), range(32)):
-            np.testing.assert_allclose(
-                _scores(found, answerer.classes), expected, rtol=0, atol=TOLERANCE
-            )
+        for answers in pool.map(lambda _: answerer.predict({"text": texts}), range(32)):
+            scores = _read_scores(answers, answerer.classes)
+            np.testing.assert_allclose(scores, expected, rtol=0, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("candidate", CANDIDATES)
@@ -134,12 +134,14 @@ def test_it_runs_where_plumbline_and_torch_are_not(
     candidate: str, trained: Path, tmp_path: Path
 ) -> None:
     shutil.copy(predictor.__file__, tmp_path / "predictor.py")
+    absent = ["plumbline", "torch", "transformers", "lightning", "pandas", "sklearn", "scipy"]
     script = (
         "import sys\n"
-        "for name in ('plumbline', 'torch', 'transformers', 'lightning', 'pandas', 'sklearn', 'scipy'):\n"
+        f"for name in {absent}:\n"
         "    sys.modules[name] = None\n"
         "import predictor\n"
-        f"print(predictor.load({str(trained / candidate)!r}).predict({{'text': ['refund the invoice']}})['label'][0])\n"
+        f"loaded = predictor.load({str(trained / candidate)!r})\n"
+        "print(loaded.predict({'text': ['refund the invoice']})['label'][0])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
@@ -150,18 +152,16 @@ def test_it_runs_where_plumbline_and_torch_are_not(
 @pytest.mark.parametrize("call_cells", [0, 12, 1000])
 def test_batches_are_bounded_and_hold_like_lengths(call_cells: int) -> None:
     lengths = [3, 500, 4, 4000, 3, *[5] * 100, 9000]
-    batches = predictor._batches(lengths, call_cells)
+    batches = predictor._plan_batches(lengths, call_cells)
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) <= predictor.MAX_ROWS
-        assert (
-            len(batch) == 1
-            or len(batch) * max(lengths[row] for row in batch) <= predictor.MAX_CELLS
-        )
+        num_cells = len(batch) * max(lengths[row] for row in batch)
+        assert len(batch) == 1 or num_cells <= predictor.MAX_CELLS
 
 
 def test_a_call_more_is_paid_for_by_less_padding() -> None:
-    assert predictor._batches([], 12) == []
-    assert predictor._batches([10, 50, 10, 50], 12) == [[1, 3], [0, 2]]
-    assert predictor._batches([10, 50, 10, 50], 100) == [[1, 3, 0, 2]]
-    assert predictor._batches([10, 14, 12], 12) == [[1, 2, 0]]
+    assert predictor._plan_batches([], 12) == []
+    assert predictor._plan_batches([10, 50, 10, 50], 12) == [[1, 3], [0, 2]]
+    assert predictor._plan_batches([10, 50, 10, 50], 100) == [[1, 3, 0, 2]]
+    assert predictor._plan_batches([10, 14, 12], 12) == [[1, 2, 0]]

@@ -1,4 +1,4 @@
-"""The int8 form: close to fp32, blind to who else is in the batch, served only where it is shown to lose nothing."""
+"""The int8 form: close to fp32, independent of the batch, served only if it loses nothing."""
 
 import json
 from pathlib import Path
@@ -9,13 +9,13 @@ import onnxruntime
 import pyarrow.parquet as pq
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from tests.support.small_texts import Silent, small_params, write_examples
+from tests.support.small_texts import SilentLog, small_params, write_examples
 
 from plumbline.contract.params import Parity
-from plumbline.tasks.text_classification.models import forms, learner
-from plumbline.tasks.text_classification.models.export import temperature
-from plumbline.tasks.text_classification.models.graphs import tidy
-from plumbline.tasks.text_classification.models.quantisation import quantise
+from plumbline.tasks.text_classification.models import build_learner, forms
+from plumbline.tasks.text_classification.models.export import fit_temperature
+from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph
+from plumbline.tasks.text_classification.models.quantisation import quantise_graph
 from plumbline.tasks.text_classification.predictor import load
 from plumbline.training import fitting
 
@@ -47,7 +47,7 @@ def graph() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
 
 
-def run(graph: onnx.ModelProto, ids: np.ndarray) -> np.ndarray:
+def run_graph(graph: onnx.ModelProto, ids: np.ndarray) -> np.ndarray:
     return onnxruntime.InferenceSession(graph.SerializeToString()).run(None, {"ids": ids})[0]
 
 
@@ -55,19 +55,20 @@ def test_layers_are_rounded_output_by_output_and_weights_keep_to_seven_bits(
     graph: onnx.ModelProto, tmp_path: Path
 ) -> None:
     before = graph.SerializeToString()
-    quantise(graph, tmp_path / "int8.onnx")
+    quantise_graph(graph, tmp_path / "int8.onnx")
     assert graph.SerializeToString() == before
-    made = onnx.load(tmp_path / "int8.onnx")
-    onnx.checker.check_model(made)
+    quantised = onnx.load(tmp_path / "int8.onnx")
+    onnx.checker.check_model(quantised)
     ids = np.random.default_rng(1).integers(0, WORDS, (1, 9))
-    expected, found = run(graph, ids), run(made, ids)
-    assert np.abs(found - expected).max() <= 0.05 * np.abs(expected).max()
-    kept = {weight.name: numpy_helper.to_array(weight) for weight in made.graph.initializer}
+    expected = run_graph(graph, ids)
+    answers = run_graph(quantised, ids)
+    assert np.abs(answers - expected).max() <= 0.05 * np.abs(expected).max()
+    kept = {weight.name: numpy_helper.to_array(weight) for weight in quantised.graph.initializer}
     assert not {"words", "layer"} & set(kept)
     assert kept["layer_quantized"].dtype == np.int8
     assert np.abs(kept["layer_quantized"]).max() <= 64  # two products with 255 stay below 2 ** 15
     assert kept["layer_scale"].shape == (ANSWERS,)
-    assert made.ByteSize() < 0.4 * graph.ByteSize()
+    assert quantised.ByteSize() < 0.4 * graph.ByteSize()
 
 
 def test_a_reshape_to_the_same_shape_is_dropped_and_others_are_kept() -> None:
@@ -92,7 +93,7 @@ def test_a_reshape_to_the_same_shape_is_dropped_and_others_are_kept() -> None:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
     x = np.random.default_rng(0).normal(size=(2, 3, 16)).astype(np.float32)
     expected = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]
-    tidy(model)
+    clean_graph(model)
     assert [node.op_type for node in model.graph.node] == ["Relu", "Reshape"]
     assert {weight.name for weight in model.graph.initializer} == {"split"}
     np.testing.assert_array_equal(
@@ -100,11 +101,11 @@ def test_a_reshape_to_the_same_shape_is_dropped_and_others_are_kept() -> None:
     )
 
 
-def wanted(*names: str, max_loss: float = 0.01) -> forms.Wanted:
-    return forms.Wanted(names, Parity(max_loss=max_loss, min_agreement=0.98), 0.95)
+def build_policy(*names: str, max_loss: float = 0.01) -> forms.FormPolicy:
+    return forms.FormPolicy(names, Parity(max_loss=max_loss, min_agreement=0.98), 0.95)
 
 
-def logits(answers: np.ndarray) -> np.ndarray:
+def build_logits(answers: np.ndarray) -> np.ndarray:
     return np.eye(3)[answers]
 
 
@@ -114,31 +115,46 @@ def test_the_first_form_that_answers_as_fp32_is_served() -> None:
     sound[:4] += 1
     sound %= 3
     broken[:60] = (broken[:60] + 1) % 3
-    said = {"fp32": logits(truth), "int8": logits(sound)}
-    assert forms.served(wanted("int8", "fp32"), said, truth) == "int8"
-    assert forms.served(wanted("fp32", "int8"), said, truth) == "fp32"
-    assert forms.served(wanted("int8", "fp32"), said | {"int8": logits(broken)}, truth) == "fp32"
+    logits = {"fp32": build_logits(truth), "int8": build_logits(sound)}
+    assert forms.choose_served_form(build_policy("int8", "fp32"), logits, truth) == "int8"
+    assert forms.choose_served_form(build_policy("fp32", "int8"), logits, truth) == "fp32"
+    assert (
+        forms.choose_served_form(
+            build_policy("int8", "fp32"), logits | {"int8": build_logits(broken)}, truth
+        )
+        == "fp32"
+    )
 
 
-def test_a_form_that_is_as_good_but_answers_otherwise_is_not_served() -> None:
+def test_a_form_that_is_as_good_but_answers_differently_is_not_served() -> None:
     truth = np.arange(2000) % 3
     ours, theirs = truth.copy(), truth.copy()
     ours[:30], theirs[30:60] = (ours[:30] + 1) % 3, (theirs[30:60] + 1) % 3
-    said = {"fp32": logits(theirs), "int8": logits(ours)}
-    assert forms.served(wanted("int8", "fp32", max_loss=0.5), said, truth) == "fp32"
+    logits = {"fp32": build_logits(theirs), "int8": build_logits(ours)}
+    assert (
+        forms.choose_served_form(build_policy("int8", "fp32", max_loss=0.5), logits, truth)
+        == "fp32"
+    )
 
 
-def test_on_few_rows_nothing_is_sure() -> None:
+def test_on_few_rows_nothing_is_significant() -> None:
     truth = np.arange(40) % 3
     assert (
-        forms.served(wanted("int8", "fp32"), {"fp32": logits(truth), "int8": logits(truth)}, truth)
+        forms.choose_served_form(
+            build_policy("int8", "fp32"),
+            {"fp32": build_logits(truth), "int8": build_logits(truth)},
+            truth,
+        )
         == "fp32"
     )
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two bundles of one model: `strict`, whose 40 validation rows show nothing, and `lenient`, which asks for less."""
+    """Two bundles of one model.
+
+    `strict`, whose 40 validation rows show nothing, and `lenient`, which asks for less.
+    """
     folder = tmp_path_factory.mktemp("forms")
     write_examples(folder / "examples")
     with pytest.MonkeyPatch.context() as patch:
@@ -148,53 +164,54 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
             limits = params.evaluation.model_copy(
                 update={"parity": Parity(max_loss=max_loss, min_agreement=0.9)}
             )
-            made = learner(
+            learner = build_learner(
                 params.model_copy(update={"evaluation": limits}), "transformer", folder / "examples"
             )
-            fitting.fit(made, params, "transformer", Silent())
-            fitting.clean("transformer")
+            fitting.fit(learner, params, "transformer", SilentLog())
+            fitting.remove_checkpoints("transformer")
             (folder / name).mkdir()
-            made.save(folder / name)
+            learner.save(folder / name)
     return folder
 
 
-def test_the_form_that_is_served_stands_in_the_bundle_with_a_temperature_of_its_own(
+def test_the_form_that_is_served_is_in_the_bundle_with_a_temperature_of_its_own(
     trained: Path,
 ) -> None:
-    told = {
+    configs = {
         name: json.loads((trained / name / "config.json").read_text())
         for name in ("strict", "lenient")
     }
-    assert {config["forms"]["int8"] for config in told.values()} == {"model.int8.onnx"}
-    assert (told["strict"]["served"], told["lenient"]["served"]) == ("fp32", "int8")
+    assert {config["forms"]["int8"] for config in configs.values()} == {"model.int8.onnx"}
+    assert (configs["strict"]["served"], configs["lenient"]["served"]) == ("fp32", "int8")
     assert (trained / "strict/model.int8.onnx").read_bytes() == (
         trained / "lenient/model.int8.onnx"
     ).read_bytes()
     rows = pq.read_table(trained / "examples/validation.parquet")
-    truth = np.searchsorted(told["lenient"]["classes"], rows["label"].to_pylist())
+    truth = np.searchsorted(configs["lenient"]["classes"], rows["label"].to_pylist())
     for name, form in (("strict", "fp32"), ("lenient", "int8")):
         predictor = load(trained / name)
         assert predictor.forms[0] == form
         assert set(predictor.forms) == {"int8", "fp32"}
-        fitted = temperature(predictor.logits(rows["text"].to_pylist()), truth)
-        assert told[name]["temperature"] == pytest.approx(fitted, rel=1e-3)
+        fitted = fit_temperature(predictor.compute_logits(rows["text"].to_pylist()), truth)
+        assert configs[name]["temperature"] == pytest.approx(fitted, rel=1e-3)
 
 
 def test_the_forms_of_a_model_agree_and_int8_is_smaller(trained: Path) -> None:
     texts = pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
     ours, theirs = load(trained / "strict", "int8"), load(trained / "strict", "fp32")
     assert ours.num_bytes < theirs.num_bytes
-    found, expected = ours.probabilities(texts), theirs.probabilities(texts)
-    assert 0 < np.abs(found - expected).max() < 0.05
-    assert (found.argmax(axis=1) == expected.argmax(axis=1)).mean() >= 0.95
+    quantised = ours.compute_probabilities(texts)
+    expected = theirs.compute_probabilities(texts)
+    assert 0 < np.abs(quantised - expected).max() < 0.05
+    assert (quantised.argmax(axis=1) == expected.argmax(axis=1)).mean() >= 0.95
 
 
-def test_no_form_s_answer_hangs_on_who_else_asks(trained: Path) -> None:
+def test_no_form_s_answer_depends_on_the_other_texts_of_a_request(trained: Path) -> None:
     texts = pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
     for form in ("int8", "fp32"):
         predictor = load(trained / "strict", form)
-        alone = np.concatenate([predictor.logits([text]) for text in texts])
-        np.testing.assert_allclose(predictor.logits(texts), alone, atol=1e-5)
+        alone = np.concatenate([predictor.compute_logits([text]) for text in texts])
+        np.testing.assert_allclose(predictor.compute_logits(texts), alone, atol=1e-5)
 
 
 def test_a_form_that_a_bundle_lacks_is_named(trained: Path) -> None:

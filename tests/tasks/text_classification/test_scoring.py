@@ -1,4 +1,4 @@
-"""Scores are those of sklearn and of hand calculation, baselines read nothing, and the ceiling is the data's own."""
+"""Scores agree with sklearn and with calculation by hand; baselines read no text."""
 
 from pathlib import Path
 
@@ -7,18 +7,18 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, log_loss
 
-from plumbline.contract.params import load_yaml
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.statistics import calibration
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring import scores
-from plumbline.tasks.text_classification.scoring.baselines import baselines, bounds
+from plumbline.tasks.text_classification.scoring.baselines import build_baselines, compute_bound
 
 ROOT = Path(__file__).parents[3]
 NAMES = ["a", "b", "c"]
 
 
-class Told:
-    """Answers with the probabilities it was given for each text, as a bundle's predictor would."""
+class FixedAnswers:
+    """Answers with the given probabilities for each text, as a bundle's predictor would."""
 
     def __init__(self, table: dict[str, list[float]], temperature: float | None = None) -> None:
         self.table = table
@@ -55,17 +55,19 @@ def examples(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def told(examples: Path) -> dict[str, list[float]]:
+def probabilities_of(examples: Path) -> dict[str, list[float]]:
     texts = pd.read_parquet(examples / "test.parquet")["text"]
     return dict(
         zip(texts, np.random.default_rng(4).dirichlet([0.6] * 3, len(texts)).tolist(), strict=True)
     )
 
 
-def test_metrics_agree_with_sklearn(examples: Path, told: dict[str, list[float]]) -> None:
-    found = scores.score(examples, "test", Told(told))
+def test_metrics_agree_with_sklearn(
+    examples: Path, probabilities_of: dict[str, list[float]]
+) -> None:
+    found = scores.score(examples, "test", FixedAnswers(probabilities_of))
     actual = pd.read_parquet(examples / "test.parquet")["label"].to_numpy()
-    probabilities = np.array(list(told.values()))
+    probabilities = np.array(list(probabilities_of.values()))
     predicted = np.array(NAMES)[probabilities.argmax(axis=1)]
     assert found.metrics["accuracy"] == pytest.approx(np.mean(actual == predicted))
     assert found.metrics["macro_f1"] == pytest.approx(f1_score(actual, predicted, average="macro"))
@@ -82,19 +84,23 @@ def test_honest_confidence_has_a_small_calibration_error_and_a_boast_a_large_one
     rng = np.random.default_rng(0)
     confidence = rng.uniform(0.3, 1.0, 20_000)
     hits = (rng.random(20_000) < confidence).astype(float)
-    assert calibration.expected_error(confidence, hits) < 0.02
-    assert calibration.expected_error(np.full(20_000, 0.99), hits) == pytest.approx(
+    assert calibration.compute_calibration_error(confidence, hits) < 0.02
+    assert calibration.compute_calibration_error(np.full(20_000, 0.99), hits) == pytest.approx(
         0.99 - hits.mean()
     )
 
 
-def test_the_temperature_is_undone_exactly(examples: Path, told: dict[str, list[float]]) -> None:
-    raw = np.array(list(told.values()))
+def test_the_temperature_is_undone_exactly(
+    examples: Path, probabilities_of: dict[str, list[float]]
+) -> None:
+    raw = np.array(list(probabilities_of.values()))
     scaled = raw ** (1 / 2.5)
     scaled /= scaled.sum(axis=1, keepdims=True)
-    served = Told(dict(zip(told, scaled.tolist(), strict=True)), temperature=2.5)
+    served = FixedAnswers(
+        dict(zip(probabilities_of, scaled.tolist(), strict=True)), temperature=2.5
+    )
     before, after = (
-        scores.score(examples, "test", Told(told)),
+        scores.score(examples, "test", FixedAnswers(probabilities_of)),
         scores.score(examples, "test", served),
     )
     assert after.metrics["ece_before_temperature"] == pytest.approx(before.metrics["ece"])
@@ -103,7 +109,9 @@ def test_the_temperature_is_undone_exactly(examples: Path, told: dict[str, list[
 
 
 def test_the_least_confident_are_handed_over_first() -> None:
-    curve = scores.risk_coverage(np.array([0.9, 0.8, 0.7, 0.6]), np.array([1.0, 1.0, 0.0, 0.0]))
+    curve = scores.compute_risk_coverage(
+        np.array([0.9, 0.8, 0.7, 0.6]), np.array([1.0, 1.0, 0.0, 0.0])
+    )
     assert dict(zip(curve["coverage"], curve["accuracy"], strict=True)) == pytest.approx(
         {1.0: 0.5, 0.75: 2 / 3, 0.5: 1.0, 0.25: 1.0}
     )
@@ -114,29 +122,29 @@ def test_a_class_the_predictor_never_saw_is_wrong_but_not_infinitely(
 ) -> None:
     table = pd.DataFrame({"id": ["1", "2"], "text": ["x", "y"], "label": ["a", "new"]})
     table.to_parquet(tmp_path / "test.parquet", index=False)
-    found = scores.score(examples, "test", Told({"x": [1.0, 0, 0], "y": [1.0, 0, 0]}))
+    found = scores.score(examples, "test", FixedAnswers({"x": [1.0, 0, 0], "y": [1.0, 0, 0]}))
     assert found.per_example["accuracy"].tolist() == [1.0, 0.0]
     assert np.isfinite(found.per_example["nll"]).all()
 
 
 @pytest.mark.parametrize("bad", [[0.5, 0.2, 0.1], [float("nan"), 0.5, 0.5]])
-def test_an_answer_that_is_no_distribution_is_refused(
-    examples: Path, told: dict, bad: list[float]
+def test_an_answer_that_is_not_a_distribution_is_refused(
+    examples: Path, probabilities_of: dict, bad: list[float]
 ) -> None:
     with pytest.raises(ValueError, match="do not sum to 1 over 3 classes"):
-        scores.score(examples, "test", Told(told | {"test7": bad}))
+        scores.score(examples, "test", FixedAnswers(probabilities_of | {"test7": bad}))
 
 
 def test_baselines_know_the_frequencies_and_nothing_else(
     params: TextParams, examples: Path
 ) -> None:
-    known = baselines(params, examples)
+    known = build_baselines(params, examples)
     found = {name: scores.score(examples, "test", predictor) for name, predictor in known.items()}
     assert set(found["majority"].per_example["predicted"]) == {"a"}
     drawn = pd.Series(found["stratified"].per_example["predicted"]).value_counts(normalize=True)
     assert drawn["a"] == pytest.approx(0.5, abs=0.08)
     assert drawn["c"] == pytest.approx(0.2, abs=0.08)
-    again = scores.score(examples, "test", baselines(params, examples)["stratified"])
+    again = scores.score(examples, "test", build_baselines(params, examples)["stratified"])
     assert (again.per_example["predicted"] == found["stratified"].per_example["predicted"]).all()
     assert found["majority"].metrics["ece"] < 0.1
 
@@ -148,13 +156,13 @@ def test_the_ceiling_of_generated_data_counts_the_flipped_labels(
         {"split": ["test"] * 50 + ["train"] * 50, "noisy": [True] * 3 + [False] * 47 + [True] * 50}
     )
     rows.to_parquet(tmp_path / "manifest.parquet", index=False)
-    found = bounds(params, tmp_path / "examples", "test")
+    found = compute_bound(params, tmp_path / "examples", "test")
     assert found.limit == pytest.approx(0.94)
     assert "3 of 50" in found.reason
 
 
 def test_nobody_knows_the_ceiling_of_other_data(params: TextParams, tmp_path: Path) -> None:
     data = params.data.model_copy(update={"source": "data/raw/tickets.csv"})
-    found = bounds(params.model_copy(update={"data": data}), tmp_path / "examples", "test")
+    found = compute_bound(params.model_copy(update={"data": data}), tmp_path / "examples", "test")
     assert found.limit is None
     assert "not known" in found.reason

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plumbline.contract.errors import DataError
-from plumbline.tasks.text_classification.data import digest
-from plumbline.tasks.text_classification.data.splits import absent, assigner
+from plumbline.tasks.text_classification.data import digest_text
+from plumbline.tasks.text_classification.data.splits import describe_missing_classes, plan_splits
 from plumbline.tasks.text_classification.params import Split
 
 BY_TEXT = Split(by="text", column=None, validation=0.15, test=0.2)
@@ -21,8 +21,8 @@ def no_days() -> list[tuple[str | None, str]]:
 
 
 def test_shares_are_those_asked_for() -> None:
-    assign = assigner(BY_TEXT, {None}, no_days)
-    counts = Counter(assign(digest(f"text {number}"), None, "") for number in range(20_000))
+    assign = plan_splits(BY_TEXT, {None}, no_days)
+    counts = Counter(assign(digest_text(f"text {number}"), None, "") for number in range(20_000))
     assert counts["test"] / 20_000 == pytest.approx(0.2, abs=0.01)
     assert counts["validation"] / 20_000 == pytest.approx(0.15, abs=0.01)
 
@@ -30,8 +30,8 @@ def test_shares_are_those_asked_for() -> None:
 @settings(deadline=None)
 @given(st.text())
 def test_texts_that_differ_in_form_alone_stay_together(text: str) -> None:
-    assign = assigner(BY_TEXT, {None}, no_days)
-    assert assign(digest(text), None, "") == assign(digest(f"  {text} "), None, "")
+    assign = plan_splits(BY_TEXT, {None}, no_days)
+    assert assign(digest_text(text), None, "") == assign(digest_text(f"  {text} "), None, "")
 
 
 @pytest.mark.parametrize(
@@ -45,13 +45,13 @@ def test_texts_that_differ_in_form_alone_stay_together(text: str) -> None:
     ],
 )
 def test_the_side_of_a_text_is_fixed_for_good(text: str, side: str) -> None:
-    assert assigner(BY_TEXT, {None}, no_days)(digest(text), None, "") == side
+    assert plan_splits(BY_TEXT, {None}, no_days)(digest_text(text), None, "") == side
 
 
 def test_a_group_stays_together() -> None:
-    assign = assigner(BY_GROUP, {None}, no_days)
+    assign = plan_splits(BY_GROUP, {None}, no_days)
     for customer in ("a", "b", "c"):
-        assert len({assign(digest(str(number)), customer, "") for number in range(50)}) == 1
+        assert len({assign(digest_text(str(number)), customer, "") for number in range(50)}) == 1
     assert len({assign("0" * 16, str(customer), "") for customer in range(50)}) == 3
     with pytest.raises(DataError, match=r"a\.csv:7: customer is empty"):
         assign("0" * 16, "", "a.csv:7")
@@ -59,7 +59,7 @@ def test_a_group_stays_together() -> None:
 
 def test_later_days_are_held_out_whole() -> None:
     days = [(f"2025-01-{day:02}T{hour:02}:00:00", "") for day in range(1, 21) for hour in range(24)]
-    assign = assigner(BY_TIME, {None}, lambda: days)
+    assign = plan_splits(BY_TIME, {None}, lambda: days)
     sides = {day: assign("", day, "") for day, _ in days}
     assert Counter(sides.values()) == {"train": 13 * 24, "validation": 3 * 24, "test": 4 * 24}
     assert sides["2025-01-13T23:00:00"] == "train"
@@ -69,24 +69,28 @@ def test_later_days_are_held_out_whole() -> None:
 
 def test_a_date_that_is_none_is_named() -> None:
     with pytest.raises(DataError, match=r"a\.csv:3: 'yesterday' is not an ISO 8601 date"):
-        assigner(BY_TIME, {None}, lambda: [("2025-01-01", "a.csv:2"), ("yesterday", "a.csv:3")])
+        plan_splits(BY_TIME, {None}, lambda: [("2025-01-01", "a.csv:2"), ("yesterday", "a.csv:3")])
 
 
 def test_only_what_is_not_given_is_carved_out_of_train() -> None:
-    digests = [digest(str(number)) for number in range(500)]
+    digests = [digest_text(str(number)) for number in range(500)]
     for given_, expected in (
         ({"train", "test"}, {"train", "validation"}),
         ({"train", "validation"}, {"train", "test"}),
         ({"train", "validation", "test"}, {"train"}),
     ):
-        assign = assigner(BY_TEXT, given_, no_days)
+        assign = plan_splits(BY_TEXT, given_, no_days)
         assert {assign(one, None, "") for one in digests} == expected
     assert (
-        assigner(BY_TIME, {"train", "validation", "test"}, no_days)(digest(""), "2025-01-01", "")
+        plan_splits(BY_TIME, {"train", "validation", "test"}, no_days)(
+            digest_text(""), "2025-01-01", ""
+        )
         == "train"
     )
 
 
-def test_a_class_that_a_split_lacks_is_told() -> None:
+def test_a_class_that_a_split_lacks_is_reported() -> None:
     classes = {"a": {"train": 3, "test": 1}, "b": {"train": 2}}
-    assert absent(classes, ["train", "test"]) == ["classes without a row in test: 1 of 2 (b)"]
+    assert describe_missing_classes(classes, ["train", "test"]) == [
+        "classes without a row in test: 1 of 2 (b)"
+    ]

@@ -1,57 +1,70 @@
-"""Whether git, dvc.lock, the DVC cache, MLflow's runs, the registry and the journal still tell one story."""
+"""Whether git, dvc.lock, the DVC cache, MLflow's runs, the registry and the journal agree."""
 
 from collections.abc import Callable, Iterator
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.diagnostics.finding import Finding
-from plumbline.diagnostics.fsck import decisions, store, versions
-from plumbline.diagnostics.fsck.outputs import outputs
-from plumbline.diagnostics.fsck.store import Store
-from plumbline.tracking import mlflow_runs
+from plumbline.diagnostics.fsck import decisions, versions
+from plumbline.diagnostics.fsck.dvc_outputs import check_outputs
+from plumbline.diagnostics.fsck.registry_state import RegistryState, load_state
+from plumbline.diagnostics.result import DiagnosticResult
+from plumbline.tracking import store_location
 
 
-def examine() -> list[Finding]:
-    """Look at everything; one fault hides no other."""
-    found = outputs()
+def examine() -> list[DiagnosticResult]:
+    """Run all checks; one fault hides no other."""
+    results = check_outputs()
     try:
-        opened = store.opened()
+        state = load_state()
     except PlumblineError as error:
-        remedy = "start the server, or unset MLFLOW_TRACKING_URI to use mlruns/mlflow.db; then look again"
-        away = Finding("registry", False, f"{error}; runs and decisions were not looked at", remedy)
-        return [*found, *decisions.unreadable(), away]
-    if opened is None:
-        return [
-            *found,
-            *decisions.unreadable(),
-            Finding("registry", True, "nothing was registered here yet"),
-        ]
-    counts = f"{len(opened.versions)}, each with its bundle, evidence, run and commit"
-    return [
-        *found,
-        *_faults(
+        message = f"{error}; runs and decisions were not checked"
+        remedy = (
+            "start the server, or unset MLFLOW_TRACKING_URI to use mlruns/mlflow.db; "
+            "then run fsck again"
+        )
+        unreachable = DiagnosticResult("registry", False, message, remedy)
+        return [*results, *decisions.check_pin_file(), unreachable]
+    if state is None:
+        empty = DiagnosticResult("registry", True, "nothing was registered here yet")
+        return [*results, *decisions.check_pin_file(), empty]
+    return [*results, *_check_state(state)]
+
+
+def _check_state(state: RegistryState) -> list[DiagnosticResult]:
+    """The checks that need the registry, each with the text for when all is well."""
+    checks: list[tuple[str, Callable[[RegistryState], Iterator[DiagnosticResult]], str]] = [
+        (
             "registration",
-            versions.registration,
-            opened,
-            f"{layout.REGISTRATION} is what the registry says",
+            versions.check_registration,
+            f"{layout.REGISTRATION} agrees with the registry",
         ),
-        *_faults("versions", versions.versions, opened, counts),
-        *_faults("runs", versions.runs, opened, "none is left over"),
-        *_faults("journal", decisions.chain, opened, f"{len(opened.entries)} entries, unbroken"),
-        *_faults("champion", decisions.champions, opened, "each is the one that the journal names"),
-        *_faults(
-            "champion.json", decisions.pins, opened, "names no other champion than the journal"
+        (
+            "versions",
+            versions.check_versions,
+            f"{len(state.versions)}, each with its bundle, evidence, run and commit",
         ),
+        ("runs", versions.check_runs, "none was left behind"),
+        ("journal", decisions.check_chain, f"{len(state.entries)} entries, hash chain intact"),
+        ("champion", decisions.check_champions, "each is the one that the journal names"),
+        ("champion.json", decisions.check_pins, "names the same champions as the journal"),
     ]
+    results = []
+    for what, check, success in checks:
+        results += _run_check(what, check, state, success)
+    return results
 
 
-def _faults(
-    what: str, look: Callable[[Store], Iterator[Finding]], opened: Store, praise: str
-) -> list[Finding]:
-    """What a look finds, or one finding that all is well; a look that fails is a fault itself."""
+def _run_check(
+    what: str,
+    check: Callable[[RegistryState], Iterator[DiagnosticResult]],
+    state: RegistryState,
+    success: str,
+) -> list[DiagnosticResult]:
+    """The faults a check finds, or one result with `success`; a check that fails is a fault."""
     from mlflow.exceptions import MlflowException
 
     try:
-        return list(look(opened)) or [Finding(what, True, praise)]
+        return list(check(state)) or [DiagnosticResult(what, True, success)]
     except (MlflowException, PlumblineError) as error:
-        return [Finding(what, False, mlflow_runs.first_line(error), "mend that, then look again")]
+        reason = store_location.shorten_error(error)
+        return [DiagnosticResult(what, False, reason, "fix that, then run fsck again")]

@@ -1,108 +1,144 @@
-"""The journal's chain, the champions it made, and the one that champion.json names."""
+"""The journal's chain, the champions it made, and those that champion.json names."""
 
 from collections.abc import Iterator
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.diagnostics.finding import Finding
-from plumbline.diagnostics.fsck.store import Store
-from plumbline.registry import champion_pin, journal, model_versions, promotion
+from plumbline.diagnostics.fsck.registry_state import RegistryState
+from plumbline.diagnostics.result import DiagnosticResult
+from plumbline.registry import (
+    champion_pin,
+    journal,
+    journal_head,
+    model_versions,
+    reconciliation,
+)
+from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.journal import Entry
+from plumbline.registry.reader import addresses
 
 BACKUP = "restore it from a backup"
 
 
-def chain(store: Store) -> Iterator[Finding]:
-    """The chain, its head, and whether what it names is still there."""
-    if position := journal.broken(store.entries):
-        said = f"entry {position} is not what was written: the journal was changed"
-        yield Finding("journal", False, said, f"{BACKUP}, and find out who could write to it")
-    for name, model in store.models.items():
-        own = [entry for entry in store.entries if entry.model == name]
-        if number := promotion.cut(own, model.tags.get(promotion.HEAD_TAG)):
-            yield Finding(
-                "journal", False, f"{name}: entry {number} and what followed are gone", BACKUP
-            )
-    bundles = store.bundles()
-    for (name, version), entries in _named(store).items():
+def check_chain(state: RegistryState) -> Iterator[DiagnosticResult]:
+    """The hash chain, its end, and whether the versions that it names still exist."""
+    position = journal.find_broken_entry(state.entries)
+    if position:
+        message = f"entry {position} was changed since it was written (hash mismatch)"
+        yield DiagnosticResult(
+            "journal", False, message, f"{BACKUP}, and find out who can write to it"
+        )
+    for name, model in state.models.items():
+        own = [entry for entry in state.entries if entry.model == name]
+        number = journal_head.find_missing_tail(own, model.tags.get(journal_head.HEAD_TAG))
+        if number:
+            message = f"{name}: entry {number} and all after it are missing"
+            yield DiagnosticResult("journal", False, message, BACKUP)
+    yield from _check_named_versions(state)
+
+
+def _check_named_versions(state: RegistryState) -> Iterator[DiagnosticResult]:
+    bundles = state.list_bundles()
+    for (name, version), entries in _group_by_version(state.entries).items():
         numbers = ", ".join(str(entry.number) for entry in entries)
-        where = f"{name} version {version}, of entry {numbers}"
+        subject = f"{name} version {version}, named in entry {numbers}"
         if (name, version) not in bundles:
-            last = store.last_move(name)
-            needed = last is not None and version in (last.version, last.previous)
-            remedy = (
-                f"{BACKUP} of the registry"
-                if needed
-                else "nothing, if it was deleted on purpose: it serves no more"
-            )
-            yield Finding("journal", not needed, f"{where}, is gone", remedy)
+            last = state.find_last_move(name)
+            is_needed = last is not None and version in (last.version, last.previous)
+            remedy = "nothing, if it was deleted on purpose: it is not served any more"
+            if is_needed:
+                remedy = f"{BACKUP} of the registry"
+            yield DiagnosticResult("journal", not is_needed, f"{subject}, does not exist", remedy)
         elif bundles[name, version] not in {entry.bundle for entry in entries}:
-            yield Finding(
-                "journal",
-                False,
-                f"{where}, is tagged with another bundle now",
-                f"{BACKUP} of the registry",
-            )
+            message = f"{subject}, is tagged with another bundle now"
+            yield DiagnosticResult("journal", False, message, f"{BACKUP} of the registry")
 
 
-def champions(store: Store) -> Iterator[Finding]:
-    """Where the alias stands against the last decision."""
-    for name in store.models:
-        last = store.last_move(name)
-        holder = model_versions.holder(store.client, name, model_versions.CHAMPION)
-        stands = str(holder.version) if holder else promotion.NONE
-        if last is None and holder:
-            said = f"{name}: version {stands} is champion, but no decision made it so"
-            remedy = "delete the alias champion in MLflow, then `plumbline promote`; or restore the journal"
-            yield Finding("champion", False, said, remedy)
-        elif last and promotion.half_done(
-            last, stands, store.models[name].tags.get(promotion.HEAD_TAG)
-        ):
-            made = f"{name}: entry {last.number} made version {last.version} champion"
-            said = f"{made}, a crash kept the registry at {stands}"
-            yield Finding("champion", False, said, f"`plumbline champion {name}` finishes the move")
-        elif last and stands != last.version:
-            said = f"{name}: the registry says {stands}, the journal {last.version}: the alias was moved by other hands"
-            remedy = f"in MLflow (`make ui`) give the alias champion back to version {last.version}"
-            yield Finding("champion", False, said, remedy)
+def check_champions(state: RegistryState) -> Iterator[DiagnosticResult]:
+    """The alias `champion` of each model compared with its last decision."""
+    for name, model in state.models.items():
+        last = state.find_last_move(name)
+        holder = model_versions.find_alias_holder(state.client, name, addresses.CHAMPION)
+        champion = str(holder.version) if holder else reconciliation.NO_CHAMPION
+        if last is None:
+            if holder:
+                yield _report_undecided(name, champion)
+        elif reconciliation.is_half_done(last, champion, model.tags.get(journal_head.HEAD_TAG)):
+            yield _report_half_done(name, champion, last)
+        elif champion != last.version:
+            yield _report_moved_alias(name, champion, last)
 
 
-def pins(store: Store) -> Iterator[Finding]:
-    """champion.json against the champions of now; to compare with an older one may be meant, so that is a warning."""
-    if damaged := unreadable():
-        yield from damaged
+def _report_undecided(name: str, champion: str) -> DiagnosticResult:
+    message = f"{name}: version {champion} is champion, but no decision made it so"
+    remedy = (
+        "delete the alias champion in MLflow, then run `plumbline promote`; or restore the journal"
+    )
+    return DiagnosticResult("champion", False, message, remedy)
+
+
+def _report_half_done(name: str, champion: str, last: Entry) -> DiagnosticResult:
+    message = (
+        f"{name}: entry {last.number} made version {last.version} champion, "
+        f"a crash left the registry at {champion}"
+    )
+    return DiagnosticResult(
+        "champion", False, message, f"`plumbline champion {name}` finishes the move"
+    )
+
+
+def _report_moved_alias(name: str, champion: str, last: Entry) -> DiagnosticResult:
+    message = (
+        f"{name}: the registry says {champion}, the journal {last.version}: "
+        "the alias was changed outside plumbline"
+    )
+    remedy = f"in MLflow (`make ui`) set the alias champion back to version {last.version}"
+    return DiagnosticResult("champion", False, message, remedy)
+
+
+def check_pins(state: RegistryState) -> Iterator[DiagnosticResult]:
+    """champion.json compared with the current champions.
+
+    An older champion may be compared with on purpose: that is a warning.
+    """
+    faults = check_pin_file()
+    if faults:
+        yield from faults
         return
-    pinned = champion_pin.read()
-    bundles = store.bundles()
-    for name, pin in pinned.items():
-        last = store.last_move(name)
-        now = last.version if last else promotion.NONE
-        remedy = f"`plumbline champion {name} --pin`, then `dvc repro`"
-        if pin and bundles.get((name, pin.version)) != pin.bundle:
-            said = (
-                f"names {name} version {pin.version} with a bundle that the registry does not have"
-            )
-            yield Finding("champion.json", False, said, remedy)
-        elif (pin.version if pin else promotion.NONE) != now:
-            said = f"names {pin.version if pin else promotion.NONE} as champion of {name}, which is {now} now"
-            yield Finding(
-                "champion.json", True, said, f"{remedy}; or leave it, to repeat an older comparison"
-            )
+    bundles = state.list_bundles()
+    for name, pin in champion_pin.read_pins().items():
+        last = state.find_last_move(name)
+        champion = last.version if last else reconciliation.NO_CHAMPION
+        yield from _check_pin(name, pin, champion, bundles)
 
 
-def unreadable() -> list[Finding]:
-    """Whether champion.json can be read at all."""
+def _check_pin(
+    name: str, pin: ChampionPin | None, champion: str, bundles: dict[tuple[str, str], str | None]
+) -> Iterator[DiagnosticResult]:
+    remedy = f"`plumbline champion {name} --pin`, then `dvc repro`"
+    pinned = pin.version if pin else reconciliation.NO_CHAMPION
+    if pin and bundles.get((name, pin.version)) != pin.bundle:
+        message = f"names {name} version {pinned} with a bundle that the registry does not have"
+        yield DiagnosticResult("champion.json", False, message, remedy)
+    elif pinned != champion:
+        message = f"names {pinned} as champion of {name}; the champion is {champion} now"
+        remedy = f"{remedy}; or leave it, to repeat an older comparison"
+        yield DiagnosticResult("champion.json", True, message, remedy)
+
+
+def check_pin_file() -> list[DiagnosticResult]:
+    """Whether champion.json can be read at all; no result if it can."""
     try:
-        champion_pin.read()
+        champion_pin.read_pins()
     except PlumblineError as error:
         fault, _, remedy = str(error).partition("; ")
-        return [Finding("champion.json", False, fault, remedy)]
+        return [DiagnosticResult("champion.json", False, fault, remedy)]
     return []
 
 
-def _named(store: Store) -> dict[tuple[str, str], list[Entry]]:
-    """The entries that name each version."""
-    found: dict[tuple[str, str], list[Entry]] = {}
-    for entry in store.entries:
+def _group_by_version(entries: list[Entry]) -> dict[tuple[str, str], list[Entry]]:
+    """The entries that name each version, by model and version."""
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
         if entry.version:
-            found.setdefault((entry.model, entry.version), []).append(entry)
-    return found
+            groups.setdefault((entry.model, entry.version), []).append(entry)
+    return groups

@@ -1,85 +1,122 @@
-"""Versions against their files, runs and commits; runs against versions and processes."""
+"""Versions compared with their files, runs and commits; runs with versions and processes."""
 
 import socket
-import subprocess
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError, RegistryError
-from plumbline.diagnostics.finding import Finding
-from plumbline.diagnostics.fsck.store import Store, pages
-from plumbline.registry import model_versions
-from plumbline.registry.package import packaging
+from plumbline.contract.lineage import run_git
+from plumbline.diagnostics.fsck.registry_state import RegistryState, list_all
+from plumbline.diagnostics.result import DiagnosticResult
+from plumbline.registry.reader import addresses, find_version, open_version
+from plumbline.registry.reader.versions import read_evidence, require_signature
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 BACKUP = "restore it from a backup"
+REGISTER_AGAIN = "`dvc repro --force --single-item register` registers it again"
 
 
-def registration(store: Store) -> Iterator[Finding]:
-    """What register wrote here against the registry."""
+def check_registration(state: RegistryState) -> Iterator[DiagnosticResult]:
+    """What register wrote here compared with the registry."""
     if not layout.REGISTRATION.exists():
         return
-    again = "`dvc repro --force --single-item register` registers it again"
     try:
         done = layout.read_json(layout.REGISTRATION)
         name, number = done["model"], done["version"]
     except (ValueError, KeyError, TypeError) as error:
-        yield Finding("registration", False, f"{layout.REGISTRATION} is damaged ({error!r})", again)
+        message = f"{layout.REGISTRATION} is damaged ({error!r})"
+        yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)
         return
     if number is None:
         return
-    versions = [v for v in store.versions if (v.name, str(v.version)) == (name, number)]
-    if not versions:
-        where = (
+    bundles = state.list_bundles()
+    if (name, number) not in list(bundles):  # a damaged file may hold what has no hash
+        message = (
             f"{layout.REGISTRATION} says {name} version {number}; the registry has no such version"
         )
-        yield Finding("registration", False, where, again)
+        yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)
     elif layout.EVIDENCE.exists() and layout.digest(layout.EVIDENCE) == done.get("evidence"):
         evaluated = layout.read_json(layout.EVIDENCE).get("digests", {}).get("bundle")
-        if versions[0].tags.get(model_versions.BUNDLE_TAG) != evaluated:
-            where = f"{name} version {number} is not the bundle that {layout.EVIDENCE} speaks of"
-            yield Finding("registration", False, where, again)
+        if bundles[name, number] != evaluated:
+            message = f"{name} version {number} has another bundle than {layout.EVIDENCE} evaluated"
+            yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)
 
 
-def versions(store: Store) -> Iterator[Finding]:
+def check_versions(state: RegistryState) -> Iterator[DiagnosticResult]:
     """Each version's files, run, evidence and commit."""
-    for version in store.versions:
-        for check in (_files, _run, _evidence, _commit):
-            fault = check(store.client, version)
+    for version in state.versions:
+        for check in (_check_files, _check_run, _check_evidence, _check_commit):
+            fault = check(state.client, version)
             if fault:
-                yield Finding(
-                    "versions",
-                    False,
-                    f"{version.name} version {version.version}: {fault[0]}",
-                    fault[1],
-                )
+                message, remedy = fault
+                title = f"{version.name} version {version.version}"
+                yield DiagnosticResult("versions", False, f"{title}: {message}", remedy)
 
 
-def _files(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
-    tagged = version.tags.get(model_versions.BUNDLE_TAG)
+def check_runs(state: RegistryState) -> Iterator[DiagnosticResult]:
+    """Runs that a crash left behind."""
+    experiments = [e.experiment_id for e in list_all(state.client.search_experiments)]
+    yield from _find_unregistered_runs(state, experiments)
+    yield from _find_dead_runs(state, experiments)
+
+
+def _find_unregistered_runs(
+    state: RegistryState, experiments: list[str]
+) -> Iterator[DiagnosticResult]:
+    registered = {version.run_id for version in state.versions}
+    query = "tags.`mlflow.runName` LIKE 'register %'"
+    for run in list_all(state.client.search_runs, experiments, query):
+        run_id = run.info.run_id
+        if run_id not in registered and addresses.BUNDLE_TAG in run.data.tags:
+            message = (
+                f"{run.info.run_name!r} ({run_id}) never became a version: "
+                "register failed or was killed"
+            )
+            remedy = f"{_format_mlflow_command()} runs delete --run-id {run_id}"
+            yield DiagnosticResult("runs", False, message, remedy)
+
+
+def _find_dead_runs(state: RegistryState, experiments: list[str]) -> Iterator[DiagnosticResult]:
+    """Runs of this machine that are marked as running and whose process does not exist."""
+    import psutil
+
+    query = f"attributes.status = 'RUNNING' and tags.host = '{socket.gethostname()}'"
+    for run in list_all(state.client.search_runs, experiments, query):
+        pid = run.data.tags.get("pid", "")
+        if not pid.isdecimal() or not psutil.pid_exists(int(pid)):
+            message = (
+                f"{run.info.run_name!r} ({run.info.run_id}) is RUNNING, "
+                f"its process {pid} does not exist"
+            )
+            remedy = "the next training closes it: `dvc repro`; its checkpoints are kept"
+            yield DiagnosticResult("runs", False, message, remedy)
+
+
+# Each of these gives None, or a fault and its remedy.
+
+
+def _check_files(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
+    tagged = version.tags.get(addresses.BUNDLE_TAG)
     if tagged is None:
-        return (
-            "was not registered by plumbline",
-            f"delete it in MLflow, or leave {version.name} to `dvc repro` alone",
-        )
+        remedy = f"delete it in MLflow, or let only `dvc repro` register in {version.name}"
+        return "was not registered by plumbline", remedy
     try:
-        files = packaging.folder(f"models:/{version.name}/{version.version}")
-        bundle.verify(files)
+        with open_version(f"models:/{version.name}/{version.version}", "fsck") as opened:
+            registered = opened.registered
     except PlumblineError as error:
         return str(error), f"{BACKUP} of the artifacts; until then do not promote it"
-    if bundle.digest(files) != tagged:
-        return (
-            "its files are not the bundle that was registered",
-            f"{BACKUP} of the artifacts; do not use it",
-        )
+    try:
+        require_signature(registered)
+    except PlumblineError as error:
+        remedy = f"`plumbline sign {version.name} {version.version} --key KEY`, or do not use it"
+        return _strip_version(error, version), remedy
     return None
 
 
-def _run(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
+def _check_run(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
     from mlflow.exceptions import MlflowException
 
     try:
@@ -87,78 +124,40 @@ def _run(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
     except MlflowException as error:
         if error.error_code != "RESOURCE_DOES_NOT_EXIST":
             raise
-        return (
-            f"its run {version.run_id} is gone, and its evidence with it",
-            f"{BACKUP} of the tracking database",
-        )
+        message = f"its run {version.run_id} does not exist, so neither does its evidence"
+        return message, f"{BACKUP} of the tracking database"
     if run.info.lifecycle_stage == "deleted":
-        return (
-            f"its run {version.run_id} was deleted",
-            f"{_mlflow()} runs restore --run-id {version.run_id}",
-        )
+        remedy = f"{_format_mlflow_command()} runs restore --run-id {version.run_id}"
+        return f"its run {version.run_id} was deleted", remedy
     return None
 
 
-def _evidence(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
+def _check_evidence(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
     try:
-        model_versions.evidence(version)
+        read_evidence(find_version(f"models:/{version.name}/{version.version}"))
     except RegistryError as error:
-        return _without_name(error, version), "see what is said of its run"
+        return _strip_version(error, version), "see the result for its run"
     except PlumblineError as error:
-        fault, _, remedy = _without_name(error, version).partition("; ")
-        return fault, remedy
+        message, _, remedy = _strip_version(error, version).partition("; ")
+        return message, remedy
     return None
 
 
-def _commit(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
+def _check_commit(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
     commit = version.tags.get("plumbline.git_commit")
-    if commit is None or _known_to_git(commit):
+    if commit is None or run_git("cat-file", "-e", f"{commit}^{{commit}}").returncode == 0:
         return None
-    remedy = "git fetch --all (in a shallow clone: git fetch --unshallow), or push the branch that it was made on"
-    return f"commit {commit[:12]} is not known to git here", remedy
+    remedy = (
+        "git fetch --all (in a shallow clone: git fetch --unshallow), "
+        "or push the branch on which it was made"
+    )
+    return f"commit {commit[:12]} is not in this git repository", remedy
 
 
-def _without_name(error: PlumblineError, version: Any) -> str:
+def _strip_version(error: PlumblineError, version: Any) -> str:
+    """The message without the name of the version, which the result states itself."""
     return str(error).removeprefix(f"{version.name} version {version.version}: ")
 
 
-def runs(store: Store) -> Iterator[Finding]:
-    """Runs that a crash left behind."""
-    import psutil
-
-    experiments = [
-        experiment.experiment_id for experiment in pages(store.client.search_experiments)
-    ]
-    registered = {version.run_id for version in store.versions}
-    for run in pages(
-        store.client.search_runs, experiments, "tags.`mlflow.runName` LIKE 'register %'"
-    ):
-        if run.info.run_id not in registered and model_versions.BUNDLE_TAG in run.data.tags:
-            said = f"{run.info.run_name!r} ({run.info.run_id}) never became a version: register failed or was killed"
-            yield Finding(
-                "runs", False, said, f"{_mlflow()} runs delete --run-id {run.info.run_id}"
-            )
-    here = f"attributes.status = 'RUNNING' and tags.host = '{socket.gethostname()}'"
-    for run in pages(store.client.search_runs, experiments, here):
-        pid = run.data.tags.get("pid", "")
-        if not pid.isdecimal() or not psutil.pid_exists(int(pid)):
-            said = (
-                f"{run.info.run_name!r} ({run.info.run_id}) is RUNNING, its process {pid} is gone"
-            )
-            yield Finding(
-                "runs",
-                False,
-                said,
-                "the next training closes it: `dvc repro`; its checkpoints are kept",
-            )
-
-
-def _mlflow() -> str:
-    return f"MLFLOW_TRACKING_URI='{model_versions.where()}' mlflow"
-
-
-def _known_to_git(commit: str) -> bool:
-    done = subprocess.run(
-        ["git", "cat-file", "-e", f"{commit}^{{commit}}"], capture_output=True, check=False
-    )
-    return done.returncode == 0
+def _format_mlflow_command() -> str:
+    return f"MLFLOW_TRACKING_URI='{addresses.describe_registry()}' mlflow"

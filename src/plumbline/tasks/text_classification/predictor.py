@@ -1,4 +1,7 @@
-"""Answers with a trained text classifier; copied into every bundle, so it stands alone: no plumbline, no torch."""
+"""Answers with a trained text classifier.
+
+This file is copied into every bundle, so it imports neither plumbline nor torch.
+"""
 
 import json
 import os
@@ -15,28 +18,30 @@ import onnxruntime
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-MAX_CHARS = 100_000  # what a text longer than this holds is not a short text to route
-MAX_ROWS, MAX_CELLS = 32, 8192  # of one batch; cells are rows times the longest row
+MAX_CHARS = 100_000  # a longer text is not a short text to route
+MAX_ROWS = 32  # of one batch
+MAX_CELLS = 8192  # of one batch: rows times the longest row
 MAX_THREADS = 8  # more keep more rows in memory than they gain
 ONE_BY_ONE = ("int8",)  # forms that round all rows of a call on one scale
+# On a CPU this fused operator takes five times as long as the two that it replaces.
+SLOW_OPTIMIZERS = ["SkipLayerNormFusion"]
 
-SLOWER = [
-    "SkipLayerNormFusion"
-]  # on a CPU the one operator takes five times as long as the two that it replaces
-
-Inputs = tuple[np.ndarray, np.ndarray]  # ids and, for each, its weight (or 1): one row
+EncodedText = tuple[np.ndarray, np.ndarray]  # ids and, for each, its weight (or 1)
 
 
 def load(folder: Path | str, form: str | None = None) -> "Predictor":
-    """The predictor of the bundle in `folder`, in the form that is served or in `form`; ValueError for one it lacks."""
+    """Load the predictor of the bundle in `folder`, in the form that is served or in `form`.
+
+    Raises ValueError for a form that the bundle does not have.
+    """
     folder = Path(folder)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    features: TfidfFeatures | TokenFeatures
     if config["kind"] == "linear":
-        features: Grams | Tokens = Grams(
-            config["vocabulary"], load_file(folder / "model.safetensors")["idf"]
-        )
+        idf = load_file(folder / "model.safetensors")["idf"]
+        features = TfidfFeatures(config["vocabulary"], idf)
     else:
-        features = Tokens(Tokenizer.from_file(str(folder / "tokenizer.json")))
+        features = TokenFeatures(Tokenizer.from_file(str(folder / "tokenizer.json")))
     return Predictor(folder, config, features, form)
 
 
@@ -44,7 +49,11 @@ class Predictor:
     """Calibrated answers for texts; safe to share between threads."""
 
     def __init__(
-        self, folder: Path, config: Mapping[str, Any], features: "Grams | Tokens", form: str | None
+        self,
+        folder: Path,
+        config: Mapping[str, Any],
+        features: "TfidfFeatures | TokenFeatures",
+        form: str | None,
     ) -> None:
         self.classes: list[str] = config["classes"]
         self.temperature: float = config["temperature"]
@@ -56,115 +65,132 @@ class Predictor:
         self._max_rows = 1 if form in ONE_BY_ONE else MAX_ROWS
         graph = folder / config["forms"][form]
         self.num_bytes = graph.stat().st_size
-        self._session = onnxruntime.InferenceSession(graph, _options(), disabled_optimizers=SLOWER)
+        self._session = onnxruntime.InferenceSession(
+            graph, _build_session_options(), disabled_optimizers=SLOW_OPTIMIZERS
+        )
         self._names = [argument.name for argument in self._session.get_inputs()]
         self._threads = ThreadPoolExecutor(_num_cores(), thread_name_prefix="onnxruntime")
 
     def predict(
         self, columns: Mapping[str, Sequence[Any]], top_k: int = 3, threshold: float = 0.0
     ) -> dict[str, list[Any]]:
-        """Answer every row of `columns["text"]`, in order; a best score below `threshold` counts as abstained.
+        """Answer every row of `columns["text"]`, in order.
 
-        A row gets the same scores alone and in company, within 1e-6. Raises ValueError that names a bad row.
+        A row whose best score is below `threshold` counts as abstained. A row gets the same scores
+        alone and together with others, within 1e-6. Raises ValueError that names a bad row.
         """
-        if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
-            raise ValueError(f"top_k: expected a whole number from 1, found {top_k!r}")
-        if (
-            isinstance(threshold, bool)
-            or not isinstance(threshold, int | float)
-            or not 0 <= threshold <= 1
-        ):
-            raise ValueError(f"threshold: expected a number from 0 to 1, found {threshold!r}")
+        _check_params(top_k, threshold)
         if "text" not in columns:
-            raise ValueError(
-                f"no column 'text'; found {', '.join(map(repr, columns)) or 'no columns'}"
-            )
-        probabilities = self.probabilities(
-            [_checked(row, text) for row, text in enumerate(columns["text"])]
-        )
-        best = np.argsort(-probabilities, axis=1, kind="stable")[:, :top_k]
-        scores = [
-            [{"label": self.classes[place], "score": float(row[place])} for place in places]
-            for row, places in zip(probabilities, best, strict=True)
-        ]
+            names = ", ".join(map(repr, columns)) or "no columns"
+            raise ValueError(f"no column 'text'; found {names}")
+        texts = [_check_text(row, text) for row, text in enumerate(columns["text"])]
+        scores = self._rank_classes(self.compute_probabilities(texts), top_k)
+        best_scores = [row[0]["score"] for row in scores]
         return {
             "label": [row[0]["label"] for row in scores],
-            "score": [row[0]["score"] for row in scores],
+            "score": best_scores,
             "scores": scores,
-            "abstained": [bool(row[0]["score"] < threshold) for row in scores],
+            "abstained": [bool(score < threshold) for score in best_scores],
         }
 
-    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        """The probability of each class, shape (texts, classes), float64."""
-        scaled = self.logits(texts) / self.temperature
+    def compute_probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the probability of each class, shape (texts, classes), float64."""
+        scaled = self.compute_logits(texts) / self.temperature
         powers: np.ndarray = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
         powers /= powers.sum(axis=1, keepdims=True)
         return powers
 
-    def logits(self, texts: Sequence[str]) -> np.ndarray:
-        """What the model says before scaling, shape (texts, classes), float64; batches share the cores."""
-        rows = self._features.rows(texts)
-        answers = np.empty((len(rows), len(self.classes)))
+    def compute_logits(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the model's output before scaling, shape (texts, classes), float64.
 
-        def answer(batch: list[int]) -> None:
-            feed = dict(zip(self._names, _padded([rows[row] for row in batch]), strict=True))
-            answers[batch] = self._session.run(None, feed)[0]
+        Batches share the cores.
+        """
+        rows = self._features.encode_texts(texts)
+        logits = np.empty((len(rows), len(self.classes)))
 
-        batches = _batches([len(ids) for ids, _ in rows], self._features.call_cells, self._max_rows)
+        def run_batch(batch: list[int]) -> None:
+            arrays = _pad_rows([rows[row] for row in batch])
+            feed = dict(zip(self._names, arrays, strict=True))
+            logits[batch] = self._session.run(None, feed)[0]
+
+        lengths = [len(ids) for ids, _ in rows]
+        batches = _plan_batches(lengths, self._features.call_cells, self._max_rows)
         if len(batches) == 1:
-            answer(batches[0])
+            run_batch(batches[0])
         else:
-            list(self._threads.map(answer, batches))
-        return answers
+            list(self._threads.map(run_batch, batches))
+        return logits
+
+    def _rank_classes(self, probabilities: np.ndarray, top_k: int) -> list[list[dict[str, Any]]]:
+        """Return the `top_k` classes of each row with their scores, the best first."""
+        best = np.argsort(-probabilities, axis=1, kind="stable")[:, :top_k]
+        scores = []
+        for row, indices in zip(probabilities, best, strict=True):
+            scores.append([{"label": self.classes[i], "score": float(row[i])} for i in indices])
+        return scores
 
 
-class Tokens:
-    """Token ids of subwords; the tokenizer file holds the limit at which texts are cut."""
+class TokenFeatures:
+    """Token ids; the tokenizer file holds the limit at which texts are truncated."""
 
-    call_cells = 12  # what a call of the model costs beside its rows, in tokens
+    call_cells = 12  # the cost of a call of the model beside its rows, in tokens
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
 
-    def rows(self, texts: Sequence[str]) -> list[Inputs]:
-        """Ids and ones for each text."""
-        encodings = self._tokenizer.encode_batch_fast(list(texts))
-        return [
-            (np.array(found.ids, np.int64), np.ones(len(found.ids), np.int64))
-            for found in encodings
-        ]
+    def encode_texts(self, texts: Sequence[str]) -> list[EncodedText]:
+        """Return ids and ones for each text."""
+        rows = []
+        for encoding in self._tokenizer.encode_batch_fast(list(texts)):
+            ids = np.array(encoding.ids, np.int64)
+            rows.append((ids, np.ones(len(ids), np.int64)))
+        return rows
 
 
-class Grams:
-    """TF-IDF weights of known word 1- and 2-grams: logarithmic counts, rows of length 1; id 0 is padding."""
+class TfidfFeatures:
+    """TF-IDF weights of known word 1- and 2-grams; id 0 is padding.
+
+    Counts are logarithmic, and the weights of a text have length 1.
+    """
 
     call_cells = 1000
 
     def __init__(self, vocabulary: Sequence[str], idf: np.ndarray) -> None:
-        self._place = {gram: place for place, gram in enumerate(vocabulary)}
+        self._index = {gram: index for index, gram in enumerate(vocabulary)}
         self._idf = idf
 
-    def rows(self, texts: Sequence[str]) -> list[Inputs]:
-        """Ids and weights for each text."""
-        return [self(text) for text in texts]
+    def encode_texts(self, texts: Sequence[str]) -> list[EncodedText]:
+        """Return ids and weights for each text."""
+        return [self.encode_text(text) for text in texts]
 
-    def __call__(self, text: str) -> Inputs:
-        """Ids in ascending order and their weights; a text without a known gram is one padding cell."""
-        counts = Counter(self._place[gram] for gram in grams(text) if gram in self._place)
+    def encode_text(self, text: str) -> EncodedText:
+        """Return ids in ascending order and their weights.
+
+        A text without a known gram is one padding cell.
+        """
+        counts = Counter(self._index[gram] for gram in extract_grams(text) if gram in self._index)
         if not counts:
             return np.zeros(1, np.int64), np.zeros(1, np.float32)
-        places = np.array(sorted(counts))
-        weights = (1 + np.log([counts[place] for place in places])) * self._idf[places]
-        return places + 1, (weights / np.linalg.norm(weights)).astype(np.float32)
+        indices = np.array(sorted(counts))
+        weights = (1 + np.log([counts[index] for index in indices])) * self._idf[indices]
+        return indices + 1, (weights / np.linalg.norm(weights)).astype(np.float32)
 
 
-def grams(text: str) -> list[str]:
-    """The words of a text, lower case, and each two that stand side by side."""
+def extract_grams(text: str) -> list[str]:
+    """Return the words of a text, in lower case, and each two neighbouring words."""
     words = re.findall(r"\w+", text.lower())
     return words + [f"{first} {second}" for first, second in pairwise(words)]
 
 
-def _checked(row: int, text: Any) -> str:
+def _check_params(top_k: Any, threshold: Any) -> None:
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1:
+        raise ValueError(f"top_k: expected a whole number from 1, found {top_k!r}")
+    is_number = isinstance(threshold, int | float) and not isinstance(threshold, bool)
+    if not is_number or not 0 <= threshold <= 1:
+        raise ValueError(f"threshold: expected a number from 0 to 1, found {threshold!r}")
+
+
+def _check_text(row: int, text: Any) -> str:
     if not isinstance(text, str):
         raise ValueError(f"row {row}: text: expected text, found {type(text).__name__}")  # noqa: TRY004 (one error type)
     if not text.strip():
@@ -176,57 +202,61 @@ def _checked(row: int, text: Any) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ValueError(
-            f"row {row}: text: half of a character (a lone surrogate) at {error.start}"
-        ) from None
+        raise ValueError(f"row {row}: text: unpaired surrogate at {error.start}") from None
     return text
 
 
-def _batches(lengths: list[int], call_cells: int, max_rows: int = MAX_ROWS) -> list[list[int]]:
-    """Rows by length, the longest first, cut into batches so that padding and calls cost least, all told, in cells.
+def _plan_batches(lengths: list[int], call_cells: int, max_rows: int = MAX_ROWS) -> list[list[int]]:
+    """Split rows into batches of similar length so that padding and calls cost least, in cells.
 
-    The best way to cut the first n rows is the best last batch behind the best way to cut those before it.
+    The longest rows come first. The best way to split the first n rows is the best last batch
+    after the best way to split those before it.
     """
     rows = sorted(range(len(lengths)), key=lambda row: -lengths[row])
-    costs, starts = [0], [0]
+    costs = [0]  # of the first n rows
+    starts = [0]  # of the last batch of the first n rows
     for end in range(1, len(rows) + 1):
-        first = max(0, end - max_rows)
-        tried = [
-            (costs[start] + call_cells + (end - start) * lengths[rows[start]], start)
-            for start in range(first, end)
-            if start == end - 1 or (end - start) * lengths[rows[start]] <= MAX_CELLS
-        ]
-        cost, start = min(tried)
+        options = []
+        for start in range(max(0, end - max_rows), end):
+            cells = (end - start) * lengths[rows[start]]
+            if start == end - 1 or cells <= MAX_CELLS:
+                options.append((costs[start] + call_cells + cells, start))
+        cost, start = min(options)
         costs.append(cost)
         starts.append(start)
-    batches, end = [], len(rows)
+    batches = []
+    end = len(rows)
     while end:
         batches.append(rows[starts[end] : end])
         end = starts[end]
     return batches[::-1]
 
 
-def _padded(rows: list[Inputs]) -> Inputs:
-    """One array of ids and one of weights, shape (rows, longest), filled with 0."""
+def _pad_rows(rows: list[EncodedText]) -> EncodedText:
+    """Return one array of ids and one of weights, shape (rows, longest), padded with 0."""
     shape = (len(rows), max(len(ids) for ids, _ in rows))
-    all_ids, all_weights = np.zeros(shape, np.int64), np.zeros(shape, rows[0][1].dtype)
-    for place, (ids, weights) in enumerate(rows):
-        all_ids[place, : len(ids)], all_weights[place, : len(ids)] = ids, weights
+    all_ids = np.zeros(shape, np.int64)
+    all_weights = np.zeros(shape, rows[0][1].dtype)
+    for row, (ids, weights) in enumerate(rows):
+        all_ids[row, : len(ids)] = ids
+        all_weights[row, : len(ids)] = weights
     return all_ids, all_weights
 
 
 def _num_cores() -> int:
     """The cores that this process may use, no more than MAX_THREADS."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
     return min(cores, MAX_THREADS)
 
 
-def _options() -> onnxruntime.SessionOptions:
-    """One thread a call, since several calls run at once: no core waits for another inside a call."""
+def _build_session_options() -> onnxruntime.SessionOptions:
+    """One thread per call, since several calls run at once and none waits for another's core."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
     options.enable_mem_pattern = False  # every batch has another shape
     options.log_severity_level = 3
     return options

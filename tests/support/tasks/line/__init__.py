@@ -1,1 +1,1 @@
-"""A task in one folder: find the line behind noisy points. Tests copy it into a scratch checkout."""
+"""A task in one folder: find the line behind noisy points. Tests copy it into a checkout."""

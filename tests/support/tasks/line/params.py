@@ -35,4 +35,4 @@ class LineParams(Params):
     candidates: Mapping[Name, Annotated[Fixed | Gradient, Field(discriminator="kind")]]
 
 
-SHAPE = LineParams
+PARAMS = LineParams

@@ -1,9 +1,29 @@
 """From a generator to realisations on disk, and back."""
 
 from plumbline.tasks.signal_extraction.data.ingestion import ingest
-from plumbline.tasks.signal_extraction.data.permutation import permuted
+from plumbline.tasks.signal_extraction.data.permutation import shuffle_labels
 from plumbline.tasks.signal_extraction.data.setting import Setting
-from plumbline.tasks.signal_extraction.data.storage import Realisations, read, setting
-from plumbline.tasks.signal_extraction.data.windows import Windows, windows
+from plumbline.tasks.signal_extraction.data.storage import (
+    Realisations,
+    read_realisations,
+    read_setting,
+)
+from plumbline.tasks.signal_extraction.data.windows import (
+    Windows,
+    list_inputs,
+    read_inputs,
+    read_windows,
+)
 
-__all__ = ["Realisations", "Setting", "Windows", "ingest", "permuted", "read", "setting", "windows"]
+__all__ = [
+    "Realisations",
+    "Setting",
+    "Windows",
+    "ingest",
+    "list_inputs",
+    "read_inputs",
+    "read_realisations",
+    "read_setting",
+    "read_windows",
+    "shuffle_labels",
+]

@@ -7,53 +7,59 @@ import numpy as np
 
 from plumbline.tasks.signal_extraction.data.setting import Setting
 
-Drawn = tuple[np.ndarray, np.ndarray]  # signals and components
+Mixtures = tuple[np.ndarray, np.ndarray]  # signals and components
 
 
-def published(setting: Setting, seed: int, num_samples: int) -> Drawn:
-    """One realisation of the published exercise, sample for sample: S [N] and sin(2 pi f t) [K, N].
+def draw_published(setting: Setting, seed: int, num_samples: int) -> Mixtures:
+    """Draw one realisation of the published exercise: S [N] and sin(2 pi f t) [K, N].
 
-    For each frequency in turn all amplitudes are drawn, then all phases, from RandomState(seed).
+    It is equal to the published one sample for sample: for each frequency in turn all amplitudes
+    are drawn, then all phases, from RandomState(seed).
     """
     random = np.random.RandomState(seed)
-    turns = setting.turns(np.arange(num_samples))
-    parts = np.empty_like(turns)
-    for part, turn in zip(parts, turns, strict=True):
+    angles = setting.compute_angles(np.arange(num_samples))
+    parts = np.empty_like(angles)
+    for part, angle in zip(parts, angles, strict=True):
         amplitude = random.uniform(setting.low, setting.high, num_samples)
         phase = setting.phase_scale * random.uniform(0, 2 * np.pi, num_samples)
-        part[:] = amplitude * np.sin(turn + phase)
-    return parts.mean(axis=0), np.sin(turns)
+        part[:] = amplitude * np.sin(angle + phase)
+    return parts.mean(axis=0), np.sin(angles)
 
 
-def draw(
+def draw_windows(
     setting: Setting,
     num_windows: int,
     random: np.random.Generator,
     starts: np.ndarray | None = None,
-) -> Drawn:
-    """Windows [M, L] and their components [M, K, L], independent of each other.
+) -> Mixtures:
+    """Draw windows [M, L] and their components [M, K, L], independent of each other.
 
-    They begin at random samples before `max_offset`, or at `starts` [M].
+    They start at random samples before `max_offset`, or at `starts` [M].
     """
     if starts is None:
         starts = random.integers(0, setting.max_offset, num_windows)
-    turns = setting.turns(starts[:, None] + np.arange(setting.window))
-    return (_course if setting.kind == "course" else _honest)(setting, turns, random)
+    angles = setting.compute_angles(starts[:, None] + np.arange(setting.window))
+    if setting.kind == "course":
+        return _draw_published_windows(setting, angles, random)
+    return _draw_noisy_windows(setting, angles, random)
 
 
-def _course(setting: Setting, turns: np.ndarray, random: np.random.Generator) -> Drawn:
-    """Windows of the published setting: since noise is independent, each is one of a realisation of its own."""
-    amplitude = random.uniform(setting.low, setting.high, turns.shape)
-    phase = setting.phase_scale * random.uniform(0, 2 * np.pi, turns.shape)
-    return (amplitude * np.sin(turns + phase)).mean(axis=0), np.sin(turns).swapaxes(0, 1)
+def _draw_published_windows(
+    setting: Setting, angles: np.ndarray, random: np.random.Generator
+) -> Mixtures:
+    """Windows of the published setting: noise is independent, so each is its own realisation."""
+    amplitude = random.uniform(setting.low, setting.high, angles.shape)
+    phase = setting.phase_scale * random.uniform(0, 2 * np.pi, angles.shape)
+    return (amplitude * np.sin(angles + phase)).mean(axis=0), np.sin(angles).swapaxes(0, 1)
 
 
-def _honest(setting: Setting, turns: np.ndarray, random: np.random.Generator) -> Drawn:
-    """Realisations of constant amplitude and phase, and white noise of standard deviation `noise` on their mean."""
-    shape = (*turns.shape[:2], 1)
+def _draw_noisy_windows(
+    setting: Setting, angles: np.ndarray, random: np.random.Generator
+) -> Mixtures:
+    """Windows of constant amplitude and phase, with white noise of deviation `noise` on S."""
+    shape = (*angles.shape[:2], 1)
     amplitude = random.uniform(setting.low, setting.high, shape)
     phase = setting.phase_scale * random.uniform(0, 2 * np.pi, shape)
-    parts = amplitude * np.sin(turns + phase)
-    return parts.mean(axis=0) + random.normal(0, setting.noise, parts.shape[1:]), parts.swapaxes(
-        0, 1
-    )
+    parts = amplitude * np.sin(angles + phase)
+    noise = random.normal(0, setting.noise, parts.shape[1:])
+    return parts.mean(axis=0) + noise, parts.swapaxes(0, 1)

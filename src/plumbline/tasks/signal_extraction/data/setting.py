@@ -1,17 +1,18 @@
-"""How the data were generated, as it stands beside them: models and scores ask it, not params."""
+"""How the data were generated, written beside them: models and scores read it, not params."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from plumbline.tasks.signal_extraction.params import Course, Honest
+from plumbline.tasks.signal_extraction.params import NoisyMixture, PublishedMixture
 
 
 @dataclass(frozen=True)
 class Setting:
-    """All that decides the distribution of a window; hashable, so that what follows from it is computed once.
+    """All that decides the distribution of a window; hashable, so that results can be cached.
 
-    K components. `noise` is 0 and `max_offset` one period of 1 s where amplitude and phase change with every sample.
+    K components. If amplitude and phase change with every sample (kind "course"), `noise` is 0 and
+    `max_offset` is one period of 1 s.
     """
 
     kind: str
@@ -26,16 +27,16 @@ class Setting:
     noise: float
 
     @classmethod
-    def of(cls, data: Course | Honest) -> "Setting":
-        """What params say."""
-        if isinstance(data, Honest):
-            stride, max_offset, noise = (
-                data.window,
-                round(data.max_offset_s * data.sample_rate_hz),
-                data.noise,
-            )
+    def from_params(cls, data: PublishedMixture | NoisyMixture) -> "Setting":
+        """Return what params say."""
+        if isinstance(data, NoisyMixture):
+            stride = data.window
+            max_offset = round(data.max_offset_s * data.sample_rate_hz)
+            noise = data.noise
         else:
-            stride, max_offset, noise = data.stride, data.sample_rate_hz, 0.0
+            stride = data.stride
+            max_offset = data.sample_rate_hz
+            noise = 0.0
         return cls(
             kind=data.kind,
             frequencies_hz=tuple(float(frequency) for frequency in data.frequencies_hz),
@@ -51,10 +52,10 @@ class Setting:
 
     @property
     def labels(self) -> list[str]:
-        """The components' names, in their order."""
+        """The names of the components, in their order."""
         return [f"{frequency:g} Hz" for frequency in self.frequencies_hz]
 
-    def turns(self, samples: np.ndarray) -> np.ndarray:
-        """The angles 2 pi f t in radians, shape (K, *samples.shape), at sample numbers `samples`."""
+    def compute_angles(self, samples: np.ndarray) -> np.ndarray:
+        """Compute 2 pi f t in radians, shape (K, *samples.shape), at sample numbers `samples`."""
         rates = np.array(self.frequencies_hz).reshape(-1, *[1] * samples.ndim)
         return 2 * np.pi * rates * (samples / self.sample_rate_hz)

@@ -1,4 +1,4 @@
-"""Realisations on disk: plain arrays, their ids, and the setting that they come from."""
+"""Realisations on disk: plain arrays, their ids, and the setting that generated them."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -22,42 +22,41 @@ class Realisations:
     components: np.ndarray  # [R, K, N]
 
 
-def write_setting(examples: Path, found: Setting) -> None:
-    """Put the setting beside the realisations."""
-    layout.write_json(examples / SETTING, asdict(found))
+def write_setting(examples: Path, setting: Setting) -> None:
+    """Write the setting beside the realisations."""
+    layout.write_json(examples / SETTING, asdict(setting))
 
 
-def setting(examples: Path) -> Setting:
-    """The setting that the realisations in the folder `examples` come from."""
+def read_setting(examples: Path) -> Setting:
+    """Return the setting of the realisations in `examples`; raises DataError if it is damaged."""
+    path = examples / SETTING
     try:
-        found = json.loads((examples / SETTING).read_text(encoding="utf-8"))
-        return Setting(**found | {"frequencies_hz": tuple(found["frequencies_hz"])})
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return Setting(**values | {"frequencies_hz": tuple(values["frequencies_hz"])})
     except (OSError, ValueError, TypeError, KeyError) as error:
-        raise DataError(
-            f"{examples / SETTING}: cannot be read ({error}); run `dvc repro ingest`"
-        ) from None
+        raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
 
 
-def write(examples: Path, split: str, found: Realisations) -> None:
+def write_realisations(examples: Path, split: str, realisations: Realisations) -> None:
     """Write one split."""
-    (examples / f"{split}.json").write_text(json.dumps(found.ids), encoding="utf-8")
-    np.save(examples / f"{split}.signals.npy", found.signals, allow_pickle=False)
-    np.save(examples / f"{split}.components.npy", found.components, allow_pickle=False)
+    (examples / f"{split}.json").write_text(json.dumps(realisations.ids), encoding="utf-8")
+    np.save(examples / f"{split}.signals.npy", realisations.signals, allow_pickle=False)
+    np.save(examples / f"{split}.components.npy", realisations.components, allow_pickle=False)
 
 
-def read(examples: Path, split: str) -> Realisations:
-    """Read one split; DataError names the file that is missing or damaged."""
+def read_realisations(examples: Path, split: str) -> Realisations:
+    """Read one split; raises DataError that names the file that is missing or damaged."""
     try:
         ids = json.loads((examples / f"{split}.json").read_text(encoding="utf-8"))
-        signals, components = (
-            np.load(examples / f"{split}.{name}.npy") for name in ("signals", "components")
-        )
+        signals = np.load(examples / f"{split}.signals.npy")
+        components = np.load(examples / f"{split}.components.npy")
     except (OSError, ValueError) as error:
         raise DataError(
             f"{examples}: {split} cannot be read ({error}); run `dvc repro ingest`"
         ) from None
     if not len(ids) == len(signals) == len(components):
         raise DataError(
-            f"{examples}: {split} has {len(ids)} ids for {len(signals)} signals; run `dvc repro ingest`"
+            f"{examples}: {split} has {len(ids)} ids for {len(signals)} signals; "
+            "run `dvc repro ingest`"
         )
     return Realisations(ids, signals, components)

@@ -1,4 +1,4 @@
-"""The table that expectations look at: the manifest, and beside each row what was found in its realisation."""
+"""The table that checks look at: the manifest, and beside each row what its realisation shows."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,50 +7,60 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plumbline.contract.task import SPLITS
-from plumbline.tasks.signal_extraction.data import read, setting
-from plumbline.tasks.signal_extraction.expectations.spectrum import peaks
+from plumbline.tasks.signal_extraction.data import read_realisations, read_setting
+from plumbline.tasks.signal_extraction.expectations.spectrum import find_peaks
 from plumbline.tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def table(
+def build_table(
     params: SignalParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
 ) -> "pd.DataFrame":
-    """The manifest with `peak_error_hz`, and earlier splits with this realisation, `also_in`, or window, `seen_in`."""
-    rows = manifest.merge(_components(examples), on=["split", "realisation", "label"], how="left")
-    return rows.assign(also_in=earlier(rows, "realisation"), seen_in=earlier(rows, "digest"))
+    """Return the manifest with three more columns.
+
+    `peak_error_hz`, and the earlier split with the same realisation (`also_in`) or window
+    (`seen_in`).
+    """
+    keys = ["split", "realisation", "label"]
+    rows = manifest.merge(_measure_peaks(examples), on=keys, how="left")
+    return rows.assign(
+        also_in=find_earlier_splits(rows, "realisation"),
+        seen_in=find_earlier_splits(rows, "digest"),
+    )
 
 
-def earlier(rows: "pd.DataFrame", column: str) -> "pd.Series":
-    """For each row the first split before its own that holds its value in `column`; None where there is none."""
+def find_earlier_splits(rows: "pd.DataFrame", column: str) -> "pd.Series":
+    """For each row the first split before its own that has its value in `column`, or None."""
     import pandas as pd
 
-    found = pd.Series(None, index=rows.index, dtype=object)
-    for number, split in list(enumerate(SPLITS))[:0:-1]:
-        for before in SPLITS[:number][::-1]:
+    earlier = pd.Series(None, index=rows.index, dtype=object)
+    for number, split in enumerate(SPLITS):
+        in_split = rows["split"] == split
+        for before in reversed(SPLITS[:number]):
             known = set(rows.loc[rows["split"] == before, column])
-            found[(rows["split"] == split) & rows[column].isin(known)] = before
-    return found
+            earlier[in_split & rows[column].isin(known)] = before
+    return earlier
 
 
-def _components(examples: Path) -> "pd.DataFrame":
-    """One row for each component of each realisation: how far its spectral peak is from the frequency that names it."""
+def _measure_peaks(examples: Path) -> "pd.DataFrame":
+    """One row for each component of each realisation: how far its peak is from its frequency."""
     import pandas as pd
 
-    made = setting(examples)
-    top_hz, parts = 2 * max(made.frequencies_hz), []
+    setting = read_setting(examples)
+    top_hz = 2 * max(setting.frequencies_hz)
+    tables = []
     for split in SPLITS:
-        found = read(examples, split)
-        errors = np.abs(
-            peaks(found.components, made.sample_rate_hz, top_hz) - np.array(made.frequencies_hz)
-        )
-        labels = np.tile(made.labels, len(found.ids))
+        realisations = read_realisations(examples, split)
+        peaks = find_peaks(realisations.components, setting.sample_rate_hz, top_hz)
+        errors = np.abs(peaks - np.array(setting.frequencies_hz))
         rows = {
             "split": split,
-            "realisation": np.repeat(found.ids, len(made.labels)),
-            "label": labels,
+            "realisation": np.repeat(realisations.ids, len(setting.labels)),
+            "label": np.tile(setting.labels, len(realisations.ids)),
+            "peak_error_hz": errors.ravel(),
         }
-        parts.append(pd.DataFrame(rows | {"peak_error_hz": errors.ravel()}))
-    return pd.concat(parts, ignore_index=True).drop_duplicates(["split", "realisation", "label"])
+        tables.append(pd.DataFrame(rows))
+    keys = ["split", "realisation", "label"]
+    return pd.concat(tables, ignore_index=True).drop_duplicates(keys)

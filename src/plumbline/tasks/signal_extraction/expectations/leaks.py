@@ -1,11 +1,12 @@
-"""What the leakage gate asks: do realisations, or windows under another name, stand in two splits?"""
+"""What the leakage gate asks: are realisations, or windows under another name, in two splits?"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from plumbline.contract.task import SPLITS, Leak
-from plumbline.tasks.signal_extraction.data import windows
-from plumbline.tasks.signal_extraction.expectations.findings import earlier
+from plumbline.contract.records import Leak
+from plumbline.contract.task import SPLITS
+from plumbline.tasks.signal_extraction.data import read_windows
+from plumbline.tasks.signal_extraction.expectations.findings import find_earlier_splits
 from plumbline.tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
@@ -14,34 +15,40 @@ if TYPE_CHECKING:
 MAX_EXAMPLES = 5
 
 
-def leaks(params: SignalParams, examples: Path) -> list[Leak]:
-    """Windows of validation and test that stand, sample for sample or by their realisation, in an earlier split."""
-    rows = _rows(examples)
-    found = []
+def find_leaks(params: SignalParams, examples: Path) -> list[Leak]:
+    """Count held-out windows that an earlier split has, by their samples or their realisation."""
+    rows = _list_windows(examples)
+    same_window = find_earlier_splits(rows, "digest")
+    same_realisation = find_earlier_splits(rows, "realisation")
+    leaks = []
     for split in SPLITS[1:]:
         own = rows[rows["split"] == split]
-        found.append(_leak("exact", split, own, earlier(rows, "digest")))
-        found.append(_leak("group", split, own, earlier(rows, "realisation")))
-    return found
+        leaks.append(_count_leaks("exact", split, own, same_window))
+        leaks.append(_count_leaks("group", split, own, same_realisation))
+    return leaks
 
 
-def _rows(examples: Path) -> "pd.DataFrame":
+def _list_windows(examples: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    parts = []
+    tables = []
     for split in SPLITS:
-        found = windows(examples, split)
-        rows = {"digest": found.digests, "realisation": found.realisations, "start": found.starts}
-        parts.append(pd.DataFrame(rows).assign(split=split))
-    return pd.concat(parts, ignore_index=True)
+        windows = read_windows(examples, split)
+        columns = {
+            "digest": windows.digests,
+            "realisation": windows.realisations,
+            "start": windows.starts,
+        }
+        tables.append(pd.DataFrame(columns).assign(split=split))
+    return pd.concat(tables, ignore_index=True)
 
 
-def _leak(
-    kind: Literal["exact", "group"], split: str, rows: "pd.DataFrame", found: "pd.Series"
+def _count_leaks(
+    kind: Literal["exact", "group"], split: str, rows: "pd.DataFrame", earlier: "pd.Series"
 ) -> Leak:
-    which = found[rows.index].dropna()
-    shown = [
-        f"{rows['realisation'][row]}@{rows['start'][row]} (also in {found[row]})"
-        for row in which.index
+    leaked = earlier[rows.index].dropna()
+    examples = [
+        f"{rows['realisation'][row]}@{rows['start'][row]} (also in {earlier[row]})"
+        for row in leaked.index
     ]
-    return Leak(kind, split, len(which), len(rows), tuple(shown[:MAX_EXAMPLES]))
+    return Leak(kind, split, len(leaked), len(rows), tuple(examples[:MAX_EXAMPLES]))

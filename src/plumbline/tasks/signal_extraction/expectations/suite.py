@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Check
+from plumbline.contract.records import Check
+from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS
 from plumbline.tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ CATALOGUE = {  # name -> what it means, and what to do
         for split in SPLITS
     },
     "length": ("Every window has data.window samples", "run `dvc repro ingest` with this version"),
-    "finite": ("No sample is missing", "mend the source: a sample is NaN"),
+    "finite": ("No sample is missing", "repair the source: a sample is NaN"),
     "range": (
-        "Samples lie in their range",
+        "Samples are in their range",
         "look at data.amplitude and data.noise, or raise validation.max_abs_signal",
     ),
     "peak": (
@@ -35,18 +36,18 @@ CATALOGUE = {  # name -> what it means, and what to do
         "components and names are mixed up, or the sample rate is wrong",
     ),
     "realisations": (
-        "No realisation of a held-out split stands in an earlier one",
+        "No realisation of a held-out split is in an earlier one",
         "give each split seeds of its own: windows of one realisation share its noise",
     ),
     "windows": (
-        "No window of a held-out split stands in an earlier one",
-        "the same data stand under two names",
+        "No window of a held-out split is in an earlier one",
+        "the same data are there under two names",
     ),
 }
 
 
-def expectations(params: SignalParams, table: "pd.DataFrame") -> list[Check]:
-    """The suite for a table that `findings.table` made; every check blocks."""
+def build_checks(params: SignalParams, table: "pd.DataFrame") -> list[Check]:
+    """Return the suite for a table of `build_table`; every check blocks."""
     from great_expectations import expectations as gxe
     from great_expectations.expectations.row_conditions import Column
 

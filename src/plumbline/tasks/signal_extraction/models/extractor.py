@@ -1,4 +1,4 @@
-"""The LightningModule that trains every network: mean squared error over all samples and components of a chunk."""
+"""The LightningModule that trains every network: mean squared error over a chunk."""
 
 import math
 from functools import partial
@@ -10,34 +10,38 @@ from torch.nn import functional
 
 from plumbline.tasks.signal_extraction.models.batches import Batch
 from plumbline.tasks.signal_extraction.models.networks import Network, State
-from plumbline.tasks.signal_extraction.params import Recurrent
+from plumbline.tasks.signal_extraction.params import RecurrentConfig
 
 
 class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
-    """Trains `model`. With `carried` > 0 windows a batch, a chunk begins in the state in which the last one ended.
+    """Trains `model`; with `num_carried` > 0 windows a batch, a chunk starts from the last state.
 
-    Truncated backpropagation through time (Williams and Peng 1990): gradients end where a chunk begins. The states are
-    buffers, so that a checkpoint holds them and a killed training goes on in the middle of a window.
+    Truncated backpropagation through time (Williams and Peng 1990): gradients end where a chunk
+    starts. The states are buffers, so that a checkpoint holds them and a killed training continues
+    in the middle of a window.
     """
 
-    def __init__(self, model: Network, shape: Recurrent, num_steps: int, carried: int = 0) -> None:
+    def __init__(
+        self, model: Network, config: RecurrentConfig, num_steps: int, num_carried: int = 0
+    ) -> None:
         super().__init__()
-        self.model, self._shape, self._num_steps = model, shape, num_steps
-        if carried:
-            size = (shape.layers, carried * model.rows_a_window, shape.hidden)
+        self.model = model
+        self._config = config
+        self._num_steps = num_steps
+        self._carries = num_carried > 0
+        if self._carries:
+            size = (config.layers, num_carried * model.rows_a_window, config.hidden)
             self.register_buffer("hidden", torch.zeros(size))
             self.register_buffer("cell", torch.zeros(size))
-        self._carries = carried > 0
 
     def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
         """The mean squared error of a batch of chunks."""
-        found, state = self.model(
-            batch["signals"], self._state(batch["first"]) if self._carries else None
-        )
+        before = self._read_state(batch["first"]) if self._carries else None
+        components, (hidden, cell) = self.model(batch["signals"], before)
         if self._carries:
-            for kept, new in zip((self.hidden, self.cell), state, strict=True):
-                kept.copy_(new.detach())
-        return functional.mse_loss(found, batch["components"])
+            self.hidden.copy_(hidden.detach())
+            self.cell.copy_(cell.detach())
+        return functional.mse_loss(components, batch["components"])
 
     def on_validation_epoch_start(self) -> None:
         """Start the sums that validation_step adds to."""
@@ -45,9 +49,9 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
 
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Add one batch of whole windows to squared error and rows."""
-        found, _ = self.model(batch["signals"])
-        size = len(found)
-        error = functional.mse_loss(found, batch["components"]) * size
+        components, _ = self.model(batch["signals"])
+        size = len(components)
+        error = functional.mse_loss(components, batch["components"]) * size
         self._sums += torch.stack([error, error.new_tensor(size)])
 
     def on_validation_epoch_end(self) -> None:
@@ -61,24 +65,22 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
         Loshchilov and Hutter 2017, arXiv:1608.03983, without restarts.
         """
         optimizer = torch.optim.Adam(
-            self.model.parameters(), lr=self._shape.learning_rate, fused=True
+            self.model.parameters(), lr=self._config.learning_rate, fused=True
         )
-        rate = partial(_rate, self._num_steps, self._shape.warmup * self._num_steps)
+        num_warmup = self._config.warmup * self._num_steps
+        rate = partial(_compute_rate, self._num_steps, num_warmup)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
-    def _state(self, first: torch.Tensor) -> State:
-        """The states that were kept, zero for windows of which this is the first chunk."""
-        goes_on = (
-            (~first)
-            .repeat_interleave(self.model.rows_a_window)
-            .to(self.hidden.dtype)[None, :, None]
-        )
-        return self.hidden * goes_on, self.cell * goes_on
+    def _read_state(self, first: torch.Tensor) -> State:
+        """Return the carried states, zero for windows of which this is the first chunk."""
+        continues = (~first).repeat_interleave(self.model.rows_a_window)
+        factor = continues.to(self.hidden.dtype)[None, :, None]
+        return self.hidden * factor, self.cell * factor
 
 
-def _rate(num_steps: int, num_warmup: float, step: int) -> float:
-    """The share of the learning rate at `step`."""
+def _compute_rate(num_steps: int, num_warmup: float, step: int) -> float:
+    """Return the share of the highest learning rate at `step`."""
     if step < num_warmup:
         return (step + 1) / (num_warmup + 1)
     return (1 + math.cos(math.pi * (step - num_warmup) / (num_steps - num_warmup))) / 2

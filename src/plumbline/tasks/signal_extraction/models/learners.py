@@ -2,19 +2,20 @@
 
 from pathlib import Path
 
-from plumbline.contract.task import Learner
-from plumbline.tasks.signal_extraction.data import windows
-from plumbline.tasks.signal_extraction.params import Fir, SignalParams
+from plumbline.contract.records import Learner
+from plumbline.tasks.signal_extraction.data import read_windows
+from plumbline.tasks.signal_extraction.params import FirConfig, SignalParams
 
 
-def learner(params: SignalParams, candidate: str, examples: Path) -> Learner:
-    """The model and batches of `candidate`, ready for training; `examples` is the folder that ingest wrote."""
-    shape = params.candidates[candidate]
-    train = windows(examples, "train")
-    if isinstance(shape, Fir):
-        from plumbline.tasks.signal_extraction.models.fir import fir
+def build_learner(params: SignalParams, candidate: str, examples: Path) -> Learner:
+    """Return the model and batches of `candidate`, ready to train on what ingest wrote."""
+    config = params.candidates[candidate]
+    train = read_windows(examples, "train")
+    if isinstance(config, FirConfig):
+        from plumbline.tasks.signal_extraction.models.fir import build_fir_learner
 
-        return fir(shape, train)
-    from plumbline.tasks.signal_extraction.models.recurrent import recurrent
+        return build_fir_learner(config, train)
+    from plumbline.tasks.signal_extraction.models.recurrent import build_recurrent_learner
 
-    return recurrent(shape, candidate, params.seed, train, windows(examples, "validation"))
+    validation = read_windows(examples, "validation")
+    return build_recurrent_learner(config, candidate, params.seed, train, validation)

@@ -1,6 +1,7 @@
-"""The recurrent networks; each answers for all frequencies at once, and takes up where a state left off.
+"""The recurrent networks; each answers for all frequencies at once, and continues from a state.
 
-Shapes: B windows, K components, T samples, H hidden units, D layers. A state is the pair (h, c), each [D, rows, H].
+Shapes: B windows, K components, T samples, H hidden units, D layers. A state is the pair (h, c),
+each [D, rows, H].
 """
 
 import torch
@@ -8,8 +9,11 @@ import torch
 State = tuple[torch.Tensor, torch.Tensor]
 
 
-class Conditioned(torch.nn.Module):
-    """LSTM(1 + K -> H) on the sample and the one-hot frequency, and a linear layer; B * K rows of state."""
+class StatefulLstm(torch.nn.Module):
+    """LSTM(1 + K -> H) on the sample and the one-hot frequency, then a linear layer.
+
+    It has B * K rows of state: one for each window and frequency.
+    """
 
     def __init__(self, num_frequencies: int, hidden: int, layers: int, dropout: float) -> None:
         super().__init__()
@@ -27,7 +31,7 @@ class Conditioned(torch.nn.Module):
     def forward(
         self, signals: torch.Tensor, state: State | None = None
     ) -> tuple[torch.Tensor, State]:
-        """Components [B, K, T] for signals [B, T], and the state after them; no state: zeros."""
+        """Return components [B, K, T] for signals [B, T], and the state after; no state: zeros."""
         (size, length), num = signals.shape, self.num_frequencies
         asked = torch.eye(num, dtype=signals.dtype, device=signals.device).repeat(size, 1)
         samples = signals.repeat_interleave(num, 0)
@@ -36,8 +40,8 @@ class Conditioned(torch.nn.Module):
         return self.head(states).reshape(size, num, length), state
 
 
-class Heads(torch.nn.Module):
-    """LSTM(1 -> H) on the samples, and a linear layer with one output for each frequency; B rows."""
+class WindowLstm(torch.nn.Module):
+    """LSTM(1 -> H) on the samples, then a linear layer with K outputs; B rows of state."""
 
     rows_a_window = 1
 
@@ -50,15 +54,15 @@ class Heads(torch.nn.Module):
     def forward(
         self, signals: torch.Tensor, state: State | None = None
     ) -> tuple[torch.Tensor, State]:
-        """Components [B, K, T] for signals [B, T], and the state after them; no state: zeros."""
+        """Return components [B, K, T] for signals [B, T], and the state after; no state: zeros."""
         states, state = self.lstm(signals[:, :, None], state)
         return self.head(states).transpose(1, 2), state
 
 
-class Film(torch.nn.Module):
-    """LSTM(1 -> H) on the samples, a layer whose units each frequency scales and shifts, and a linear layer; B rows.
+class FilmLstm(torch.nn.Module):
+    """LSTM(1 -> H), a layer whose units each frequency scales and shifts, a linear layer; B rows.
 
-    Perez et al. 2018, arXiv:1709.07871: FiLM(z) = gamma * z + beta, here followed by a rectifier.
+    Perez et al. 2018, arXiv:1709.07871: FiLM(z) = gamma * z + beta, here followed by a ReLU.
     """
 
     rows_a_window = 1
@@ -75,11 +79,11 @@ class Film(torch.nn.Module):
     def forward(
         self, signals: torch.Tensor, state: State | None = None
     ) -> tuple[torch.Tensor, State]:
-        """Components [B, K, T] for signals [B, T], and the state after them; no state: zeros."""
+        """Return components [B, K, T] for signals [B, T], and the state after; no state: zeros."""
         states, state = self.lstm(signals[:, :, None], state)
         mixed = self.mix(states)[:, None]
         units = torch.relu(self.scale[:, None] * mixed + self.shift[:, None])
         return self.head(units).squeeze(3), state
 
 
-Network = Conditioned | Heads | Film
+Network = StatefulLstm | WindowLstm | FilmLstm

@@ -6,43 +6,60 @@ from pathlib import Path
 import torch
 
 from plumbline.contract.errors import TrainingError
-from plumbline.contract.task import Learner
+from plumbline.contract.records import Learner
 from plumbline.tasks.signal_extraction.data import Windows
 from plumbline.tasks.signal_extraction.models.batches import Batches
-from plumbline.tasks.signal_extraction.models.export import save
+from plumbline.tasks.signal_extraction.models.export import save_network
 from plumbline.tasks.signal_extraction.models.extractor import Extractor
-from plumbline.tasks.signal_extraction.models.networks import Conditioned, Film, Heads, Network
-from plumbline.tasks.signal_extraction.params import Recurrent, Stateful
+from plumbline.tasks.signal_extraction.models.networks import (
+    FilmLstm,
+    Network,
+    StatefulLstm,
+    WindowLstm,
+)
+from plumbline.tasks.signal_extraction.params import RecurrentConfig, StatefulConfig
 
-NETWORKS: dict[str, type[Network]] = {"stateful": Conditioned, "window": Heads, "film": Film}
+NUM_COMPARED = 64  # windows on which the exported graph must answer as the network
+NETWORKS: dict[str, type[Network]] = {
+    "stateful": StatefulLstm,
+    "window": WindowLstm,
+    "film": FilmLstm,
+}
 
 
-def recurrent(
-    shape: Recurrent, candidate: str, seed: int, train: Windows, validation: Windows
+def build_recurrent_learner(
+    config: RecurrentConfig, candidate: str, seed: int, train: Windows, validation: Windows
 ) -> Learner:
-    """An LSTM with random weights and its batches; TrainingError where several processes would share a state."""
-    carries = isinstance(shape, Stateful)
-    chunk = shape.chunk if isinstance(shape, Stateful) else train.setting.window
-    if carries and int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise TrainingError(
-            f"candidates.{candidate}: a carried state belongs to one process; train it without torchrun"
-        )
-    data = Batches(train, validation, shape, chunk, seed)
-    torch.manual_seed(seed)
-    model = NETWORKS[shape.kind](
-        len(train.setting.frequencies_hz), shape.hidden, shape.layers, shape.dropout
-    )
-    num_steps = len(data.sampler) * shape.max_epochs
-    module = Extractor(model, shape, num_steps, carried=data.sampler.batch if carries else 0)
+    """Return an LSTM with random weights and its batches.
 
-    def write(folder: Path) -> None:
-        save(folder, module.model, train.setting, validation.signals[:64])
+    Raises TrainingError if several processes would share a state.
+    """
+    chunk, num_carried = train.setting.window, 0
+    if isinstance(config, StatefulConfig):
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            raise TrainingError(
+                f"candidates.{candidate}: a carried state belongs to one process; "
+                "train it without torchrun"
+            )
+        chunk = config.chunk
+    data = Batches(train, validation, config, chunk, seed)
+    if isinstance(config, StatefulConfig):
+        num_carried = data.sampler.batch
+    torch.manual_seed(seed)
+    num_frequencies = len(train.setting.frequencies_hz)
+    network_class = NETWORKS[config.kind]
+    model = network_class(num_frequencies, config.hidden, config.layers, config.dropout)
+    num_steps = len(data.sampler) * config.max_epochs
+    module = Extractor(model, config, num_steps, num_carried)
+
+    def save(folder: Path) -> None:
+        save_network(folder, module.model, train.setting, validation.signals[:NUM_COMPARED])
 
     return Learner(
-        save=write,
+        save=save,
         module=module,
         data=data,
-        max_epochs=shape.max_epochs,
-        patience=shape.patience,
-        gradient_clip=shape.gradient_clip,
+        max_epochs=config.max_epochs,
+        patience=config.patience,
+        gradient_clip=config.gradient_clip,
     )

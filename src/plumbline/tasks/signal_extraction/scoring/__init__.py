@@ -1,1 +1,8 @@
 """How well a predictor recovers the components, against the least error that is possible."""
+
+from plumbline.tasks.signal_extraction.scoring.baselines import build_baselines, compute_bound
+from plumbline.tasks.signal_extraction.scoring.behaviour import check_behaviour
+from plumbline.tasks.signal_extraction.scoring.figures import draw_figures
+from plumbline.tasks.signal_extraction.scoring.scores import score
+
+__all__ = ["build_baselines", "check_behaviour", "compute_bound", "draw_figures", "score"]

@@ -1,14 +1,15 @@
-"""What almost nothing reaches, and what nothing can surpass: the simple baselines and the least possible error."""
+"""The simple baselines, and the least possible error."""
 
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from plumbline.contract.task import Bound, Columns, Predictor
-from plumbline.tasks.signal_extraction.data import Setting, setting, windows
+from plumbline.contract.records import Bound
+from plumbline.contract.task import Columns, Predictor
+from plumbline.tasks.signal_extraction.data import Setting, read_setting, read_windows
 from plumbline.tasks.signal_extraction.params import SignalParams
-from plumbline.tasks.signal_extraction.scoring.floor import floor
+from plumbline.tasks.signal_extraction.scoring.floor import compute_floor
 
 
 class Silence:
@@ -17,12 +18,12 @@ class Silence:
     forms = ("exact",)
 
     def predict(self, columns: Columns, **_: Any) -> dict[str, list[Any]]:
-        """Zeros, as many as there are samples."""
+        """Answer zeros, as many as there are samples."""
         return {"component": [[0.0] * len(signal) for signal in columns["signal"]]}
 
 
 class Oscillator:
-    """Ignores its input: a sine of the frequency asked for that begins with the window."""
+    """Ignores its input: a sine of the frequency asked for that starts with the window."""
 
     forms = ("exact",)
 
@@ -30,19 +31,16 @@ class Oscillator:
         self._rate = sample_rate_hz
 
     def predict(self, columns: Columns, **_: Any) -> dict[str, list[Any]]:
-        """The sine, of amplitude 1."""
-        asked = zip(columns["signal"], columns["frequency_hz"], strict=True)
-        return {"component": [self._sine(len(signal), frequency) for signal, frequency in asked]}
-
-    def _sine(self, num_samples: int, frequency_hz: float) -> list[float]:
-        found: list[float] = np.sin(
-            2 * np.pi * frequency_hz * np.arange(num_samples) / self._rate
-        ).tolist()
-        return found
+        """Answer the sine, of amplitude 1."""
+        components = []
+        for signal, frequency in zip(columns["signal"], columns["frequency_hz"], strict=True):
+            samples = np.arange(len(signal))
+            components.append(np.sin(2 * np.pi * frequency * samples / self._rate).tolist())
+        return {"component": components}
 
 
 class Gain:
-    """The mixture itself, times what fits the train split best: least squares on one sample."""
+    """The mixture times a constant: least squares on one sample of the train split."""
 
     forms = ("exact",)
 
@@ -50,36 +48,41 @@ class Gain:
         self._gains = gains
 
     def predict(self, columns: Columns, **_: Any) -> dict[str, list[Any]]:
-        """Each signal, scaled."""
-        asked = zip(columns["signal"], columns["frequency_hz"], strict=True)
-        return {
-            "component": [
-                [self._gains[frequency] * x for x in signal] for signal, frequency in asked
-            ]
-        }
+        """Answer each signal, scaled."""
+        components = []
+        for signal, frequency in zip(columns["signal"], columns["frequency_hz"], strict=True):
+            gain = self._gains[frequency]
+            components.append([gain * sample for sample in signal])
+        return {"component": components}
 
 
-def baselines(params: SignalParams, examples: Path) -> dict[str, Predictor]:
-    """The predictors that any candidate has to beat."""
-    train = windows(examples, "train")
+def build_baselines(params: SignalParams, examples: Path) -> dict[str, Predictor]:
+    """Return the predictors that any candidate has to beat."""
+    train = read_windows(examples, "train")
     samples, parts = train.signals[:, -1], train.components[:, :, -1]
     gains = samples @ parts / (samples @ samples)
-    scaled = dict(zip(train.setting.frequencies_hz, gains.tolist(), strict=True))
+    gain_by_frequency = dict(zip(train.setting.frequencies_hz, gains.tolist(), strict=True))
     return {
         "silence": Silence(),
         "oscillator": Oscillator(train.setting.sample_rate_hz),
-        "gain": Gain(scaled),
+        "gain": Gain(gain_by_frequency),
     }
 
 
-def bounds(params: SignalParams, examples: Path, split: str) -> Bound:
-    """The least mean squared error, by the setting that the data come from."""
-    made = setting(examples)
-    return Bound(float(floor(made).mean()), _reason(made))
+def compute_bound(params: SignalParams, examples: Path, split: str) -> Bound:
+    """Return the least mean squared error, by the setting that the data come from."""
+    setting = read_setting(examples)
+    return Bound(float(compute_floor(setting).mean()), _explain_bound(setting))
 
 
-def _reason(made: Setting) -> str:
-    seen = f"{made.window} samples at {made.sample_rate_hz} Hz"
-    if made.kind == "course":
-        return f"who knows the generator and sees {seen} of it errs by this: the variance of the position's posterior"
-    return f"who sees {seen} and is told all amplitudes and phases still errs by this, for want of the offset"
+def _explain_bound(setting: Setting) -> str:
+    seen = f"{setting.window} samples at {setting.sample_rate_hz} Hz"
+    if setting.kind == "course":
+        return (
+            f"an observer that knows the generator and sees {seen} of it has this error: "
+            "the variance of the posterior of the position"
+        )
+    return (
+        f"an observer that sees {seen} and knows all amplitudes and phases still has this error, "
+        "because it does not know the offset"
+    )

@@ -1,9 +1,9 @@
-"""The pictures by which a person judges an extractor."""
+"""The figures by which a person judges an extractor."""
 
 from typing import TYPE_CHECKING
 
-from plumbline.contract.task import Candidate, Figure
-from plumbline.reporting.plots import BLACK, BLUE, figure, styled
+from plumbline.contract.records import Candidate, Figure
+from plumbline.reporting.plots import BLACK, BLUE, assign_styles, draw_figure
 from plumbline.tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
@@ -13,22 +13,25 @@ if TYPE_CHECKING:
 GREY = "#999999"
 
 
-def figures(params: SignalParams, candidates: list[Candidate]) -> list[Figure]:
-    """The figures of the winner (the first of `candidates`) and of all beside each other."""
-    drawn = [
-        _shown(candidates[0]),
-        _by_sample(candidates[0]),
-        _by_context(candidates),
-        _spectra(candidates[0]),
+def draw_figures(params: SignalParams, candidates: list[Candidate]) -> list[Figure]:
+    """Draw the figures of the winner (the first of `candidates`) and of all candidates."""
+    figures = [
+        _draw_first_window(candidates[0]),
+        _draw_by_sample(candidates[0]),
+        _draw_by_context(candidates),
+        _draw_spectra(candidates[0]),
     ]
     if any(c.history is not None for c in candidates):
-        drawn.append(_learning(candidates))
-    return drawn
+        figures.append(_draw_learning(candidates))
+    return figures
 
 
-def _shown(winner: Candidate) -> Figure:
+def _draw_first_window(winner: Candidate) -> Figure:
     table = winner.test.tables["shown"]
-    labels, top = _labels(table), 1.1 * float(table.drop(columns="seconds").abs().to_numpy().max())
+    labels, top = (
+        _list_labels(table),
+        1.1 * float(table.drop(columns="seconds").abs().to_numpy().max()),
+    )
 
     def draw(*panels: "Axes") -> None:
         for axes, label in zip(panels, labels, strict=True):
@@ -45,13 +48,16 @@ def _shown(winner: Candidate) -> Figure:
         panels[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
         panels[-1].set_xlabel("seconds")
 
-    caption = f"The first test window: the mixture, each component as it is, and what {winner.name} says of it."
-    return figure(
+    caption = (
+        "The first test window: the mixture, each component, and what "
+        f"{winner.name} answers for it."
+    )
+    return draw_figure(
         "components", "Components", caption, (6.2, 1.3 * len(labels) + 0.6), draw, len(labels)
     )
 
 
-def _by_sample(winner: Candidate) -> Figure:
+def _draw_by_sample(winner: Candidate) -> Figure:
     table = winner.test.tables["by_sample"]
 
     def draw(axes: "Axes") -> None:
@@ -62,33 +68,43 @@ def _by_sample(winner: Candidate) -> Figure:
         axes.legend(loc="best")
 
     caption = (
-        f"The error of {winner.name} at each sample of a window, and the least that is possible there: nothing honest "
-        "reaches the grey area on average."
+        f"The error of {winner.name} at each sample of a window, and the least possible error "
+        "there: no honest model reaches the grey area on average."
     )
-    return figure("by_sample", "Error against position in the window", caption, (5.4, 3.9), draw)
+    return draw_figure(
+        "by_sample", "Error against position in the window", caption, (5.4, 3.9), draw
+    )
 
 
-def _by_context(candidates: list[Candidate]) -> Figure:
+def _draw_by_context(candidates: list[Candidate]) -> Figure:
     def draw(axes: "Axes") -> None:
-        for candidate, (colour, marker) in styled(candidates):
+        for candidate, (colour, marker) in assign_styles(candidates):
             table = candidate.test.tables["by_sample"]
             axes.plot(
-                table["sample"], table["mse"], color=colour, marker=marker, markersize=4,
-                markevery=max(1, len(table) // 8), label=candidate.name,
-            )  # fmt: skip
+                table["sample"],
+                table["mse"],
+                color=colour,
+                marker=marker,
+                markersize=4,
+                markevery=max(1, len(table) // 8),
+                label=candidate.name,
+            )
         table = candidates[0].test.tables["by_sample"]
         axes.plot(table["sample"], table["floor"], color=BLACK, linestyle="--", label="floor")
         axes.set_xscale("log")
         axes.set(xlabel="samples of context", ylabel="mean squared error (test)", ylim=(0, None))
         axes.legend(loc="best")
 
-    caption = "What each candidate makes of the samples seen so far, above the least error that is possible."
-    return figure("by_context", "Error against context", caption, (5.4, 3.9), draw, math=True)
+    caption = (
+        "The error of each candidate by the number of samples seen so far, "
+        "above the least possible error."
+    )
+    return draw_figure("by_context", "Error against context", caption, (5.4, 3.9), draw, math=True)
 
 
-def _spectra(winner: Candidate) -> Figure:
+def _draw_spectra(winner: Candidate) -> Figure:
     table = winner.test.tables["spectra"]
-    labels = _labels(table)
+    labels = _list_labels(table)
 
     def draw(*panels: "Axes") -> None:
         for axes, label in zip(panels, labels, strict=True):
@@ -110,25 +126,29 @@ def _spectra(winner: Candidate) -> Figure:
         panels[-1].set_xlabel("Hz")
 
     caption = (
-        f"Mean amplitude spectra over all test windows, and what {winner.name} makes of them. A short window "
-        "blurs a line over the inverse of its length."
+        f"Mean amplitude spectra over all test windows, and of the answers of {winner.name}. "
+        "A short window blurs a line over the inverse of its length."
     )
-    return figure(
+    return draw_figure(
         "spectra", "Spectra", caption, (6.2, 1.3 * len(labels) + 0.6), draw, len(labels), math=True
     )
 
 
-def _learning(candidates: list[Candidate]) -> Figure:
+def _draw_learning(candidates: list[Candidate]) -> Figure:
     def draw(axes: "Axes") -> None:
         from matplotlib.ticker import MaxNLocator
 
-        for candidate, (colour, marker) in styled(candidates):
+        for candidate, (colour, marker) in assign_styles(candidates):
             if candidate.history is not None:
                 rows = candidate.history
                 axes.plot(
-                    rows["epoch"], rows["validation/loss"], color=colour, marker=marker, markersize=4,
+                    rows["epoch"],
+                    rows["validation/loss"],
+                    color=colour,
+                    marker=marker,
+                    markersize=4,
                     label=candidate.name,
-                )  # fmt: skip
+                )
                 axes.plot(
                     rows["epoch"], rows["train/loss"], color=colour, linewidth=1, linestyle=":"
                 )
@@ -138,9 +158,12 @@ def _learning(candidates: list[Candidate]) -> Figure:
         axes.set(xlabel="epoch", ylabel="mean squared error", ylim=(0, None))
         axes.legend(loc="best")
 
-    caption = "Validation (solid, with marks) and training error (dotted), epoch by epoch, above the least possible."
-    return figure("learning", "Learning curves", caption, (5.4, 3.9), draw)
+    caption = (
+        "Validation error (solid, with marks) and training error (dotted) in each epoch, "
+        "above the least possible."
+    )
+    return draw_figure("learning", "Learning curves", caption, (5.4, 3.9), draw)
 
 
-def _labels(table: "pd.DataFrame") -> list[str]:
+def _list_labels(table: "pd.DataFrame") -> list[str]:
     return [str(name).removeprefix("truth ") for name in table if str(name).startswith("truth ")]

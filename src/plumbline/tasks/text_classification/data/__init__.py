@@ -1,8 +1,8 @@
 """From any source to examples that stages and models read back."""
 
 from plumbline.tasks.text_classification.data.ingestion import ingest
-from plumbline.tasks.text_classification.data.normalisation import digest, normalise
-from plumbline.tasks.text_classification.data.permutation import permuted
-from plumbline.tasks.text_classification.data.reading import read
+from plumbline.tasks.text_classification.data.normalisation import digest_text, normalise
+from plumbline.tasks.text_classification.data.permutation import shuffle_labels
+from plumbline.tasks.text_classification.data.storage import read_inputs, read_split
 
-__all__ = ["digest", "ingest", "normalise", "permuted", "read"]
+__all__ = ["digest_text", "ingest", "normalise", "read_inputs", "read_split", "shuffle_labels"]

@@ -1,95 +1,134 @@
-"""What becomes of a row that cannot be used as it is: dropped, mended or refused by a policy, and counted."""
+"""What happens to a row that cannot be used as it is: a policy drops, repairs or refuses it.
 
-from collections import defaultdict
+Every row treated so is counted.
+"""
+
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from plumbline.contract.errors import DataError
-from plumbline.tasks.text_classification.data.normalisation import digest
-from plumbline.tasks.text_classification.data.rows import Count, Part, Reading, Row
+from plumbline.sources.records import ReadRequest, SourcePart, SourceRow
+from plumbline.tasks.text_classification.data.generated import GeneratedRow
+from plumbline.tasks.text_classification.data.normalisation import digest_text
 from plumbline.tasks.text_classification.params import Policies
 
 NULL_LIKE = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "-", "--"}
 LONGEST_NULL = max(map(len, NULL_LIKE))
+NUM_PLACES = 5  # how many rows of one kind are kept to be shown
+NUM_SPELLINGS = 20
 
 
-class Example(NamedTuple):
-    """A row that can be used; `values` are the wanted columns after text and label, empty where there was nothing."""
+class TextExample(NamedTuple):
+    """A row that can be used."""
 
     id: str
     text: str
     label: str
-    values: tuple[str, ...]
+    values: tuple[str, ...]  # of the wanted columns after text and label; missing ones are empty
     digest: str
     decoded: bool
     truncated: bool
-    noisy: bool | None
+    noisy: bool | None  # None: only generated data know their true labels
 
 
 @dataclass
-class Tally:
+class RowCount:
+    """How many rows met one policy, the first of them, and how their values were spelled."""
+
+    num_rows: int = 0
+    first: list[str] = field(default_factory=list)
+    spellings: Counter[str] = field(default_factory=Counter)
+
+    def add(self, place: str, spelling: str | None = None) -> None:
+        """Count the row at `place`."""
+        self.num_rows += 1
+        if len(self.first) < NUM_PLACES:
+            self.first.append(place)
+        if spelling is None:
+            return
+        if spelling in self.spellings or len(self.spellings) < NUM_SPELLINGS:
+            self.spellings[spelling] += 1
+
+    def build_facts(self) -> dict[str, Any]:
+        """Return the count as data/source.json has it."""
+        facts: dict[str, Any] = {"rows": self.num_rows, "first": self.first}
+        if self.spellings:
+            facts["found"] = dict(self.spellings)
+        return facts
+
+
+@dataclass
+class PolicyCounts:
     """How many rows were read, and how many met which policy."""
 
     num_rows: int = 0
-    counts: defaultdict[str, Count] = field(default_factory=lambda: defaultdict(Count))
+    counts: defaultdict[str, RowCount] = field(default_factory=lambda: defaultdict(RowCount))
 
-    def facts(self, *names: str) -> dict[str, Any]:
-        """The counts of `names`, those at zero too: that a fault was looked for is worth knowing."""
-        return {name: self.counts[name].facts() for name in names}
+    def build_facts(self, *policies: str) -> dict[str, Any]:
+        """Return the counts of `policies`, also those at zero: they show what was looked for."""
+        return {policy: self.counts[policy].build_facts() for policy in policies}
 
 
-def accepted(part: Part, policies: Policies, reading: Reading, tally: Tally) -> Iterator[Example]:
-    """Yield the rows of `part` that can be used; DataError where a policy says refuse."""
-    for row in part.rows(reading):
-        tally.num_rows += 1
+def read_examples(
+    part: SourcePart, policies: Policies, request: ReadRequest, counts: PolicyCounts
+) -> Iterator[TextExample]:
+    """Yield the rows of `part` that can be used; raises DataError where a policy says refuse."""
+    for row in part.read_rows(request):
+        counts.num_rows += 1
         place = f"{part.name}:{row.number}"
         text, label, *values = row.values
         if _is_null(text) or _is_null(label):
-            _drop(text, label, place, policies, tally)
+            _drop_or_refuse(text, label, place, policies, counts)
         else:
-            yield _example(place, str(text), str(label), values, row, policies.max_chars, tally)
+            yield _build_example(
+                place, str(text), str(label), values, row, policies.max_chars, counts
+            )
 
 
-def _example(
+def _build_example(
     place: str,
     text: str,
     label: str,
     values: Sequence[str | None],
-    row: Row,
+    row: SourceRow,
     max_chars: int,
-    tally: Tally,
-) -> Example:
+    counts: PolicyCounts,
+) -> TextExample:
     truncated = len(text) > max_chars
     if truncated:
         text = text[:max_chars]
-        tally.counts["truncated"].add(place)
+        counts.counts["truncated"].add(place)
     if row.decoded:
-        tally.counts["decoded"].add(place)
+        counts.counts["decoded"].add(place)
     if "\0" in text:
-        tally.counts["nul_kept"].add(place)
-    rest = tuple(value or "" for value in values)
-    return Example(place, text, label, rest, digest(text), row.decoded, truncated, row.noisy)
-
-
-def _is_null(value: str | None) -> bool:
-    return (
-        not value
-        or value.isspace()
-        or (len(value) < 3 * LONGEST_NULL and value.strip().casefold() in NULL_LIKE)
+        counts.counts["nul_kept"].add(place)
+    complete = tuple(value or "" for value in values)
+    noisy = row.noisy if isinstance(row, GeneratedRow) else None
+    return TextExample(
+        place, text, label, complete, digest_text(text), row.decoded, truncated, noisy
     )
 
 
-def _drop(
-    text: str | None, label: str | None, place: str, policies: Policies, tally: Tally
+def _is_null(value: str | None) -> bool:
+    if not value or value.isspace():
+        return True
+    return len(value) < 3 * LONGEST_NULL and value.strip().casefold() in NULL_LIKE
+
+
+def _drop_or_refuse(
+    text: str | None, label: str | None, place: str, policies: Policies, counts: PolicyCounts
 ) -> None:
     """Count the row under the first of its columns that is null, or refuse it."""
-    name, found = ("null_text", text) if _is_null(text) else ("null_label", label)
-    spelled = (found or "").strip()
+    if _is_null(text):
+        column, value = "text", text
+    else:
+        column, value = "label", label
+    spelling = (value or "").strip()
     if policies.nulls == "refuse":
-        shown = f"null-like ({spelled!r})" if spelled else "empty"
-        column = name.removeprefix("null_")
+        fault = f"null-like ({spelling!r})" if spelling else "empty"
         raise DataError(
-            f"{place}: the {column} is {shown}; fill it in, or set data.policies.nulls: drop"
+            f"{place}: the {column} is {fault}; fill it in, or set data.policies.nulls: drop"
         )
-    tally.counts[name].add(place, spelled)
+    counts.counts[f"null_{column}"].add(place, spelling)

@@ -1,4 +1,4 @@
-"""Which split a row belongs to: as given, or so that no row ever changes sides as data grows."""
+"""Which split a row belongs to: as given, or so that no row changes sides as the data grow."""
 
 import bisect
 import datetime
@@ -11,86 +11,105 @@ from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.params import Split
 
-Assign = Callable[
-    [str, str | None, str], str
-]  # (digest of the text, value of split.column, place) -> split
+# (digest of the text, value of split.column, place) -> split
+AssignSplit = Callable[[str, str | None, str], str]
+AFTER_ALL_DAYS = "9999-99-99"
+NUM_SHOWN = 5  # how many classes a sentence names
 
 
-def assigner(
-    split: Split, given: Iterable[str | None], days: Callable[[], Iterable[tuple[str | None, str]]]
-) -> Assign:
-    """How rows of a part without a split, or of a `train` that lacks its siblings, are divided.
+def plan_splits(
+    split: Split,
+    given: Iterable[str | None],
+    read_days: Callable[[], Iterable[tuple[str | None, str]]],
+) -> AssignSplit:
+    """Return how to divide rows of a part without a split, or of a `train` without its siblings.
 
-    `given` holds the split of each part; what is given is left alone, what is missing is carved out. `days` reads the
-    column that `by: time` looks at, with places, and is called for that alone.
+    `given` holds the split of each part: what is given is kept, what is missing is taken out of
+    train. `read_days` reads the column that `by: time` divides by, with places; it is called for
+    that only.
     """
     named = set(given)
     validation = 0.0 if "validation" in named else split.validation
     test = 0.0 if "test" in named else split.test
     if split.by == "time" and validation + test > 0:
-        return _by_time(validation, test, days())
-    if split.by == "group":
-        return lambda digest, group, place: _side(
-            _point(_hash(group, split, place)), validation, test
-        )
-    return lambda digest, group, place: _side(_point(digest), validation, test)
+        return _divide_by_time(validation, test, read_days())
+
+    def assign(digest: str, group: str | None, place: str) -> str:
+        if split.by == "group":
+            digest = _hash_group(group, split, place)
+        point = _place_on_line(digest)
+        if point < test:
+            return "test"
+        return "validation" if point < test + validation else "train"
+
+    return assign
 
 
-def absent(classes: Mapping[str, Mapping[str, int]], splits: Iterable[str]) -> list[str]:
-    """Plain sentences on classes that a split lacks: hashing keeps shares only where a class has rows enough."""
-    notices = []
+def describe_missing_classes(
+    classes: Mapping[str, Mapping[str, int]], splits: Iterable[str]
+) -> list[str]:
+    """Return a sentence for each split that lacks classes.
+
+    Splits by hash keep the shares of classes only where these have enough rows.
+    """
+    sentences = []
     for split in splits:
-        lacking = sorted(label for label, counts in classes.items() if not counts.get(split))
-        if lacking:
-            shown = ", ".join(lacking[:5]) + (", ..." if len(lacking) > 5 else "")
-            notices.append(
-                f"classes without a row in {split}: {len(lacking)} of {len(classes)} ({shown})"
+        missing = sorted(label for label, counts in classes.items() if not counts.get(split))
+        if missing:
+            shown = ", ".join(missing[:NUM_SHOWN])
+            more = ", ..." if len(missing) > NUM_SHOWN else ""
+            sentences.append(
+                f"classes without a row in {split}: "
+                f"{len(missing)} of {len(classes)} ({shown}{more})"
             )
-    return notices
+    return sentences
 
 
-def _point(digest: str) -> float:
-    """A number in [0, 1) that depends on the text, or group, alone."""
+def _place_on_line(digest: str) -> float:
+    """A number in [0, 1) that depends on nothing but the text, or group."""
     return int(digest[:13], 16) / 16**13
 
 
-def _side(point: float, validation: float, test: float) -> str:
-    return "test" if point < test else "validation" if point < test + validation else "train"
-
-
-def _hash(group: str | None, split: Split, place: str) -> str:
+def _hash_group(group: str | None, split: Split, place: str) -> str:
     if not group:
         raise DataError(
-            f"{place}: {split.column} is empty, and data.split divides by it; fill it in or split by text"
+            f"{place}: {split.column} is empty, and data.split divides by it; "
+            "fill it in or split by text"
         )
     return hashlib.sha256(group.encode()).hexdigest()
 
 
-def _by_time(validation: float, test: float, days: Iterable[tuple[str | None, str]]) -> Assign:
-    """The latest rows are the test split, those before them validation; cuts lie between two days."""
-    counts = Counter(_day(value, place) for value, place in days)
-    latest = sorted(counts, reverse=True)
-    num_from = dict(zip(latest, itertools.accumulate(counts[day] for day in latest), strict=True))
-    bounds = [
-        _cut(num_from, (test + validation) * counts.total()),
-        _cut(num_from, test * counts.total()),
+def _divide_by_time(
+    validation: float, test: float, days: Iterable[tuple[str | None, str]]
+) -> AssignSplit:
+    """The latest rows are the test split, those before them validation; cuts are between days."""
+    counts = Counter(_parse_day(value, place) for value, place in days)
+    latest_first = sorted(counts, reverse=True)
+    num_rows_since = itertools.accumulate(counts[day] for day in latest_first)
+    num_since = dict(zip(latest_first, num_rows_since, strict=True))
+    total = counts.total()
+    first_days = [
+        _find_cut(num_since, (test + validation) * total),
+        _find_cut(num_since, test * total),
     ]
-    return lambda digest, value, place: SPLITS[bisect.bisect_right(bounds, _day(value, place))]
+
+    def assign(digest: str, value: str | None, place: str) -> str:
+        return SPLITS[bisect.bisect_right(first_days, _parse_day(value, place))]
+
+    return assign
 
 
-def _cut(num_from: dict[str, int], wanted: float) -> str:
-    """The day from which on there are about `wanted` rows; one after all days for none."""
-    return (
-        min(num_from, key=lambda day: abs(num_from[day] - wanted))
-        if wanted and num_from
-        else "9999-99-99"
-    )
+def _find_cut(num_since: dict[str, int], wanted: float) -> str:
+    """The day since which there are about `wanted` rows; a day after all others for none."""
+    if not wanted or not num_since:
+        return AFTER_ALL_DAYS
+    return min(num_since, key=lambda day: abs(num_since[day] - wanted))
 
 
-def _day(value: str | None, place: str) -> str:
+def _parse_day(value: str | None, place: str) -> str:
     try:
         return datetime.datetime.fromisoformat((value or "").strip()).date().isoformat()
     except ValueError:
         raise DataError(
-            f"{place}: {value!r} is not an ISO 8601 date, and data.split divides by it; mend it"
+            f"{place}: {value!r} is not an ISO 8601 date, and data.split divides by it; fix it"
         ) from None

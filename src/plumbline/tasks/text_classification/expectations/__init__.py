@@ -1,6 +1,7 @@
-"""What is expected of examples before a model may learn from them, and what is found when they are looked at."""
+"""What examples must fulfil before a model may learn from them, and what is found in them."""
 
-from plumbline.tasks.text_classification.expectations.findings import table
-from plumbline.tasks.text_classification.expectations.suite import expectations
+from plumbline.tasks.text_classification.expectations.findings import build_table
+from plumbline.tasks.text_classification.expectations.leaks import find_leaks
+from plumbline.tasks.text_classification.expectations.suite import build_checks
 
-__all__ = ["expectations", "table"]
+__all__ = ["build_checks", "build_table", "find_leaks"]

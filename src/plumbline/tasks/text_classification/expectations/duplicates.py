@@ -1,4 +1,4 @@
-"""Texts that occur more than once: copies in a split, contradictions, and what leaks from one split into another."""
+"""Texts that occur more than once: copies in a split, contradictions, and leaks between splits."""
 
 import zlib
 from collections.abc import Hashable, Sequence
@@ -8,100 +8,106 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NGRAM = 3  # characters; texts are short, and one changed word touches few of them
-NUM_HASHES = 128  # 12 bands of 10: at similarity 0.9 all but 1 % of pairs are found, and every find is verified
+# 12 bands of 10 hashes: at similarity 0.9 all but 1 % of pairs are found; every one is verified.
+NUM_HASHES = 128
 
 
-def repeated(rows: "pd.DataFrame") -> "pd.Series":
-    """For each row with the text and label of an earlier row of its split: which row that is. Else null."""
+def find_copies(rows: "pd.DataFrame") -> "pd.Series":
+    """For each row with the text and label of an earlier row of its split: that row. Else null."""
     first = rows.groupby(["split", "label", "compact"])["id"].transform("first")
     return ("repeats " + first).where(rows["id"] != first, None).astype(object)
 
 
-def conflicting(rows: "pd.DataFrame") -> "pd.Series":
-    """For each row whose text also stands under another label in its split: that label. Else null."""
-    one = rows.drop_duplicates(["split", "compact", "label"])
-    counts = one.groupby(["split", "compact"])["label"].transform("size")
-    labels = one[counts > 1].groupby(["split", "compact"])["label"].agg(sorted)
-    found = rows.join(labels.rename("labels"), on=["split", "compact"])[["label", "labels"]]
-    return _series(
-        rows,
-        [
-            f"{label!r} here, {next(other for other in others if other != label)!r} elsewhere"
-            if isinstance(others, list)
-            else None
-            for label, others in found.itertuples(index=False)
-        ],
-    )
+def find_conflicts(rows: "pd.DataFrame") -> "pd.Series":
+    """For each row whose text has another label as well in its split: that label. Else null."""
+    distinct = rows.drop_duplicates(["split", "compact", "label"])
+    by_text = distinct.groupby(["split", "compact"])["label"]
+    several = distinct[by_text.transform("size") > 1]
+    labels = several.groupby(["split", "compact"])["label"].agg(sorted)
+    joined = rows.join(labels.rename("labels"), on=["split", "compact"])
+    findings: list[str | None] = []
+    for label, all_labels in joined[["label", "labels"]].itertuples(index=False):
+        if not isinstance(all_labels, list):
+            findings.append(None)
+            continue
+        others = [other for other in all_labels if other != label]
+        findings.append(f"{label!r} here, {others[0]!r} elsewhere")
+    return _build_column(rows, findings)
 
 
-def leaked(rows: "pd.DataFrame", split: str, before: Sequence[str]) -> "pd.Series":
-    """For each row of `split` whose very text stands in a split of `before`: in which row. Else null."""
-    known = _first_ids(rows[rows["split"].isin(before)], "text")
-    found = rows["text"].map(known).where(rows["split"] == split)
-    return ("the text of " + found).astype(object).where(found.notna(), None)
+def find_exact_leaks(rows: "pd.DataFrame", split: str, before: Sequence[str]) -> "pd.Series":
+    """For each row of `split` whose exact text is in a split of `before`: that row. Else null."""
+    known = _map_first_ids(rows[rows["split"].isin(before)], "text")
+    original = rows["text"].map(known).where(rows["split"] == split)
+    return ("same text as " + original).astype(object).where(original.notna(), None)
 
 
-def nearly_leaked(
+def find_near_leaks(
     rows: "pd.DataFrame", split: str, before: Sequence[str], similarity: float
 ) -> "pd.Series":
-    """As `leaked`, for texts that differ in case, punctuation and spaces alone, or have `similarity` in n-grams."""
-    known = {
-        str(text): str(row)
-        for text, row in _first_ids(rows[rows["split"].isin(before)], "compact").items()
-    }
-    exact = leaked(rows, split, before).notna()
-    asked = rows.loc[(rows["split"] == split) & ~exact, "compact"]
-    near = _nearest(list(known), sorted(set(asked) - set(known)), similarity)
-    found: dict[Hashable, str] = {}
-    for row, text in asked.items():
+    """Do as `find_exact_leaks` for texts that are nearly the same.
+
+    They differ only in case, punctuation and spaces, or have `similarity` (Jaccard, of character
+    n-grams). Exact leaks are left out.
+    """
+    known = _map_first_ids(rows[rows["split"].isin(before)], "compact")
+    exact = find_exact_leaks(rows, split, before).notna()
+    checked = rows.loc[(rows["split"] == split) & ~exact, "compact"]
+    twins = _find_twins(list(known), sorted(set(checked) - set(known)), similarity)
+    findings: dict[Hashable, str] = {}
+    for row, text in checked.items():
         if text in known:
-            found[row] = f"but for case or punctuation the text of {known[text]}"
-        elif text in near:
-            twin, score = near[text]
-            found[row] = f"{score:.0%} the text of {known[twin]}"
-    return _series(rows, [found.get(row) for row in rows.index])
+            findings[row] = f"same text as {known[text]}, except for case or punctuation"
+        elif text in twins:
+            twin, score = twins[text]
+            findings[row] = f"{score:.0%} similar to {known[twin]}"
+    return _build_column(rows, [findings.get(row) for row in rows.index])
 
 
-def _nearest(
-    known: Sequence[str], asked: Sequence[str], similarity: float
+def _find_twins(
+    known: Sequence[str], checked: Sequence[str], similarity: float
 ) -> dict[str, tuple[str, float]]:
-    """For texts of `asked` with a text of `known` at least that similar (Jaccard): the most similar, and how much."""
+    """For texts of `checked` with a text of `known` that is similar enough: it, and how similar."""
     from datasketch import MinHash, MinHashLSH
 
-    if not known or not asked:
+    if not known or not checked:
         return {}
-    known_grams, asked_grams = [_grams(text) for text in known], [_grams(text) for text in asked]
+    known_grams = [_list_grams(text) for text in known]
+    checked_grams = [_list_grams(text) for text in checked]
     index = MinHashLSH(
         threshold=max(similarity - 0.1, 0.1), num_perm=NUM_HASHES, weights=(0.2, 0.8)
     )
-    for row, sketch in enumerate(
-        MinHash.generator(known_grams, num_perm=NUM_HASHES, hashfunc=zlib.crc32)
-    ):
+    sketches = MinHash.generator(known_grams, num_perm=NUM_HASHES, hashfunc=zlib.crc32)
+    for row, sketch in enumerate(sketches):
         index.insert(row, sketch)
-    found = {}
-    sketches = MinHash.generator(asked_grams, num_perm=NUM_HASHES, hashfunc=zlib.crc32)
-    for text, grams, sketch in zip(asked, asked_grams, sketches, strict=True):
-        scored = [(_jaccard(grams, known_grams[row]), known[row]) for row in index.query(sketch)]
-        score, twin = max(scored, default=(0.0, ""))
+    twins = {}
+    sketches = MinHash.generator(checked_grams, num_perm=NUM_HASHES, hashfunc=zlib.crc32)
+    for text, grams, sketch in zip(checked, checked_grams, sketches, strict=True):
+        scores = []
+        for row in index.query(sketch):
+            scores.append((_compute_jaccard(grams, known_grams[row]), known[row]))
+        score, twin = max(scores, default=(0.0, ""))
         if score >= similarity:
-            found[text] = (twin, score)
-    return found
+            twins[text] = (twin, score)
+    return twins
 
 
-def _grams(text: str) -> set[bytes]:
+def _list_grams(text: str) -> set[bytes]:
     return {text[start : start + NGRAM].encode() for start in range(max(1, len(text) - NGRAM + 1))}
 
 
-def _jaccard(one: set[bytes], other: set[bytes]) -> float:
-    both = len(one & other)
-    return both / (len(one) + len(other) - both)
+def _compute_jaccard(one: set[bytes], other: set[bytes]) -> float:
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
 
 
-def _first_ids(rows: "pd.DataFrame", column: str) -> "pd.Series":
-    return rows.drop_duplicates(column).set_index(column)["id"]
+def _map_first_ids(rows: "pd.DataFrame", column: str) -> dict[str, str]:
+    """Map each value of the column to the id of the first row that has it."""
+    first = rows.drop_duplicates(column)
+    return dict(zip(first[column], first["id"], strict=True))
 
 
-def _series(rows: "pd.DataFrame", values: list[str | None]) -> "pd.Series":
+def _build_column(rows: "pd.DataFrame", values: list[str | None]) -> "pd.Series":
     import pandas as pd
 
     return pd.Series(values, index=rows.index, dtype=object)

@@ -1,7 +1,8 @@
 """What a check needs to see of each row, as computed columns beside those of the manifest.
 
-Most columns hold a finding, a few words on what is wrong with a row, or null; so a check is that the column is null in
-all but a share of rows, and what Great Expectations counts and lists is what a person reads.
+Most columns hold a finding, a few words on what is wrong with a row, or null. So a check is that
+the column is null in all but a share of rows, and what Great Expectations counts and lists is what
+a person reads.
 """
 
 import re
@@ -12,101 +13,123 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.task import SPLITS
-from plumbline.tasks.text_classification.data import normalise, read
-from plumbline.tasks.text_classification.expectations import drift, duplicates, labels, personal
+from plumbline.tasks.text_classification.data import normalise, read_split
+from plumbline.tasks.text_classification.expectations import duplicates, labels
+from plumbline.tasks.text_classification.expectations.drift import (
+    Vocabulary,
+    measure_label_distance,
+    measure_length_distance,
+)
+from plumbline.tasks.text_classification.expectations.personal import (
+    find_personal_data,
+    mask_personal_data,
+)
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ["id", "split", "label", "length", "decoded", "truncated"]  # of the manifest
-HELD_OUT = {
-    "validation": ("train",),
-    "test": ("train", "validation"),
-}  # split -> those whose texts it must not repeat
+# Held-out split -> the splits whose texts it must not repeat.
+HELD_OUT = {"validation": ("train",), "test": ("train", "validation")}
 MAX_EXCERPT = 100
-UNSHOWN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]"
-)  # would disturb a terminal or page
+# Control and direction characters, which would disturb a terminal or a page.
+UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
-def table(
+def build_table(
     params: TextParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
 ) -> "pd.DataFrame":
-    """One row per example: the manifest's own columns, the text, and a column for each check that needs one.
+    """Return one row per example: manifest, text, and a column for each check that needs one.
 
-    Raises DataError where examples are not those of the manifest, ParamsError where the reference cannot be read.
+    Raises DataError where examples are not those of the manifest, ParamsError where the reference
+    cannot be read.
     """
-    limits = params.validation
-    rows = _with_texts(manifest, examples)
-    rows["excerpt"] = rows["text"].map(excerpt)
-    rows["dropped_share"] = sum(count["rows"] for count in facts["dropped"].values()) / max(
-        1, facts["rows_read"]
-    )
-    rows["encoding"] = rows["decoded"].map({True: "bytes that are not UTF-8"}).astype(object)
-    rows["cut"] = (
-        rows["truncated"]
-        .map({True: f"cut to {params.data.policies.max_chars} characters"})
-        .astype(object)
-    )
-    rows["blanks"] = rows["normal"].map(_blank)
-    rows["rare_labels"] = labels.rare(rows, limits.min_rows_per_class)
-    rows["unseen_labels"] = labels.unseen(rows)
-    rows["continuous_labels"] = labels.fractional(rows)
-    rows["near_identical_labels"] = labels.near_identical(rows)
-    rows["duplicates"] = duplicates.repeated(rows)
-    rows["conflicting_duplicates"] = duplicates.conflicting(rows)
-    known = drift.Vocabulary(rows.loc[rows["split"] == "train", "normal"].tolist())
-    rows["unknown_words"] = known.excess(rows["normal"].tolist())
-    for split, before in HELD_OUT.items():
-        rows[f"leakage_{split}"] = duplicates.leaked(rows, split, before)
-        near = duplicates.nearly_leaked(rows, split, before, limits.near_duplicate_similarity)
-        rows[f"near_duplicates_{split}"] = near
-    rows["personal_data"] = [", ".join(personal.kinds(text)) or None for text in rows["text"]]
-    suspects = labels.suspects(rows, params.seed)
-    rows["judged"] = rows.index.isin(suspects.index).astype(int)
-    rows["label_noise"] = suspects["suspect"].reindex(rows.index).astype(object)
-    if limits.reference is not None:
-        _compare(rows, Path(limits.reference))
+    rows = _join_texts(manifest, examples)
+    _add_ingest_findings(rows, params, facts)
+    _add_label_findings(rows, params)
+    _add_duplicate_findings(rows, params)
+    train_words = Vocabulary(rows.loc[rows["split"] == "train", "normal"].tolist())
+    rows["unknown_words"] = train_words.measure_excess(rows["normal"].tolist())
+    rows["personal_data"] = [", ".join(find_personal_data(text)) or None for text in rows["text"]]
+    if params.validation.reference is not None:
+        _add_drift(rows, Path(params.validation.reference))
     return rows
 
 
-def excerpt(text: str) -> str:
-    """The start of `text` as it may be shown: personal data masked, control characters visible."""
-    shown = personal.masked(text[: 4 * MAX_EXCERPT])
-    return UNSHOWN.sub(
-        "\N{REPLACEMENT CHARACTER}",
-        shown if len(shown) <= MAX_EXCERPT else shown[:MAX_EXCERPT] + "…",
-    )
+def make_excerpt(text: str) -> str:
+    """Return the start of `text` as it may be shown.
+
+    Personal data is masked, and control characters are visible.
+    """
+    shown = mask_personal_data(text[: 4 * MAX_EXCERPT])
+    if len(shown) > MAX_EXCERPT:
+        shown = shown[:MAX_EXCERPT] + "…"
+    return UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", shown)
 
 
-def _with_texts(manifest: "pd.DataFrame", examples: Path) -> "pd.DataFrame":
+def _join_texts(manifest: "pd.DataFrame", examples: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    texts = pd.concat([read(examples, split, ["id", "text"]).to_pandas() for split in SPLITS])
-    rows = manifest[COLUMNS].merge(texts, on="id", how="left", validate="one_to_one")
+    tables = [read_split(examples, split, ["id", "text"]).to_pandas() for split in SPLITS]
+    rows = manifest[COLUMNS].merge(pd.concat(tables), on="id", how="left", validate="one_to_one")
     rows["normal"] = rows["text"].map(normalise)
     rows["compact"] = rows["normal"].str.replace(" ", "")
     return rows
 
 
-def _blank(normal: str) -> str | None:
-    signs = [
-        c for c in normal if unicodedata.category(c)[0] in "LNS"
-    ]  # letters, numbers, symbols (emoji)
-    return None if len(signs) > 1 else "blank" if not signs else "one character"
+def _add_ingest_findings(
+    rows: "pd.DataFrame", params: TextParams, facts: Mapping[str, Any]
+) -> None:
+    """Add what ingest dropped and changed, and texts that say nothing."""
+    rows["excerpt"] = rows["text"].map(make_excerpt)
+    num_dropped = sum(count["rows"] for count in facts["dropped"].values())
+    rows["dropped_share"] = num_dropped / max(1, facts["rows_read"])
+    rows["encoding"] = rows["decoded"].map({True: "bytes that are not UTF-8"}).astype(object)
+    cut = f"cut to {params.data.policies.max_chars} characters"
+    rows["cut"] = rows["truncated"].map({True: cut}).astype(object)
+    rows["blanks"] = rows["normal"].map(_describe_blank)
 
 
-def _compare(rows: "pd.DataFrame", reference: Path) -> None:
-    """Add to `rows` how far they lie from those of an earlier ingest."""
+def _add_label_findings(rows: "pd.DataFrame", params: TextParams) -> None:
+    rows["rare_labels"] = labels.find_rare_labels(rows, params.validation.min_rows_per_class)
+    rows["unseen_labels"] = labels.find_unseen_labels(rows)
+    rows["continuous_labels"] = labels.find_measured_values(rows)
+    rows["near_identical_labels"] = labels.find_spelling_variants(rows)
+    noise = labels.find_label_noise(rows, params.seed)
+    rows["judged"] = rows.index.isin(noise.index).astype(int)
+    rows["label_noise"] = noise["suspect"].reindex(rows.index).astype(object)
+
+
+def _add_duplicate_findings(rows: "pd.DataFrame", params: TextParams) -> None:
+    similarity = params.validation.near_duplicate_similarity
+    rows["duplicates"] = duplicates.find_copies(rows)
+    rows["conflicting_duplicates"] = duplicates.find_conflicts(rows)
+    for split, before in HELD_OUT.items():
+        rows[f"leakage_{split}"] = duplicates.find_exact_leaks(rows, split, before)
+        near = duplicates.find_near_leaks(rows, split, before, similarity)
+        rows[f"near_duplicates_{split}"] = near
+
+
+def _describe_blank(normal: str) -> str | None:
+    # letters, numbers, symbols (emoji)
+    signs = [char for char in normal if unicodedata.category(char)[0] in "LNS"]
+    if not signs:
+        return "blank"
+    return "one character" if len(signs) == 1 else None
+
+
+def _add_drift(rows: "pd.DataFrame", reference: Path) -> None:
+    """Add how different `rows` are from those of an earlier ingest."""
     import pandas as pd
 
     try:
         manifest = pd.read_parquet(reference, columns=COLUMNS)
     except (OSError, ValueError) as error:
         raise ParamsError(f"validation.reference: {reference} cannot be read ({error})") from None
-    before = _with_texts(manifest, reference.parent / "examples")
+    before = _join_texts(manifest, reference.parent / "examples")
     before = before[before["split"] == "train"]
-    rows["label_drift"] = drift.label_distance(before["label"], rows["label"])
-    rows["length_drift"] = drift.length_distance(before["length"], rows["length"])
-    rows["new_words"] = drift.Vocabulary(before["normal"].tolist()).excess(rows["normal"].tolist())
+    rows["label_drift"] = measure_label_distance(before["label"], rows["label"])
+    rows["length_drift"] = measure_length_distance(before["length"], rows["length"])
+    known_words = Vocabulary(before["normal"].tolist())
+    rows["new_words"] = known_words.measure_excess(rows["normal"].tolist())

@@ -1,6 +1,7 @@
-"""What is wrong with labels: too rare, never trained on, spelled twice, measured values, or at odds with the text."""
+"""Faults of labels: too rare, not in train, spelled twice, measured values, or contradicted."""
 
 import re
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,89 +10,98 @@ if TYPE_CHECKING:
 
 FRACTION = re.compile(r"[+-]?\d*[.,]\d+(e[+-]?\d+)?", re.IGNORECASE)
 NUM_FOLDS = 5
-MAX_ROWS = (
-    20_000  # cross-validation looks at a sample of this size: about ten seconds for 150 classes
-)
+MAX_ROWS = 20_000  # that are cross-validated: about ten seconds for 150 classes
+MAX_SPELLINGS = 6  # that are shown
 NUM_FEATURES = 2**17
 
 
-def rare(rows: "pd.DataFrame", min_rows: int) -> "pd.Series":
-    """For each row of train whose label has fewer than `min_rows` there: the label and its count. Else null."""
-    counts = rows.loc[rows["split"] == "train", "label"].value_counts()
-    few = {
-        label: f"{label!r}: {count} in train, {min_rows} needed"
-        for label, count in counts.items()
-        if count < min_rows
-    }
-    return rows["label"].map(few).where(rows["split"] == "train", None).astype(object)
+def find_rare_labels(rows: "pd.DataFrame", min_rows: int) -> "pd.Series":
+    """For each row of train whose label has fewer than `min_rows` there: how many. Else null."""
+    in_train = rows["split"] == "train"
+    rare = {}
+    for label, count in rows.loc[in_train, "label"].value_counts().items():
+        if count < min_rows:
+            rare[label] = f"{label!r}: {count} in train, {min_rows} needed"
+    return rows["label"].map(rare).where(in_train, None).astype(object)
 
 
-def unseen(rows: "pd.DataFrame") -> "pd.Series":
-    """For each held-out row whose label train does not have: the label and how many rows it has. Else null."""
-    strange = rows[~rows["label"].isin(rows.loc[rows["split"] == "train", "label"].unique())]
-    counts = strange["label"].value_counts()
-    named = {
-        label: f"{label!r}: {count} held out, none in train" for label, count in counts.items()
-    }
-    return rows["label"].map(named).astype(object)
+def find_unseen_labels(rows: "pd.DataFrame") -> "pd.Series":
+    """For each held-out row whose label train does not have: its label and count. Else null."""
+    train_labels = rows.loc[rows["split"] == "train", "label"].unique()
+    unseen = rows.loc[~rows["label"].isin(train_labels), "label"]
+    findings = {}
+    for label, count in unseen.value_counts().items():
+        findings[label] = f"{label!r}: {count} held out, none in train"
+    return rows["label"].map(findings).astype(object)
 
 
-def fractional(rows: "pd.DataFrame") -> "pd.Series":
-    """For each row whose label is a number with a fraction that occurs once: the number. Else null."""
-    once = rows["label"].map(rows["label"].value_counts()) == 1
-    return (
-        rows["label"]
-        .where(once & rows["label"].str.strip().str.fullmatch(FRACTION), None)
-        .astype(object)
-    )
+def find_measured_values(rows: "pd.DataFrame") -> "pd.Series":
+    """For each row whose label is a number with a fraction that occurs once: it. Else null."""
+    labels = rows["label"]
+    is_unique = labels.map(labels.value_counts()) == 1
+    is_fraction = labels.str.strip().str.fullmatch(FRACTION)
+    return labels.where(is_unique & is_fraction, None).astype(object)
 
 
-def near_identical(rows: "pd.DataFrame") -> "pd.Series":
-    """For each row whose label is also spelled with other case, spaces, hyphens or underscores: all spellings."""
-    spellings: dict[str, list[str]] = {}
+def find_spelling_variants(rows: "pd.DataFrame") -> "pd.Series":
+    """For each row whose label has other spellings: all of them. Else null.
+
+    Spellings differ in case, spaces, hyphens or underscores.
+    """
+    spellings: defaultdict[str, list[str]] = defaultdict(list)
     for label in sorted(rows["label"].unique()):
-        spellings.setdefault(_plain(label), []).append(label)
-    named = {
-        label: f"spelled {len(same)} ways: {', '.join(map(repr, same[:6]))}"
-        for same in spellings.values()
-        if len(same) > 1
-        for label in same
-    }
-    return rows["label"].map(named).astype(object)
+        spellings[_simplify(label)].append(label)
+    findings: dict[str, str] = {}
+    for variants in spellings.values():
+        if len(variants) > 1:
+            shown = ", ".join(map(repr, variants[:MAX_SPELLINGS]))
+            finding = f"spelled {len(variants)} ways: {shown}"
+            findings |= dict.fromkeys(variants, finding)
+    return rows["label"].map(findings).astype(object)
 
 
-def suspects(rows: "pd.DataFrame", seed: int) -> "pd.DataFrame":
-    """Rows of train judged by cross-validation: `suspect` names the label that the text speaks for, or is null.
+def find_label_noise(rows: "pd.DataFrame", seed: int) -> "pd.DataFrame":
+    """Judge rows of train by cross-validation: `suspect` names a likelier label, or is null.
 
-    Confident learning (Northcutt, Jiang, Chuang 2021, arXiv:1911.00068) on the scores of a linear SVM: a row is
-    suspect if it scores for another label at least as high as rows that carry that label do on average. Labels with
-    fewer than NUM_FOLDS rows are not judged. One row per judged row, index as in `rows`.
+    Confident learning (Northcutt, Jiang, Chuang 2021, arXiv:1911.00068) on the scores of a linear
+    SVM: a row is suspect if its score for another label is at least the average score of the rows
+    that carry that label. Labels with fewer than NUM_FOLDS rows are not judged. Returns one row
+    per judged row, index as in `rows`.
     """
     import numpy as np
     import pandas as pd
 
-    train = rows[rows["split"] == "train"]
-    train = train[train["label"].map(train["label"].value_counts()) >= NUM_FOLDS]
-    train = train.sample(MAX_ROWS, random_state=seed) if len(train) > MAX_ROWS else train
-    train = train[train["label"].map(train["label"].value_counts()) >= NUM_FOLDS]
+    train = _select_judged(rows, seed)
     given, distinct = pd.factorize(train["label"], sort=True)
     names = distinct.tolist()
     if len(names) < 2:
         return pd.DataFrame({"suspect": pd.Series(dtype=object)}, index=train.index[:0])
-    scores = _held_out_scores(train["text"], given, seed)
+    scores = _score_held_out(train["text"], given, seed)
     typical = np.array([scores[given == label, label].mean() for label in range(len(names))])
     confident = np.where(scores >= typical, scores, -np.inf)
     best = confident.argmax(axis=1)
-    suspect = np.isfinite(confident.max(axis=1)) & (best != given)
-    named = [
-        f"{names[g]!r}, reads like {names[b]!r}" if s else None
-        for g, b, s in zip(given, best, suspect, strict=True)
-    ]
-    return pd.DataFrame({"suspect": pd.Series(named, index=train.index, dtype=object)})
+    is_suspect = np.isfinite(confident.max(axis=1)) & (best != given)
+    findings: list[str | None] = []
+    for row, suspect in enumerate(is_suspect):
+        finding = f"{names[given[row]]!r}, reads like {names[best[row]]!r}"
+        findings.append(finding if suspect else None)
+    return pd.DataFrame({"suspect": pd.Series(findings, index=train.index, dtype=object)})
 
 
-def _held_out_scores(texts: "pd.Series", given: "np.ndarray", seed: int) -> "np.ndarray":
-    """Decision values [rows, labels] of a linear SVM that has not seen the row."""
+def _select_judged(rows: "pd.DataFrame", seed: int) -> "pd.DataFrame":
+    """At most MAX_ROWS rows of train, without the labels that have too few for cross-validation."""
+    train = _drop_rare(rows[rows["split"] == "train"])
+    if len(train) > MAX_ROWS:
+        train = train.sample(MAX_ROWS, random_state=seed)
+    return _drop_rare(train)
+
+
+def _drop_rare(train: "pd.DataFrame") -> "pd.DataFrame":
+    return train[train["label"].map(train["label"].value_counts()) >= NUM_FOLDS]
+
+
+def _score_held_out(texts: "pd.Series", given: "np.ndarray", seed: int) -> "np.ndarray":
+    """Return the decision values [rows, labels] of a linear SVM that was not fitted on the row."""
     import numpy as np
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -103,11 +113,13 @@ def _held_out_scores(texts: "pd.Series", given: "np.ndarray", seed: int) -> "np.
     )
     model = make_pipeline(TfidfTransformer(sublinear_tf=True), LinearSVC(C=0.5, random_state=seed))
     folds = StratifiedKFold(NUM_FOLDS, shuffle=True, random_state=seed)
-    scores = cross_val_predict(
+    scores: np.ndarray = cross_val_predict(
         model, words.transform(texts), given, cv=folds, method="decision_function"
     )
-    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    if scores.ndim == 1:  # two labels have one decision value
+        return np.column_stack([-scores, scores])
+    return scores
 
 
-def _plain(label: str) -> str:
+def _simplify(label: str) -> str:
     return re.sub(r"[\s_-]+", "", label).casefold()

@@ -1,12 +1,13 @@
-"""What the leakage gate asks: do examples stand in two splits, though validation let them pass?"""
+"""What the leakage gate asks: are examples in two splits, although validation accepted them?"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from plumbline.contract.task import SPLITS, Leak
-from plumbline.tasks.text_classification.data import normalise, read
+from plumbline.contract.records import Leak
+from plumbline.contract.task import SPLITS
+from plumbline.tasks.text_classification.data import normalise, read_split
 from plumbline.tasks.text_classification.expectations import duplicates
-from plumbline.tasks.text_classification.expectations.findings import HELD_OUT, excerpt
+from plumbline.tasks.text_classification.expectations.findings import HELD_OUT, make_excerpt
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
@@ -15,44 +16,46 @@ if TYPE_CHECKING:
 MAX_EXAMPLES = 5
 
 
-def leaks(params: TextParams, examples: Path) -> list[Leak]:
-    """Texts of validation and test that stand, word for word or nearly, in a split before theirs; and such groups."""
-    rows = _rows(examples)
-    found = []
+def find_leaks(params: TextParams, examples: Path) -> list[Leak]:
+    """Find texts of validation and test that are, exactly or nearly, in a split before theirs.
+
+    Where splits go by group, groups that are in two splits are leaks as well.
+    """
+    rows = _read_rows(examples)
+    similarity = params.validation.near_duplicate_similarity
+    leaks = []
     for split, before in HELD_OUT.items():
-        total = int((rows["split"] == split).sum())
-        near = duplicates.nearly_leaked(
-            rows, split, before, params.validation.near_duplicate_similarity
-        )
-        found += [
-            _leak("exact", split, total, rows, duplicates.leaked(rows, split, before)),
-            _leak("near", split, total, rows, near),
-        ]
-        if params.data.split.by == "group" and params.data.split.column in rows:
-            known = set(rows.loc[rows["split"].isin(before), params.data.split.column])
-            group = rows[params.data.split.column].where(rows["split"] == split)
-            found.append(_leak("group", split, total, rows, group.where(group.isin(known), None)))
-    return found
+        exact = duplicates.find_exact_leaks(rows, split, before)
+        leaks.append(_build_leak("exact", split, rows, exact))
+        near = duplicates.find_near_leaks(rows, split, before, similarity)
+        leaks.append(_build_leak("near", split, rows, near))
+        column = params.data.split.column
+        if params.data.split.by == "group" and column in rows:
+            known = set(rows.loc[rows["split"].isin(before), column])
+            groups = rows[column].where(rows["split"] == split)
+            shared = groups.where(groups.isin(known), None)
+            leaks.append(_build_leak("group", split, rows, shared))
+    return leaks
 
 
-def _rows(examples: Path) -> "pd.DataFrame":
+def _read_rows(examples: Path) -> "pd.DataFrame":
     import pandas as pd
 
-    parts = [read(examples, split).to_pandas().assign(split=split) for split in SPLITS]
-    rows: pd.DataFrame = pd.concat(parts, ignore_index=True)
+    tables = [read_split(examples, split).to_pandas().assign(split=split) for split in SPLITS]
+    rows: pd.DataFrame = pd.concat(tables, ignore_index=True)
     rows["compact"] = rows["text"].map(normalise).str.replace(" ", "")
     return rows
 
 
-def _leak(
+def _build_leak(
     kind: Literal["exact", "near", "group"],
     split: str,
-    total: int,
     rows: "pd.DataFrame",
-    found: "pd.Series",
+    findings: "pd.Series",
 ) -> Leak:
-    which = found[found.notna()]
-    shown = tuple(
-        f"{rows['id'][row]} ({excerpt(rows['text'][row])})" for row in which.index[:MAX_EXAMPLES]
-    )
-    return Leak(kind, split, len(which), total, shown)
+    total = int((rows["split"] == split).sum())
+    leaked = findings[findings.notna()].index
+    shown = []
+    for row in leaked[:MAX_EXAMPLES]:
+        shown.append(f"{rows['id'][row]} ({make_excerpt(rows['text'][row])})")
+    return Leak(kind, split, len(leaked), total, tuple(shown))

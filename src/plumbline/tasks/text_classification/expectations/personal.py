@@ -1,4 +1,4 @@
-"""Personal data in texts: found by rules that hardly ever err, and masked wherever a text is shown."""
+"""Personal data in texts: found by rules with few false alarms, masked where a text is shown."""
 
 import re
 from collections.abc import Iterator
@@ -6,54 +6,65 @@ from collections.abc import Iterator
 CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
 EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b", re.IGNORECASE)
-MIN_DIGITS = 8  # every IBAN holds more; a run of words does not
+MIN_DIGITS = 8  # every IBAN has more; words in a row do not
 
 
-def kinds(text: str) -> list[str]:
-    """What kinds of personal data `text` holds: card number, e-mail address, IBAN."""
-    return sorted({kind for kind, _, _ in _found(text)})
+def find_personal_data(text: str) -> list[str]:
+    """Return the kinds of personal data in `text`: card number, e-mail address, IBAN."""
+    return sorted({kind for kind, _, _ in _locate(text)})
 
 
-def masked(text: str) -> str:
-    """`text` with personal data replaced by its kind in brackets."""
-    for kind, start, end in sorted(_found(text), key=lambda found: -found[1]):
+def mask_personal_data(text: str) -> str:
+    """Return `text` with personal data replaced by its kind in brackets."""
+    for kind, start, end in reversed(list(_locate(text))):
         text = f"{text[:start]}[{kind}]{text[end:]}"
     return text
 
 
-def _found(text: str) -> Iterator[tuple[str, int, int]]:
-    """Kind, start and end of each, without overlaps."""
-    end = 0
-    for kind, match in sorted(_matches(text), key=lambda found: found[1].start()):
-        if match.start() >= end:
-            end = match.end()
-            yield kind, match.start(), end
+def _locate(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield kind, start and end of each, from left to right, without overlaps."""
+    last_end = 0
+    for kind, match in sorted(_match_all(text), key=lambda item: item[1].start()):
+        if match.start() >= last_end:
+            last_end = match.end()
+            yield kind, match.start(), match.end()
 
 
-def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    yield from (("e-mail address", match) for match in EMAIL.finditer(text) if "@" in text)
-    yield from (("card number", match) for match in CARD.finditer(text) if _luhn(match.group()))
+def _match_all(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    if "@" in text:
+        for match in EMAIL.finditer(text):
+            yield "e-mail address", match
+    for match in CARD.finditer(text):
+        if _is_card_number(match.group()):
+            yield "card number", match
     for match in IBAN.finditer(text):
-        found: re.Match[str] | None = match
-        while found and not _mod97(
-            found.group()
-        ):  # a word that follows may have been taken for the last group
-            shorter = found.group().rpartition(" ")[0]
-            found = IBAN.fullmatch(text, found.start(), found.start() + len(shorter))
-        if found:
-            yield "IBAN", found
+        iban = _shorten_to_iban(match, text)
+        if iban:
+            yield "IBAN", iban
 
 
-def _luhn(number: str) -> bool:
-    """The check digit of card numbers (ISO/IEC 7812-1), for numbers that are not one digit over and over."""
+def _shorten_to_iban(match: re.Match[str], text: str) -> re.Match[str] | None:
+    """Drop words at the end until the check digits fit: they were taken for the last groups."""
+    candidate: re.Match[str] | None = match
+    while candidate and not _is_iban(candidate.group()):
+        shorter = candidate.group().rpartition(" ")[0]
+        candidate = IBAN.fullmatch(text, candidate.start(), candidate.start() + len(shorter))
+    return candidate
+
+
+def _is_card_number(number: str) -> bool:
+    """Check the last digit (ISO/IEC 7812-1); one digit repeated is not a card number."""
     digits = [int(character) for character in number if character.isdigit()][::-1]
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
     return len(set(digits)) > 1 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
-def _mod97(text: str) -> bool:
-    """The check digits of an IBAN (ISO 13616-1)."""
+def _is_iban(text: str) -> bool:
+    """Check the check digits of an IBAN (ISO 13616-1)."""
     code = text.replace(" ", "").upper()
-    if not 15 <= len(code) <= 34 or sum(c.isdigit() for c in code) < MIN_DIGITS:
+    num_digits = sum(character.isdigit() for character in code)
+    if not 15 <= len(code) <= 34 or num_digits < MIN_DIGITS:
         return False
-    return int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1
+    rearranged = code[4:] + code[:4]
+    number = int("".join(str(int(character, 36)) for character in rearranged))
+    return number % 97 == 1

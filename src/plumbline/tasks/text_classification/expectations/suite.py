@@ -1,38 +1,37 @@
 """The suite: one declared check for each fault, how far it may go, and whether it blocks."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from plumbline.contract.task import SPLITS, Check
+from plumbline.contract.records import Check
+from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
 from plumbline.tasks.text_classification.expectations.findings import COLUMNS, HELD_OUT
-from plumbline.tasks.text_classification.params import TextParams, Validation
+from plumbline.tasks.text_classification.params import TextParams, TextValidation
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def expectations(params: TextParams, table: "pd.DataFrame") -> list[Check]:
-    """The suite for a table that `findings.table` made: how far each fault may go, and which of them only warn."""
+def build_checks(params: TextParams, table: "pd.DataFrame") -> list[Check]:
+    """Return the checks for a table of `findings.build_table`, in the order of the catalogue."""
     limits = params.validation
-    suite = _structure(limits) | _labels(limits) | _texts(limits)
-    for split in set(HELD_OUT) & set(
-        table["split"]
-    ):  # one without rows is told of by the check `splits`
-        suite |= _between_splits(limits, split)
+    suite = _expect_structure(limits) | _expect_labels(limits) | _expect_texts(limits)
+    # The check `splits` reports a split without rows; nothing else can be said about it.
+    for split in set(HELD_OUT) & set(table["split"]):
+        suite |= _expect_held_out(limits, split)
     if limits.reference is not None:
-        suite |= _against_reference(limits)
-    return [
-        Check(
-            name,
-            suite[name],
-            "warning" if name in limits.warnings else "blocking",
-            *CATALOGUE[name],
-        )
-        for name in sorted(suite, key=list(CATALOGUE).index)
-    ]
+        suite |= _expect_no_drift(limits)
+    checks = []
+    for name, (title, remedy) in CATALOGUE.items():
+        if name in suite:
+            severity: Literal["blocking", "warning"] = "blocking"
+            if name in limits.warnings:
+                severity = "warning"
+            checks.append(Check(name, suite[name], severity, title, remedy))
+    return checks
 
 
-def _structure(limits: Validation) -> dict[str, Any]:
+def _expect_structure(limits: TextValidation) -> dict[str, Any]:
     from great_expectations import expectations as gxe
 
     return {
@@ -40,49 +39,59 @@ def _structure(limits: Validation) -> dict[str, Any]:
             column_set=[*COLUMNS, "text"], exact_match=False
         ),
         "rows": gxe.ExpectTableRowCountToBeBetween(
-            min_value=limits.min_rows, row_condition=_in("split", "train")
+            min_value=limits.min_rows, row_condition=_select("split", "train")
         ),
         "splits": gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=list(SPLITS)),
         "nulls": gxe.ExpectColumnMaxToBeBetween(
             column="dropped_share", max_value=limits.max_null_share
         ),
-        "encoding": _found("encoding", limits.max_decoded_share),
-        "truncated": _found("cut", limits.max_truncated_share),
+        "encoding": _limit_findings("encoding", limits.max_decoded_share),
+        "truncated": _limit_findings("cut", limits.max_truncated_share),
     }
 
 
-def _labels(limits: Validation) -> dict[str, Any]:
+def _expect_labels(limits: TextValidation) -> dict[str, Any]:
+    train = _select("split", "train")
+    held_out = _select("split", *HELD_OUT)
+    judged = _select("judged", 1)
     return {
-        "classes": _distinct("label", "train", limits.max_classes),
-        "rare_labels": _found("rare_labels", 0, _in("split", "train")),
-        "unseen_labels": _found("unseen_labels", 0, _in("split", *HELD_OUT)),
-        "continuous_labels": _found("continuous_labels", limits.max_fractional_label_share),
-        "near_identical_labels": _found("near_identical_labels", 0),
-        "label_noise": _found("label_noise", limits.max_label_noise_share, _in("judged", 1)),
+        "classes": _limit_distinct("label", "train", limits.max_classes),
+        "rare_labels": _limit_findings("rare_labels", 0, train),
+        "unseen_labels": _limit_findings("unseen_labels", 0, held_out),
+        "continuous_labels": _limit_findings(
+            "continuous_labels", limits.max_fractional_label_share
+        ),
+        "near_identical_labels": _limit_findings("near_identical_labels", 0),
+        "label_noise": _limit_findings("label_noise", limits.max_label_noise_share, judged),
     }
 
 
-def _texts(limits: Validation) -> dict[str, Any]:
+def _expect_texts(limits: TextValidation) -> dict[str, Any]:
     return {
-        "blanks": _found("blanks", limits.max_blank_share),
-        "distinct_texts": _distinct("compact", "train"),
-        "duplicates": _found("duplicates", limits.max_duplicate_share),
-        "conflicting_duplicates": _found("conflicting_duplicates", limits.max_conflict_share),
-        "personal_data": _found("personal_data", limits.max_personal_data_share),
+        "blanks": _limit_findings("blanks", limits.max_blank_share),
+        "distinct_texts": _limit_distinct("compact", "train"),
+        "duplicates": _limit_findings("duplicates", limits.max_duplicate_share),
+        "conflicting_duplicates": _limit_findings(
+            "conflicting_duplicates", limits.max_conflict_share
+        ),
+        "personal_data": _limit_findings("personal_data", limits.max_personal_data_share),
     }
 
 
-def _between_splits(limits: Validation, split: str) -> dict[str, Any]:
-    here, leak, near = _in("split", split), f"leakage_{split}", f"near_duplicates_{split}"
+def _expect_held_out(limits: TextValidation, split: str) -> dict[str, Any]:
+    rows = _select("split", split)
+    leakage = f"leakage_{split}"
+    near = f"near_duplicates_{split}"
+    unknown = _limit_mean("unknown_words", limits.max_unknown_word_share, rows)
     return {
-        f"classes_{split}": _distinct("label", split),
-        leak: _found(leak, limits.max_leakage_share, here),
-        near: _found(near, limits.max_near_duplicate_share, here),
-        f"unknown_words_{split}": _mean_below("unknown_words", limits.max_unknown_word_share, here),
+        f"classes_{split}": _limit_distinct("label", split),
+        leakage: _limit_findings(leakage, limits.max_leakage_share, rows),
+        near: _limit_findings(near, limits.max_near_duplicate_share, rows),
+        f"unknown_words_{split}": unknown,
     }
 
 
-def _against_reference(limits: Validation) -> dict[str, Any]:
+def _expect_no_drift(limits: TextValidation) -> dict[str, Any]:
     from great_expectations import expectations as gxe
 
     return {
@@ -92,31 +101,34 @@ def _against_reference(limits: Validation) -> dict[str, Any]:
         "length_drift": gxe.ExpectColumnMaxToBeBetween(
             column="length_drift", max_value=limits.max_length_drift
         ),
-        "vocabulary_drift": _mean_below("new_words", limits.max_unknown_word_share),
+        "vocabulary_drift": _limit_mean("new_words", limits.max_unknown_word_share),
     }
 
 
-def _found(column: str, max_share: float, where: Any = None) -> Any:
+def _limit_findings(column: str, max_share: float, rows: Any = None) -> Any:
+    """Expect a finding (not null) in at most `max_share` of the rows."""
     from great_expectations import expectations as gxe
 
-    return gxe.ExpectColumnValuesToBeNull(column=column, mostly=1 - max_share, row_condition=where)
+    return gxe.ExpectColumnValuesToBeNull(column=column, mostly=1 - max_share, row_condition=rows)
 
 
-def _distinct(column: str, split: str, max_value: int | None = None) -> Any:
+def _limit_distinct(column: str, split: str, max_value: int | None = None) -> Any:
+    """Expect at least two values, and at most `max_value`."""
     from great_expectations import expectations as gxe
 
     return gxe.ExpectColumnUniqueValueCountToBeBetween(
-        column=column, min_value=2, max_value=max_value, row_condition=_in("split", split)
+        column=column, min_value=2, max_value=max_value, row_condition=_select("split", split)
     )
 
 
-def _mean_below(column: str, limit: float, where: Any = None) -> Any:
+def _limit_mean(column: str, max_value: float, rows: Any = None) -> Any:
     from great_expectations import expectations as gxe
 
-    return gxe.ExpectColumnMeanToBeBetween(column=column, max_value=limit, row_condition=where)
+    return gxe.ExpectColumnMeanToBeBetween(column=column, max_value=max_value, row_condition=rows)
 
 
-def _in(column: str, *values: str | int) -> Any:
+def _select(column: str, *values: str | int) -> Any:
+    """Return a row condition: the column has one of `values`."""
     from great_expectations.expectations.row_conditions import Column
 
     return Column(column).is_in(values)

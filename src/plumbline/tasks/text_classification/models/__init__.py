@@ -1,5 +1,5 @@
 """The candidates, as learners: linear, transformer from scratch, pretrained."""
 
-from plumbline.tasks.text_classification.models.learners import learner
+from plumbline.tasks.text_classification.models.learners import build_learner
 
-__all__ = ["learner"]
+__all__ = ["build_learner"]

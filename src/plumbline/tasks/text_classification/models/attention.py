@@ -1,24 +1,24 @@
-"""Attention as an encoder is trained with it, and as one operator of ONNX Runtime where it is exported."""
+"""Attention as an encoder is trained with it, and as one operator of ONNX Runtime for export."""
 
 from typing import Any
 
 import torch
 
-NAME = "plumbline"  # under which transformers finds it
+ATTENTION_NAME = "plumbline"  # the name under which transformers finds the functions below
 
 
-def use(body: Any) -> None:
-    """Let `body` attend by the functions below, if it would by PyTorch's scaled dot-product attention."""
+def use_custom_attention(encoder: Any) -> None:
+    """Replace PyTorch's scaled dot-product attention in `encoder`, if it uses that."""
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface
 
-    AttentionInterface.register(NAME, _attention)
-    AttentionMaskInterface.register(NAME, _mask)
-    if body.config._attn_implementation == "sdpa":
-        body.set_attn_implementation(NAME)
+    AttentionInterface.register(ATTENTION_NAME, _attend)
+    AttentionMaskInterface.register(ATTENTION_NAME, _build_mask)
+    if encoder.config._attn_implementation == "sdpa":
+        encoder.set_attn_implementation(ATTENTION_NAME)
 
 
-def _attention(
+def _attend(
     module: Any,
     query: torch.Tensor,
     key: torch.Tensor,
@@ -26,54 +26,65 @@ def _attention(
     mask: Any,
     **options: Any,
 ) -> Any:
-    """Scaled dot-product attention; in bf16 a CPU spends 20 times longer on setting up the many small products."""
+    """Compute scaled dot-product attention; on a CPU in fp32, also where the model is in bf16.
+
+    In bf16 a CPU spends 20 times longer on setting up the many small products.
+    """
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     if torch.compiler.is_exporting() and mask is not None and query.shape[1] == key.shape[1]:
-        return _fused(query, key, value, mask, options.get("scaling")), None
+        return _attend_fused(query, key, value, mask, options.get("scaling")), None
     if query.device.type != "cpu" or query.dtype != torch.bfloat16:
         return sdpa_attention_forward(module, query, key, value, mask, **options)
     with torch.autocast("cpu", enabled=False):
-        mask = mask.float() if mask is not None and mask.is_floating_point() else mask
+        if mask is not None and mask.is_floating_point():
+            mask = mask.float()
         output, weights = sdpa_attention_forward(
             module, query.float(), key.float(), value.float(), mask, **options
         )
     return output.to(torch.bfloat16), weights
 
 
-def _mask(*args: Any, **options: Any) -> torch.Tensor | None:
-    """Which keys a query may see (rows, 1, queries, keys): in a graph without the checks that a text needs none of."""
+def _build_mask(*args: Any, **options: Any) -> torch.Tensor | None:
+    """Build the mask of the keys that a query may see, shape (rows, 1, queries, keys).
+
+    The exported graph gets it without the checks of transformers, none of which a text needs.
+    """
     from transformers.masking_utils import bidirectional_mask_function, sdpa_mask
 
-    padding, every = (
-        options.get("attention_mask"),
-        options.get("mask_function") is bidirectional_mask_function,
-    )
-    if torch.compiler.is_exporting() and every and padding is not None and padding.ndim == 2:
-        seen: torch.Tensor = padding[:, None, None, :].bool()
-        return seen.expand(-1, 1, options["q_length"], -1)
-    found: torch.Tensor | None = sdpa_mask(*args, **options)
-    return found
+    padding: Any = options.get("attention_mask")
+    is_bidirectional = options.get("mask_function") is bidirectional_mask_function
+    has_padding = padding is not None and padding.ndim == 2
+    if torch.compiler.is_exporting() and is_bidirectional and has_padding:
+        visible: torch.Tensor = padding[:, None, None, :].bool()
+        return visible.expand(-1, 1, options["q_length"], -1)
+    mask: torch.Tensor | None = sdpa_mask(*args, **options)
+    return mask
 
 
-def _fused(
+def _attend_fused(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
     mask: torch.Tensor,
     scale: float | None,
 ) -> torch.Tensor:
-    """The same by MultiHeadAttention of ONNX Runtime: (rows, queries, heads, width) from (rows, heads, any, width).
+    """Compute the same with the operator MultiHeadAttention of ONNX Runtime.
 
-    It takes the place of a dozen operators, most of them guards against rows without any key, and there are none.
+    Returns (rows, queries, heads, width) from inputs of shape (rows, heads, any, width). The
+    operator replaces a dozen others, most of them guards against rows without a key; there are
+    no such rows.
     """
-    inputs = [put.transpose(1, 2).flatten(2) for put in (query, key, value)]
+    inputs = [tensor.transpose(1, 2).flatten(2) for tensor in (query, key, value)]
     bias = torch.where(mask, 0.0, torch.finfo(query.dtype).min)
-    heads, attributes = query.shape[1], {} if scale is None else {"scale": scale}
+    heads = query.shape[1]
+    attributes: dict[str, Any] = {"num_heads": heads}
+    if scale is not None:
+        attributes["scale"] = scale
     answer: torch.Tensor = torch.onnx.ops.symbolic(
         "com.microsoft::MultiHeadAttention",
         [*inputs, None, None, bias],
-        {"num_heads": heads, **attributes},
+        attributes,
         dtype=query.dtype,
         shape=inputs[0].shape,
         version=1,

@@ -1,4 +1,7 @@
-"""Batches of texts of like length, a pure function of (seed, epoch): next to no padding, and no generator state."""
+"""Batches of texts of similar length, a pure function of (seed, epoch).
+
+There is little padding, and no generator state that a checkpoint would have to keep.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,15 +20,24 @@ Batch = dict[str, torch.Tensor]
 
 
 @dataclass(frozen=True)
-class Texts:
+class LabelledTexts:
     """The texts and labels of one split, in order."""
 
     texts: Sequence[str]
     labels: Sequence[str]
 
 
-class Rows(Dataset[Batch]):
-    """Tokenised texts: `names[0]` holds token ids, `names[1]` a number for each (a weight, or 1), padded with 0."""
+@dataclass(frozen=True)
+class TrainingTexts:
+    """The two splits that a candidate learns from, and the sorted class names of the first."""
+
+    train: LabelledTexts
+    validation: LabelledTexts
+    classes: list[str]
+
+
+class EncodedTexts(Dataset[Batch]):
+    """Texts as arrays of token ids (`names[0]`) and of a number for each id (`names[1]`)."""
 
     def __init__(
         self,
@@ -34,28 +46,39 @@ class Rows(Dataset[Batch]):
         values: list[np.ndarray],
         targets: np.ndarray,
     ) -> None:
-        self.names, self.ids, self.values, self.targets = names, ids, values, targets
+        self.names = names
+        self.ids = ids
+        self.values = values
+        self.targets = targets
         self.lengths = np.array([len(row) for row in ids])
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __getitems__(self, rows: list[int]) -> Batch:
-        """Tensors of shape (rows, tokens of the longest), and `labels` of shape (rows,)."""
+        """Tensors of shape (rows, tokens of the longest), padded with 0, and `labels` (rows,)."""
         shape = (len(rows), int(self.lengths[rows].max()))
-        ids, values = np.zeros(shape, np.int64), np.zeros(shape, self.values[0].dtype)
-        for place, row in enumerate(rows):
-            ids[place, : self.lengths[row]] = self.ids[row]
-            values[place, : self.lengths[row]] = self.values[row]
-        arrays = {self.names[0]: ids, self.names[1]: values, "labels": self.targets[rows]}
-        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+        ids = np.zeros(shape, np.int64)
+        values = np.zeros(shape, self.values[0].dtype)
+        for position, row in enumerate(rows):
+            length = self.lengths[row]
+            ids[position, :length] = self.ids[row]
+            values[position, :length] = self.values[row]
+        return {
+            self.names[0]: torch.from_numpy(ids),
+            self.names[1]: torch.from_numpy(values),
+            "labels": torch.from_numpy(self.targets[rows]),
+        }
 
 
-class LengthBuckets(Sampler[list[int]]):
-    """Batches of rows of like length, in random order; ties in length are broken anew each epoch."""
+class LengthBucketSampler(Sampler[list[int]]):
+    """Batches of rows of similar length, in random order; each epoch breaks ties in its own way."""
 
     def __init__(self, lengths: np.ndarray, batch_size: int, seed: int) -> None:
-        self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0
+        self.lengths = lengths
+        self.batch_size = batch_size
+        self.seed = seed
+        self.epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch whose batches come next."""
@@ -67,44 +90,50 @@ class LengthBuckets(Sampler[list[int]]):
     def __iter__(self) -> Iterator[list[int]]:
         random = np.random.default_rng((self.seed, self.epoch))
         order = np.lexsort((random.random(len(self.lengths)), self.lengths))
-        batches = [
-            order[at : at + self.batch_size].tolist()
-            for at in range(0, len(order), self.batch_size)
-        ]
-        return (batches[at] for at in random.permutation(len(batches)))
+        batches = _split_evenly(order.tolist(), self.batch_size)
+        return iter([batches[index] for index in random.permutation(len(batches))])
 
 
-class Batches(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+class TextDataModule(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
     """The train and validation batches of one candidate."""
 
-    def __init__(self, train: Rows, validation: Rows, batch_size: int, seed: int) -> None:
+    def __init__(
+        self, train: EncodedTexts, validation: EncodedTexts, batch_size: int, seed: int
+    ) -> None:
         super().__init__()
-        self.train, self.validation = train, validation
-        self.sampler = LengthBuckets(train.lengths, batch_size, seed)
+        self.train = train
+        self.validation = validation
+        self.sampler = LengthBucketSampler(train.lengths, batch_size, seed)
 
     def train_dataloader(self) -> "DataLoader[Batch]":
         """The batches of the sampler's epoch."""
-        return DataLoader(self.train, batch_sampler=self.sampler, collate_fn=_as_it_is)
+        return DataLoader(self.train, batch_sampler=self.sampler, collate_fn=_return_unchanged)
 
     def val_dataloader(self) -> "DataLoader[Batch]":
         """All validation rows, by length."""
         order = np.argsort(self.validation.lengths, kind="stable").tolist()
-        batches = [
-            order[at : at + VALIDATION_BATCH] for at in range(0, len(order), VALIDATION_BATCH)
-        ]
-        return DataLoader(self.validation, batch_sampler=batches, collate_fn=_as_it_is)
+        batches = _split_evenly(order, VALIDATION_BATCH)
+        return DataLoader(self.validation, batch_sampler=batches, collate_fn=_return_unchanged)
 
 
-def targets(labels: Sequence[str], classes: list[str]) -> np.ndarray:
-    """The index of each label among `classes`; TrainingError for one that the train split does not have."""
-    index = {label: place for place, label in enumerate(classes)}
+def encode_labels(labels: Sequence[str], classes: list[str]) -> np.ndarray:
+    """Return the index of each label among `classes`, the labels of the train split.
+
+    Raises TrainingError for a label that is not among them.
+    """
+    index = {label: number for number, label in enumerate(classes)}
     unknown = sorted(set(labels) - set(index))
     if unknown:
         raise TrainingError(
-            f"the validation split has labels that the train split has not: {', '.join(unknown[:5])}"
+            "the validation split has labels that the train split does not have: "
+            + ", ".join(unknown[:5])
         )
     return np.array([index[label] for label in labels])
 
 
-def _as_it_is(batch: Any) -> Any:
+def _split_evenly(rows: list[int], size: int) -> list[list[int]]:
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def _return_unchanged(batch: Any) -> Any:
     return batch

@@ -1,4 +1,4 @@
-"""Writes what the predictor needs: safetensors, an ONNX graph for each form of the model, and config.json."""
+"""Writes what the predictor needs: safetensors, an ONNX graph for each form, and config.json."""
 
 import logging
 import warnings
@@ -13,73 +13,82 @@ from safetensors.torch import save_file
 from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import REFERENCE
-from plumbline.tasks.text_classification.models.batches import Rows
-from plumbline.tasks.text_classification.models.forms import Wanted, served
-from plumbline.tasks.text_classification.models.graphs import tidy
-from plumbline.tasks.text_classification.models.quantisation import quantise
+from plumbline.tasks.text_classification.models.batches import EncodedTexts
+from plumbline.tasks.text_classification.models.forms import FormPolicy, choose_served_form
+from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph
+from plumbline.tasks.text_classification.models.quantisation import quantise_graph
 from plumbline.tasks.text_classification.predictor import ONE_BY_ONE
 
-WEIGHTS, CONFIG = "model.safetensors", "config.json"
+WEIGHTS = "model.safetensors"
+CONFIG = "config.json"
 FILES = {REFERENCE: "model.onnx", "int8": "model.int8.onnx"}
-DERIVED = {"int8": quantise}  # from the reference's graph
+DERIVED = {"int8": quantise_graph}  # from the reference's graph
 OPSET = 20
 TOLERANCE = 1e-4  # of logits, which are of the order of 1 to 10
 BATCH = 64
 
 
-def save(
-    folder: Path, model: torch.nn.Module, validation: Rows, asked: Wanted, config: dict[str, Any]
+def export_model(
+    folder: Path,
+    model: torch.nn.Module,
+    validation: EncodedTexts,
+    policy: FormPolicy,
+    config: dict[str, Any],
 ) -> None:
-    """Write `model` in the forms asked for, and its `config`, which names the one that is served.
+    """Write `model` in the forms of `policy`, and its `config`, which names the served form.
 
-    TrainingError if the graph of the reference answers otherwise than the model.
+    Raises TrainingError if the graph of the reference does not answer as the model does.
     """
     model = model.float().cpu().eval()
-    save_file(
-        {name: tensor.contiguous() for name, tensor in model.state_dict().items()}, folder / WEIGHTS
-    )
-    graph = _exported(model, validation)
+    weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
+    save_file(weights, folder / WEIGHTS)
+    graph = _export_graph(model, validation)
     (folder / FILES[REFERENCE]).write_bytes(graph.SerializeToString(deterministic=True))
-    for form in set(asked.forms) - {REFERENCE}:
+    for form in set(policy.forms) - {REFERENCE}:
         DERIVED[form](graph, folder / FILES[form])
-    logits = {form: _answers(folder, form, validation) for form in {REFERENCE, *asked.forms}}
-    _compare(logits[REFERENCE], _logits(model, validation))
-    chosen = served(asked, logits, validation.targets)
-    config |= {"temperature": temperature(logits[chosen], validation.targets)}
-    config |= {"forms": {form: FILES[form] for form in asked.forms}, "served": chosen}
+    logits = {form: _run_graph(folder, form, validation) for form in {REFERENCE, *policy.forms}}
+    _check_logits(logits[REFERENCE], expected=_run_model(model, validation))
+    served = choose_served_form(policy, logits, validation.targets)
+    config |= {
+        "temperature": fit_temperature(logits[served], validation.targets),
+        "forms": {form: FILES[form] for form in policy.forms},
+        "served": served,
+    }
     layout.write_json(folder / CONFIG, config)
 
 
-def temperature(logits: np.ndarray, targets: np.ndarray) -> float:
-    """The number that divides logits (rows, classes) to the least NLL (Guo et al. 2017, arXiv:1706.04599)."""
+def fit_temperature(logits: np.ndarray, targets: np.ndarray) -> float:
+    """Return the number by which logits (rows, classes) are divided for the least NLL.
+
+    The method is that of Guo et al. 2017 (arXiv:1706.04599). `targets` has shape (rows,).
+    """
     from scipy.optimize import minimize_scalar
     from scipy.special import log_softmax
 
-    def nll(log_temperature: float) -> float:
-        return -float(
-            log_softmax(logits / np.exp(log_temperature), axis=1)[
-                np.arange(len(targets)), targets
-            ].mean()
-        )
+    rows = np.arange(len(targets))
 
-    return float(np.exp(minimize_scalar(nll, bounds=(-3, 3), method="bounded").x))
+    def compute_nll(log_temperature: float) -> float:
+        log_probabilities = log_softmax(logits / np.exp(log_temperature), axis=1)
+        return -float(log_probabilities[rows, targets].mean())
+
+    return float(np.exp(minimize_scalar(compute_nll, bounds=(-3, 3), method="bounded").x))
 
 
-def _exported(model: torch.nn.Module, rows: Rows) -> Any:
-    """The graph of `model`, as an onnx.ModelProto."""
-    batch = rows.__getitems__([int(at) for at in np.argsort(rows.lengths)[-2:]])
-    inputs = {name: batch[name] for name in rows.names}
-    size, length = torch.export.Dim("rows", min=1), torch.export.Dim("tokens", min=1)
-    logging.getLogger("torch.onnx").setLevel(
-        logging.ERROR
-    )  # it misses torchvision, which no text needs
+def _export_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:
+    """Return the graph of `model`, as an onnx.ModelProto."""
+    longest = [int(row) for row in np.argsort(rows.lengths)[-2:]]
+    batch = rows.__getitems__(longest)
+    num_rows = torch.export.Dim("rows", min=1)
+    num_tokens = torch.export.Dim("tokens", min=1)
+    # The exporter reports that torchvision is missing, which no text model uses.
+    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter's own deprecations
         program = torch.onnx.export(
             model,
-            kwargs=inputs,
+            kwargs={name: batch[name] for name in rows.names},
             dynamo=True,
-            dynamic_shapes={name: {0: size, 1: length} for name in rows.names},
+            dynamic_shapes={name: {0: num_rows, 1: num_tokens} for name in rows.names},
             input_names=list(rows.names),
             output_names=["logits"],
             opset_version=OPSET,
@@ -87,53 +96,60 @@ def _exported(model: torch.nn.Module, rows: Rows) -> Any:
             optimize=True,
         )
     assert program is not None  # noqa: S101 (for the type checker: dynamo=True gives a program)
-    graph = program.model_proto  # a copy, made anew at each look
-    tidy(graph)
+    graph = program.model_proto  # this property makes a new copy at each access
+    clean_graph(graph)
     return graph
 
 
-@torch.inference_mode()
-def _logits(model: torch.nn.Module, rows: Rows) -> np.ndarray:
-    """What the model says of every row, shape (rows, classes)."""
-    answers = [(batch, model(*inputs).numpy()) for batch, inputs in _inputs(rows, BATCH)]
-    return _in_order(answers)
-
-
-def _answers(folder: Path, form: str, rows: Rows) -> np.ndarray:
-    """What the graph of a form says of every row, shape (rows, classes)."""
+def _run_graph(folder: Path, form: str, rows: EncodedTexts) -> np.ndarray:
+    """Return the logits of a form's graph for every row, shape (rows, classes)."""
     import onnx
     import onnxruntime
 
     path = folder / FILES[form]
     onnx.checker.check_model(path)
     session = onnxruntime.InferenceSession(path)
+    size = 1 if form in ONE_BY_ONE else BATCH
     answers = []
-    for batch, inputs in _inputs(rows, 1 if form in ONE_BY_ONE else BATCH):
-        feed = {name: tensor.numpy() for name, tensor in zip(rows.names, inputs, strict=True)}
+    for batch, inputs in _iterate_batches(rows, size):
+        feed = {name: tensor.numpy() for name, tensor in inputs.items()}
         answers.append((batch, session.run(None, feed)[0]))
-    return _in_order(answers)
+    return _restore_order(answers)
 
 
-def _compare(found: np.ndarray, expected: np.ndarray) -> None:
-    difference = float(np.abs(found - expected).max())
-    if not difference <= TOLERANCE * max(1.0, float(np.abs(expected).max())):
+@torch.inference_mode()
+def _run_model(model: torch.nn.Module, rows: EncodedTexts) -> np.ndarray:
+    """Return the logits of the model for every row, shape (rows, classes)."""
+    answers = []
+    for batch, inputs in _iterate_batches(rows, BATCH):
+        answers.append((batch, model(*inputs.values()).numpy()))
+    return _restore_order(answers)
+
+
+def _check_logits(logits: np.ndarray, expected: np.ndarray) -> None:
+    difference = float(np.abs(logits - expected).max())
+    if not difference <= TOLERANCE * max(1.0, float(np.abs(expected).max())):  # NaN is caught too
         raise TrainingError(
-            f"{FILES[REFERENCE]}: its logits differ from the model's by {difference:.2g}; nothing was saved"
+            f"{FILES[REFERENCE]}: its logits differ from the model's by {difference:.2g}; "
+            "nothing was saved"
         )
 
 
-def _inputs(rows: Rows, size: int) -> Iterator[tuple[np.ndarray, tuple[torch.Tensor, ...]]]:
+def _iterate_batches(
+    rows: EncodedTexts, size: int
+) -> Iterator[tuple[np.ndarray, dict[str, torch.Tensor]]]:
+    """Yield the numbers of `size` rows, by length, with the inputs of the model for them."""
     order = np.argsort(rows.lengths, kind="stable")
-    for at in range(0, len(order), size):
-        batch = rows.__getitems__(order[at : at + size].tolist())
-        yield order[at : at + size], tuple(batch[name] for name in rows.names)
+    for start in range(0, len(order), size):
+        numbers = order[start : start + size]
+        batch = rows.__getitems__(numbers.tolist())
+        yield numbers, {name: batch[name] for name in rows.names}
 
 
-def _in_order(answers: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    order, values = (
-        np.concatenate([rows for rows, _ in answers]),
-        np.concatenate([part for _, part in answers]),
-    )
-    placed = np.empty_like(values)
-    placed[order] = values
-    return placed
+def _restore_order(answers: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Join pairs of row numbers and values to an array in the order of the rows."""
+    order = np.concatenate([numbers for numbers, _ in answers])
+    values = np.concatenate([part for _, part in answers])
+    ordered = np.empty_like(values)
+    ordered[order] = values
+    return ordered

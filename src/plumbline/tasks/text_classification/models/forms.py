@@ -1,4 +1,7 @@
-"""Which form of a model is served: of those that are wanted, the first that answers as the one it was trained in."""
+"""Which form of a model is served: the first in order of preference that passes the comparison.
+
+A form passes if it answers as the form that the model was trained in.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,35 +10,44 @@ import numpy as np
 
 from plumbline.contract.params import REFERENCE, Evaluation, Parity
 from plumbline.statistics import parity
-from plumbline.tasks.text_classification.params import Candidate
+from plumbline.tasks.text_classification.params import CandidateConfig
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The forms to write, in the order of preference, and what one has to show to be served."""
+class FormPolicy:
+    """The forms to write, in order of preference, and the limits a form must keep to be served."""
 
     forms: tuple[str, ...]
     limits: Parity
     confidence: float
 
 
-def wanted(shape: Candidate, limits: Evaluation) -> Wanted:
-    """What params ask for."""
-    return Wanted(tuple(shape.forms), limits.parity, limits.confidence)
+def read_form_policy(config: CandidateConfig, evaluation: Evaluation) -> FormPolicy:
+    """Read the policy from params."""
+    return FormPolicy(tuple(config.forms), evaluation.parity, evaluation.confidence)
 
 
-def served(asked: Wanted, logits: Mapping[str, np.ndarray], targets: np.ndarray) -> str:
-    """The form to serve, by what each says of the validation rows: logits (rows, classes); targets (rows,)."""
-    answers = {form: said.argmax(axis=1) for form, said in logits.items()}
-    return next(
-        form for form in asked.forms if form == REFERENCE or _close(asked, form, answers, targets)
-    )
+def choose_served_form(
+    policy: FormPolicy, logits: Mapping[str, np.ndarray], targets: np.ndarray
+) -> str:
+    """Choose the form to serve from each form's logits (rows, classes) on the validation rows.
+
+    `targets` has shape (rows,). The reference is always one of the forms, and it passes.
+    """
+    for form in policy.forms:
+        if form == REFERENCE or _is_equivalent(policy, logits[form], logits[REFERENCE], targets):
+            return form
+    raise ValueError(f"{REFERENCE} is not one of the forms: {', '.join(policy.forms)}")
 
 
-def _close(
-    asked: Wanted, form: str, answers: Mapping[str, np.ndarray], targets: np.ndarray
+def _is_equivalent(
+    policy: FormPolicy, logits: np.ndarray, reference_logits: np.ndarray, targets: np.ndarray
 ) -> bool:
-    ours, theirs = answers[form], answers[REFERENCE]
-    hits, reference_hits = (ours == targets).astype(float), (theirs == targets).astype(float)
-    found = parity.likeness(hits, reference_hits, ours == theirs, "binary", asked.confidence)
-    return parity.close(found, asked.limits)
+    answers = logits.argmax(axis=1)
+    expected = reference_logits.argmax(axis=1)
+    hits = (answers == targets).astype(float)
+    reference_hits = (expected == targets).astype(float)
+    variant_parity = parity.measure_parity(
+        hits, reference_hits, answers == expected, "binary", policy.confidence
+    )
+    return parity.is_within_limits(variant_parity, policy.limits)

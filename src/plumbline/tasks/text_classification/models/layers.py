@@ -1,17 +1,21 @@
-"""Layers that do the same as those they replace with less memory traffic: most of a small encoder is its vocabulary."""
+"""Layers that compute the same as those they replace, with less memory traffic.
+
+Most of a small encoder is its vocabulary.
+"""
 
 from typing import Any
 
 import torch
 from torch.nn import functional
 
-from plumbline.tasks.text_classification.models import attention
+from plumbline.tasks.text_classification.models.attention import use_custom_attention
 
 
 class UsedEmbedding(torch.nn.Module):
-    """The rows of an embedding that the examples use, trained; the others, which no gradient would reach, kept aside.
+    """An embedding that trains only the rows that the examples use.
 
-    Gradients and AdamW moments of 30 522 word vectors are half of a MiniLM's memory traffic; most data use a tenth.
+    The other rows, which no gradient would reach, are kept aside. Gradients and AdamW moments of
+    30 522 word vectors are half of a MiniLM's memory traffic; most data use a tenth of them.
     """
 
     place: torch.Tensor  # (num_embeddings,): the row of `weight` that holds a token's vector
@@ -19,21 +23,18 @@ class UsedEmbedding(torch.nn.Module):
     def __init__(self, full: torch.nn.Embedding, used: torch.Tensor) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(full.weight.detach()[used].clone())
-        self.register_buffer(
-            "place", torch.zeros(full.num_embeddings, dtype=torch.int64), persistent=False
-        )
+        rows = torch.zeros(full.num_embeddings, dtype=torch.int64)
+        self.register_buffer("place", rows, persistent=False)
         self.place[used] = torch.arange(len(used))
-        self._full, self._used = (
-            [full],
-            used,
-        )  # in a list: not to be found among this module's parameters
+        self._full = [full]  # in a list, so that it is not one of this module's parameters
+        self._used = used
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Vectors (..., width) of token ids."""
         return functional.embedding(self.place[ids], self.weight)
 
-    def full(self) -> torch.nn.Embedding:
-        """The whole embedding, trained rows put back."""
+    def rebuild_full(self) -> torch.nn.Embedding:
+        """Return the whole embedding, with the trained rows in it."""
         full = self._full[0]
         with torch.no_grad():
             full.weight[self._used] = self.weight.detach().cpu()
@@ -41,7 +42,10 @@ class UsedEmbedding(torch.nn.Module):
 
 
 class ByteDropout(torch.nn.Module):
-    """Dropout whose CPU mask takes a random byte a number, not a call of a serial generator; p in steps of 1/256."""
+    """Dropout whose CPU mask takes one random byte per number; p in steps of 1/256.
+
+    PyTorch's own calls a serial generator for each number.
+    """
 
     def __init__(self, p: float) -> None:
         super().__init__()
@@ -54,26 +58,23 @@ class ByteDropout(torch.nn.Module):
             return x
         if x.device.type != "cpu":
             return functional.dropout(x, self.p)
-        random = (
-            torch.empty(-(-x.numel() // 8), dtype=torch.int64)
-            .random_(-(2**63), None)
-            .view(torch.uint8)
-        )
-        keep = (random[: x.numel()] >= dropped).view(x.shape)
+        words = torch.empty(-(-x.numel() // 8), dtype=torch.int64)
+        random_bytes = words.random_(-(2**63), None).view(torch.uint8)
+        keep = (random_bytes[: x.numel()] >= dropped).view(x.shape)
         return x * keep.to(x.dtype).mul_(256 / (256 - dropped))
 
 
-def thrifty(body: torch.nn.Module) -> None:
-    """Put ByteDropout in place of Dropout, and attention in fp32 where bf16 is slow, throughout `body`."""
-    for module in list(body.modules()):
+def use_cheap_layers(encoder: torch.nn.Module) -> None:
+    """Replace Dropout by ByteDropout throughout `encoder`, and its attention by our own."""
+    for module in list(encoder.modules()):
         for name, child in list(module.named_children()):
             if type(child) is torch.nn.Dropout:
                 setattr(module, name, ByteDropout(child.p))
-    attention.use(body)
+    use_custom_attention(encoder)
 
 
-def use_full_embedding(body: Any) -> None:
+def use_full_embedding(encoder: Any) -> None:
     """Undo UsedEmbedding, for export."""
-    embedding = body.get_input_embeddings()
+    embedding = encoder.get_input_embeddings()
     if isinstance(embedding, UsedEmbedding):
-        body.set_input_embeddings(embedding.full())
+        encoder.set_input_embeddings(embedding.rebuild_full())

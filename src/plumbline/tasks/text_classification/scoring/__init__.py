@@ -1,1 +1,8 @@
 """How good a text classifier is: scores, baselines, bounds, behaviour and figures."""
+
+from plumbline.tasks.text_classification.scoring.baselines import build_baselines, compute_bound
+from plumbline.tasks.text_classification.scoring.behaviour import check_behaviour
+from plumbline.tasks.text_classification.scoring.figures import draw_figures
+from plumbline.tasks.text_classification.scoring.scores import score
+
+__all__ = ["build_baselines", "check_behaviour", "compute_bound", "draw_figures", "score"]

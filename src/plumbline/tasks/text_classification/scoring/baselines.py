@@ -1,81 +1,86 @@
-"""What almost nothing reaches, and what nothing can surpass: the simple baselines and the best possible score."""
+"""The simple baselines that a candidate must beat, and the best score that is possible."""
 
 import hashlib
 from collections import Counter
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from plumbline.contract import layout
-from plumbline.contract.task import Bound, Columns, Predictor
-from plumbline.tasks.text_classification.data import read
+from plumbline.contract.records import Bound
+from plumbline.contract.task import Columns, Predictor
+from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.params import TextParams
 
 
-class Prior:
-    """Answers without reading: always the most frequent class or, if `draws`, one drawn by the classes' frequency."""
+class FrequencyBaseline:
+    """Answers without reading the text.
+
+    The answer is the most frequent class or, if `draws`, a class drawn by its frequency.
+    """
 
     forms = ("exact",)
 
     def __init__(self, counts: Counter[str], *, draws: bool) -> None:
         total = counts.total()
-        self._shares = {
-            label: count / total
-            for label, count in sorted(counts.items(), key=lambda c: (-c[1], c[0]))
-        }
+        by_count = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        self._shares = {label: count / total for label, count in by_count}
         self._draws = draws
 
     def predict(
         self, columns: Columns, top_k: int = 3, threshold: float = 0.0, **_: Any
     ) -> dict[str, list[Any]]:
-        """The label of every text, with the class frequencies as scores."""
-        labels = [self._label(text) for text in columns["text"]]
-        ranked = [{"label": label, "score": share} for label, share in self._shares.items()][:top_k]
-        chosen = [self._shares[label] for label in labels]
+        """Return the label of every text, with the class frequencies as scores."""
+        labels = [self._choose_label(text) for text in columns["text"]]
+        ranked = [{"label": label, "score": share} for label, share in self._shares.items()]
+        shares = [self._shares[label] for label in labels]
         return {
             "label": labels,
-            "score": chosen,
-            "scores": [ranked for _ in labels],
-            "abstained": [share < threshold for share in chosen],
+            "score": shares,
+            "scores": [ranked[:top_k]] * len(labels),
+            "abstained": [share < threshold for share in shares],
         }
 
-    def _label(self, text: str) -> str:
-        """The draw hangs on the text alone, so that every run tells the same."""
+    def _choose_label(self, text: str) -> str:
+        """Choose by the text alone, so that every run gives the same answer."""
         names = list(self._shares)
         if not self._draws:
             return names[0]
-        point = (
-            int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:6])
-            / 2**48
-        )
-        return next(
-            (
-                n
-                for n, end in zip(names, accumulate(self._shares.values()), strict=True)
-                if point < end
-            ),
-            names[-1],
-        )
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+        point = int.from_bytes(digest[:6]) / 2**48
+        end = 0.0
+        for name, share in self._shares.items():
+            end += share
+            if point < end:
+                return name
+        return names[-1]
 
 
-def baselines(params: TextParams, examples: Path) -> dict[str, Predictor]:
-    """The predictors that any candidate has to beat."""
-    counts = Counter(read(examples, "train", ["label"])["label"].to_pylist())
-    return {"majority": Prior(counts, draws=False), "stratified": Prior(counts, draws=True)}
+def build_baselines(params: TextParams, examples: Path) -> dict[str, Predictor]:
+    """Return the predictors that any candidate has to beat, by name."""
+    labels = read_split(examples, "train", ["label"])["label"].to_pylist()
+    counts = Counter(labels)
+    return {
+        "majority": FrequencyBaseline(counts, draws=False),
+        "stratified": FrequencyBaseline(counts, draws=True),
+    }
 
 
-def bounds(params: TextParams, examples: Path, split: str) -> Bound:
-    """The Bayes ceiling of generated data, whose manifest, beside `examples`, says which labels were flipped."""
+def compute_bound(params: TextParams, examples: Path, split: str) -> Bound:
+    """Return the best possible score on generated data, whose manifest has the flipped labels.
+
+    The manifest is beside `examples`. For other data the bound is not known.
+    """
     if params.data.source != "generated":
-        return Bound(
-            None, "the label noise of this source is not known, so no ceiling can be stated"
-        )
+        reason = "the label noise of this source is not known, so no ceiling can be stated"
+        return Bound(None, reason)
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    rows = pq.read_table(
-        examples.parent / layout.MANIFEST.name, columns=["noisy"], filters=[("split", "=", split)]
+    manifest = examples.parent / layout.MANIFEST.name
+    rows = pq.read_table(manifest, columns=["noisy"], filters=[("split", "=", split)])
+    num_flipped = pc.sum(rows["noisy"]).as_py()
+    reason = (
+        f"{num_flipped} of {len(rows)} labels were flipped at random, and a model that knows "
+        "the truth misses exactly these"
     )
-    flipped = pc.sum(rows["noisy"]).as_py()
-    reason = f"{flipped} of {len(rows)} labels were flipped at random, and whoever knows the truth misses just these"
-    return Bound(1 - flipped / len(rows), reason)
+    return Bound(1 - num_flipped / len(rows), reason)

@@ -1,116 +1,109 @@
 """Scores of a predictor on one split, example by example, from its answers alone.
 
-Shapes: N examples, K classes. Probabilities are [N, K], their columns in the order of the sorted class names.
+Shapes: N examples, K classes. Probabilities are [N, K]; their columns are the sorted class names.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.contract.task import Predictor, Scores
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Predictor
 from plumbline.statistics import calibration
-from plumbline.tasks.text_classification.data import read
+from plumbline.tasks.text_classification.data import read_split
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CHUNK_ROWS = 256
-ALL_CLASSES = 1_000_000  # a champion may know more than today's train split has
+ALL_CLASSES = 1_000_000  # a champion may know more classes than today's train split has
 NUM_STEPS = 20
-TINY = 1e-12  # the probability at which the loss of a class held impossible is counted
+TINY = 1e-12  # the least probability in the loss, so that a class with none costs a finite loss
 
 
-def inputs(examples: Path, split: str) -> dict[str, list[Any]]:
-    """The predictor's columns for one split, in order."""
-    return {"text": read(examples, split, ["text"])["text"].to_pylist()}
+@dataclass(frozen=True)
+class ClassAnswers:
+    """What a predictor answered."""
 
-
-def classes(examples: Path) -> list[str]:
-    """The class names that training has seen, sorted."""
-    return sorted(set(read(examples, "train", ["label"])["label"].to_pylist()))
+    labels: np.ndarray  # [N], the predicted ones
+    probabilities: np.ndarray  # [N, K]
+    names: list[str]  # of the K classes
 
 
 def score(examples: Path, split: str, predictor: Predictor) -> Scores:
-    """Score every example of `split`; ValueError where an answer is not a distribution over the classes."""
-    rows = read(examples, split, ["id", "text", "label"])
+    """Score every example of `split`.
+
+    Raises ValueError for an answer that is not a distribution over the classes.
+    """
+    rows = read_split(examples, split, ["id", "text", "label"])
     actual = np.array(rows["label"].to_pylist(), dtype=object)
-    predicted, probabilities, names = answers(predictor, rows["text"].to_pylist(), ALL_CLASSES)
-    hits = (predicted == actual).astype(float)
-    confidence = probabilities.max(axis=1)
-    chances = _chance_of(actual, probabilities, names)
-    squares = (probabilities**2).sum(axis=1) - 2 * chances + 1
+    answers = collect_answers(predictor, rows["text"].to_pylist(), ALL_CLASSES)
+    hits = (answers.labels == actual).astype(float)
+    confidence = answers.probabilities.max(axis=1)
+    chances = _select_chances(actual, answers.probabilities, answers.names)
     per_example = {
         "id": np.array(rows["id"].to_pylist(), dtype=object),
         "accuracy": hits,
         "actual": actual,
-        "predicted": predicted,
+        "predicted": answers.labels,
         "confidence": confidence,
         "nll": -np.log(np.maximum(chances, TINY)),
-        "brier": squares,
+        "brier": (answers.probabilities**2).sum(axis=1) - 2 * chances + 1,
     }
-    by_class = per_class(actual, predicted)
-    curve = risk_coverage(confidence, hits)
-    metrics = {
-        "accuracy": float(hits.mean()),
-        "macro_f1": float(by_class["f1"].mean()),
-        "nll": float(per_example["nll"].mean()),
-        "ece": calibration.expected_error(confidence, hits),
-        "brier": float(squares.mean()),
-        "accuracy_at_80_coverage": float(
-            np.interp(0.8, curve["coverage"][::-1], curve["accuracy"][::-1])
-        ),
-    }
-    metrics |= _before_temperature(predictor, actual, hits, probabilities, names)
     tables = {
-        "confusion": _frame({"actual": actual, "predicted": predicted}),
-        "confused": confused(actual, predicted),
-        "per_class": by_class,
-        "reliability": reliability(confidence, hits),
-        "risk_coverage": curve,
+        "confusion": _build_frame({"actual": actual, "predicted": answers.labels}),
+        "confused": count_confusions(actual, answers.labels),
+        "per_class": compute_per_class(actual, answers.labels),
+        "reliability": compute_reliability(confidence, hits),
+        "risk_coverage": compute_risk_coverage(confidence, hits),
     }
+    metrics = _summarise(per_example, tables)
+    metrics |= _score_before_temperature(predictor, actual, hits, answers)
     return Scores(per_example, metrics, tables)
 
 
-def answers(
-    predictor: Predictor, texts: Sequence[str], num_classes: int
-) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Predicted labels [N], probabilities [N, K] and the K class names; ValueError for anything but a distribution."""
+def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int) -> ClassAnswers:
+    """Ask for labels and probabilities, in chunks.
+
+    Raises ValueError for an answer that is not a distribution over the classes.
+    """
     if not texts:
         raise ValueError("there is no example to answer")
     labels: list[str] = []
-    found: list[dict[str, float]] = []
+    rows: list[dict[str, float]] = []
     for start in range(0, len(texts), CHUNK_ROWS):
         chunk = list(texts[start : start + CHUNK_ROWS])
         answer = predictor.predict({"text": chunk}, top_k=num_classes)
         if len(answer["label"]) != len(chunk) or len(answer["scores"]) != len(chunk):
             raise ValueError(f"{len(chunk)} texts were asked, {len(answer['label'])} answered")
         labels += answer["label"]
-        found += [{entry["label"]: entry["score"] for entry in row} for row in answer["scores"]]
-    names = sorted(found[0])
-    probabilities = np.array(
-        [[row.get(name, np.nan) for name in names] for row in found], dtype=float
-    )
+        for scores in answer["scores"]:
+            rows.append({entry["label"]: entry["score"] for entry in scores})
+    names = sorted(rows[0])
+    probabilities = np.array([[row.get(name, np.nan) for name in names] for row in rows], float)
     sums = probabilities.sum(axis=1)
     if not (np.abs(sums - 1) < 1e-3).all():  # NaN is caught too
         raise ValueError(
             f"the scores of a text do not sum to 1 over {len(names)} classes (first: {sums[0]})"
         )
-    return np.array(labels, dtype=object), probabilities, names
+    return ClassAnswers(np.array(labels, dtype=object), probabilities, names)
 
 
-def per_class(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
-    """Precision, recall and F1 of every class that occurs in the split, with the counts they come from."""
+def compute_per_class(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
+    """Precision, recall and F1 of every class in the split, with the counts they come from."""
     from sklearn.metrics import multilabel_confusion_matrix, precision_recall_fscore_support
 
     names = sorted(set(actual))
-    told, right = predicted.astype(str), actual.astype(str)
+    true_labels = actual.astype(str)
+    predicted_labels = predicted.astype(str)
     precision, recall, f1, support = precision_recall_fscore_support(
-        right, told, labels=names, zero_division=0
+        true_labels, predicted_labels, labels=names, zero_division=0
     )
-    counts = multilabel_confusion_matrix(right, told, labels=names)
-    return _frame(
+    counts = multilabel_confusion_matrix(true_labels, predicted_labels, labels=names)
+    return _build_frame(
         {
             "label": names,
             "num_rows": support,
@@ -124,9 +117,9 @@ def per_class(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
     )
 
 
-def confused(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
-    """The pairs of classes mistaken for each other most often."""
-    pairs = _frame({"actual": actual, "predicted": predicted})[actual != predicted]
+def count_confusions(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
+    """Count the pairs of classes that are mistaken for each other most often."""
+    pairs = _build_frame({"actual": actual, "predicted": predicted})[actual != predicted]
     counts = pairs.value_counts(sort=False).rename("num_rows").reset_index()
     order: pd.DataFrame = counts.sort_values(
         ["num_rows", "actual", "predicted"], ascending=[False, True, True]
@@ -134,67 +127,81 @@ def confused(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
     return order.head(NUM_STEPS).reset_index(drop=True)
 
 
-def reliability(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
+def compute_reliability(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
     """Mean confidence and accuracy in bins of equal width; empty bins are left out."""
-    bins = calibration.bins(confidence)
-    rows = [
-        {
-            "confidence": confidence[bins == b].mean(),
-            "accuracy": hits[bins == b].mean(),
-            "num_rows": (bins == b).sum(),
-        }
-        for b in np.unique(bins)
-    ]
-    return _frame(
-        {name: [row[name] for row in rows] for name in ("confidence", "accuracy", "num_rows")}
-    )
+    bins = calibration.assign_bins(confidence)
+    columns: dict[str, list[Any]] = {"confidence": [], "accuracy": [], "num_rows": []}
+    for number in np.unique(bins):
+        in_bin = bins == number
+        columns["confidence"].append(confidence[in_bin].mean())
+        columns["accuracy"].append(hits[in_bin].mean())
+        columns["num_rows"].append(in_bin.sum())
+    return _build_frame(columns)
 
 
-def risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
-    """Accuracy of the answers kept when the least confident are handed to a person (El-Yaniv and Wiener 2010)."""
+def compute_risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
+    """Accuracy of the answers that are kept when the least confident go to a person.
+
+    The method is that of El-Yaniv and Wiener 2010.
+    """
     order = np.argsort(-confidence, kind="stable")
-    kept = np.unique(np.ceil(np.linspace(1, 0, NUM_STEPS, endpoint=False) * hits.size).astype(int))[
-        ::-1
-    ]
-    right = np.cumsum(hits[order])
-    return _frame(
+    shares = np.linspace(1, 0, NUM_STEPS, endpoint=False)
+    num_kept = np.unique(np.ceil(shares * hits.size).astype(int))[::-1]
+    num_right = np.cumsum(hits[order])
+    return _build_frame(
         {
-            "coverage": kept / hits.size,
-            "accuracy": right[kept - 1] / kept,
-            "threshold": confidence[order][kept - 1],
+            "coverage": num_kept / hits.size,
+            "accuracy": num_right[num_kept - 1] / num_kept,
+            "threshold": confidence[order][num_kept - 1],
         }
     )
 
 
-def _before_temperature(
-    predictor: Predictor,
-    actual: np.ndarray,
-    hits: np.ndarray,
-    probabilities: np.ndarray,
-    names: list[str],
+def _summarise(
+    per_example: dict[str, np.ndarray], tables: dict[str, "pd.DataFrame"]
 ) -> dict[str, float]:
-    """Calibration as it was before the fitted temperature T: softmax(z) is softmax(z/T)^T, normalised."""
+    hits = per_example["accuracy"]
+    curve = tables["risk_coverage"]
+    # np.interp needs the coverage in ascending order.
+    at_80 = np.interp(0.8, curve["coverage"][::-1], curve["accuracy"][::-1])
+    return {
+        "accuracy": float(hits.mean()),
+        "macro_f1": float(tables["per_class"]["f1"].mean()),
+        "nll": float(per_example["nll"].mean()),
+        "ece": calibration.compute_calibration_error(per_example["confidence"], hits),
+        "brier": float(per_example["brier"].mean()),
+        "accuracy_at_80_coverage": float(at_80),
+    }
+
+
+def _score_before_temperature(
+    predictor: Predictor, actual: np.ndarray, hits: np.ndarray, answers: ClassAnswers
+) -> dict[str, float]:
+    """Calibration as it was before the fitted temperature T.
+
+    softmax(z) is softmax(z/T)^T, normalised.
+    """
     temperature = getattr(predictor, "temperature", None)
     if temperature is None:
         return {}
-    logs = float(temperature) * np.log(np.maximum(probabilities, 1e-300))
+    logs = float(temperature) * np.log(np.maximum(answers.probabilities, 1e-300))
     raw = np.exp(logs - logs.max(axis=1, keepdims=True))
     raw /= raw.sum(axis=1, keepdims=True)
-    chances = np.maximum(_chance_of(actual, raw, names), TINY)
+    chances = np.maximum(_select_chances(actual, raw, answers.names), TINY)
     return {
-        "ece_before_temperature": calibration.expected_error(raw.max(axis=1), hits),
+        "ece_before_temperature": calibration.compute_calibration_error(raw.max(axis=1), hits),
         "nll_before_temperature": float(-np.log(chances).mean()),
     }
 
 
-def _chance_of(actual: np.ndarray, probabilities: np.ndarray, names: list[str]) -> np.ndarray:
-    """The probability given to each row's own class [N]; 0 for a class the predictor does not know."""
-    column = {name: index for index, name in enumerate(names)}
-    where = np.array([column.get(label, -1) for label in actual])
-    return np.where(where < 0, 0.0, probabilities[np.arange(len(actual)), where])
+def _select_chances(actual: np.ndarray, probabilities: np.ndarray, names: list[str]) -> np.ndarray:
+    """Return the probability given to each row's own class [N]; 0 for an unknown class."""
+    index = {name: number for number, name in enumerate(names)}
+    columns = np.array([index.get(label, -1) for label in actual])
+    return np.where(columns < 0, 0.0, probabilities[np.arange(len(actual)), columns])
 
 
-def _frame(columns: dict[str, Any]) -> "pd.DataFrame":
+def _build_frame(columns: dict[str, Any]) -> "pd.DataFrame":
     import pandas as pd
 
     return pd.DataFrame(columns)

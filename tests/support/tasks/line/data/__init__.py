@@ -22,12 +22,16 @@ def ingest(params, examples: Path, manifest: Path) -> dict:
     return {"rows_read": len(x)}
 
 
-def permuted(examples: Path, target: Path, seed: int, max_rows: int) -> None:
+def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> None:
     for split in ("train", "validation"):
-        table = read(examples, split).head(max_rows)
+        table = read_points(examples, split).head(max_rows)
         table["y"] = np.random.default_rng(seed).permutation(table["y"])
         table.to_parquet(target / f"{split}.parquet", index=False)
 
 
-def read(examples: Path, split: str) -> pd.DataFrame:
+def read_inputs(examples: Path, split: str) -> dict[str, list[float]]:
+    return {"x": read_points(examples, split)["x"].tolist()}
+
+
+def read_points(examples: Path, split: str) -> pd.DataFrame:
     return pd.read_parquet(examples / f"{split}.parquet")

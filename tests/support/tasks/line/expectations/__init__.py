@@ -1,13 +1,15 @@
-"""What a point must be."""
+"""What a point must be, and whether a test point is also in train."""
 
-from plumbline.contract.task import Check
+from pathlib import Path
+
+from plumbline.contract.records import Check, Leak
 
 
-def table(params, examples, manifest, source):
+def build_table(params, examples, manifest, facts):
     return manifest
 
 
-def expectations(params, table):
+def build_checks(params, table):
     from great_expectations.expectations import ExpectColumnValuesToBeBetween
 
     limit = params.validation.max_abs_x
@@ -18,6 +20,14 @@ def expectations(params, table):
             between,
             "blocking",
             "x lies in its range",
-            "mend the source, or widen validation.max_abs_x",
+            "repair the source, or raise validation.max_abs_x",
         )
     ]
+
+
+def find_leaks(params, examples: Path) -> list[Leak]:
+    from plumbline.tasks.line.data import read_points
+
+    train, test = read_points(examples, "train"), read_points(examples, "test")
+    num_leaked = int(test["x"].isin(train["x"]).sum())
+    return [Leak("exact", "test", num_leaked, len(test), ())]

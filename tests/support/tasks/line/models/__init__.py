@@ -5,16 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline.contract.task import Learner
+from plumbline.contract.records import Learner
 
 
-def learner(params, candidate: str, examples: Path) -> Learner:
-    from plumbline.tasks.line.data import read
+def build_learner(params, candidate: str, examples: Path) -> Learner:
+    from plumbline.tasks.line.data import read_points
 
     kind = params.candidates[candidate].kind
-    train = read(examples, "train")
+    train = read_points(examples, "train")
     if kind == "gradient":
-        return _gradient(params, candidate, train, read(examples, "validation"))
+        return _gradient(params, candidate, train, read_points(examples, "validation"))
     weights = {"slope": 0.0, "intercept": float(train["y"].mean())}
 
     def solve() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline.contract.task import Bound, Case, Leak, Scores
+from plumbline.contract.records import Bound, Case, Scores
 
 
 class Constant:
@@ -15,43 +15,29 @@ class Constant:
         return {"y": [self.value] * len(columns["x"])}
 
 
-def inputs(examples: Path, split: str):
-    from plumbline.tasks.line.data import read
-
-    return {"x": read(examples, split)["x"].tolist()}
-
-
 def score(examples: Path, split: str, predictor) -> Scores:
-    from plumbline.tasks.line.data import read
+    from plumbline.tasks.line.data import read_inputs, read_points
 
-    found = np.array(predictor.predict(inputs(examples, split))["y"])
-    error = (found - read(examples, split)["y"].to_numpy()) ** 2
-    return Scores({"squared_error": error}, {"squared_error": float(error.mean())})
-
-
-def baselines(params, examples: Path):
-    from plumbline.tasks.line.data import read
-
-    return {"mean": Constant(float(read(examples, "train")["y"].mean()))}
+    answers = np.array(predictor.predict(read_inputs(examples, split))["y"])
+    errors = (answers - read_points(examples, split)["y"].to_numpy()) ** 2
+    return Scores({"squared_error": errors}, {"squared_error": float(errors.mean())})
 
 
-def bounds(params, examples: Path, split: str) -> Bound:
+def build_baselines(params, examples: Path):
+    from plumbline.tasks.line.data import read_points
+
+    return {"mean": Constant(float(read_points(examples, "train")["y"].mean()))}
+
+
+def compute_bound(params, examples: Path, split: str) -> Bound:
     return Bound(params.data.noise**2, "no line is closer to the points than their own noise")
 
 
-def leaks(params, examples: Path) -> list[Leak]:
-    from plumbline.tasks.line.data import read
-
-    known, asked = set(read(examples, "train")["x"]), read(examples, "test")["x"]
-    return [Leak("exact", "test", int(asked.isin(known).sum()), len(asked), ())]
-
-
-def behaviour(params, examples: Path, predictor) -> list[Case]:
+def check_behaviour(params, examples: Path, predictor) -> list[Case]:
     low, high = predictor.predict({"x": [-1.0, 1.0]})["y"]
-    return [
-        Case("rising", "direction", int(high > low), 1, () if high > low else ("y(1) <= y(-1)",))
-    ]
+    failures = () if high > low else ("y(1) <= y(-1)",)
+    return [Case("rising", "direction", int(high > low), 1, failures)]
 
 
-def figures(params, candidates):
+def draw_figures(params, candidates):
     return []

@@ -1,0 +1,15 @@
+"""`plumbline fsck`: check that all stores agree."""
+
+from plumbline.cli.console import print_results
+
+EXAMPLE = "plumbline fsck"
+
+
+def run_fsck() -> None:
+    """Compare git, dvc.lock, the DVC cache, MLflow, the registry and the journal.
+
+    Changes nothing and prints a remedy for each fault. Exit code 0 if all agree, else 1.
+    """
+    from plumbline.diagnostics import fsck
+
+    print_results(fsck.examine())

@@ -1,0 +1,107 @@
+"""`plumbline predict`: ask a registered model for a few rows."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from plumbline.cli.console import out
+from plumbline.cli.options import InferenceParams, parse_inference_params
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.entrypoint import load_params, load_task
+
+if TYPE_CHECKING:
+    from plumbline.contract.task import Task
+
+EXAMPLE = 'plumbline predict "where is my parcel" --param top_k=3'
+
+
+def predict(
+    values: Annotated[
+        list[str],
+        typer.Argument(
+            help="The inputs: one value a row, a JSON object a row where the model has several "
+            "input columns, or '-' to read rows from stdin."
+        ),
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            help="models:/NAME@ALIAS or models:/NAME/VERSION.",
+            show_default="the champion of registry.model in params.yaml",
+        ),
+    ] = "",
+    set_: InferenceParams = [],  # noqa: B006 (typer copies it)
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a row, not a table.")
+    ] = False,
+) -> None:
+    """Ask a registered model for a few rows.
+
+    The model's files are verified against the registry before any of its code runs.
+    """
+    from plumbline.registry.reader import open_version
+
+    params = load_params(layout.PARAMS)
+    task = load_task(params.task)
+    rows = [line.rstrip("\n") for line in sys.stdin] if values == ["-"] else values
+    columns = _parse_rows(task, rows)
+    defaults = {param.name: param.default for param in task.signature.params}
+    chosen = parse_inference_params(set_, defaults)
+    address = model or f"models:/{params.registry.model}@champion"
+    with open_version(address, "predict") as version:
+        predictor = version.load_predictor()
+    try:
+        answers = predictor.predict(columns, **chosen)
+    except ValueError as error:
+        raise PlumblineError(str(error)) from None
+    records = [dict(zip(answers, row, strict=True)) for row in zip(*answers.values(), strict=True)]
+    if as_json:
+        for record in records:
+            print(json.dumps(record, ensure_ascii=False))
+        return
+    title = version.registered.label
+    table = Table(next(iter(columns)), *answers, title=title, title_justify="left")
+    for row, record in zip(rows, records, strict=True):
+        table.add_row(row, *(_format_cell(value) for value in record.values()))
+    out.print(table, markup=False)
+
+
+def _parse_rows(task: "Task[Any]", rows: list[str]) -> dict[str, list[Any]]:
+    """The input columns: values of the only required column, or JSON objects of several."""
+    required = [field for field in task.signature.inputs if field.required]
+    if len(required) == 1 and required[0].type == "string":
+        return {required[0].name: list(rows)}
+    try:
+        values = [json.loads(row) for row in rows]
+    except ValueError as error:
+        raise ParamsError(f"a value is not valid JSON ({error})") from None
+    if len(required) == 1:
+        return {required[0].name: values}
+    names = _list_common_keys(values)
+    if not names:
+        expected = ", ".join(field.name for field in required)
+        raise ParamsError(f"expected JSON objects with {expected}, all with the same keys")
+    return {name: [value[name] for value in values] for name in names}
+
+
+def _list_common_keys(values: list[Any]) -> list[str]:
+    """The keys that all values have, in one order; none where they differ or are not objects."""
+    if not values or not isinstance(values[0], dict):
+        return []
+    names = list(values[0])
+    for value in values:
+        if not isinstance(value, dict) or list(value) != names:
+            return []
+    return names
+
+
+def _format_cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return ", ".join(" ".join(_format_cell(part) for part in item.values()) for item in value)
+    return str(value)

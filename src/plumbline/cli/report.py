@@ -1,0 +1,55 @@
+"""`plumbline report`: the last evaluation, and what to do with its result."""
+
+import json
+import os
+import shlex
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from plumbline.cli.console import out, print_plain
+from plumbline.contract import layout
+from plumbline.entrypoint import load_params, load_task
+
+EXAMPLE = "plumbline report --markdown"
+
+
+def show_report(
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the full report as Markdown, as on GitHub.")
+    ] = False,
+) -> None:
+    """Show the last evaluation: leaderboard, verdict, and the path of the full report."""
+    from plumbline.reporting import summary
+
+    if markdown:
+        print_plain(summary.render_markdown())
+        return
+    summary.print_report(out)
+    done = layout.read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
+    if done.get("version") and done["evidence"] == layout.digest(layout.EVIDENCE):
+        _show_next_steps(done, layout.read_json(layout.EVIDENCE)["champion"])
+
+
+def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> None:
+    """Print the commands for the version that was just registered."""
+    program = os.path.relpath(sys.argv[0])
+    name = done["model"]
+    version = done["version"]
+    out.print(f"registered:  {name} version {version}; runs and registry: make ui")
+    if champion and done["verdict"] == "promote":
+        command = f"{program} promote {name} {version} --expect {champion['version']}"
+        print_plain(f"promote it:  {command}")
+    model = f"--model models:/{name}/{version} " if champion else ""
+    print_plain(f"try it:      {program} predict {model}{_quote_example()}")
+
+
+def _quote_example() -> str:
+    """The task's example as one shell argument: a bare string, else JSON."""
+    task = load_task(load_params(layout.PARAMS).task)
+    inputs = {name: values[0] for name, values in task.example.items()}
+    if len(inputs) > 1:
+        return shlex.quote(json.dumps(inputs))
+    (value,) = inputs.values()
+    return shlex.quote(value if isinstance(value, str) else json.dumps(value))

@@ -1,0 +1,59 @@
+"""`plumbline reproduce`: make a registered version again and compare."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from plumbline.cli.console import out, print_plain
+from plumbline.cli.options import ModelNameOrParams
+from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+from plumbline.entrypoint import load_params
+
+if TYPE_CHECKING:
+    from plumbline.diagnostics.reproduce.comparison import ComparisonRow
+
+EXAMPLE = "plumbline reproduce ticket-router 2"
+
+
+def reproduce_version(
+    name: ModelNameOrParams = "",
+    version: Annotated[
+        str, typer.Argument(help="The version, such as 7.", show_default="the champion")
+    ] = "",
+    allow_dirty: Annotated[
+        bool,
+        typer.Option(
+            help="Reproduce the commit also where the version was made from uncommitted changes."
+        ),
+    ] = False,
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="Keep the clone in this folder.", show_default="the clone is removed"),
+    ] = None,
+) -> None:
+    """Train a registered version again, from its commit in a fresh clone, and compare.
+
+    Exit code 0 if data, weights and metrics are the same, else 1.
+    """
+    from plumbline.diagnostics import reproduce
+
+    model = name or load_params(layout.PARAMS).registry.model
+    result = reproduce.reproduce(
+        model, version or None, allow_dirty=allow_dirty, keep=keep, say=print_plain
+    )
+    table = Table("what", "registered", "reproduced", "same?")
+    for row in result.rows:
+        table.add_row(row.what, row.registered, row.reproduced, _describe(row))
+    out.print(table, markup=False)
+    if not result.same:
+        raise PlumblineError(result.summary)
+    print_plain(result.summary)
+
+
+def _describe(row: "ComparisonRow") -> str:
+    if row.same:
+        return "yes"
+    return f"no: {row.note}" if row.note else "no"

@@ -1,0 +1,44 @@
+"""`plumbline verdict`: the verdict of the last evaluation, as an exit code."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from plumbline.cli.console import print_plain
+from plumbline.contract import layout
+from plumbline.entrypoint import load_params
+
+EXAMPLE = "plumbline verdict"
+
+
+def show_verdict(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the full evidence.")] = False,
+    workflow: Annotated[
+        bool,
+        typer.Option(
+            "--github",
+            help="In GitHub Actions: set outputs and summary; exit 0 for promote and keep.",
+        ),
+    ] = False,
+) -> None:
+    """Print the verdict of the last evaluation.
+
+    Exit codes: 0 promote, 10 keep, 20 refuse, 1 error.
+    """
+    from plumbline.ci import workflow_report
+    from plumbline.evidence import document
+    from plumbline.evidence.verdict import EXIT_CODES
+
+    params = load_params(layout.PARAMS)
+    if workflow:
+        raise typer.Exit(workflow_report.publish(params))
+    evidence = document.read_evidence(params)
+    if as_json:
+        print(json.dumps(evidence, ensure_ascii=False, indent=2))
+    else:
+        print_plain(f"{evidence['verdict']}: {evidence['summary']}")
+        for gate in evidence["gates"]:
+            if gate["status"] == "fail":
+                print_plain(f"  {gate['name']}: {gate['reason']}")
+    raise typer.Exit(EXIT_CODES[evidence["verdict"]])

@@ -1,0 +1,52 @@
+"""When two answers to the same question count as equal."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far two numbers may differ: by `absolute`, or by `relative` times the first of them."""
+
+    absolute: float
+    relative: float
+    nested: bool  # whether lists and objects are compared; if not, only that both are one
+
+
+# The same model in another process: the order of a sum may differ, an answer may not.
+SAME_MACHINE = Tolerance(absolute=1e-5, relative=0.0, nested=True)
+# Another CPU rounds int8 in another way: scores move, what is decided from them may not.
+OTHER_MACHINE = Tolerance(absolute=0.01, relative=0.01, nested=False)
+
+
+def is_same_answer(one: Any, other: Any, *, tolerance: Tolerance) -> bool:
+    """Whether `other` is the answer `one`: equal text, truth or null, numbers within `tolerance`.
+
+    Both are values of JSON. A boolean is not a number; NaN and infinity equal nothing.
+    """
+    if isinstance(one, bool | str) or one is None:
+        return bool(one == other)
+    if isinstance(one, int | float):
+        return _is_number(other) and _is_same_number(one, other, tolerance)
+    if type(one) is not type(other) or not tolerance.nested:
+        return type(one) is type(other)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(
+            is_same_answer(left, right, tolerance=tolerance)
+            for left, right in zip(one, other, strict=True)
+        )
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(
+            is_same_answer(one[key], other[key], tolerance=tolerance) for key in one
+        )
+    return bool(one == other)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_same_number(one: float, other: float, tolerance: Tolerance) -> bool:
+    allowed = max(tolerance.absolute, tolerance.relative * abs(one))
+    return math.isfinite(one) and math.isfinite(other) and abs(one - other) <= allowed

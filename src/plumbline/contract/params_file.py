@@ -1,0 +1,138 @@
+"""params.yaml, read once and checked completely: every problem is reported at once."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.params import Params
+from plumbline.contract.suggestion import suggest_nearest
+from plumbline.contract.yaml_file import load_yaml
+
+MAX_SHOWN_CHARS = 60
+P = TypeVar("P", bound=Params)
+
+
+def read_params(path: Path, get_params_class: Callable[[str], type[P]]) -> P:
+    """Return the checked parameters in `path`; `get_params_class` is called with the task's name.
+
+    Raises ParamsError that lists every problem by dotted key, with the nearest valid name if one
+    is close.
+    """
+    values = load_yaml(path)
+    if not isinstance(values, dict):
+        raise ParamsError(
+            f"{path}: expected keys and values at the top, found {type(values).__name__}"
+        )
+    task = values.get("task")
+    if not isinstance(task, str):
+        raise ParamsError(f"{path}: task: name the task to run, such as text_classification")
+    params_class = get_params_class(task)
+    try:
+        return params_class.model_validate(values)
+    except ValidationError as error:
+        problems = [_explain(problem, params_class, values) for problem in error.errors()]
+    count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    lines = [f"{path}: {count}; nothing was started"]
+    lines += [f"  {problem}" for problem in problems]
+    raise ParamsError("\n".join(lines))
+
+
+def _explain(problem: ErrorDetails, model: type[BaseModel], values: dict[str, Any]) -> str:
+    """One line for one pydantic error: dotted key, what is wrong, nearest valid name, value."""
+    keys = _drop_union_tags(problem["loc"], values)
+    key, value = ".".join(map(str, keys)), problem["input"]
+    match problem["type"]:
+        case "extra_forbidden":
+            valid = sorted(_list_fields(model, keys[:-1], values))
+            hint = suggest_nearest(str(keys[-1]), valid) or f"; known here: {', '.join(valid)}"
+            return f"{key}: unknown key{hint}"
+        case "missing":
+            return f"{key}: missing"
+        case "union_tag_invalid" | "union_tag_not_found":
+            return _explain_kind(key, problem, value)
+    message = problem["msg"].removeprefix("Value error, ")
+    if not keys:
+        return message
+    hint = ""
+    if problem["type"] == "literal_error" and isinstance(value, str):
+        hint = suggest_nearest(value, _list_options(problem))
+    return f"{key}: {message[:1].lower()}{message[1:]}; found {_shorten(value)}{hint}"
+
+
+def _explain_kind(key: str, problem: ErrorDetails, value: Any) -> str:
+    tags = problem.get("ctx", {}).get("expected_tags", "").split(",")
+    valid = [tag.strip("' ") for tag in tags]
+    kind = value.get("kind") if isinstance(value, dict) else value
+    hint = suggest_nearest(str(kind), valid) if kind else ""
+    expected = ", ".join(valid) or "the known kinds"
+    return f"{key}.kind: expected one of {expected}; found {_shorten(kind)}{hint}"
+
+
+def _drop_union_tags(location: tuple[int | str, ...], values: Any) -> list[int | str]:
+    """Return the parts of `location` that are in the file, and its last part.
+
+    pydantic mixes union tags into a location.
+    """
+    keys: list[int | str] = []
+    for index, part in enumerate(location):
+        if _has_part(values, part):
+            values = values[part]
+            keys.append(part)
+        elif index == len(location) - 1 and isinstance(values, dict) and part != "[key]":
+            keys.append(part)
+    return keys
+
+
+def _has_part(values: Any, part: int | str) -> bool:
+    if isinstance(values, dict):
+        return part in values
+    return isinstance(values, list) and isinstance(part, int) and part < len(values)
+
+
+def _list_fields(annotation: Any, keys: list[int | str], values: Any) -> set[str]:
+    """Return the valid field names at `keys`; at a union, the `kind` in the file decides."""
+    models = _list_models(annotation, values)
+    if not keys:
+        return {name for model in models for name in model.model_fields}
+    fields: set[str] = set()
+    for model in models:
+        if keys[0] in model.model_fields:
+            inner = model.model_fields[str(keys[0])].annotation
+            fields |= _list_fields(inner, keys[1:], values[keys[0]])
+    if not fields and get_args(annotation):
+        fields = _list_fields(get_args(annotation)[-1], keys[1:], values[keys[0]])
+    return fields
+
+
+def _list_models(annotation: Any, values: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    if get_origin(annotation) is Annotated:
+        return _list_models(get_args(annotation)[0], values)
+    if get_origin(annotation) not in (Union, UnionType):
+        return []
+    models: list[type[BaseModel]] = []
+    for part in get_args(annotation):
+        models += _list_models(part, values)
+    kind = values.get("kind") if isinstance(values, dict) else None
+    return [model for model in models if _is_of_kind(model, kind)] or models
+
+
+def _is_of_kind(model: type[BaseModel], kind: Any) -> bool:
+    field = model.model_fields.get("kind")
+    return field is not None and kind in get_args(field.annotation)
+
+
+def _list_options(problem: ErrorDetails) -> list[str]:
+    expected = problem.get("ctx", {}).get("expected", "")
+    return [option.strip("' ") for option in expected.replace(" or ", ", ").split(",")]
+
+
+def _shorten(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= MAX_SHOWN_CHARS else text[: MAX_SHOWN_CHARS - 3] + "..."

@@ -1,0 +1,86 @@
+"""What the four parts of a task offer; each is a sub-package of the task, with these functions."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from plumbline.contract.records import (
+    Bound,
+    Candidate,
+    Case,
+    Check,
+    Figure,
+    Leak,
+    Learner,
+    Scores,
+)
+from plumbline.contract.task import P, Predictor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class DataPart(Protocol[P]):
+    """`task.data`: from a source to examples on disk, and back."""
+
+    def ingest(self, params: P, examples: Path, manifest: Path) -> dict[str, Any]:
+        """Write the folder `examples` and the table `manifest`; return facts about the source."""
+        ...
+
+    def shuffle_labels(self, examples: Path, target: Path, seed: int, max_rows: int) -> None:
+        """Write train (`max_rows` of it) and validation to `target` with their answers shuffled."""
+        ...
+
+    def read_inputs(self, examples: Path, split: str) -> dict[str, list[Any]]:
+        """Return the predictor's columns for one split, in order."""
+        ...
+
+
+class ExpectationsPart(Protocol[P]):
+    """`task.expectations`: what examples must be before a model may learn from them."""
+
+    def build_table(
+        self, params: P, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
+    ) -> "pd.DataFrame":
+        """Return the table that checks look at; `facts` is what `ingest` returned."""
+        ...
+
+    def build_checks(self, params: P, table: "pd.DataFrame") -> list[Check]:
+        """Return the suite; of `table` it may depend on the names of the splits alone."""
+        ...
+
+    def find_leaks(self, params: P, examples: Path) -> list[Leak]:
+        """Count the examples of held-out splits that an earlier split also has."""
+        ...
+
+
+class ModelsPart(Protocol[P]):
+    """`task.models`: the candidates."""
+
+    def build_learner(self, params: P, candidate: str, examples: Path) -> Learner:
+        """Return the model and batches of `candidate`, ready to train."""
+        ...
+
+
+class ScoringPart(Protocol[P]):
+    """`task.scoring`: how good a predictor is, and how good it could be."""
+
+    def score(self, examples: Path, split: str, predictor: Predictor) -> Scores:
+        """Score every example of `split`; raises ValueError for an answer of the wrong form."""
+        ...
+
+    def build_baselines(self, params: P, examples: Path) -> dict[str, Predictor]:
+        """Return the trivial predictors that a candidate has to beat, by name."""
+        ...
+
+    def compute_bound(self, params: P, examples: Path, split: str) -> Bound:
+        """Return the best score that is possible on `split`."""
+        ...
+
+    def check_behaviour(self, params: P, examples: Path, predictor: Predictor) -> list[Case]:
+        """Run every behavioural test of `predictor` on the test split."""
+        ...
+
+    def draw_figures(self, params: P, candidates: list[Candidate]) -> list[Figure]:
+        """Draw the figures of the report; the winner is the first of `candidates`."""
+        ...

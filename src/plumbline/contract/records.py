@@ -1,0 +1,107 @@
+"""What the parts of a task return: plain records that stages, gates and reports read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Check:
+    """One Great Expectations expectation, what it means to a person, and whether it blocks."""
+
+    name: str
+    expectation: Any
+    severity: Literal["blocking", "warning"]
+    title: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Learner:
+    """A candidate ready to train: closed form by `solve`, or gradient on `module` and `data`."""
+
+    save: Callable[[Path], None]  # writes what the predictor needs, with the best weights in place
+    solve: Callable[[], None] | None = None
+    # A LightningModule that logs `monitor`; its batches are mappings of tensors [examples, ...].
+    module: Any = None
+    # A LightningDataModule; a shuffling batch_sampler depends on (seed, set_epoch(epoch)) alone.
+    data: Any = None
+    max_epochs: int = 0
+    patience: int = 0  # epochs without a better `monitor` before training stops
+    monitor: str = "validation/loss"
+    gradient_clip: float = 1.0
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How well one predictor answered one split.
+
+    `per_example` holds the task's metric by its name, in the order of `id` (without it, in the
+    order of the manifest). Intervals assume independent rows: of two rows that share a recording or
+    a person, score only one. Two more columns are optional. `confidence` is the probability that
+    the predictor gave its answer; the calibration gate compares it with a metric of 0 and 1.
+    `predicted` is the answer, where answers are equal or not; the parity gate counts the rows on
+    which two forms agree.
+    """
+
+    per_example: dict[str, "np.ndarray"]
+    metrics: dict[str, float]
+    tables: dict[str, "pd.DataFrame"] = field(default_factory=dict)  # confusion, reliability ...
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The best possible score on a split, and the reason; a limit of None means it is not known."""
+
+    limit: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Leak:
+    """How many examples of a held-out split an earlier split also has, with the first of them."""
+
+    # The same example, a nearly equal one, or another one of the same group.
+    kind: Literal["exact", "near", "group"]
+    split: str
+    num_leaked: int
+    num_rows: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """The result of one behavioural test: how many of its cases passed, with the first failures."""
+
+    name: str
+    kind: Literal["invariance", "direction", "minimum"]
+    num_passed: int
+    num_cases: int
+    failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture for the report, as self-contained SVG."""
+
+    name: str
+    title: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """All that evaluation knows of one candidate when figures are drawn."""
+
+    name: str
+    validation: Scores
+    test: Scores
+    history: "pd.DataFrame | None"  # one row per epoch; None if the candidate has no epochs
+    latency_ms: dict[str, float]  # p50 and p95 for one row and for a batch
+    num_bytes: int

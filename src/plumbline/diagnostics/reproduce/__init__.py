@@ -1,0 +1,83 @@
+"""A registered version made again: its commit in a fresh clone, the same stages, and a comparison.
+
+The clone has its own DVC cache, registry and journal, which hold only the champion and the uses of
+the test split: every stage really runs, and nothing is written where decisions are made.
+"""
+
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from plumbline.contract.errors import PlumblineError
+from plumbline.diagnostics.reproduce.clone import prepare_clone
+from plumbline.diagnostics.reproduce.comparison import Reproduction, compare_evidence
+from plumbline.diagnostics.reproduce.execution import run_pipeline
+from plumbline.diagnostics.reproduce.stores import build_environment, copy_champion, copy_looks
+from plumbline.diagnostics.reproduce.subject import load_subject
+from plumbline.entrypoint import TERMINATED
+
+__all__ = ["Reproduction", "reproduce"]
+
+
+def reproduce(
+    model: str,
+    version: str | None,
+    *,
+    allow_dirty: bool,
+    keep: Path | None,
+    say: Callable[[str], None],
+) -> Reproduction:
+    """Run the pipeline of a registered version (None: the champion) again and compare.
+
+    `say` gets lines that report progress; the clone is left in `keep` or removed. Raises
+    PlumblineError where the version was made from a changed working tree (unless `allow_dirty`),
+    its commit is not in this clone, its evidence is not what was registered, or a stage fails.
+    """
+    with _exit_on_sigterm(), tempfile.TemporaryDirectory(prefix="plumbline-reproduce-") as private:
+        folder = Path(private)
+        subject = load_subject(model, version, folder)
+        if subject.dirty and not allow_dirty:
+            raise PlumblineError(
+                f"{subject} was made from a working tree with uncommitted changes, so commit "
+                f"{subject.commit[:12]} may not be what made it; "
+                "add --allow-dirty to reproduce that commit nevertheless"
+            )
+        clone = _resolve_kept_folder(keep) if keep else folder / "clone"
+        say(f"{subject}: commit {subject.commit} in {clone}")
+        prepare_clone(subject, clone, say)
+        environment = build_environment(clone, folder)
+        if subject.evidence.get("champion"):
+            copy_champion(subject, environment, folder)
+        if subject.evidence.get("looks"):
+            copy_looks(subject, environment, say)
+        run_pipeline(clone, environment, say)
+        return compare_evidence(subject, clone)
+
+
+def _resolve_kept_folder(keep: Path) -> Path:
+    if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+        raise PlumblineError(
+            f"--keep {keep}: it exists and is not an empty folder; name another folder"
+        )
+    return keep.resolve()
+
+
+@contextmanager
+def _exit_on_sigterm() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C does, so that clone and processes are removed.
+
+    Unlike `entrypoint.raise_on_signals` it is undone at the end: the command line goes on.
+    """
+
+    def exit_now(signum: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise SystemExit(TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, exit_now)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,157 @@
+"""The registered evidence compared with that of the clone."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError, RegistryError
+from plumbline.diagnostics.reproduce.subject import ReproductionSubject
+from plumbline.registry.reader import open_version
+
+PREDICTOR = "predictor.py"
+SPLITS = ("validation", "test")
+
+
+@dataclass(frozen=True)
+class ComparisonRow:
+    """One thing that was compared; `needed`: the version is reproduced only if it is the same."""
+
+    what: str
+    registered: str
+    reproduced: str
+    same: bool
+    needed: bool
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What was compared, and what that means in a sentence."""
+
+    rows: list[ComparisonRow]
+    summary: str
+
+    @property
+    def same(self) -> bool:
+        """Whether data, bundle and the winner's metrics are those of the registered version."""
+        return all(row.same for row in self.rows if row.needed)
+
+
+def compare_evidence(subject: ReproductionSubject, clone: Path) -> Reproduction:
+    """Compare the registered evidence with that in `clone`."""
+    old = subject.evidence
+    new = layout.read_json(clone / layout.EVIDENCE)
+    rows = []
+    for name in ("manifest", "examples", "params"):
+        rows.append(_compare_digests(name, old, new, needed=name == "manifest"))
+    rows.append(_compare_values("winner", old, new))
+    rows.append(_compare_bundles(subject, new, clone))
+    metric = old["metric"]["name"]
+    for name, scores in old["candidates"].items():
+        needed = name == old["winner"]
+        rows.append(
+            _compare_metrics(name, metric, scores, new["candidates"].get(name), needed=needed)
+        )
+    rows.append(_compare_values("verdict", old, new))
+    return Reproduction(rows, summarize(subject, rows))
+
+
+def summarize(subject: ReproductionSubject, rows: list[ComparisonRow]) -> str:
+    """What the rows mean, in a sentence; it says which of weights and metrics are equal."""
+    needed = {row.what: row for row in rows if row.needed}
+    differ = [name for name, row in needed.items() if not row.same]
+    if not differ:
+        return f"{subject} is reproduced: the same data, the same weights, the same metrics"
+    if differ != ["bundle"]:
+        verb = "differs" if len(differ) == 1 else "differ"
+        return f"{subject} is not reproduced: {', '.join(differ)} {verb}"
+    if needed["bundle"].note == PREDICTOR:
+        return (
+            f"{subject} is not reproduced: the weights and the metrics are the same, "
+            "the predictor's code is not"
+        )
+    return (
+        f"{subject} is not reproduced to the bit: the metrics are the same, the weights are not. "
+        "Another machine, number of threads or version of a library can change the last bits of "
+        "weights"
+    )
+
+
+def _compare_values(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> ComparisonRow:
+    return ComparisonRow(key, old[key], new[key], old[key] == new[key], needed=False)
+
+
+def _compare_digests(
+    name: str, old: Mapping[str, Any], new: Mapping[str, Any], *, needed: bool
+) -> ComparisonRow:
+    before = old["digests"].get(name)
+    after = new["digests"].get(name)
+    return ComparisonRow(name, _shorten(before), _shorten(after), before == after, needed)
+
+
+def _compare_bundles(
+    subject: ReproductionSubject, new: Mapping[str, Any], clone: Path
+) -> ComparisonRow:
+    """The winner's bundle; the note names the files that differ."""
+    before = subject.bundle
+    after = new["digests"]["bundle"]
+    note = ""
+    if before != after:
+        note = _list_differing_files(subject, clone / layout.locate_bundle(new["winner"]))
+    same = before == after
+    return ComparisonRow("bundle", _shorten(before), _shorten(after), same, needed=True, note=note)
+
+
+def _list_differing_files(subject: ReproductionSubject, reproduced: Path) -> str:
+    address = f"models:/{subject.model}/{subject.version}"
+    try:
+        with open_version(address, "reproduce") as opened:
+            old = bundle.verify(opened.folder)["files"]
+        new = bundle.verify(reproduced)["files"]
+    except (BundleError, RegistryError) as error:
+        return f"its files cannot be compared ({error})"
+    return ", ".join(name for name in sorted({*old, *new}) if old.get(name) != new.get(name))
+
+
+def _compare_metrics(
+    name: str, metric: str, old: Mapping[str, Any], new: Mapping[str, Any] | None, *, needed: bool
+) -> ComparisonRow:
+    """Every metric of one candidate on both splits, exactly; the note names the largest difference.
+
+    A metric that only one side has differs by infinity.
+    """
+    registered = f"{metric} {old['test'][metric]:.6f}"
+    if new is None:
+        return ComparisonRow(name, registered, "not among the candidates", False, needed)
+    num_metrics = 0
+    differences = {}
+    for split in SPLITS:
+        before = old.get(split, {})
+        after = new.get(split, {})
+        for key in {*before, *after}:
+            num_metrics += 1
+            if before.get(key) != after.get(key):
+                differences[f"{split} {key}"] = _subtract(before.get(key), after.get(key))
+    note = ""
+    if differences:
+        worst = max(sorted(differences), key=differences.__getitem__)
+        note = (
+            f"{len(differences)} of {num_metrics} metrics differ, most {worst}: "
+            f"by {differences[worst]:.2g}"
+        )
+    reproduced = f"{metric} {new['test'].get(metric, math.nan):.6f}"
+    return ComparisonRow(name, registered, reproduced, not differences, needed, note)
+
+
+def _subtract(before: float | None, after: float | None) -> float:
+    if before is None or after is None:
+        return math.inf
+    return abs(before - after)
+
+
+def _shorten(digest: str | None) -> str:
+    return digest[:12] if digest else "none"

@@ -1,0 +1,62 @@
+"""`dvc repro` in the clone, with all processes that it starts."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from plumbline.contract.errors import PlumblineError
+
+NUM_LAST_LINES = 15
+GRACE_S = 10.0  # for stages to end on SIGTERM
+
+
+def run_pipeline(clone: Path, environment: Mapping[str, str], say: Callable[[str], None]) -> None:
+    """Run `dvc repro evaluate` in a session of its own, so that all its stages end with it.
+
+    Raises PlumblineError with the last lines of its output where it fails.
+    """
+    last_lines: deque[str] = deque(maxlen=NUM_LAST_LINES)
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "dvc", "repro", "--no-run-cache", "evaluate"],
+        cwd=clone,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                last_lines.append(line.rstrip())
+                stage = re.match(r"Running stage '([^']+)'", line)
+                if stage:
+                    say(f"  {stage[1]}")
+            exit_code = process.wait()
+        finally:
+            _end_session(process)
+    if exit_code != 0:
+        output = "\n".join(f"  {line}" for line in last_lines if line)
+        raise PlumblineError(
+            "`dvc repro evaluate` failed in the clone; --keep FOLDER keeps it. "
+            f"The last lines of its output:\n{output}"
+        )
+
+
+def _end_session(process: subprocess.Popen[str]) -> None:
+    """End every process of the session that still runs: SIGTERM, and SIGKILL after GRACE_S."""
+    for number, patience in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, 1.0)):
+        try:
+            os.killpg(process.pid, number)
+            until = time.monotonic() + patience
+            while time.monotonic() < until:
+                process.poll()
+                os.killpg(process.pid, 0)
+                time.sleep(0.05)
+        except ProcessLookupError:
+            return

@@ -1,0 +1,108 @@
+"""One check for drift: the rows, the tests, the decision, and its report."""
+
+import hashlib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.params import Drift, Params
+from plumbline.drift import decision, statistical_tests, window
+from plumbline.drift.decision import DriftOutcome
+from plumbline.drift.statistical_tests import LABEL, DriftTest
+from plumbline.drift.window import RowWindow
+from plumbline.registry import promotion
+from plumbline.registry.reader import find_version
+from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
+from plumbline.reporting import html
+
+
+def check_drift(
+    address: str, current: Path, params: Params, *, label: str, record: bool
+) -> DriftOutcome:
+    """Compare today's rows with the champion's test rows and write reports/drift.json and .html.
+
+    `current` is a file or a folder with logged requests, `label` the column with the true answers.
+    With `record` the result is written to the journal and earlier checks count. Raises ParamsError
+    where there is no column `label`, DataError where `current` cannot be read.
+    """
+    champion = VerifiedModelCache(address).fetch_latest_or_kept()
+    version = find_version(f"models:/{champion.name}/{champion.version}")
+    reference = window.load_reference(version)
+    since = None
+    if record:
+        since = decision.find_last_check(promotion.read_history(champion.name), champion.version)
+    rows = window.load_current(current, champion, params.drift.max_rows, since)
+    rows = _name_label(rows, label, current)
+    answer = window.OUTPUT + bundle.read_signature(champion.folder).outputs[0].name
+    tests = statistical_tests.compare_tables(reference.rows, rows.rows, answer, params.seed)
+    tests = statistical_tests.judge_tests(tests, params.drift.alpha, params.drift.min_effect)
+    outcome = decision.judge_window(tests, len(rows.rows), params.drift)
+    if record and outcome.verdict != "too few rows":
+        outcome = _record_outcome(outcome, champion, rows, params.drift)
+    windows = {"reference": reference, "current": rows}
+    _write_report(_build_report(champion, params.drift, tests, outcome, windows))
+    return outcome
+
+
+def _name_label(rows: RowWindow, label: str, source: Path) -> RowWindow:
+    """The rows with the column `label` under the name that the tests know."""
+    if label == LABEL:
+        return rows
+    if label not in rows.rows:
+        raise ParamsError(f"--label {label}: {source} has no such column")
+    renamed = rows.rows.drop(columns=LABEL, errors="ignore").rename(columns={label: LABEL})
+    return RowWindow(renamed, rows.source)
+
+
+def _record_outcome(
+    outcome: DriftOutcome, champion: CachedVersion, rows: RowWindow, limits: Drift
+) -> DriftOutcome:
+    """Write this window's outcome to the journal; the outcome over all windows."""
+    name = champion.name
+    seen = decision.SEEN[outcome.verdict == "drift"]
+    digest = hashlib.sha256(f"{champion.bundle} {rows.digest}".encode()).hexdigest()
+    subject = (champion.version, champion.bundle, digest)
+    promotion.record_verdict(name, "drift", *subject, f"{seen}: {outcome.reason}")
+    history = promotion.read_history(name)
+    if ("retrain", digest) in [(entry.action, entry.evidence) for entry in history]:
+        reason = f"{outcome.reason}; training was already requested for these rows"
+        return DriftOutcome("watch", reason)
+    now = decision.get_utc_time()
+    overall = decision.judge_over_time(outcome, history, champion.version, limits, now)
+    if overall.verdict == "drift":
+        promotion.record_verdict(name, "retrain", *subject, overall.reason)
+    return overall
+
+
+def _build_report(
+    champion: CachedVersion,
+    limits: Drift,
+    tests: list[DriftTest],
+    outcome: DriftOutcome,
+    windows: dict[str, RowWindow],
+) -> dict[str, Any]:
+    """The content of reports/drift.json."""
+    return {
+        "model": {
+            "name": champion.name,
+            "version": champion.version,
+            "bundle": champion.bundle,
+        },
+        "verdict": outcome.verdict,
+        "reason": outcome.reason,
+        "rows": {
+            name: {"source": rows.source, "num_rows": len(rows.rows)}
+            for name, rows in windows.items()
+        },
+        "tests": [asdict(test) for test in tests],
+        "limits": limits.model_dump(mode="json"),
+    }
+
+
+def _write_report(report: dict[str, Any]) -> None:
+    layout.write_json(layout.DRIFT, report)
+    with layout.write_aside(layout.DRIFT_PAGE) as aside:
+        aside.write_text(html.render_template("drift.html", report), encoding="utf-8")

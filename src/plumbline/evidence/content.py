@@ -1,0 +1,130 @@
+"""What evidence.json says: measurements, comparisons, gates and the verdict as plain values."""
+
+from dataclasses import asdict
+from typing import Any
+
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Task
+from plumbline.evidence.document import DIGESTED_FILES, FORMAT, seal_evidence
+from plumbline.evidence.gates import Findings
+from plumbline.evidence.judge import Judgement
+from plumbline.evidence.measure import Measurements
+from plumbline.evidence.variants import build_variants_table
+from plumbline.statistics import intervals
+from plumbline.statistics.intervals import Interval
+
+WRITTEN_BY_EVALUATE = ("golden", "predictions", "reference")
+
+
+def build_evidence(
+    measurements: Measurements, judgement: Judgement, task: Task[Params]
+) -> dict[str, Any]:
+    """Build reports/evidence.json; golden, reference and predictions are on disk already."""
+    params = measurements.subjects.params
+    diff = judgement.champion_diff
+    winner = measurements.winner
+    slices = [asdict(slice_) for slice_ in judgement.findings.slices]
+    evidence = {
+        "format": FORMAT,
+        "task": task.name,
+        "model": params.registry.model,
+        "metric": asdict(task.metric),
+        # in the order in which the task ranks them
+        "other_metrics": [name for name in winner.test.metrics if name != task.metric.name],
+        "verdict": judgement.verdict,
+        "summary": judgement.summary,
+        "winner": winner.name,
+        # on validation, best first
+        "ranking": [candidate.name for candidate in measurements.candidates],
+        "gates": [asdict(gate) for gate in judgement.gates],
+        "thresholds": params.evaluation.model_dump(mode="json"),
+        "candidates": _describe_candidates(measurements, judgement),
+        "baselines": _describe_baselines(measurements, judgement),
+        "cost": _describe_costs(measurements),
+        "forms": build_variants_table(
+            measurements.variants,
+            judgement.variant_intervals,
+            judgement.variant_parities,
+            task.metric,
+        ),
+        "comparisons": judgement.pairs,
+        "champion": diff and diff.champion,
+        "comparison": _describe_comparison(judgement.findings),
+        "looks": _describe_looks(judgement.findings),
+        "flips": diff and diff.flips,
+        "changes": diff and diff.changes,
+        "slices": slices,
+        "behaviour": [asdict(case) for case in measurements.behaviour],
+        "digests": _collect_digests(measurements),
+        "lineage": measurements.subjects.lineage,
+    }
+    return seal_evidence(evidence)
+
+
+def _describe_candidates(measurements: Measurements, judgement: Judgement) -> dict[str, Any]:
+    described = {}
+    for candidate in measurements.candidates:
+        interval = judgement.candidate_intervals[candidate.name]
+        described[candidate.name] = _describe_scores(candidate.test, interval) | {
+            "validation": dict(candidate.validation.metrics)
+        }
+    return described
+
+
+def _describe_baselines(measurements: Measurements, judgement: Judgement) -> dict[str, Any]:
+    return {
+        name: _describe_scores(scores, judgement.baseline_intervals[name])
+        for name, scores in measurements.baselines.items()
+    }
+
+
+def _describe_scores(test: Scores, interval: Interval) -> dict[str, Any]:
+    low, high = interval
+    return {"test": dict(test.metrics), "test_interval": {"low": low, "high": high}}
+
+
+def _describe_costs(measurements: Measurements) -> dict[str, Any]:
+    """Return what each candidate costs to run; it differs from run to run."""
+    return {
+        candidate.name: {**candidate.latency_ms, "num_bytes": candidate.num_bytes}
+        for candidate in measurements.candidates
+    }
+
+
+def _describe_looks(findings: Findings) -> dict[str, Any]:
+    return {
+        "number": findings.look.number,
+        "planned": findings.limits.planned_looks,
+        "level": findings.level,
+    }
+
+
+def _describe_comparison(findings: Findings) -> dict[str, Any] | None:
+    """Describe the comparison with the champion; None without one or without significance left."""
+    comparison = findings.champion_comparison
+    if comparison is None or findings.champion is None:
+        return None
+    only_challenger, only_champion = None, None
+    if findings.metric.kind == "binary":
+        only_challenger, only_champion = intervals.count_discordant(
+            findings.winner, findings.champion
+        )
+    return {
+        "difference": comparison.difference,
+        "low": comparison.interval.low,
+        "high": comparison.interval.high,
+        "p_value": comparison.p_value,
+        "level": findings.level,
+        "confidence": 1 - findings.level,
+        "only_challenger": only_challenger,
+        "only_champion": only_champion,
+    }
+
+
+def _collect_digests(measurements: Measurements) -> dict[str, str]:
+    subjects = measurements.subjects
+    written = {name: layout.digest(DIGESTED_FILES[name]) for name in WRITTEN_BY_EVALUATE}
+    winner = {"bundle": subjects.candidates[measurements.winner.name]}
+    return {**subjects.digests, **written, **winner}

@@ -1,0 +1,115 @@
+"""Gates that compare: with the champion, group by group, and whether the test split can tell."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from plumbline.evidence.compare import Slice
+from plumbline.evidence.gates.findings import Findings, Ruling, Status
+from plumbline.statistics import power
+from plumbline.statistics.intervals import Interval
+
+
+def check_champion(findings: Findings) -> Ruling:
+    """Pass if the winner may follow the champion; a fail is not a fault: the champion stays."""
+    if findings.champion is None:
+        return Ruling("not-applicable", "there is no champion to compare with")
+    comparison = findings.champion_comparison
+    if comparison is None:
+        return Ruling("fail", "no significance is left for this test split; see the gate power")
+    if np.array_equal(findings.winner, findings.champion):
+        return Ruling("fail", "its score equals the champion's on every test example", 0.0)
+    low, high = comparison.interval
+    reason = (
+        f"{comparison.difference:+.4f} over the champion, {low:+.4f} to {high:+.4f} "
+        f"at {1 - findings.level:.2%}"
+    )
+    if comparison.p_value is not None:
+        reason += f", exact McNemar p = {comparison.p_value:.2g}"
+    if findings.limits.champion.policy == "better":
+        reason += f"; required: more than {comparison.required:+g}"
+    else:
+        reason += f"; required: no less than {comparison.required:+g}"
+    status: Status = "pass" if comparison.won else "fail"
+    return Ruling(status, reason, comparison.difference, comparison.required, comparison.interval)
+
+
+def check_slices(findings: Findings) -> Ruling:
+    """Fail if a group loses significantly more than the margin (after Holm 1979).
+
+    Also fail where a column has no group that is large enough to judge.
+    """
+    limits = findings.limits
+    if not limits.slices:
+        return Ruling("not-applicable", "evaluation.slices in params.yaml names no column")
+    judged = {slice_.column for slice_ in findings.slices}
+    for column in limits.slices:
+        if column not in judged:
+            reason = f"no group of {column} has {limits.min_slice_rows} test rows to judge it by"
+            return Ruling("fail", reason)
+    worst = min(findings.slices, key=lambda slice_: (slice_.p_adjusted, slice_.difference))
+    limit = -limits.max_slice_loss
+    interval = Interval(worst.difference_low, worst.difference_high)
+    closest = (
+        f"{worst.column} {worst.value} ({worst.num_rows} rows): {worst.difference:+.4f} against "
+        f"{worst.reference}, {interval.low:+.4f} to {interval.high:+.4f}, "
+        f"p = {worst.p_adjusted:.2g} after Holm"
+    )
+    if worst.p_adjusted <= 1 - limits.confidence:
+        reason = f"{closest}; at most {limit:+} is allowed"
+        return Ruling("fail", reason, worst.difference, limit, interval)
+    reason = f"none of {len(findings.slices)} groups loses significantly more than {-limit}"
+    num_left = _count_unjudged_rows(findings.slices, findings.winner.size)
+    if num_left:
+        reason += f"; up to {num_left} rows are in smaller groups, not judged"
+    num_open = sum(slice_.difference_low < limit for slice_ in findings.slices)
+    if num_open:
+        reason += f"; {num_open} are too small to rule it out"
+    return Ruling("pass", f"{reason}. Closest: {closest}", worst.difference, limit, interval)
+
+
+def check_power(findings: Findings) -> Ruling:
+    """Pass if the test split is not used up and could show a difference that matters (80 % power).
+
+    Without a champion the winner is compared with itself with its errors on other rows: a
+    challenger of equal quality.
+    """
+    look = findings.look
+    planned = findings.limits.planned_looks
+    limit = findings.limits.max_detectable_difference
+    if look.plan != look.first_plan:
+        return Ruling(
+            "fail",
+            f"the first use of this test split planned {look.first_plan}, now it is {look.plan}",
+        )
+    if findings.level == 0:
+        reason = (
+            f"this test split was consulted {look.number} times, {planned} were planned: "
+            "draw a new one"
+        )
+        return Ruling("fail", reason, look.number, planned)
+    other = findings.champion
+    if other is None:
+        other = np.random.default_rng(0).permutation(findings.winner)
+    least = power.compute_detectable_difference(
+        findings.winner, other, findings.metric.kind, findings.level
+    )
+    reason = (
+        f"use {look.number} of {planned} of this test split, at a level of {findings.level:.2g}: "
+        f"it can tell {least:.4f}"
+    )
+    if least <= limit:
+        return Ruling("pass", reason, least, limit)
+    if findings.champion_comparison:
+        low, high = findings.champion_comparison.interval
+        if low > 0 or high < 0:
+            return Ruling("pass", f"{reason}; the difference found is larger", least, limit)
+    return Ruling("fail", f"{reason}; required: {limit}. It needs more rows", least, limit)
+
+
+def _count_unjudged_rows(slices: Sequence[Slice], num_rows: int) -> int:
+    """Count the rows outside of all judged groups, of the column that leaves out most."""
+    judged: dict[str, int] = {}
+    for slice_ in slices:
+        judged[slice_.column] = judged.get(slice_.column, 0) + slice_.num_rows
+    return num_rows - min(judged.values())

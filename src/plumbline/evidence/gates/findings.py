@@ -1,0 +1,127 @@
+"""What the gates read, and what they answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from plumbline.contract.params import Evaluation
+from plumbline.contract.records import Bound, Case, Leak
+from plumbline.contract.task import Metric
+from plumbline.evidence import compare
+from plumbline.evidence.compare import ChampionComparison, Slice
+from plumbline.registry.ledger import Look
+from plumbline.statistics import intervals
+from plumbline.statistics.intervals import Interval
+from plumbline.statistics.parity import VariantParity
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Status = Literal["pass", "fail", "not-applicable"]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that the gates read; what several of them need is computed once, when it is first read.
+
+    Scores are arrays [rows]: the task's metric for each test example, in one order for all.
+    """
+
+    metric: Metric
+    limits: Evaluation
+    validation: Mapping[str, Any]  # reports/validation.json
+    manifest_digest: str  # of the manifest that was scored
+    examples_digest: str  # of the examples that were scored
+    suite: str  # digest of the expectations that params ask for
+    manifest: "pd.DataFrame"  # columns: split, label
+    leaks: Sequence[Leak]
+    winner: np.ndarray
+    baselines: Mapping[str, np.ndarray]
+    simple: np.ndarray | None  # the simple candidate's, where another won
+    controls: Mapping[str, np.ndarray]  # of models that were trained on shuffled answers
+    bound: Bound
+    champion: np.ndarray | None
+    level: float  # two-sided significance left for this use of the test split; 0 beyond the plan
+    look: Look
+    slices: Sequence[Slice]
+    calibration: tuple[float, Interval] | None  # expected calibration error; None: no confidence
+    behaviour: Sequence[Case]
+    cost: Mapping[str, float]  # one_p95, batch_p95 in ms; rss_mb; num_bytes of the bundle
+    candidate: str  # the winner's name
+    form: str  # in which the winner is served
+    parity: VariantParity | None  # of that form with the reference; None where it is the reference
+    replay: Sequence[str]  # problems of the package in a clean process
+
+    @cached_property
+    def score(self) -> float:
+        """The winner's mean score."""
+        return float(self.winner.mean())
+
+    @cached_property
+    def score_interval(self) -> Interval:
+        """The interval of the winner's mean score."""
+        return intervals.compute_mean_interval(
+            self.winner, self.metric.kind, self.limits.confidence
+        )
+
+    @cached_property
+    def best_baseline(self) -> tuple[str, np.ndarray]:
+        """Name and scores of the best baseline; ValueError where the task has none."""
+        if not self.baselines:
+            raise ValueError("the task names no baseline")
+        return compare.find_best(self.baselines, self.metric)
+
+    @cached_property
+    def champion_comparison(self) -> ChampionComparison | None:
+        """The winner against the champion; None without a champion or without significance left."""
+        if self.champion is None or self.level == 0:
+            return None
+        return compare.compare_with_champion(
+            self.winner, self.champion, self.metric, self.limits.champion, self.level
+        )
+
+    def compute_gain(self, ours: np.ndarray, theirs: np.ndarray) -> float:
+        """Compute by how much the mean of `ours` is better, whichever way the metric counts.
+
+        ValueError where the scores are not finite, or not of the same rows.
+        """
+        better, worse = self._orient(ours, theirs)
+        intervals.check_pairs(better, worse)
+        return float(better.mean() - worse.mean())
+
+    def compute_gain_interval(
+        self, ours: np.ndarray, theirs: np.ndarray, confidence: float
+    ) -> Interval:
+        """Compute the interval of that gain on the same examples."""
+        better, worse = self._orient(ours, theirs)
+        return intervals.compute_gain_interval(better, worse, self.metric.kind, confidence)
+
+    def _orient(self, ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return (ours, theirs) if self.metric.higher_is_better else (theirs, ours)
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What one gate decides, and why."""
+
+    status: Status
+    reason: str
+    measured: float | None = None
+    threshold: float | None = None
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """A ruling with its question, as evidence.json and the report show it."""
+
+    name: str
+    question: str
+    status: Status
+    measured: float | None
+    threshold: float | None
+    interval: Interval | None
+    reason: str

@@ -1,0 +1,93 @@
+"""Gates on the model as it will run: calibrated, sensible, affordable, equal once packaged."""
+
+import math
+
+from plumbline.contract.params import REFERENCE
+from plumbline.evidence.gates.findings import Findings, Ruling, Status
+from plumbline.statistics.parity import is_within_limits
+
+
+def check_calibration(findings: Findings) -> Ruling:
+    """Pass if confidence and accuracy agree on held-out examples (expected calibration error)."""
+    limit = findings.limits.max_calibration_error
+    if limit is None:
+        return Ruling("not-applicable", "evaluation.max_calibration_error in params.yaml is null")
+    if findings.calibration is None:
+        raise ValueError(
+            "the predictor gives no confidence; set evaluation.max_calibration_error to null"
+        )
+    error, interval = findings.calibration
+    reason = f"confidence and accuracy are {error:.4f} apart; at most {limit} is allowed"
+    status: Status = "pass" if error <= limit else "fail"
+    return Ruling(status, reason, error, limit, interval)
+
+
+def check_behaviour(findings: Findings) -> Ruling:
+    """Pass if enough cases of every behavioural test come out right."""
+    tests = [case for case in findings.behaviour if case.num_cases]
+    if not tests:
+        raise ValueError("the task has no behavioural case")
+    limits = findings.limits.min_behaviour.model_dump()
+    worst = min(tests, key=lambda case: case.num_passed / case.num_cases - limits[case.kind])
+    share = worst.num_passed / worst.num_cases
+    limit = limits[worst.kind]
+    reason = (
+        f"{worst.name}: {worst.num_passed} of {worst.num_cases}; "
+        f"required: {limit:.0%} ({worst.kind})"
+    )
+    return Ruling("pass" if share >= limit else "fail", reason, share, limit)
+
+
+def check_budget(findings: Findings) -> Ruling:
+    """Pass if time, memory and size keep their limits; measured is the largest share of a limit."""
+    limits = findings.limits.budget
+    cost = findings.cost
+    rows = (
+        ("p95 of one row", cost["one_p95"], limits.one_p95_ms, "ms"),
+        ("p95 of 32 rows", cost["batch_p95"], limits.batch_p95_ms, "ms"),
+        ("memory", cost["rss_mb"], limits.rss_mb, "MB"),
+        ("bundle", cost["num_bytes"] / 1e6, limits.bundle_mb, "MB"),
+    )
+    if not all(math.isfinite(value) for _, value, _, _ in rows):
+        raise ValueError(f"not all costs were measured: {dict(cost)}")
+    worst, reason = None, ""
+    for name, value, limit, unit in rows:
+        if limit and (worst is None or value / limit > worst):
+            worst = value / limit
+            reason = f"closest to its limit: {name}, {value:.4g} of {limit:g} {unit}"
+    if worst is None:
+        return Ruling("not-applicable", "evaluation.budget in params.yaml sets no limit")
+    return Ruling("pass" if worst <= 1 else "fail", reason, worst, 1)
+
+
+def check_parity(findings: Findings) -> Ruling:
+    """Pass if the served form loses no more than allowed against `fp32`, and mostly agrees."""
+    limits = findings.limits.parity
+    parity = findings.parity
+    if parity is None:
+        return Ruling("not-applicable", f"{findings.form} is served, the form that was trained")
+    max_loss = -limits.max_loss
+    reason = (
+        f"{findings.form}: {parity.gain:+.4f} against {REFERENCE}, "
+        f"no less than {parity.interval.low:+.4f} (end of its interval)"
+    )
+    if parity.agreement is not None:
+        reason += f"; both give the same answer on {parity.agreement:.2%} of the rows"
+    reason += f"; required: {max_loss:+g} and {limits.min_agreement:.0%}"
+    if is_within_limits(parity, limits):
+        return Ruling("pass", reason, parity.gain, max_loss, parity.interval)
+    reason += (
+        f": put {REFERENCE} first in candidates.{findings.candidate}.forms, "
+        "or collect more test rows"
+    )
+    if parity.interval.low < max_loss:
+        return Ruling("fail", reason, parity.gain, max_loss, parity.interval)
+    return Ruling("fail", reason, parity.agreement, limits.min_agreement)
+
+
+def check_replay(findings: Findings) -> Ruling:
+    """Pass if the package, in a clean process, answers as measured and refuses faulty input."""
+    if findings.replay:
+        return Ruling("fail", "; ".join(findings.replay), len(findings.replay), 0)
+    reason = "the package answers in a clean process as measured, and refuses faulty input"
+    return Ruling("pass", reason, 0, 0)

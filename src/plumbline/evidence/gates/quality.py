@@ -1,0 +1,92 @@
+"""Gates on the score: is it better than nothing, possible, honest and high enough?"""
+
+from plumbline.evidence.gates.findings import Findings, Ruling, Status
+
+CONTROL_SHARE = 0.2  # of the winner's gain over the best trivial predictor
+# A control is checked again on every data set, and its alarm must mean something.
+CONTROL_CONFIDENCE = 0.999
+
+
+def check_baselines(findings: Findings) -> Ruling:
+    """Pass if the gain over the best baseline is enough, and the simple candidate is beaten."""
+    confidence = findings.limits.confidence
+    name, baseline = findings.best_baseline
+    interval = findings.compute_gain_interval(findings.winner, baseline, confidence)
+    gain = findings.compute_gain(findings.winner, baseline)
+    margin = findings.limits.min_gain_over_baseline
+    reason = (
+        f"{gain:+.4f} over {name} ({baseline.mean():.4f}), at least {interval.low:+.4f}; "
+        f"required: {margin:+.4f}"
+    )
+    if interval.low < margin:
+        return Ruling("fail", reason, gain, margin, interval)
+    if findings.simple is None:
+        return Ruling("pass", reason, gain, margin, interval)
+    name = findings.limits.simple_candidate or ""
+    interval = findings.compute_gain_interval(findings.winner, findings.simple, confidence)
+    gain = findings.compute_gain(findings.winner, findings.simple)
+    mean = findings.simple.mean()
+    reason += f"; {gain:+.4f} over {name} ({mean:.4f}), at least {interval.low:+.4f}"
+    if interval.low <= 0:
+        reason += f": not significantly better than {name}, which costs less"
+        return Ruling("fail", reason, gain, 0, interval)
+    return Ruling("pass", reason, gain, 0, interval)
+
+
+def check_bounds(findings: Findings) -> Ruling:
+    """Fail if the score is significantly better than is possible: then something leaks."""
+    limit = findings.bound.limit
+    if limit is None:
+        return Ruling("not-applicable", findings.bound.reason)
+    interval = findings.score_interval
+    is_beyond = interval.high < limit
+    if findings.metric.higher_is_better:
+        is_beyond = interval.low > limit
+    status: Status = "fail" if is_beyond else "pass"
+    judgement = "is too good to be true" if is_beyond else "is possible"
+    reason = f"{findings.score:.4f} {judgement}: {findings.bound.reason}"
+    return Ruling(status, reason, findings.score, limit, interval)
+
+
+def check_control(findings: Findings) -> Ruling:
+    """Fail if a model trained on shuffled answers has a significant part of the winner's gain.
+
+    One shuffle may be lucky by a little, on every test example in the same way; what leaks is worth
+    more than luck.
+    """
+    if not findings.controls:
+        return Ruling("not-applicable", "control.candidates in params.yaml names none")
+    name, baseline = findings.best_baseline
+    gain_intervals = {
+        control: findings.compute_gain_interval(scores, baseline, CONTROL_CONFIDENCE)
+        for control, scores in findings.controls.items()
+    }
+    worst = max(gain_intervals, key=lambda control: gain_intervals[control].low)
+    interval = gain_intervals[worst]
+    scores = findings.controls[worst]
+    gain = findings.compute_gain(scores, baseline)
+    limit = max(0.0, CONTROL_SHARE * findings.compute_gain(findings.winner, baseline))
+    reason = (
+        f"{worst}, trained on shuffled answers, scores {scores.mean():.4f}; "
+        f"{name} {baseline.mean():.4f}"
+    )
+    if interval.low > limit:
+        reason += ": it learned from what it should not see"
+        return Ruling("fail", reason, gain, limit, interval)
+    return Ruling("pass", reason, gain, limit, interval)
+
+
+def check_floor(findings: Findings) -> Ruling:
+    """Pass if the worse end of the score's interval still reaches the floor."""
+    name = findings.metric.name
+    limit = findings.limits.floor
+    interval = findings.score_interval
+    if findings.metric.higher_is_better:
+        is_enough = interval.low >= limit
+        bound = f"at least {interval.low:.4f}"
+    else:
+        is_enough = interval.high <= limit
+        bound = f"at most {interval.high:.4f}"
+    reason = f"{name} is {bound} (end of its interval); required: {limit:.4f}"
+    status: Status = "pass" if is_enough else "fail"
+    return Ruling(status, reason, findings.score, limit, interval)

@@ -1,0 +1,197 @@
+"""Third step of an evaluation: from measurements to findings, gates and one verdict."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plumbline.contract.params import Params
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Metric
+from plumbline.evidence import changes, compare, gates
+from plumbline.evidence.compare import Slice
+from plumbline.evidence.gates import Findings, GateResult
+from plumbline.evidence.measure import Measurements
+from plumbline.evidence.variants import compare_variants
+from plumbline.evidence.verdict import Verdict, decide_verdict, summarise_verdict
+from plumbline.statistics import calibration, power
+from plumbline.statistics.intervals import Interval, compute_mean_interval
+from plumbline.statistics.parity import VariantParity
+
+
+@dataclass(frozen=True)
+class ChampionDiff:
+    """The champion, and what is different since it was made."""
+
+    champion: Mapping[str, Any]  # model, version, bundle, metrics
+    flips: Mapping[str, Any]  # the examples that only one of the two answers well
+    changes: Mapping[str, Any] | None  # in params, data and code; None without a record of the old
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What follows from the measurements; each number is computed once, here or in `findings`."""
+
+    findings: Findings
+    gates: Sequence[GateResult]
+    verdict: Verdict
+    summary: str
+    candidate_intervals: Mapping[str, Interval]  # of the mean test score
+    baseline_intervals: Mapping[str, Interval]
+    variant_intervals: Sequence[Interval]
+    variant_parities: Sequence[VariantParity | None]
+    pairs: Sequence[Mapping[str, Any]]  # every candidate compared with every other
+    champion_diff: ChampionDiff | None
+
+
+def judge(measurements: Measurements, params: Params) -> Judgement:
+    """Compare, ask every gate and decide the verdict."""
+    metric = measurements.metric
+    confidence = params.evaluation.confidence
+    parities = compare_variants(measurements.variants, metric, confidence)
+    findings = _collect_findings(measurements, params, parities[0])
+    results = gates.run_gates(findings)
+    winner, *others = measurements.candidates
+    other_variants = [variant.test for variant in measurements.variants[1:]]
+    other_candidates = {candidate.name: candidate.test for candidate in others}
+    return Judgement(
+        findings=findings,
+        gates=results,
+        verdict=decide_verdict(results),
+        summary=summarise_verdict(winner.name, results),
+        candidate_intervals={winner.name: findings.score_interval}
+        | _estimate_scores(other_candidates, metric, confidence),
+        baseline_intervals=_estimate_scores(measurements.baselines, metric, confidence),
+        variant_intervals=[
+            findings.score_interval,
+            *(_estimate_score(scores, metric, confidence) for scores in other_variants),
+        ],
+        variant_parities=parities,
+        pairs=compare.compare_pairs(measurements.candidates, metric, confidence),
+        champion_diff=_describe_champion(measurements),
+    )
+
+
+def _collect_findings(
+    measurements: Measurements, params: Params, parity: VariantParity | None
+) -> Findings:
+    subjects = measurements.subjects
+    metric = measurements.metric
+    limits = params.evaluation
+    winner = measurements.winner
+    scores = {
+        candidate.name: candidate.test.per_example[metric.name]
+        for candidate in measurements.candidates
+    }
+    baselines = _pick_metric(measurements.baselines, metric)
+    champion = None
+    if measurements.champion:
+        champion = measurements.champion.per_example[metric.name]
+    look = subjects.look
+    level = power.spend_level(look.number, limits.planned_looks, 1 - limits.confidence)
+    cost = {
+        **winner.latency_ms,
+        "num_bytes": winner.num_bytes,
+        "rss_mb": measurements.package.rss_mb,
+    }
+    return Findings(
+        metric=metric,
+        limits=limits,
+        validation=subjects.validation,
+        manifest_digest=subjects.digests["manifest"],
+        examples_digest=subjects.digests["examples"],
+        suite=subjects.suite,
+        manifest=subjects.manifest,
+        leaks=measurements.leaks,
+        winner=scores[winner.name],
+        baselines=baselines,
+        simple=_find_simple_candidate(scores, winner.name, limits.simple_candidate),
+        controls=_pick_metric(measurements.controls, metric),
+        bound=measurements.bound,
+        champion=champion,
+        level=power.divide_level(level, len(measurements.candidates)),
+        look=look,
+        slices=_compare_slices(measurements, params, baselines, champion),
+        calibration=_compute_calibration(winner.test, metric.name, limits.confidence),
+        behaviour=measurements.behaviour,
+        cost=cost,
+        candidate=winner.name,
+        form=measurements.variants[0].name,
+        parity=parity,
+        replay=measurements.package.problems,
+    )
+
+
+def _find_simple_candidate(
+    scores: Mapping[str, np.ndarray], winner: str, simple: str | None
+) -> np.ndarray | None:
+    """Return the simple candidate's scores; None where it won or there is none."""
+    if simple is None or simple == winner:
+        return None
+    return scores.get(simple)
+
+
+def _compare_slices(
+    measurements: Measurements,
+    params: Params,
+    baselines: Mapping[str, np.ndarray],
+    champion: np.ndarray | None,
+) -> list[Slice]:
+    """Compare each group with the champion; without one, with the best baseline."""
+    metric = measurements.metric
+    winner = measurements.winner.test.per_example[metric.name]
+    if champion is None:
+        name, reference = compare.find_best(baselines, metric)
+    else:
+        name, reference = "the champion", champion
+    return compare.compare_slices(
+        measurements.test_rows, winner, name, reference, metric, params.evaluation
+    )
+
+
+def _compute_calibration(
+    test: Scores, metric: str, confidence: float
+) -> tuple[float, Interval] | None:
+    """Return the calibration error and its interval; None where the scores hold no confidence."""
+    stated = test.per_example.get("confidence")
+    if stated is None:
+        return None
+    hits = test.per_example[metric]
+    error = calibration.compute_calibration_error(stated, hits)
+    return error, calibration.compute_calibration_interval(stated, hits, confidence)
+
+
+def _describe_champion(measurements: Measurements) -> ChampionDiff | None:
+    champion = measurements.subjects.champion
+    scores = measurements.champion
+    if champion is None or scores is None:
+        return None
+    record = {
+        "model": champion.model,
+        "version": champion.version,
+        "bundle": champion.bundle,
+        "metrics": dict(scores.metrics),
+    }
+    flips = changes.find_flips(
+        measurements.test_rows["id"].tolist(),
+        measurements.subjects.inputs,
+        measurements.winner.test,
+        scores,
+        measurements.metric,
+    )
+    return ChampionDiff(record, flips, measurements.subjects.changes)
+
+
+def _pick_metric(everyone: Mapping[str, Scores], metric: Metric) -> dict[str, np.ndarray]:
+    return {name: scores.per_example[metric.name] for name, scores in everyone.items()}
+
+
+def _estimate_scores(
+    everyone: Mapping[str, Scores], metric: Metric, confidence: float
+) -> dict[str, Interval]:
+    return {name: _estimate_score(scores, metric, confidence) for name, scores in everyone.items()}
+
+
+def _estimate_score(scores: Scores, metric: Metric, confidence: float) -> Interval:
+    return compute_mean_interval(scores.per_example[metric.name], metric.kind, confidence)

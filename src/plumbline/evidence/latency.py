@@ -1,0 +1,60 @@
+"""How long a predictor takes to answer rows of the test split."""
+
+import itertools
+import time
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from plumbline.contract.task import Columns, Predictor
+
+BATCH_ROWS = 32
+WARM_UP = 5  # calls
+MAX_CALLS = 200
+MAX_SECONDS = 2.0
+
+
+def measure_latency(predictor: Predictor, columns: Columns) -> dict[str, float]:
+    """Time calls with one row and with a batch of 32 rows.
+
+    Returns one_p50, one_p95, batch_p50, batch_p95 in ms a call, and rows_per_s in batches.
+    """
+    one = _time_calls(predictor, columns, 1)
+    batch = _time_calls(predictor, columns, BATCH_ROWS)
+    latency = {
+        "one_p50": float(np.percentile(one, 50)),
+        "one_p95": float(np.percentile(one, 95)),
+        "batch_p50": float(np.percentile(batch, 50)),
+        "batch_p95": float(np.percentile(batch, 95)),
+    }
+    return latency | {"rows_per_s": 1000 * BATCH_ROWS / latency["batch_p50"]}
+
+
+def _time_calls(predictor: Predictor, columns: Columns, num_rows: int) -> list[float]:
+    """Return the milliseconds of each of several calls on different rows."""
+    batches = _cut_batches(columns, num_rows)
+    for _ in range(WARM_UP):
+        predictor.predict(next(batches))
+    times: list[float] = []
+    while len(times) < WARM_UP or (len(times) < MAX_CALLS and not _is_time_over(times)):
+        batch = next(batches)
+        start = time.perf_counter()
+        predictor.predict(batch)
+        times.append(1000 * (time.perf_counter() - start))
+    return times
+
+
+def _is_time_over(times: list[float]) -> bool:
+    """Whether typical calls took MAX_SECONDS; one or two slow calls do not end the measurement."""
+    typical_total = len(times) * median(times)
+    return max(typical_total, sum(times) / 10) >= 1000 * MAX_SECONDS
+
+
+def _cut_batches(columns: Columns, num_rows: int) -> Iterator[dict[str, list[Any]]]:
+    """Yield `num_rows` rows of `columns` at a time, from the start again when they are used up."""
+    total = len(next(iter(columns.values())))
+    for start in itertools.count(0, num_rows):
+        rows = [(start + i) % total for i in range(num_rows)]
+        yield {name: [values[row] for row in rows] for name, values in columns.items()}

@@ -1,0 +1,91 @@
+"""Predictors under evaluation: they may raise anything, and the error must name them."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Columns, Predictor, Task
+
+if TYPE_CHECKING:
+    from plumbline.evidence.champion import ChampionModel
+
+
+class GuardedPredictor:
+    """A predictor whose errors name it and its remedy."""
+
+    def __init__(self, name: str, remedy: str, load: Callable[[], Predictor]) -> None:
+        self._name = name
+        self._remedy = remedy
+        try:
+            self._predictor = load()
+        except PlumblineError:
+            raise
+        except Exception as error:
+            raise self._explain(error) from error
+
+    @property
+    def forms(self) -> Sequence[str]:
+        """The predictor's forms, the served one first."""
+        return self._predictor.forms
+
+    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
+        """Answer every row; PlumblineError where the predictor fails."""
+        try:
+            return self._predictor.predict(columns, **params)
+        except Exception as error:
+            raise self._explain(error) from error
+
+    def score_split(self, task: Task[Any], split: str) -> Scores:
+        """Score one split; PlumblineError where an answer breaks the task's signature."""
+        try:
+            return score_split(task, split, self)
+        except (LookupError, TypeError, ValueError) as error:
+            raise self._explain(error) from error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._predictor, name)
+
+    def _explain(self, error: Exception) -> PlumblineError:
+        reason = f"{type(error).__name__}: {error}"
+        return PlumblineError(f"{self._name} cannot be scored ({reason}); {self._remedy}")
+
+
+def open_candidate(name: str, form: str | None = None) -> GuardedPredictor:
+    """Load models/<name>/ in `form`, or in the form that is served; its seal is checked."""
+    title = f"candidate {name} in {form}" if form else f"candidate {name}"
+    remedy = f"train it again (dvc repro -f train@{name}) or take it out of params.yaml"
+    return GuardedPredictor(title, remedy, lambda: bundle.load(layout.locate_bundle(name), form))
+
+
+def open_control(name: str) -> GuardedPredictor:
+    """Load the model that the candidate `name` became when it was trained on shuffled answers."""
+    folder = layout.locate_bundle(layout.name_control(name))
+    remedy = f"train it again (dvc repro -f control@{name})"
+    return GuardedPredictor(f"control {name}", remedy, lambda: bundle.load(folder))
+
+
+def guard_champion(champion: "ChampionModel") -> GuardedPredictor:
+    """Guard the champion's predictor, which is loaded already."""
+    title = f"champion (version {champion.version})"
+    remedy = f"`plumbline rollback {champion.model}` brings back the one before"
+    return GuardedPredictor(title, remedy, lambda: champion.predictor)
+
+
+def score_split(task: Task[Any], split: str, predictor: Predictor) -> Scores:
+    """Score one split; ValueError where a metric is missing, not finite or not what it says."""
+    scores = task.scoring.score(layout.EXAMPLES, split, predictor)
+    metric = task.metric
+    values = scores.per_example[metric.name]
+    means = list(scores.metrics.values())
+    if not np.isfinite(values).all() or not np.isfinite(means).all():
+        raise ValueError(f"a score on the {split} split is not a finite number")
+    if metric.kind == "binary" and not np.isin(values, (0, 1)).all():
+        raise ValueError(f"{metric.name} must be 0 or 1, and on the {split} split it is not")
+    if not np.isclose(values.mean(), scores.metrics[metric.name]):
+        raise ValueError(f"{metric.name} on the {split} split is not the mean of its examples")
+    return scores

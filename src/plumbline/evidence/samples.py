@@ -1,0 +1,110 @@
+"""The answers that an evaluation keeps: golden rows, the reference of drift, all predictions."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.records import Candidate, Scores
+from plumbline.contract.task import Columns, Predictor, Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NUM_GOLDEN = 32
+NUM_REFERENCE = 2000
+
+
+def answer_golden_rows(predictor: Predictor, inputs: Columns, task: Task[Any]) -> dict[str, Any]:
+    """Answer rows spread over the test split; the packaged model must repeat the answers."""
+    num_rows = len(next(iter(inputs.values())))
+    rows = _take_rows(inputs, _spread_rows(num_rows, NUM_GOLDEN))
+    settings = _read_defaults(task)
+    outputs = predictor.predict(rows, **settings)
+    return {"inputs": rows, "params": settings, "outputs": outputs}
+
+
+def build_reference(
+    predictor: Predictor,
+    inputs: Columns,
+    test_rows: "pd.DataFrame",
+    slices: Sequence[str],
+    task: Task[Any],
+) -> "pd.DataFrame":
+    """Answer rows spread over the test split, in the columns of the request log.
+
+    Drift compares requests with this table. `test_rows` are the manifest's rows of the test split;
+    their label and the columns of `slices` are added.
+    """
+    import pandas as pd
+
+    picked = _spread_rows(len(test_rows), NUM_REFERENCE)
+    rows = _take_rows(inputs, picked)
+    outputs = predictor.predict(rows, **_read_defaults(task))
+    columns = {f"input.{name}": values for name, values in rows.items()}
+    for field in task.signature.outputs:
+        if isinstance(field.type, str):  # not a nested one
+            columns[f"output.{field.name}"] = outputs[field.name]
+    known = list(dict.fromkeys(["label", *slices]))
+    return pd.DataFrame(columns).join(test_rows[known].iloc[picked].reset_index(drop=True))
+
+
+def collect_predictions(
+    manifest: "pd.DataFrame",
+    candidates: Sequence[Candidate],
+    baselines: Mapping[str, Scores],
+    champion: Scores | None,
+) -> "pd.DataFrame":
+    """Build one row for each example and predictor, for later comparisons pair by pair."""
+    import pandas as pd
+
+    parts = []
+    for candidate in candidates:
+        parts.append(_tag_scores(manifest, candidate.name, "validation", candidate.validation))
+        parts.append(_tag_scores(manifest, candidate.name, "test", candidate.test))
+    for name, scores in baselines.items():
+        parts.append(_tag_scores(manifest, name, "test", scores))
+    if champion:
+        parts.append(_tag_scores(manifest, "@champion", "test", champion))
+    return pd.concat(parts, ignore_index=True)
+
+
+def align_rows(manifest: "pd.DataFrame", split: str, scores: Scores) -> "pd.DataFrame":
+    """Return the manifest's rows of `split` in the order of `scores`.
+
+    `scores` name their ids, or are in the order of the manifest. PlumblineError where the examples
+    are different ones.
+    """
+    rows = manifest[manifest["split"] == split]
+    if "id" in scores.per_example:
+        ids = scores.per_example["id"]
+        if sorted(ids) == sorted(rows["id"]) and rows["id"].is_unique:
+            return rows.set_index("id", drop=False).loc[ids]
+    elif all(len(values) == len(rows) for values in scores.per_example.values()):
+        return rows
+    raise PlumblineError(
+        f"the {split} examples are not those in {layout.MANIFEST}; run `dvc repro ingest`"
+    )
+
+
+def _tag_scores(manifest: "pd.DataFrame", name: str, split: str, scores: Scores) -> "pd.DataFrame":
+    import pandas as pd
+
+    ids = align_rows(manifest, split, scores)["id"].to_numpy()
+    return pd.DataFrame({"candidate": name, "split": split} | scores.per_example | {"id": ids})
+
+
+def _spread_rows(total: int, wanted: int) -> list[int]:
+    """Return `wanted` row numbers, or all of fewer, evenly spread over `total` rows."""
+    positions = np.linspace(0, total - 1, min(wanted, total))
+    return [int(row) for row in np.unique(positions.astype(int))]
+
+
+def _take_rows(columns: Columns, rows: Sequence[int]) -> dict[str, list[Any]]:
+    return {name: [values[row] for row in rows] for name, values in columns.items()}
+
+
+def _read_defaults(task: Task[Any]) -> dict[str, Any]:
+    return {param.name: param.default for param in task.signature.params}

@@ -1,0 +1,170 @@
+"""The folder of verified copies: of this user alone, shared by all its processes."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from plumbline.bundle import strict
+from plumbline.contract import layout
+from plumbline.contract.errors import RegistryError
+
+NUM_SPARE = 3  # copies that no record names and that stay, the last used ones
+IDLE_S = 3600.0  # a copy that was used since then may be about to be loaded
+ABANDONED_S = 86_400.0  # a fetch that is older was cut off
+MAX_RECORD = 10_000  # bytes
+
+
+@dataclass(frozen=True)
+class KeptVersion:
+    """The last copy that an address led to."""
+
+    uri: str
+    registry: str
+    version: str
+    bundle: str
+    golden: str
+
+
+class CacheFolder:
+    """Copies by their digests, and a record of each that is in use."""
+
+    def __init__(self, root: Path | None) -> None:
+        self._root = root or _find_root()
+        self._copies = self._root / "models"
+        self._records = self._root / "latest"
+
+    def prepare(self) -> None:
+        """Create the folders, for this user alone."""
+        with self._explain_failures():
+            self._prepare()
+
+    def locate(self, bundle: str, golden: str) -> Path:
+        """The folder of a bundle with its golden rows, whether it exists or not."""
+        return self._copies / f"{bundle}.{golden}"
+
+    @contextmanager
+    def open_aside(self) -> Iterator[Path]:
+        """An empty private folder on the disk of the copies, gone after the block."""
+        with self._explain_failures():
+            self._prepare()
+            private = tempfile.TemporaryDirectory(dir=self._copies, prefix=".fetch-")
+        with private as name:
+            yield Path(name)
+
+    @contextmanager
+    def hold_lock(self) -> Iterator[None]:
+        """Only one process at a time publishes or removes copies."""
+        with self._explain_failures():
+            self._prepare()
+            handle = os.open(self._records / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def publish(self, aside: Path, folder: Path) -> None:
+        """Move a finished copy to `folder`, under the lock.
+
+        What was there is damaged and is removed, and so are old copies.
+        """
+        with self._explain_failures():
+            if folder.exists():
+                folder.rename(aside.parent / "damaged")
+            aside.rename(folder)
+            self._prune()
+
+    def mark_used(self, folder: Path) -> None:
+        """Note that a copy was used now."""
+        with self._explain_failures():
+            os.utime(folder)
+
+    def remember(self, kept: KeptVersion) -> None:
+        """Record which copy an address leads to now."""
+        with self.hold_lock(), self._explain_failures():
+            layout.write_json(self._locate_record(kept.uri, kept.registry), asdict(kept))
+
+    def find_record(self, uri: str, registry: str) -> KeptVersion | None:
+        """What was recorded of an address; None where there is no record, or it is damaged."""
+        kept = _read_record(self._locate_record(uri, registry))
+        if kept is None or (kept.uri, kept.registry) != (uri, registry):
+            return None
+        return kept
+
+    def _locate_record(self, uri: str, registry: str) -> Path:
+        return self._records / (hashlib.sha256(f"{registry} {uri}".encode()).hexdigest() + ".json")
+
+    def _prepare(self) -> None:
+        """Both folders exist and are this user's alone, whatever the one above them is."""
+        for folder in (self._copies, self._records):
+            folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            status = folder.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+                raise PermissionError(0, "belongs to another user, or is a link", str(folder))
+            if status.st_mode & 0o077:
+                folder.chmod(0o700)
+
+    def _prune(self) -> None:
+        needed = self._list_needed()
+        now = time.time()
+        spare: list[tuple[float, Path]] = []
+        for path in self._copies.iterdir():
+            try:
+                age = now - path.lstat().st_mtime
+            except FileNotFoundError:
+                continue  # another process has fetched it, and moved it to its place
+            if path.name.startswith(".fetch-"):
+                if age > ABANDONED_S:
+                    shutil.rmtree(path, ignore_errors=True)
+            elif path not in needed:
+                spare.append((age, path))
+        for age, path in sorted(spare)[NUM_SPARE:]:
+            if age > IDLE_S:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _list_needed(self) -> set[Path]:
+        """The copies that records name."""
+        needed: set[Path] = set()
+        for path in self._records.glob("*.json"):
+            kept = _read_record(path)
+            if kept:
+                needed.add(self.locate(kept.bundle, kept.golden))
+        return needed
+
+    @contextmanager
+    def _explain_failures(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise RegistryError(
+                f"{error.filename or self._root}: copies of models cannot be kept there "
+                f"({error.strerror}); set PLUMBLINE_CACHE to a folder of your own"
+            ) from None
+
+
+def _find_root() -> Path:
+    path = os.environ.get("PLUMBLINE_CACHE")
+    return Path(path) if path else Path("~/.cache/plumbline").expanduser()
+
+
+def _read_record(path: Path) -> KeptVersion | None:
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+            values: Any = strict.parse_json(file.read(MAX_RECORD))
+        kept = KeptVersion(**values)
+    except (OSError, ValueError, TypeError):
+        return None
+    for value in asdict(kept).values():
+        if not isinstance(value, str):
+            return None
+    return kept

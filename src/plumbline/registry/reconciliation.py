@@ -1,0 +1,101 @@
+"""Keep journal and registry in agreement: first the journal, then the alias.
+
+After the alias the registry records the entry's number and seal (its head). If a crash comes
+between, the next command that takes the lock finishes the move; an alias that is anywhere else was
+changed outside plumbline, and everything stops until a person has looked.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from plumbline.contract.errors import JournalError, RegistryError
+from plumbline.registry import journal, model_versions
+from plumbline.registry.journal import Decision, Entry, Journal
+from plumbline.registry.journal_head import HEAD_TAG, find_missing_tail, format_head
+from plumbline.registry.reader.addresses import CHAMPION, describe_registry
+from plumbline.tracking import store_location
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+NO_CHAMPION = "none"
+
+
+@contextmanager
+def lock_decisions() -> Iterator[tuple["MlflowClient", Journal]]:
+    """Open registry and journal, under the journal's lock."""
+    from mlflow.exceptions import MlflowException
+
+    with journal.lock_journal() as book:
+        try:
+            yield model_versions.connect_registry(), book
+        except MlflowException as error:
+            raise RegistryError(
+                f"{describe_registry()} failed ({store_location.shorten_error(error)}); run the "
+                "command again: if the decision is in the journal, that finishes its move"
+            ) from None
+
+
+def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
+    """Return the entry that made the champion, once journal and registry agree; None without one.
+
+    Finishes a move that a crash cut off; JournalError where they disagree for any other reason.
+    """
+    entries = book.read_entries(name)
+    head = _read_registry_head(client, name)
+    number = find_missing_tail(entries, head)
+    if number:
+        raise JournalError(
+            f"{name}: the journal ends before entry {number}; restore it from a backup"
+        )
+    holder = model_versions.find_alias_holder(client, name, CHAMPION)
+    champion = str(holder.version) if holder else NO_CHAMPION
+    moves = [entry for entry in entries if entry.moves]
+    if not moves:
+        if holder:
+            raise JournalError(
+                f"{name}: version {champion} is champion, but no decision made it so; "
+                "see docs/operate.md"
+            )
+        return None
+    last = moves[-1]
+    if is_half_done(last, champion, head):
+        apply_to_registry(client, last, entries[-1])
+    elif champion != last.version:
+        raise JournalError(
+            f"{name}: the journal says that version {last.version} is champion, the registry says "
+            f"{champion}: the alias was changed outside plumbline; set `champion` back to version "
+            f"{last.version} (see the journal)"
+        )
+    return last
+
+
+def append_entry(client: "MlflowClient", book: Journal, decision: Decision) -> Entry:
+    """Append an entry that moves nothing, and record it in the registry if that knows the model."""
+    entry = book.append(decision)
+    if client.search_registered_models(f"name = '{decision.model}'"):
+        client.set_registered_model_tag(decision.model, HEAD_TAG, format_head(entry))
+    return entry
+
+
+def apply_to_registry(client: "MlflowClient", move: Entry, last: Entry) -> None:
+    """Bring the registry to the state of the journal: its last move, its last entry."""
+    client.set_registered_model_alias(move.model, CHAMPION, move.version)
+    client.set_registered_model_tag(last.model, HEAD_TAG, format_head(last))
+
+
+def is_half_done(move: Entry, champion: str, head: str | None) -> bool:
+    """Whether a crash came between journal and registry.
+
+    The journal has the last `move`, the registry never recorded it: `champion` is the version that
+    is champion there, `head` the last entry that it recorded.
+    """
+    recorded = int(head.partition(":")[0]) if head else 0
+    return recorded < move.number and champion in (move.previous, move.version)
+
+
+def _read_registry_head(client: "MlflowClient", name: str) -> str | None:
+    """Number and seal of the last entry that the registry recorded."""
+    models = client.search_registered_models(f"name = '{name}'")
+    return models[0].tags.get(HEAD_TAG) if models else None

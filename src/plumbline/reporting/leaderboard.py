@@ -1,0 +1,53 @@
+"""The evidence's candidates in rows, and the comparison with the champion in a line."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from plumbline.reporting.html import format_name
+
+
+def build_leaderboard(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Build one row for each candidate, best first, then one for each baseline."""
+    rows = []
+    for name in evidence["ranking"]:
+        row = _build_row(name, "candidates", evidence)
+        row["chosen"] = name == evidence["winner"]
+        row["cost"] = evidence["cost"][name]
+        rows.append(row)
+    for name in evidence["baselines"]:
+        rows.append(_build_row(name, "baselines", evidence))
+    return rows
+
+
+def describe_comparison(evidence: Mapping[str, Any]) -> str:
+    """Describe the comparison with the champion in a line; empty where there was none."""
+    champion = evidence.get("champion")
+    comparison = evidence.get("comparison")
+    if not champion or not comparison:
+        return ""
+    metric = evidence["metric"]["name"]
+    winner = evidence["winner"]
+    ours = evidence["candidates"][winner]["test"][metric]
+    theirs = champion["metrics"][metric]
+    line = (
+        f"champion version {champion['version']}: {format_name(metric)} {theirs:.4f}, "
+        f"{winner} {ours:.4f}; gain {comparison['difference']:+.4f}, "
+        f"{comparison['low']:+.4f} to {comparison['high']:+.4f} at {comparison['confidence']:.2%}"
+    )
+    if comparison["p_value"] is not None:
+        line += f", p {comparison['p_value']:.2g}"
+    return line
+
+
+def _build_row(name: str, kind: str, evidence: Mapping[str, Any]) -> dict[str, Any]:
+    scores = evidence[kind][name]
+    metric = evidence["metric"]["name"]
+    return {
+        "name": name,
+        "kind": kind,
+        "chosen": False,
+        "validation": scores.get("validation", {}).get(metric),
+        "metrics": scores["test"],
+        "cost": None,
+        **scores["test_interval"],
+    }

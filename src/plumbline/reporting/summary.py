@@ -1,0 +1,109 @@
+"""The last evaluation in short: on the terminal, and as Markdown for a pull request."""
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+from plumbline.reporting.html import format_name, format_size, render_template
+from plumbline.reporting.leaderboard import build_leaderboard, describe_comparison
+from plumbline.reporting.report import SINCE_FORMAT_2
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+NUM_METRICS = 3  # beside the metric that decides, on a terminal that is wide enough
+WIDE = 104  # characters
+COLOURS = {"promote": "green", "keep": "blue"}  # all other verdicts are red
+
+
+def print_report(console: "Console") -> None:
+    """Print the last evaluation: leaderboard, verdict, failed gates, and where the full report is.
+
+    Raises PlumblineError where nothing was evaluated yet.
+    """
+    from rich.markup import escape
+
+    evidence = _read_last_evidence()
+    if evidence.get("ranking"):  # there is none where the evaluation broke off
+        num_metrics = NUM_METRICS if console.width >= WIDE else 0
+        console.print(_build_table(evidence, num_metrics))
+    verdict = evidence["verdict"]
+    colour = COLOURS.get(verdict, "red")
+    console.print(
+        f"[bold {colour}]{verdict}[/]: {escape(evidence['summary'])}",
+        highlight=False,
+    )
+    comparison = describe_comparison(evidence)
+    if comparison:
+        console.print(f"  {escape(comparison)}", highlight=False)
+    for gate in evidence["gates"]:
+        if gate["status"] == "fail":
+            console.print(f"  [red]{gate['name']}[/]: {escape(gate['reason'])}", highlight=False)
+    console.print(f"full report: {layout.REPORT}", highlight=False)
+
+
+def render_markdown() -> str:
+    """Render the last evaluation as Markdown, for a pull request or a job's summary.
+
+    Raises PlumblineError where nothing was evaluated yet.
+    """
+    evidence = _read_last_evidence()
+    values = {
+        "evidence": dict.fromkeys((*SINCE_FORMAT_2, "slices", "digests")) | evidence,
+        "against": describe_comparison(evidence),
+        "leaderboard": build_leaderboard(evidence) if evidence.get("ranking") else [],
+        "metric": format_name(evidence["metric"]["name"]) if "metric" in evidence else "",
+    }
+    return re.sub(r"\n{3,}", "\n\n", render_template("report.md", values)).strip()
+
+
+def _read_last_evidence() -> dict[str, Any]:
+    if not layout.EVIDENCE.exists():
+        raise PlumblineError(f"{layout.EVIDENCE}: nothing was evaluated yet; run `dvc repro`")
+    evidence: dict[str, Any] = layout.read_json(layout.EVIDENCE)
+    return evidence
+
+
+def _build_table(evidence: Mapping[str, Any], num_metrics: int) -> "Table":
+    from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
+    from rich.table import Table
+
+    metric = evidence["metric"]["name"]
+    others = evidence["other_metrics"][:num_metrics]
+    interval = f"{evidence['thresholds']['confidence']:.0%} interval"
+    title = f"{format_name(metric)} on held-out examples"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("candidate")
+    for heading in ("validation", "test", interval, *others, "p50", "size"):
+        table.add_column(format_name(heading), justify="right", no_wrap=True)
+    for row in build_leaderboard(evidence):
+        cells = [
+            _format_score(row["validation"]),
+            _format_score(row["metrics"][metric]),
+            f"{_format_score(row['low'])} to {_format_score(row['high'])}",
+        ]
+        cells += [_format_score(row["metrics"].get(name)) for name in others]
+        cells += _format_cost(row["cost"])
+        mark = "* " if row["chosen"] else "  "
+        table.add_row(mark + escape(row["name"]), *cells, style=_choose_style(row))
+    return table
+
+
+def _choose_style(row: Mapping[str, Any]) -> str | None:
+    if row["chosen"]:
+        return "bold"
+    return "dim" if row["kind"] == "baselines" else None
+
+
+def _format_score(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"
+
+
+def _format_cost(cost: Mapping[str, Any] | None) -> list[str]:
+    if cost is None:
+        return ["", ""]
+    return [f"{cost['one_p50']:.2f} ms", format_size(cost["num_bytes"])]

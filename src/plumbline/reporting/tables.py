@@ -1,0 +1,101 @@
+"""Tables of the report: worst mistakes, examples won and lost, cells as a person reads them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plumbline.contract.records import Candidate
+from plumbline.contract.task import Columns
+from plumbline.reporting.html import format_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NUM_MISTAKES = 20
+NUM_ITEMS = 6  # of a signal that are shown
+
+
+def list_mistakes(winner: Candidate, inputs: Columns, metric: Mapping[str, Any]) -> "pd.DataFrame":
+    """List the worst answers on the test split: the input, and all that is known of the answer.
+
+    `inputs` are the predictor's columns, in the order of the winner's scores.
+    """
+    import pandas as pd
+
+    table = pd.DataFrame(dict(inputs) | winner.test.per_example)
+    if "id" in table:  # the last column
+        table = table[[*table.columns.drop("id"), "id"]]
+    name = metric["name"]
+    if metric["kind"] == "binary":
+        wrong: pd.DataFrame = table[table[name] == 0].drop(columns=name)
+        by = "nll" if "nll" in table else "id"
+        ascending = False
+    else:
+        wrong = table
+        by = name
+        ascending = metric["higher_is_better"]
+    if by in wrong:
+        wrong = wrong.sort_values(by, ascending=ascending, kind="stable")
+    return wrong.head(NUM_MISTAKES)
+
+
+def build_flip_tables(evidence: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Build the tables of won and lost examples: how many there are, and those that are listed."""
+    flips = evidence.get("flips")
+    if not flips:
+        return None
+    names = {"ours": evidence["winner"], "theirs": "champion"}
+    hidden = {"id", "input"}
+    if evidence["metric"]["kind"] == "binary":
+        hidden.update(names)  # they are always 1 and 0
+    return {
+        kind: _build_flip_table(flips[kind], flips[f"num_{kind}"], hidden, names)
+        for kind in ("won", "lost")
+    }
+
+
+def format_table(table: "pd.DataFrame") -> dict[str, Any]:
+    """Return column names, and rows of text and rounded numbers."""
+    rows = [[_format_cell(value) for value in row] for row in table.itertuples(index=False)]
+    return {"columns": [format_name(str(name)) for name in table.columns], "rows": rows}
+
+
+def _build_flip_table(
+    flips: list[dict[str, Any]], count: int, hidden: set[str], names: Mapping[str, str]
+) -> dict[str, Any]:
+    columns = [column for column in flips[0] if column not in hidden] if flips else []
+    rows = []
+    for flip in flips:
+        cells = [_format_cell(flip.get(column, "")) for column in columns]
+        rows.append({"id": flip["id"], "input": flip["input"], "cells": cells})
+    headings = [_format_heading(column, names) for column in columns]
+    return {"count": count, "columns": headings, "rows": rows}
+
+
+def _format_heading(column: str, names: Mapping[str, str]) -> str:
+    """Format 'ours_predicted' as 'predicted by minilm', 'ours' as 'minilm'."""
+    owner, _, measure = column.partition("_")
+    name = names.get(owner)
+    if name and measure:
+        return f"{format_name(measure)} by {name}"
+    return name or format_name(column)
+
+
+def _format_cell(value: Any) -> str | float | int:
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if isinstance(value, (float, np.floating)):
+        return float(value)
+    if isinstance(value, list) and all(isinstance(item, float) for item in value):
+        return _format_signal(value)
+    return str(value)
+
+
+def _format_signal(values: list[float]) -> str:
+    if len(values) <= NUM_ITEMS:
+        return str(values)
+    shown = ", ".join(f"{value:.4g}" for value in values[:NUM_ITEMS])
+    return f"{shown}, ... ({len(values):,} in all)"

@@ -1,0 +1,65 @@
+"""Encode values as text: cells of CSV, objects of JSON; compress text files."""
+
+import base64
+import datetime
+import gzip
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from plumbline.scoring.file_format import FileFormat
+
+GZIP_LEVEL = 6
+
+
+def encode_cell(value: Any) -> str:
+    """Return a cell of CSV: nested values as JSON, nothing for None."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | dict):
+        return _encode_json(value)
+    return repr(value) if isinstance(value, float) else _convert_other(value)
+
+
+def encode_objects(columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+    """Yield each row as a JSON object."""
+    names = list(columns)
+    for row in zip(*columns.values(), strict=True):
+        yield _encode_json(dict(zip(names, row, strict=True)))
+
+
+def encode_text(text: str, file_format: FileFormat) -> bytes:
+    """Return UTF-8, for gzip as a member of its own: members one after another are one file."""
+    raw = text.encode()
+    return gzip.compress(raw, GZIP_LEVEL, mtime=0) if file_format.is_gzip and raw else raw
+
+
+def _encode_json(value: Any) -> str:
+    try:
+        return ENCODER.encode(value)
+    except ValueError:
+        return ENCODER.encode(_replace_not_finite(value))
+
+
+def _replace_not_finite(value: Any) -> Any:
+    """Return the value with null for NaN and infinity, which JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _replace_not_finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_replace_not_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _convert_other(value: Any) -> str:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value.isoformat() if isinstance(value, datetime.date | datetime.time) else str(value)
+
+
+# json.dumps with these options would create an encoder for each row.
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_convert_other)

@@ -1,0 +1,182 @@
+"""Score a file in the memory of a few chunks, reading and writing while the model predicts."""
+
+import functools
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, PlumblineError
+from plumbline.contract.task import Field, Signature
+from plumbline.scoring.answers import answer_chunk
+from plumbline.scoring.chunks import Chunk, RowReader, RowWriter
+from plumbline.scoring.formats import create_writer, open_reader
+from plumbline.scoring.partial_output import PartialOutput
+from plumbline.scoring.request import ERROR, MODEL, ScoringRequest
+
+if TYPE_CHECKING:
+    from plumbline.registry.reader.verified_cache import CachedVersion
+
+Columns = Mapping[str, Sequence[Any]]
+# Returns the columns to be added, and the number of rows without an answer.
+AnswerChunk = Callable[[Chunk], tuple[Columns, int]]
+# Gets the number of rows so far, and the share of the input that was read.
+Watch = Callable[[int, float], None]
+
+
+@dataclass(frozen=True)
+class ScoringSummary:
+    """The result of a run."""
+
+    num_rows: int
+    num_before: int  # of them written by an interrupted run before
+    num_bad: int
+    seconds: float  # for the rows of this run
+
+
+def score(
+    model: "CachedVersion", request: ScoringRequest, watch: Watch, say: Callable[[str], None]
+) -> ScoringSummary:
+    """Write the rows of the input with the model's answers to the output: all of it or nothing.
+
+    Raises ParamsError before anything is written, DataError for an input that is not valid or
+    changes during the run, PlumblineError if the output cannot be written: then the rows so far are
+    kept, and the next call resumes.
+    """
+    request.check_files()
+    signature = bundle.read_signature(model.folder)
+    added = request.list_added_columns(signature)
+    stamp = _stamp_file(request.input)
+    run = _describe_run(model, request, added)
+    with closing(open_reader(request.input, request.output, added)) as reader:
+        request.check_names(reader.names, signature)
+        inputs = [
+            field for field in signature.inputs if field.required or field.name in reader.names
+        ]
+        answer = _make_answerer(model, request, replace(signature, inputs=tuple(inputs)))
+        writer = create_writer(request.input, request.output, reader, added)
+        with _explain_write_errors(request.output), PartialOutput(request.output, run) as partial:
+            start = time.perf_counter()
+            num_before = partial.num_rows
+            if partial.restart_reason:
+                say(partial.restart_reason)
+            elif num_before:
+                say(f"resuming after row {num_before:,}")
+            try:
+                _score_chunks(reader, answer, writer, partial, watch)
+                _refuse_changed_input(request.input, stamp)
+                finished = writer.finish(partial.rows)
+            except DataError:
+                partial.drop()  # another input has other rows
+                raise
+            request.check_output()
+            partial.publish(finished)
+    seconds = time.perf_counter() - start
+    return ScoringSummary(partial.num_rows, num_before, partial.num_bad, seconds)
+
+
+def _score_chunks(
+    reader: RowReader,
+    answer: AnswerChunk,
+    writer: RowWriter,
+    partial: PartialOutput,
+    watch: Watch,
+) -> None:
+    """Append all rows that are missing.
+
+    While a chunk is answered, the next one is read and the one before is written.
+    """
+    num_before = partial.num_rows
+    chunks = (chunk for chunk in reader.read_chunks() if chunk.first_row >= num_before)
+    with ThreadPoolExecutor(2) as pool:
+        writing: Future[None] | None = None
+        if not num_before:
+            writing = pool.submit(partial.append, writer.encode_header(), 0, 0)
+        reading = pool.submit(next, chunks, None)
+        while (chunk := reading.result()) is not None:
+            reading = pool.submit(next, chunks, None)
+            columns, num_bad = answer(chunk)
+            _wait_for(writing)
+            writing = pool.submit(_append_chunk, partial, writer, chunk, columns, num_bad)
+            watch(chunk.first_row + chunk.num_rows, chunk.share_read)
+        _wait_for(writing)
+
+
+def _append_chunk(
+    partial: PartialOutput, writer: RowWriter, chunk: Chunk, columns: Columns, num_bad: int
+) -> None:
+    try:
+        data = writer.encode_chunk(chunk, columns)
+    except UnicodeEncodeError:
+        raise DataError(
+            f"{chunk.locate_row(0)}, or soon after: unpaired surrogate (half of a character), "
+            "which only .jsonl can hold"
+        ) from None
+    partial.append(data, chunk.num_rows, num_bad)
+
+
+def _wait_for(writing: Future[None] | None) -> None:
+    if writing is not None:
+        writing.result()
+
+
+def _make_answerer(
+    model: "CachedVersion", request: ScoringRequest, signature: Signature
+) -> AnswerChunk:
+    predictor = bundle.load(model.folder, expected=model.bundle)
+    predict = functools.partial(predictor.predict, **request.params)
+
+    def answer(chunk: Chunk) -> tuple[Columns, int]:
+        answers = answer_chunk(predict, signature, chunk, request.keep_bad)
+        if answers.bad and not request.keep_bad:
+            row = min(answers.bad)
+            raise DataError(
+                f"{chunk.locate_row(row)}: {answers.bad[row]}; fix it, or add --bad-rows keep to "
+                "write such rows without an answer"
+            )
+        columns = dict(answers.columns)
+        columns[MODEL] = [f"{model.name}/{model.version}"] * chunk.num_rows
+        columns[ERROR] = [answers.bad.get(row) for row in range(chunk.num_rows)]
+        named = {request.prefix + name: values for name, values in columns.items()}
+        return named, len(answers.bad)
+
+    return answer
+
+
+def _describe_run(
+    model: "CachedVersion", request: ScoringRequest, added: Sequence[Field]
+) -> dict[str, Any]:
+    """Return all that the output depends on: a run resumes only if this is the same."""
+    return {
+        "input": {"sha256": layout.digest(request.input), "bytes": request.input.stat().st_size},
+        "model": {"name": model.name, "version": model.version, "bundle": model.bundle},
+        "params": dict(request.params),
+        "columns": [field.name for field in added],
+    }
+
+
+def _refuse_changed_input(path: Path, stamp: tuple[int, ...]) -> None:
+    if _stamp_file(path) != stamp:
+        raise DataError(f"{path}: changed while it was read; run the same command again")
+
+
+def _stamp_file(path: Path) -> tuple[int, ...]:
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+@contextmanager
+def _explain_write_errors(output: Path) -> Iterator[None]:
+    """Convert OSError, such as a full disk, to an error that tells how to resume."""
+    try:
+        yield
+    except OSError as error:
+        raise PlumblineError(
+            f"{output}: cannot be written ({error.strerror or error}); the rows so far are kept: "
+            "fix the cause, and run the same command again"
+        ) from None

@@ -1,0 +1,141 @@
+"""What a request asks of the model: columns and parameters that match the model's signature."""
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from plumbline.contract.task import Field, Signature
+from plumbline.serving.errors import BadRequestError, RequestError
+
+Columns = dict[str, list[Any]]
+INTEGERS = {"integer": 2**31, "long": 2**63}  # MLflow type -> first value out of range
+FLOATS = ("float", "double")
+KIND_NAMES = {
+    str: "text",
+    bool: "a boolean",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+}
+
+
+@dataclass(frozen=True)
+class InferenceRequest:
+    """Columns of equal length, and a value for every inference parameter."""
+
+    columns: Columns
+    params: dict[str, Any]
+
+    @property
+    def num_rows(self) -> int:
+        """The number of answers that are asked for."""
+        column, *_ = self.columns.values()
+        return len(column)
+
+
+def build_request(
+    columns: Mapping[str, Any], params: Mapping[str, Any], signature: Signature, max_rows: int
+) -> InferenceRequest:
+    """Check columns and parameters against the signature and fill in what is optional.
+
+    Raises RequestError (400 or 413) that names the row and column.
+    """
+    _check_names(columns, signature)
+    num_rows = _count_rows(columns, max_rows)
+    # Optional columns are present in every request, so that requests can share a batch.
+    absent = [None] * num_rows
+    complete = {
+        field.name: _check_column(field, columns.get(field.name, absent))
+        for field in signature.inputs
+    }
+    return InferenceRequest(complete, _complete_params(params, signature))
+
+
+def _check_names(columns: Mapping[str, Any], signature: Signature) -> None:
+    names = [field.name for field in signature.inputs]
+    for field in signature.inputs:
+        if field.required and field.name not in columns:
+            raise BadRequestError(
+                f"missing column {field.name!r}; the model takes {', '.join(names)}"
+            )
+    for number, name in enumerate(columns, start=1):
+        if name not in names:
+            raise BadRequestError(f"column {number} is unknown; the model takes {', '.join(names)}")
+
+
+def _count_rows(columns: Mapping[str, Any], max_rows: int) -> int:
+    lengths = {len(values) for values in columns.values()}
+    if len(lengths) != 1:
+        raise BadRequestError("the columns differ in length")
+    num_rows = lengths.pop()
+    if num_rows == 0:
+        raise BadRequestError("no rows in the request")
+    if num_rows > max_rows:
+        raise RequestError(
+            413, "TOO_MANY_ROWS", f"too many rows; at most {max_rows} in one request"
+        )
+    return num_rows
+
+
+def _check_column(field: Field, values: Any) -> list[Any]:
+    matches = get_type_check(field.type)
+    for row, value in enumerate(values):
+        if value is None and not field.required:
+            continue
+        if not matches(value):
+            raise BadRequestError(
+                f"row {row}: {field.name}: expected {_name_type(field.type)}, "
+                f"found {_describe_value(value)}"
+            )
+    return list(values)
+
+
+def _complete_params(params: Mapping[str, Any], signature: Signature) -> dict[str, Any]:
+    known = {param.name: param for param in signature.params}
+    if set(params) - set(known):
+        raise BadRequestError(f"params: unknown name; the model takes {', '.join(known) or 'none'}")
+    for name, value in params.items():
+        if not get_type_check(known[name].type)(value):
+            raise BadRequestError(
+                f"params.{name}: expected {known[name].type}, found {_describe_value(value)}"
+            )
+    return {name: params.get(name, param.default) for name, param in known.items()}
+
+
+def get_type_check(kind: Any) -> Callable[[Any], bool]:
+    """Return the check for values of an MLflow type; a boolean is not a number, numbers are finite.
+
+    `kind` is the type's name or, for a nested type, MLflow's JSON form of it.
+    """
+    if isinstance(kind, Mapping):
+        return _get_nested_check(kind)
+    if kind == "string":
+        return lambda value: isinstance(value, str)
+    if kind in INTEGERS:
+        limit = INTEGERS[kind]
+        return lambda value: type(value) is int and -limit <= value < limit
+    if kind in FLOATS:
+        return lambda value: type(value) in (int, float) and abs(value) <= sys.float_info.max
+    if kind == "boolean":
+        return lambda value: isinstance(value, bool)
+    return lambda value: True
+
+
+def _get_nested_check(kind: Mapping[str, Any]) -> Callable[[Any], bool]:
+    if kind.get("type") != "array":
+        return lambda value: isinstance(value, dict)
+    matches = get_type_check(kind.get("items", {}).get("type"))
+    return lambda value: isinstance(value, list) and all(map(matches, value))
+
+
+def _name_type(kind: Any) -> str:
+    return str(kind.get("type")) if isinstance(kind, Mapping) else str(kind)
+
+
+def _describe_value(value: Any) -> str:
+    if value is None:
+        return "null"
+    name = KIND_NAMES[type(value)]
+    return f"{name} out of range" if type(value) in (int, float) else name

@@ -1,0 +1,89 @@
+"""One loaded version of the model, checked against its golden rows before it answers requests."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.answers import OTHER_MACHINE, is_same_answer
+from plumbline.contract.errors import BundleError
+from plumbline.contract.task import Predictor, Signature
+from plumbline.registry.reader.verified_cache import CachedVersion
+from plumbline.serving import metrics
+from plumbline.serving.batching import Batcher
+from plumbline.serving.inference_request import Columns, InferenceRequest
+from plumbline.serving.settings import Limits
+
+
+class LoadedModel:
+    """A version in memory that answers requests in batches. Close it when it is not needed."""
+
+    def __init__(self, cached: CachedVersion, predictor: Predictor, limits: Limits) -> None:
+        self.cached = cached
+        self.signature: Signature = bundle.read_signature(cached.folder)
+        self.example: dict[str, list[Any]] = layout.read_json(cached.folder / bundle.SEAL)[
+            "example"
+        ]
+        self._batcher = Batcher(predictor, limits)
+
+    @classmethod
+    async def load(cls, cached: CachedVersion, limits: Limits) -> "LoadedModel":
+        """Load and check a version without blocking the event loop.
+
+        Raises BundleError if it does not answer its golden rows as it did when it was evaluated.
+        """
+        predictor = await asyncio.to_thread(_load_checked_predictor, cached)
+        return cls(cached, predictor, limits)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a new request would be refused because the queue is full."""
+        return self._batcher.is_full
+
+    async def answer(
+        self, request: InferenceRequest, client_disconnected: Callable[[], bool], timeout_s: float
+    ) -> tuple[Columns, float]:
+        """Return the answers and the seconds they took, queue included. Raises RequestError."""
+        start = time.perf_counter()
+        answers = await self._batcher.submit(request, client_disconnected, timeout_s)
+        return answers, time.perf_counter() - start
+
+    async def close(self) -> None:
+        """Answer what is queued, then stop."""
+        await self._batcher.close()
+
+    def export_metrics(self, variant: str) -> None:
+        """Export this version as the one that answers as `variant` (champion, canary, shadow)."""
+        metrics.MODEL_VERSION.labels(self.cached.name, variant).set(int(self.cached.version))
+
+
+def _load_checked_predictor(cached: CachedVersion) -> Predictor:
+    label = f"{cached.name} version {cached.version}"
+    predictor = bundle.load(cached.folder, expected=cached.bundle)
+    golden = layout.read_json(cached.golden)
+    try:
+        answers = predictor.predict(golden["inputs"], **golden["params"])
+    except Exception as error:
+        raise BundleError(
+            f"{label}: fails on its golden rows ({type(error).__name__}: {error})"
+        ) from error
+    for column, expected in golden["outputs"].items():
+        row = _find_mismatch(expected, answers.get(column, []))
+        if row is not None:
+            raise BundleError(
+                f"{label}: its answer to golden row {row} ({column}) differs from the answer "
+                "when it was evaluated"
+            )
+    return predictor
+
+
+def _find_mismatch(expected: list[Any], actual: list[Any]) -> int | None:
+    """Return the first row that is missing or differs, None if all are equal."""
+    for row, value in enumerate(expected):
+        if row >= len(actual):
+            return row
+        if not is_same_answer(value, actual[row], tolerance=OTHER_MACHINE):
+            return row
+    return None

@@ -1,0 +1,173 @@
+"""Open Inference Protocol v2: requests and answers as named tensors.
+
+https://github.com/open-inference/open-inference-protocol
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from plumbline.contract.task import Field, Signature
+from plumbline.registry.reader.verified_cache import CachedVersion
+from plumbline.serving.errors import BadRequestError, UnsupportedMediaTypeError
+from plumbline.serving.inference_request import Columns, InferenceRequest, build_request
+from plumbline.serving.strict_json import parse_json
+
+DATATYPES = {
+    "string": "BYTES", "boolean": "BOOL", "integer": "INT32", "long": "INT64",
+    "float": "FP32", "double": "FP64",
+}  # fmt: skip
+ACCEPTED = {
+    "BYTES": {"BYTES"},
+    "BOOL": {"BOOL"},
+    "FP64": {"FP64", "FP32", "FP16"},
+    "FP32": {"FP64", "FP32", "FP16"},
+    "INT64": {f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)},
+    "INT32": {f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32)},
+}
+MAX_ID = 200  # characters
+MAX_RANK = 8  # dimensions of a shape
+
+
+def parse_infer_body(
+    raw: bytes, content_type: str, signature: Signature, max_rows: int
+) -> tuple[InferenceRequest, str | None]:
+    """Return the request and its id; RequestError if the body is not a valid inference request."""
+    if content_type.partition(";")[0].strip().lower() not in ("application/json", ""):
+        raise UnsupportedMediaTypeError("unsupported content type; send application/json")
+    body = parse_json(raw)
+    if not isinstance(body, dict) or set(body) - {"id", "inputs", "parameters", "outputs"}:
+        raise BadRequestError(
+            "expected an object with inputs, and optional id, parameters and outputs"
+        )
+    request_id = _read_id(body)
+    params = body.get("parameters", {})
+    if not isinstance(params, dict):
+        raise BadRequestError("parameters: expected an object")
+    columns = _read_tensors(body.get("inputs"), signature)
+    return build_request(columns, params, signature, max_rows), request_id
+
+
+def encode_infer_response(
+    columns: Columns, version: CachedVersion, signature: Signature, request_id: str | None
+) -> dict[str, Any]:
+    """Build the inference response: each column is a tensor; nested values are JSON text."""
+    types = {field.name: field.type for field in signature.outputs}
+    response: dict[str, Any] = {
+        "model_name": version.name,
+        "model_version": version.version,
+        "outputs": [
+            _encode_tensor(name, types.get(name), values) for name, values in columns.items()
+        ],
+    }
+    if request_id is not None:
+        response["id"] = request_id
+    return response
+
+
+def describe_model(version: CachedVersion, signature: Signature) -> dict[str, Any]:
+    """Describe the model's inputs and outputs, as the protocol's metadata route does."""
+    return {
+        "name": version.name,
+        "versions": [version.version],
+        "platform": "onnxruntime_onnx",
+        "inputs": [_describe_field(field) for field in signature.inputs],
+        "outputs": [_describe_field(field) for field in signature.outputs],
+    }
+
+
+def get_datatype(kind: Any) -> str:
+    """Return the tensor datatype of an MLflow type.
+
+    An array of numbers has the datatype of its numbers; other nested types are sent as text.
+    """
+    if not isinstance(kind, Mapping):
+        return DATATYPES.get(kind, "BYTES")
+    if kind.get("type") != "array":
+        return "BYTES"
+    inner = kind.get("items", {}).get("type")
+    return DATATYPES.get(inner, "BYTES") if isinstance(inner, str) else "BYTES"
+
+
+def _read_id(body: Mapping[str, Any]) -> str | None:
+    request_id = body.get("id")
+    if request_id is None:
+        return None
+    if not isinstance(request_id, str) or len(request_id) > MAX_ID:
+        raise BadRequestError(f"id: expected text of at most {MAX_ID} characters")
+    return request_id
+
+
+def _read_tensors(tensors: Any, signature: Signature) -> Columns:
+    if not isinstance(tensors, list) or not all(isinstance(tensor, dict) for tensor in tensors):
+        raise BadRequestError("inputs: expected a list of tensors")
+    types = {field.name: field.type for field in signature.inputs}
+    columns: Columns = {}
+    for position, tensor in enumerate(tensors):
+        name = tensor.get("name")
+        if not isinstance(name, str) or name not in types or name in columns:
+            raise BadRequestError(
+                f"inputs.{position}.name: expected one of {', '.join(types)}, each at most once"
+            )
+        columns[name] = _read_tensor(tensor, types[name], f"inputs.{position}")
+    return columns
+
+
+def _read_tensor(tensor: Mapping[str, Any], kind: Any, where: str) -> list[Any]:
+    """Return the rows of one tensor."""
+    if set(tensor) - {"name", "shape", "datatype", "data", "parameters"}:
+        raise BadRequestError(f"{where}: expected name, shape, datatype and data")
+    accepted = ACCEPTED[get_datatype(kind)]
+    datatype = tensor.get("datatype")
+    if not isinstance(datatype, str) or datatype not in accepted:
+        raise BadRequestError(f"{where}.datatype: expected {' or '.join(sorted(accepted))}")
+    shape = _read_shape(tensor.get("shape"), where)
+    data = _flatten_data(tensor.get("data"), where)
+    if len(data) != math.prod(shape):
+        raise BadRequestError(f"{where}.data: {len(data)} values do not match the shape")
+    if not isinstance(kind, Mapping):
+        if any(size != 1 for size in shape[1:]):
+            raise BadRequestError(f"{where}.shape: expected one value for each row")
+        return data
+    width = math.prod(shape[1:])
+    return [data[row * width : (row + 1) * width] for row in range(shape[0])]
+
+
+def _read_shape(shape: Any, where: str) -> list[int]:
+    if not isinstance(shape, list) or not 1 <= len(shape) <= MAX_RANK:
+        raise BadRequestError(f"{where}.shape: expected a list of 1 to {MAX_RANK} sizes")
+    if not all(type(size) is int and 0 <= size < 2**31 for size in shape):
+        raise BadRequestError(f"{where}.shape: expected whole numbers from 0 to 2147483647")
+    return shape
+
+
+def _flatten_data(data: Any, where: str) -> list[Any]:
+    """Return the values of nested lists in row-major order; flat data stay as they are."""
+    if not isinstance(data, list):
+        raise BadRequestError(f"{where}.data: expected a list")
+    flat: list[Any] = data
+    while flat and isinstance(flat[0], list):
+        if not all(isinstance(row, list) for row in flat):
+            raise BadRequestError(f"{where}.data: unevenly nested lists")
+        flat = [value for row in flat for value in row]
+    return flat
+
+
+def _encode_tensor(name: str, kind: Any, values: list[Any]) -> dict[str, Any]:
+    datatype = get_datatype(kind)
+    tensor = {"name": name, "datatype": datatype, "shape": [len(values)], "data": values}
+    if not isinstance(kind, Mapping):
+        return tensor
+    widths = {len(value) for value in values if isinstance(value, list)}
+    if datatype == "BYTES" or len(widths) != 1:
+        texts = [json.dumps(value, allow_nan=False) for value in values]
+        return tensor | {"datatype": "BYTES", "data": texts}
+    flat = [item for value in values for item in value]
+    return tensor | {"shape": [len(values), widths.pop()], "data": flat}
+
+
+def _describe_field(field: Field) -> dict[str, Any]:
+    datatype = get_datatype(field.type)
+    is_matrix = isinstance(field.type, Mapping) and datatype != "BYTES"
+    return {"name": field.name, "datatype": datatype, "shape": [-1, -1] if is_matrix else [-1]}

@@ -1,0 +1,162 @@
+"""Parse the bodies that MLflow's scoring server takes: JSON in four layouts, and CSV."""
+
+import csv
+import io
+import itertools
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from plumbline.contract.task import Signature
+from plumbline.serving.errors import BadRequestError, UnsupportedMediaTypeError
+from plumbline.serving.inference_request import (
+    FLOATS,
+    INTEGERS,
+    Columns,
+    InferenceRequest,
+    build_request,
+)
+from plumbline.serving.strict_json import parse_json
+from plumbline.sources.csv_limits import allow_wide_cells
+
+LAYOUTS = ("inputs", "instances", "dataframe_split", "dataframe_records")
+UTF8 = ("", "charset=utf-8", 'charset="utf-8"')
+DIGITS = frozenset("0123456789+-.eE ")
+BOOLEANS = {"true": True, "false": False}
+
+
+def parse_body(
+    raw: bytes, content_type: str, signature: Signature, max_rows: int
+) -> InferenceRequest:
+    """Parse a request body and check it against the signature; RequestError if it is not valid."""
+    kind, _, rest = content_type.partition(";")
+    charset = rest.replace(" ", "").lower() if rest.strip() else ""
+    if charset not in UTF8:
+        raise UnsupportedMediaTypeError("unsupported charset; send UTF-8")
+    match kind.strip().lower():
+        case "application/json":
+            columns, params = _read_json(parse_json(raw), signature)
+            return build_request(columns, params, signature, max_rows)
+        case "text/csv":
+            return build_request(_read_csv(raw, signature, max_rows), {}, signature, max_rows)
+    raise UnsupportedMediaTypeError("unsupported content type; send application/json or text/csv")
+
+
+def _read_json(body: Any, signature: Signature) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Return columns and parameters."""
+    if not isinstance(body, dict):
+        raise BadRequestError(f"expected a JSON object with one of {', '.join(LAYOUTS)}")
+    layouts = [name for name in LAYOUTS if name in body]
+    if len(layouts) != 1 or set(body) - {*layouts, "params"}:
+        raise BadRequestError(f"expected exactly one of {', '.join(LAYOUTS)}, and optional params")
+    (layout,) = layouts
+    params = body.get("params", {})
+    if not isinstance(params, dict):
+        raise BadRequestError("params: expected an object")
+    if layout == "dataframe_split":
+        return _read_split(body[layout]), params
+    if layout == "dataframe_records":
+        return _read_records(body[layout]), params
+    return _read_inputs(body[layout], signature), params
+
+
+def _read_split(value: Any) -> Columns:
+    known = {"columns", "data", "index"}
+    if not isinstance(value, dict) or not {"columns", "data"} <= set(value) <= known:
+        raise BadRequestError("dataframe_split: expected columns and data")
+    names = value["columns"]
+    rows = value["data"]
+    if not _is_list_of_unique_names(names):
+        raise BadRequestError("dataframe_split.columns: expected a list of unique names")
+    if not isinstance(rows, list):
+        raise BadRequestError("dataframe_split.data: expected a list of rows")
+    for number, row in enumerate(rows):
+        if not isinstance(row, list) or len(row) != len(names):
+            raise BadRequestError(f"row {number}: expected a list of {len(names)} values")
+    return {name: [row[position] for row in rows] for position, name in enumerate(names)}
+
+
+def _is_list_of_unique_names(names: Any) -> bool:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return False
+    return len(set(names)) == len(names)
+
+
+def _read_records(value: Any) -> Columns:
+    if not isinstance(value, list) or not all(isinstance(record, dict) for record in value):
+        raise BadRequestError("expected a list of objects, one for each row")
+    if not value:
+        return {}
+    names = value[0].keys()
+    for number, record in enumerate(value):
+        if record.keys() != names:
+            raise BadRequestError(f"row {number}: its columns differ from those of row 0")
+    return {name: [record[name] for record in value] for name in names}
+
+
+def _read_inputs(value: Any, signature: Signature) -> Columns:
+    """Read `inputs` or `instances`: columns by name, records, or the values of the only column."""
+    if isinstance(value, dict):
+        if not all(isinstance(values, list) for values in value.values()):
+            raise BadRequestError("expected a list of values for each column")
+        return value
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        return _read_records(value)
+    if isinstance(value, list) and len(signature.inputs) == 1:
+        return {signature.inputs[0].name: value}
+    raise BadRequestError("expected a list of rows or an object of columns")
+
+
+def _read_csv(raw: bytes, signature: Signature, max_rows: int) -> Columns:
+    """Read CSV with a header line."""
+    header, *rows = _parse_csv(raw, max_rows)
+    if len(set(header)) != len(header):
+        raise BadRequestError("expected a header line with unique column names")
+    for number, row in enumerate(rows):
+        if len(row) != len(header):
+            raise BadRequestError(
+                f"row {number}: {len(row)} fields, but the header has {len(header)}"
+            )
+    types = {field.name: field.type for field in signature.inputs}
+    columns: Columns = {}
+    for position, name in enumerate(header):
+        cells = [row[position] for row in rows]
+        columns[name] = [
+            _parse_cell(types.get(name), cell, number) for number, cell in enumerate(cells)
+        ]
+    return columns
+
+
+def _parse_csv(raw: bytes, max_rows: int) -> list[list[str]]:
+    """Return the header and up to `max_rows` + 1 rows: one row too many is enough to refuse."""
+    try:
+        text = io.StringIO(raw.decode("utf-8-sig"), newline="")
+        with allow_wide_cells(sys.maxsize):  # the size of the body is limited
+            not_empty = filter(None, csv.reader(text, strict=True))
+            lines = list(itertools.islice(not_empty, max_rows + 2))
+    except UnicodeDecodeError as error:
+        raise BadRequestError(f"the body is not UTF-8 (byte {error.start})") from None
+    except csv.Error:
+        raise BadRequestError("the body is not valid CSV (unbalanced quotes)") from None
+    if not lines:
+        raise BadRequestError("expected a header line with unique column names")
+    return lines
+
+
+def _parse_cell(kind: Any, text: str, row: int) -> Any:
+    """Convert a cell to the MLflow type `kind`."""
+    if isinstance(kind, Mapping):
+        return parse_json(text.encode())
+    # int() and float() also accept 1_000, digits of other alphabets, and nan.
+    if kind in (*INTEGERS, *FLOATS) and not DIGITS.issuperset(text):
+        raise BadRequestError(f"row {row}: expected {kind}")
+    try:
+        if kind in INTEGERS:
+            return int(text)
+        if kind in FLOATS:
+            return float(text)
+        if kind == "boolean":
+            return BOOLEANS[text.strip().lower()]
+    except (ValueError, KeyError):
+        raise BadRequestError(f"row {row}: expected {kind}") from None
+    return text

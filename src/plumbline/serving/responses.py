@@ -1,0 +1,84 @@
+"""Read request bodies within their limits; write answers and errors as strict JSON."""
+
+import asyncio
+from typing import Any
+
+from fastapi import Request, Response
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from plumbline.serving.errors import RequestError
+from plumbline.serving.router import Answer
+from plumbline.serving.settings import Limits
+from plumbline.serving.strict_json import encode_json
+
+ERROR_CODES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
+
+
+async def read_body(request: Request, limits: Limits) -> bytes:
+    """Read the whole body. Raises RequestError (413, 408) if it is too large or too slow."""
+    too_large = RequestError(
+        413, "BODY_TOO_LARGE", f"body too large: at most {limits.body_bytes} bytes in one request"
+    )
+    if int(request.headers.get("content-length") or 0) > limits.body_bytes:
+        raise too_large
+    parts = []
+    size = 0
+    try:
+        async with asyncio.timeout(limits.read_timeout_s):
+            async for part in request.stream():
+                size += len(part)
+                if size > limits.body_bytes:
+                    raise too_large
+                parts.append(part)
+    except TimeoutError:
+        raise RequestError(408, "BODY_TIMEOUT", "timeout while the body was read") from None
+    except ClientDisconnect:
+        raise RequestError(400, "DISCONNECTED", "the client disconnected") from None
+    return b"".join(parts)
+
+
+def make_json_response(value: Any) -> Response:
+    """Return `value` as a JSON response. Raises RequestError (500) for NaN and infinity."""
+    try:
+        raw = encode_json(value)
+    except ValueError:
+        raise RequestError(500, "MODEL_FAILED", "the model returned NaN or infinity") from None
+    return Response(raw, media_type="application/json")
+
+
+def make_answer_response(value: Any, answer: Answer) -> Response:
+    """Return `value` as a JSON response with headers that tell who answered."""
+    response = make_json_response(value)
+    response.raw_headers += [
+        (b"x-plumbline-version", answer.cached.version.encode()),
+        (b"x-plumbline-side", answer.variant.encode()),
+        (b"x-plumbline-ms", f"{1000 * answer.seconds:.1f}".encode()),
+    ]
+    return response
+
+
+async def handle_request_error(request: Request, error: Exception) -> Response:
+    """Answer with a RequestError."""
+    assert isinstance(error, RequestError)  # noqa: S101  registered for it
+    response = Response(error.body, error.status)
+    response.raw_headers = error.headers
+    return response
+
+
+async def handle_http_exception(request: Request, error: Exception) -> Response:
+    """Answer a request for a route or a method that does not exist."""
+    assert isinstance(error, HTTPException)  # noqa: S101  registered for it
+    code = ERROR_CODES.get(error.status_code, "BAD_REQUEST")
+    message = "no such route or method; see /openapi.json"
+    response = await handle_request_error(request, RequestError(error.status_code, code, message))
+    if error.headers and "Allow" in error.headers:
+        response.headers["allow"] = error.headers["Allow"]
+    return response
+
+
+async def handle_unexpected_error(request: Request, error: Exception) -> Response:
+    """Answer without details; uvicorn logs the traceback."""
+    return await handle_request_error(
+        request, RequestError(500, "INTERNAL", "internal server error; see the server's log")
+    )

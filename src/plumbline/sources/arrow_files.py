@@ -1,0 +1,77 @@
+"""Parquet and Arrow (Feather, IPC) files, read in batches so that memory does not grow."""
+
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from plumbline.contract.errors import DataError
+from plumbline.sources.byte_stream import open_seekable
+from plumbline.sources.columns import find_columns
+from plumbline.sources.records import ReadRequest, SourceRow, as_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 4096
+ARROW_FILE_MAGIC = b"ARROW1"  # else it is a stream
+
+
+def read_parquet(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:
+    """Yield the rows of a Parquet file, numbered from 1."""
+    import pyarrow.parquet as pq
+
+    with open_seekable(stream) as file, _name_errors(name, "Parquet"):
+        table = pq.ParquetFile(file)
+        find_columns(name, table.schema_arrow.names, request)
+        batches = table.iter_batches(BATCH_ROWS, columns=list(request.names))
+        yield from _read_batches(batches, name, request)
+
+
+def read_arrow(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:
+    """Yield the rows of an Arrow file or stream, numbered from 1."""
+    import pyarrow as pa
+
+    with open_seekable(stream) as file, _name_errors(name, "Arrow"):
+        if file.read(len(ARROW_FILE_MAGIC)) == ARROW_FILE_MAGIC:
+            table = pa.ipc.open_file(file)
+            batches = (table.get_batch(index) for index in range(table.num_record_batches))
+        else:
+            file.seek(0)
+            table = pa.ipc.open_stream(file)
+            batches = table
+        find_columns(name, table.schema.names, request)
+        yield from _read_batches(batches, name, request)
+
+
+def _read_batches(
+    batches: Iterable["pa.RecordBatch"], name: str, request: ReadRequest
+) -> Iterator[SourceRow]:
+    number = 0
+    for batch in batches:
+        for start in range(0, batch.num_rows, BATCH_ROWS):
+            columns = []
+            for column in request.names:
+                values = batch.column(column).slice(start, BATCH_ROWS).to_pylist()
+                columns.append(_convert_values(values, name, number + 1))
+            for row in zip(*columns, strict=True):
+                number += 1
+                yield SourceRow(number, row)
+
+
+def _convert_values(values: list[object], name: str, first: int) -> list[str | None]:
+    return [as_text(value, f"{name}:{row}") for row, value in enumerate(values, first)]
+
+
+@contextmanager
+def _name_errors(name: str, kind: str) -> Iterator[None]:
+    """Turn errors of pyarrow into DataErrors that name the file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise DataError(
+            f"{name}: cannot be read as {kind} ({reason}); write or download it again"
+        ) from None

@@ -1,0 +1,109 @@
+"""The bytes of a file: decompressed where its name says so, refused where they are not data."""
+
+import gzip
+import io
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, cast
+
+from plumbline.contract.errors import DataError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+BUFFER_BYTES = 2**20
+HEAD_BYTES = 200  # that are looked at before the file is read
+MAX_RATIO = 200  # decompressed to compressed; text is below 20, a decompression bomb above 1000
+RATIO_FROM = 64 * 2**20  # bytes decompressed before the ratio is checked
+GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
+
+
+def open_stream(file: IO[bytes], name: str) -> io.BufferedReader:
+    """Return the bytes of `file`, decompressed where `name` ends in .gz.
+
+    Raises DataError for an empty file, a Git LFS pointer or an archive.
+    """
+    wrap = _DecompressedFile if name.endswith(".gz") else _CheckedFile
+    stream: io.BufferedReader = io.BufferedReader(wrap(file, name), BUFFER_BYTES)
+    _check_head(stream.peek(HEAD_BYTES)[:HEAD_BYTES], name)
+    return stream
+
+
+@contextmanager
+def open_seekable(stream: io.BufferedReader) -> Iterator[IO[bytes]]:
+    """Give the bytes of `stream` as a file that can be read from its end.
+
+    That is the file behind the stream or, for a compressed one, a temporary copy.
+    """
+    raw = stream.raw
+    if isinstance(raw, _CheckedFile) and not isinstance(raw, _DecompressedFile):
+        raw.file.seek(0)
+        yield raw.file
+        return
+    with tempfile.TemporaryFile() as unpacked:
+        while block := stream.read(BUFFER_BYTES):
+            unpacked.write(block)
+        unpacked.seek(0)
+        yield unpacked
+
+
+def _check_head(head: bytes, name: str) -> None:
+    if not head:
+        raise DataError(f"{name}: the file is empty (0 bytes)")
+    if head.startswith(b"version https://git-lfs"):
+        raise DataError(f"{name}: a Git LFS pointer, not the data itself; run `git lfs pull`")
+    if head.startswith(GZIP_MAGIC):
+        raise DataError(f"{name}: a gzip file; name it .gz")
+    if head.startswith(ZIP_MAGIC):
+        raise DataError(
+            f"{name}: a zip archive or spreadsheet; unpack it, or save a spreadsheet as CSV"
+        )
+
+
+class _CheckedFile(io.RawIOBase):
+    """A file whose read errors become DataErrors that name it."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self.file = file
+        self._name = name
+
+    def readable(self) -> bool:
+        """Say yes to BufferedReader."""
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        """Fill the start of `buffer`; 0 bytes are the end of the file."""
+        view = memoryview(buffer)
+        try:
+            data = self.file.read(len(view))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(
+                f"{self._name}: damaged or truncated gzip file ({error}); download it again"
+            ) from None
+        except OSError as error:
+            raise DataError(f"{self._name}: cannot be read ({error})") from None
+        view[: len(data)] = data
+        return len(data)
+
+
+class _DecompressedFile(_CheckedFile):
+    """The content of a gzip file; a decompression bomb is stopped."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        super().__init__(cast(IO[bytes], gzip.GzipFile(fileobj=file)), name)
+        self._compressed = file
+        self._num_bytes = 0
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        """Fill the start of `buffer`, and compare the size so far with the compressed size."""
+        size = super().readinto(buffer)
+        self._num_bytes += size
+        if self._num_bytes > RATIO_FROM and self._num_bytes > MAX_RATIO * self._compressed.tell():
+            raise DataError(
+                f"{self._name}: grew to more than {MAX_RATIO} times its size when decompressed; "
+                "if that is intended, decompress it yourself"
+            )
+        return size

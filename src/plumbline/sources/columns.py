@@ -1,0 +1,65 @@
+"""The wanted columns in the header of a source; a message says what could be meant instead."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+
+from plumbline.contract.errors import DataError
+from plumbline.sources.records import ReadRequest, WantedColumn
+
+NUM_NAMES = 30  # how many columns of a header a message lists
+LONGEST_NAME = 60  # characters of each
+
+
+def find_columns(name: str, header: Sequence[str], request: ReadRequest) -> list[int]:
+    """Return the index in `header` of each wanted column.
+
+    Raises DataError where a column is missing (and says which one could be meant) or ambiguous.
+    """
+    missing = [column for column in request.columns if column.name not in header]
+    if missing:
+        raise DataError("\n".join(_explain_missing(name, missing, header, request)))
+    for column in request.names:
+        count = header.count(column)
+        if count > 1:
+            raise DataError(f"{name}: {count} columns are called {column!r}; rename all but one")
+    return [header.index(column) for column in request.names]
+
+
+def _explain_missing(
+    name: str, missing: list[WantedColumn], header: Sequence[str], request: ReadRequest
+) -> Iterator[str]:
+    wanted = " or ".join(repr(column.name) for column in missing)
+    yield f"{name}: no column {wanted}; found {_list_names(header)}"
+    if not set(header) & set(request.names):
+        yield (
+            "  if that is the first row of the data, the file has no header: "
+            "add a first line with the names of its columns"
+        )
+    unused = [column for column in header if column not in request.names]
+    for column in missing:
+        candidate = _guess_column(column, unused)
+        if candidate:
+            yield f"  is it {candidate!r}? then set {column.key}: {candidate}"
+        else:
+            remedy = column.remedy or f"set {column.key} to the column that holds it"
+            yield f"  {remedy}"
+
+
+def _list_names(header: Sequence[str]) -> str:
+    names = []
+    for column in header[:NUM_NAMES]:
+        short = column if len(column) <= LONGEST_NAME else column[:LONGEST_NAME] + "..."
+        names.append(repr(short))
+    more = f" and {len(header) - NUM_NAMES} more" if len(header) > NUM_NAMES else ""
+    return (", ".join(names) or "none") + more
+
+
+def _guess_column(column: WantedColumn, unused: list[str]) -> str | None:
+    """The unused column with the most similar name, else the first one with a known synonym."""
+    similar = difflib.get_close_matches(column.name, unused, n=1, cutoff=0.6)
+    if similar:
+        return similar[0]
+    for other in unused:
+        if other.strip().casefold() in column.synonyms:
+            return other
+    return None

@@ -1,0 +1,112 @@
+"""A file at an http(s) address: downloaded once, bounded, and used only if its digest is pinned."""
+
+import hashlib
+import http.client
+import ipaddress
+import socket
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, ParamsError
+
+MAX_BYTES = 50 * 2**30
+MAX_SECONDS = 3600
+STALL_SECONDS = 60
+BLOCK_BYTES = 2**20
+
+
+def download_pinned(url: str, shown: str, sha256: str | None) -> Path:
+    """Return the path of the file at `url`, downloaded unless it is on this machine already.
+
+    `shown` is the URL as messages may show it. Raises ParamsError where no digest is pinned, and
+    DataError where the file has another digest or cannot be downloaded.
+    """
+    if sha256 is None:
+        raise ParamsError(
+            f"data.sha256: {shown} has no pinned digest, and what an address serves can change; "
+            "get it with `curl -sL URL | sha256sum` and add it under data.sha256"
+        )
+    cached = layout.DOWNLOADS / sha256
+    if not (cached.is_file() and layout.digest(cached) == sha256):
+        with layout.write_aside(cached) as partial:
+            actual = _download(url, shown, partial)
+            if actual != sha256:
+                raise DataError(
+                    f"{shown}: has SHA-256 {actual}, but data.sha256 pins {sha256}; "
+                    "change the pin if the new file is the right one"
+                )
+    return cached
+
+
+def _download(url: str, shown: str, path: Path) -> str:
+    """Stream `url` into `path` and return its SHA-256."""
+    opener = urllib.request.build_opener(_RedirectGuard(from_private=_is_private(url)))
+    try:
+        with opener.open(url, timeout=STALL_SECONDS) as response, path.open("wb") as file:
+            return _copy_body(response, file, shown)
+    except urllib.error.HTTPError as error:
+        raise DataError(f"{shown}: the server answered {error.code} {error.reason}") from None
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        raise DataError(f"{shown}: cannot be fetched ({reason})") from None
+
+
+def _copy_body(response: Any, file: IO[bytes], shown: str) -> str:
+    digest = hashlib.sha256()
+    size = 0
+    deadline = time.monotonic() + MAX_SECONDS
+    expected = int(response.headers.get("Content-Length") or 0)
+    while block := response.read(BLOCK_BYTES):
+        size += len(block)
+        if size > MAX_BYTES:
+            raise DataError(_explain_limit(shown, f"{MAX_BYTES:,} bytes"))
+        if time.monotonic() > deadline:
+            raise DataError(_explain_limit(shown, f"{MAX_SECONDS} s"))
+        digest.update(block)
+        file.write(block)
+    if size < expected:
+        raise DataError(
+            f"{shown}: the connection ended after {size:,} of {expected:,} bytes; run it again"
+        )
+    return digest.hexdigest()
+
+
+def _explain_limit(shown: str, limit: str) -> str:
+    return f"{shown}: stopped after {limit}; download it yourself and name the file in data.source"
+
+
+class _RedirectGuard(urllib.request.HTTPRedirectHandler):
+    """Follow redirects over http(s) only, and none from a public host to a private address."""
+
+    def __init__(self, from_private: bool) -> None:
+        self._from_private = from_private
+
+    def redirect_request(
+        self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
+    ) -> Any:
+        target = urlsplit(newurl)
+        if target.scheme not in ("http", "https"):
+            raise DataError(f"{req.host}: redirects to {target.scheme}, which is not followed")
+        if not self._from_private and _is_private(newurl):
+            raise DataError(
+                f"{req.host}: redirects to {target.hostname}, a private address; not followed"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _is_private(url: str) -> bool:
+    """Whether any address of the host is not public; the request itself reports an unknown host."""
+    try:
+        resolved = socket.getaddrinfo(urlsplit(url).hostname, None)
+    except OSError:
+        return False
+    for *_, address in resolved:
+        number = str(address[0]).partition("%")[0]  # without the zone of an IPv6 address
+        if not ipaddress.ip_address(number).is_global:
+            return True
+    return False

@@ -1,0 +1,110 @@
+"""A data set of the Hugging Face hub, or a folder of the same form, streamed with its splits."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from plumbline.contract.errors import DataError
+from plumbline.sources.columns import find_columns
+from plumbline.sources.records import ReadRequest, SourcePart, SourceRow, as_text
+
+SPLIT_NAMES = {
+    "train": "train",
+    "validation": "validation",
+    "valid": "validation",
+    "val": "validation",
+    "dev": "validation",
+    "test": "test",
+}
+ORDER = ("train", "validation", "test")
+
+
+def list_hub_parts(address: str) -> list[SourcePart]:
+    """Return a part for each split of `hf://ORG/NAME[:CONFIG][@REVISION]` with a known name.
+
+    Raises DataError where the data set cannot be read or has no train split.
+    """
+    name, config, revision = _parse_address(address)
+    splits = _open_splits(name, config, revision)
+    known = [split for split in splits if split in SPLIT_NAMES]
+    if "train" not in known:
+        names = ", ".join(map(str, splits)) or "none"
+        raise DataError(f"{address}: no split called train; found {names}")
+    known.sort(key=lambda split: ORDER.index(SPLIT_NAMES[split]))
+    left_out = [str(split) for split in splits if split not in SPLIT_NAMES]
+    facts = {"name": address, "revision": revision, "left_out_splits": left_out}
+    parts = []
+    for split in known:
+        read_rows = partial(_read_rows, splits[split], f"{address} {split}")
+        parts.append(SourcePart(split, SPLIT_NAMES[split], read_rows, facts))
+    return parts
+
+
+def _parse_address(address: str) -> tuple[str, str | None, str | None]:
+    name, _, revision = address.removeprefix("hf://").partition("@")
+    name, _, config = name.partition(":")
+    return name, config or None, revision or None
+
+
+def _open_splits(name: str, config: str | None, revision: str | None) -> Any:
+    from datasets import load_dataset
+
+    is_local = name.startswith((".", "/"))
+    if is_local and not Path(name).is_dir():
+        raise DataError(f"hf://{name}: no such folder; check data.source")
+    with _name_errors(f"hf://{name}"):
+        return load_dataset(name, config, revision=None if is_local else revision, streaming=True)
+
+
+def _read_rows(split: Any, name: str, request: ReadRequest) -> Iterator[SourceRow]:
+    if "@" not in name and not name.startswith(("hf://.", "hf:///")):
+        request.notices.append(
+            f"{name}: no revision is named, so a later run may read other rows; add @REVISION"
+        )
+    class_names: dict[str, list[str]] = {}
+    with _name_errors(name):
+        for number, record in enumerate(split, 1):
+            if number == 1:
+                find_columns(name, list(record), request)
+                class_names = _list_class_names(split, request)
+            place = f"{name}: row {number}"
+            values = []
+            for column in request.names:
+                values.append(_convert_value(record.get(column), class_names.get(column), place))
+            yield SourceRow(number, values)
+
+
+@contextmanager
+def _name_errors(name: str) -> Iterator[None]:
+    """Turn errors of the datasets library into DataErrors that name the data set."""
+    from datasets.exceptions import DatasetsError
+
+    try:
+        yield
+    except (DatasetsError, OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise DataError(
+            f"{name}: cannot be read ({reason}); check the name (hf://ORG/NAME:CONFIG@REVISION), "
+            "the files behind it, the connection and HF_TOKEN"
+        ) from None
+
+
+def _list_class_names(split: Any, request: ReadRequest) -> dict[str, list[str]]:
+    """The names behind numbered classes, for the columns that have them."""
+    features = split.features or {}
+    class_names = {}
+    for column in request.names:
+        names = getattr(features.get(column), "names", None)
+        if names:
+            class_names[column] = names
+    return class_names
+
+
+def _convert_value(value: Any, class_names: list[str] | None, place: str) -> str | None:
+    if class_names is None or not isinstance(value, int):
+        return as_text(value, place)
+    if 0 <= value < len(class_names):
+        return class_names[value]
+    return None  # the hub marks a missing label with -1

@@ -1,0 +1,69 @@
+"""What every reader takes and gives, so that rows of every source meet the same policies."""
+
+import datetime
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from plumbline.contract.errors import DataError
+
+
+@dataclass(frozen=True)
+class WantedColumn:
+    """A column that the task reads, and what helps a person when the source lacks it."""
+
+    name: str
+    key: str  # the key in params.yaml that names it
+    synonyms: tuple[str, ...] = ()  # what other data sets call it, in lower case
+    remedy: str | None = None  # None: set the key to the right column
+
+
+@dataclass(frozen=True)
+class ReadRequest:
+    """The wanted columns in order, what to do with bad bytes, and a list that collects notices."""
+
+    columns: tuple[WantedColumn, ...]
+    refuse_encoding: bool
+    notices: list[str] = field(default_factory=list)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the wanted columns, in order."""
+        return tuple(column.name for column in self.columns)
+
+
+@dataclass(slots=True)
+class SourceRow:
+    """One row: its line or row number, and the values of the wanted columns in order."""
+
+    number: int
+    values: Sequence[str | None]
+    decoded: bool = False  # bytes that are not UTF-8 were replaced
+
+
+@dataclass(frozen=True)
+class SourcePart:
+    """One piece of the source (a file, a query, a split of the hub); it can be read repeatedly."""
+
+    name: str
+    split: str | None  # None: the task divides the rows
+    read_rows: Callable[[ReadRequest], Iterator[SourceRow]]
+    facts: dict[str, Any]
+
+
+def as_text(value: Any, place: str) -> str | None:
+    """Convert a typed value: whole numbers lose their point, dates become ISO 8601.
+
+    Raises DataError, which names `place`, for nested values.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, dict | list | tuple | set | bytes):
+        kind = type(value).__name__
+        raise DataError(f"{place}: expected text or a number, found a {kind} ({str(value)[:40]})")
+    return str(value)

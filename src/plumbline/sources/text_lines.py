@@ -1,0 +1,134 @@
+"""The lines of a text file, whatever its encoding: decoded, numbered and bounded."""
+
+import io
+from collections.abc import Callable, Iterator
+
+from plumbline.contract.errors import DataError
+
+MAX_LINE = 16 * 2**20  # bytes
+HEAD_BYTES = 200
+SAMPLE_BYTES = 2**16
+UTF8_BOM = b"\xef\xbb\xbf"
+UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+# Python escapes a byte that is not UTF-8 as one of these characters (surrogateescape, PEP 383).
+ESCAPED_BYTES = {chr(0xDC00 + byte) for byte in range(0x80, 0x100)}
+WINDOWS_1252 = {
+    0xDC00 + byte: bytes([byte]).decode("cp1252", "replace") for byte in range(0x80, 0x100)
+}
+
+
+class DecodedLines:
+    """Iterate over the lines of a stream as text; `number` is that of the last line, from 1."""
+
+    def __init__(self, stream: io.BufferedReader, name: str, refuse_encoding: bool) -> None:
+        self.number = 0
+        self._stream = stream
+        self._name = name
+        self._refuse_encoding = refuse_encoding
+        self._repaired = False
+        self._offset = 0
+        self._num_repaired = 0
+        self._num_utf8 = 0  # lines with characters beyond ASCII that are valid UTF-8
+        self._read_line = _choose_line_reader(stream, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        raw = self._read_line(MAX_LINE)
+        if not raw:
+            raise StopIteration
+        self.number += 1
+        if len(raw) >= MAX_LINE:
+            limit = f"{MAX_LINE // 2**20} MiB"
+            raise DataError(
+                f"{self._name}:{self.number}: a line of more than {limit}; is it a text file?"
+            )
+        if self.number == 1 and raw.startswith(UTF8_BOM):
+            raw = raw.removeprefix(UTF8_BOM)
+            self._offset = len(UTF8_BOM)
+        try:
+            text = raw.decode()
+            self._num_utf8 += len(text) != len(raw)
+        except UnicodeDecodeError as error:
+            text = self._repair(raw, error)
+        self._offset += len(raw)
+        return text
+
+    def take_repaired(self) -> bool:
+        """Return whether bytes were replaced since the last call."""
+        repaired = self._repaired
+        self._repaired = False
+        return repaired
+
+    def describe_repairs(self) -> str | None:
+        """Say in one sentence how bytes that are not UTF-8 were read; None where there were none.
+
+        Call it after the last line.
+        """
+        if not self._num_repaired:
+            return None
+        if self._num_utf8 == 0:
+            return (
+                f"{self._name}: not UTF-8, looks like Latin-1; "
+                f"lines read as Windows-1252: {self._num_repaired:,}"
+            )
+        return (
+            f"{self._name}: lines with bytes that are not UTF-8: {self._num_repaired:,}; "
+            "those bytes were read as Windows-1252, or as U+FFFD where it has no such character"
+        )
+
+    def _repair(self, raw: bytes, error: UnicodeDecodeError) -> str:
+        if self._refuse_encoding:
+            raise DataError(self._explain_refusal(raw, error))
+        self._repaired = True
+        self._num_repaired += 1
+        return raw.decode("utf-8", "surrogateescape").translate(WINDOWS_1252)
+
+    def _explain_refusal(self, raw: bytes, error: UnicodeDecodeError) -> str:
+        byte = f"byte 0x{raw[error.start]:02x} at offset {self._offset + error.start}"
+        if self._num_utf8 or _has_utf8(raw + self._stream.peek()):
+            fault = "not UTF-8"
+            remedy = "fix the row"
+        else:
+            fault = "not UTF-8, looks like Latin-1"
+            remedy = "convert the file (iconv -f WINDOWS-1252 -t UTF-8)"
+        return (
+            f"{self._name}:{self.number}: {fault}: {byte}; "
+            f"{remedy}, or set data.policies.encoding: replace"
+        )
+
+
+def _has_utf8(sample: bytes) -> bool:
+    """Whether some characters beyond ASCII are valid UTF-8: then the file is not all Latin-1."""
+    text = sample.decode("utf-8", "surrogateescape")
+    return any(char > "\x7f" and char not in ESCAPED_BYTES for char in text)
+
+
+def _choose_line_reader(stream: io.BufferedReader, name: str) -> Callable[[int], bytes]:
+    """Return `readline(limit)` in UTF-8 bytes: that of the stream, or one that converts UTF-16."""
+    head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
+    if head.startswith(UTF16_BOMS):
+        return _convert_utf16(stream, name)
+    if head.count(0) * 3 > len(head):
+        raise DataError(f"{name}: looks like UTF-16 without a byte order mark; save it as UTF-8")
+    sample = stream.peek(SAMPLE_BYTES)
+    if b"\r" in sample and b"\n" not in sample:
+        raise DataError(
+            f"{name}: lines end in a bare carriage return; save it with Unix or Windows line ends"
+        )
+    return stream.readline
+
+
+def _convert_utf16(stream: io.BufferedReader, name: str) -> Callable[[int], bytes]:
+    text = io.TextIOWrapper(stream, encoding="utf-16", newline="")
+
+    def read_line(limit: int) -> bytes:
+        try:
+            return text.readline(limit).encode()
+        except UnicodeError:
+            raise DataError(
+                f"{name}: starts as UTF-16 but is not valid UTF-16; save it as UTF-8"
+            ) from None
+
+    return read_line

@@ -1,0 +1,23 @@
+"""Every fault of an extractor, with the gate that must refuse it."""
+
+from collections.abc import Sequence
+
+from plumbline.contract.faults import Fault
+from plumbline.tasks.signal_extraction.faults import data, models
+
+FAULTS = (
+    Fault("train realisations copied into test", "leakage", "refuse", data.plant_copies_in_test),
+    Fault("an error below the floor of the data", "bounds", "refuse", models.plant_known_answers),
+    Fault(
+        "a model of shuffled answers that knows the answers",
+        "control",
+        "refuse",
+        models.plant_control_with_known_answers,
+    ),
+    Fault("a model that looks ahead", "behaviour", "refuse", models.plant_look_ahead),
+)
+
+
+def list_faults() -> Sequence[Fault]:
+    """Return the faults that only an extractor can have."""
+    return FAULTS

@@ -1,0 +1,80 @@
+"""Examples and their manifest on disk."""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract.errors import DataError
+from plumbline.contract.task import SPLITS
+from plumbline.tasks.text_classification.data.parquet_batches import BatchWriter
+from plumbline.tasks.text_classification.data.policies import TextExample
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def read_split(examples: Path, split: str, columns: list[str] | None = None) -> "pa.Table":
+    """Read the columns of one split (all: id, text, label, metadata), in order.
+
+    Raises DataError where there is none.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = examples / f"{split}.parquet"
+    try:
+        return pq.read_table(path, columns=columns, partitioning=None)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
+
+
+def read_inputs(examples: Path, split: str) -> dict[str, list[Any]]:
+    """Return the predictor's columns for one split, in order."""
+    return {"text": read_split(examples, split, ["text"])["text"].to_pylist()}
+
+
+class ExampleWriter(AbstractContextManager["ExampleWriter"]):
+    """Writes each example into the file of its split, and one row into the manifest."""
+
+    def __init__(
+        self, examples: Path, manifest: Path, metadata: Sequence[str], is_generated: bool
+    ) -> None:
+        example_schema, manifest_schema = _build_schemas(metadata, is_generated)
+        self._num_metadata = len(metadata)
+        self._splits: dict[str, BatchWriter] = {}
+        with ExitStack() as stack:  # closes what is open, should the next one fail
+            for split in SPLITS:
+                writer = BatchWriter(examples / f"{split}.parquet", example_schema)
+                self._splits[split] = stack.enter_context(writer)
+            self._manifest = stack.enter_context(BatchWriter(manifest, manifest_schema))
+            self._stack = stack.pop_all()
+
+    def add(self, split: str, example: TextExample) -> None:
+        """Write one example."""
+        metadata = example.values[: self._num_metadata]
+        self._splits[split].add(
+            (example.id, example.text, example.label, *metadata), len(example.text)
+        )
+        row = (example.id, split, example.label, len(example.text), example.digest, *metadata)
+        flags = [example.decoded, example.truncated]
+        if example.noisy is not None:
+            flags.append(example.noisy)
+        self._manifest.add((*row, *flags))
+
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
+
+
+def _build_schemas(metadata: Sequence[str], is_generated: bool) -> tuple["pa.Schema", "pa.Schema"]:
+    """Return the schema of the examples and that of the manifest."""
+    import pyarrow as pa
+
+    text = pa.string()
+    metadata_fields = [(name, text) for name in metadata]
+    example = [("id", text), ("text", text), ("label", text)]
+    row = [("id", text), ("split", text), ("label", text), ("length", pa.int64()), ("digest", text)]
+    flags = [("decoded", pa.bool_()), ("truncated", pa.bool_())]
+    if is_generated:
+        flags.append(("noisy", pa.bool_()))
+    return pa.schema(example + metadata_fields), pa.schema(row + metadata_fields + flags)

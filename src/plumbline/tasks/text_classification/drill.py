@@ -1,0 +1,55 @@
+"""What `plumbline drill` works on: support tickets in a CSV file, in a world that can change."""
+
+import csv
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from plumbline.contract.faults import SourceRow
+from plumbline.tasks.text_classification.data.generated import COLUMNS, draw_ticket
+from plumbline.tasks.text_classification.faults.fixture import FEATURES, read_fixture
+
+TICKETS = Path("data/raw/tickets.csv")
+MODEL = "ticket-router"
+TOO_FEW_FEATURES = "max_features: 8"
+
+
+def read_params() -> str:
+    """Return the selftest's params.yaml with the CSV file as its source, and no first champion."""
+    text = read_fixture()
+    text = text.replace("source: generated ", f"source: {TICKETS} ")
+    return text.replace(
+        "{model: selftest, first_champion: true}", f"{{model: {MODEL}, first_champion: false}}"
+    )
+
+
+def read_poor_params() -> str:
+    """Return the same with too few features for a useful model."""
+    return read_params().replace(FEATURES, TOO_FEW_FEATURES)
+
+
+def draw_rows(num_rows: int, seed: int, drift: float) -> list[SourceRow]:
+    """Draw tickets from one random state; `drift` is the share from the later world."""
+    rng = random.Random(seed)  # noqa: S311 - data for a drill, nothing secret
+    rows: list[SourceRow] = []
+    for _ in range(num_rows):
+        ticket = draw_ticket(rng, drift)
+        rows.append(
+            {
+                "text": ticket.text,
+                "label": ticket.intent,
+                "channel": ticket.channel,
+                "product": ticket.product,
+                "variant": ticket.variant,
+                "day": ticket.day,
+            }
+        )
+    return rows
+
+
+def write_source(folder: Path, rows: Sequence[SourceRow]) -> None:
+    """Write the tickets to the CSV file in the checkout in `folder`."""
+    with (folder / TICKETS).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)

@@ -1,0 +1,78 @@
+"""Faulty text classifiers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.faults import FaultSite
+from plumbline.tasks.text_classification.data import read_split
+
+CODE = Path(__file__).with_name("faulty_predictor.py")
+HARMLESS: dict[str, Any] = {
+    "anything": False,  # answers what it should refuse
+    "answers": {},  # text -> label, known by heart
+    "always": "",  # the label of every answer
+    "wrong": [],  # texts that it answers wrongly
+    "shaken": False,  # wrong if a text is in capitals
+    "two_faced": False,  # wrong once it is packaged
+    "sure": False,  # sure of every answer
+}
+
+
+def plant_config(**config: Any) -> Callable[[FaultSite], None]:
+    """Return what plants a predictor with these settings."""
+    return lambda site: site.wrap_predictor(CODE, HARMLESS | config)
+
+
+def plant_majority(site: FaultSite) -> None:
+    """Answer every text with the most frequent label of train."""
+    labels = read_split(layout.EXAMPLES, "train", ["label"])["label"].to_pandas()
+    plant_config(always=str(labels.mode()[0]), sure=True)(site)
+
+
+def plant_known_answers(site: FaultSite) -> None:
+    """Answer every test text correctly, by heart."""
+    plant_config(answers=_read_answers())(site)
+
+
+def plant_control_with_known_answers(site: FaultSite) -> None:
+    """Let the model of shuffled labels know the test answers."""
+    config = HARMLESS | {"answers": _read_answers()}
+    site.wrap_predictor(CODE, config, layout.name_control(site.candidate))
+
+
+def plant_wrong_group(site: FaultSite) -> None:
+    """Answer every test text of the second largest variant wrongly."""
+    rows = read_split(layout.EXAMPLES, "test").to_pandas()
+    group = rows["variant"].value_counts().index[1]
+    plant_config(wrong=rows.loc[rows["variant"] == group, "text"].tolist())(site)
+
+
+def plant_shifted_int8(site: FaultSite) -> None:
+    """Serve an int8 form in which every row of a quantised table is that of its neighbour."""
+    import numpy as np
+    import onnx
+    from onnx import numpy_helper
+
+    from plumbline.tasks.text_classification.models.quantisation import quantise_graph
+
+    folder = layout.locate_bundle(site.candidate)
+    config = layout.read_json(folder / "config.json")
+    path = folder / "model.int8.onnx"
+    quantise_graph(onnx.load(folder / config["forms"]["fp32"]), path)
+    model = onnx.load(path)
+    for weight in model.graph.initializer:
+        if weight.name.endswith("_quantized"):
+            shifted = np.roll(numpy_helper.to_array(weight), 1, axis=0)
+            weight.CopyFrom(numpy_helper.from_array(shifted, weight.name))
+    onnx.save(model, path)
+    forms = {"int8": path.name} | config["forms"]
+    layout.write_json(folder / "config.json", config | {"forms": forms, "served": "int8"})
+    bundle.seal(folder, site.task, site.candidate)
+
+
+def _read_answers() -> dict[str, str]:
+    rows = read_split(layout.EXAMPLES, "test", ["text", "label"]).to_pydict()
+    return dict(zip(rows["text"], rows["label"], strict=True))

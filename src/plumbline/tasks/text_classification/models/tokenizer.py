@@ -1,0 +1,52 @@
+"""Tokenizers: one that came with pretrained weights, or one trained on the train split."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+
+SPECIAL = ["[PAD]", "[CLS]", "[SEP]"]
+
+
+def read_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
+    """Read the tokenizer in `path`; it truncates texts to `max_tokens` and does not pad."""
+    return _set_truncation(Tokenizer.from_file(str(path)), max_tokens)
+
+
+def train_tokenizer(texts: Sequence[str], vocabulary: int, max_tokens: int) -> Tokenizer:
+    """Train a byte-level BPE tokenizer of at most `vocabulary` entries.
+
+    The method is that of Sennrich et al. 2016 (arXiv:1508.07909). WordPiece is not an option: its
+    trainer numbers pieces in the order of a hash table, which differs from process to process.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        min_frequency=2,
+        special_tokens=SPECIAL,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    special_ids = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=special_ids
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    return _set_truncation(tokenizer, max_tokens)
+
+
+def _set_truncation(tokenizer: Tokenizer, max_tokens: int) -> Tokenizer:
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(max_tokens)
+    return tokenizer

@@ -1,0 +1,49 @@
+"""The one place that connects to MLflow, with the settings that every connection needs."""
+
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plumbline.tracking import store_location
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+SQLITE = "sqlite:///"
+ENVIRONMENT = {  # with MLflow's own defaults a client waits minutes for an unreachable server
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_UV_AUTO_DETECT": "false",
+    "MLFLOW_ENABLE_ASYNC_LOGGING": "false",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "GIT_PYTHON_REFRESH": "quiet",
+}
+
+
+def connect() -> "MlflowClient":
+    """Make an MLflow client; raises MlflowException or OSError if the store cannot be used."""
+    for key, value in ENVIRONMENT.items():
+        os.environ.setdefault(key, value)
+    import mlflow
+
+    logging.getLogger("mlflow").setLevel(logging.WARNING)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    uri = store_location.find_uri()
+    if uri.startswith(SQLITE):
+        Path(uri.removeprefix(SQLITE)).parent.mkdir(parents=True, exist_ok=True)
+    mlflow.set_tracking_uri(uri)
+    mlflow.set_registry_uri(uri)
+    return mlflow.MlflowClient()
+
+
+def get_or_create_experiment(client: "MlflowClient", name: str) -> str:
+    """Return the id of the experiment of that name; create it if there is none."""
+    experiment = client.get_experiment_by_name(name)
+    if experiment:
+        return str(experiment.experiment_id)
+    artifacts = None  # where the server puts them
+    if store_location.find_uri().startswith(SQLITE):
+        artifacts = (store_location.find_home() / "mlruns/artifacts").as_uri()
+    return str(client.create_experiment(name, artifacts))

@@ -1,0 +1,51 @@
+"""The batches of a training that may resume in the middle of an epoch, shared among processes."""
+
+from typing import Any
+
+import lightning as L  # noqa: N812 (its own documentation's name)
+import torch
+from torch.utils.data import DataLoader
+
+from plumbline.training import ranks
+from plumbline.training.checkpoint import TrainingState
+
+
+class ResumableDataModule(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+    """Wraps a learner's data module: its first epoch starts at the batch that `state` names.
+
+    The processes of torchrun share the rows of each batch.
+    """
+
+    def __init__(self, data: Any, state: TrainingState) -> None:
+        super().__init__()
+        self.data = data
+        self.state = state
+
+    def train_dataloader(self) -> "DataLoader[Any]":
+        """Return the remaining batches of the running epoch."""
+        loader = self.data.train_dataloader()
+        if hasattr(loader.batch_sampler, "set_epoch"):
+            loader.batch_sampler.set_epoch(self.state.epoch)
+        batches = [_select_own_rows(batch) for batch in loader.batch_sampler]
+        self.num_batches = len(batches)
+        return DataLoader(
+            loader.dataset,
+            batch_sampler=batches[self.state.batch :],
+            collate_fn=loader.collate_fn,
+            num_workers=loader.num_workers,
+            pin_memory=torch.cuda.is_available(),
+        )
+
+    def val_dataloader(self) -> Any:
+        """Return the validation batches, the same in every process."""
+        return self.data.val_dataloader()
+
+
+def _select_own_rows(batch: list[int]) -> list[int]:
+    """Return this process's rows of a batch.
+
+    If the batch cannot be divided evenly, its first rows are taken twice.
+    """
+    world_size = ranks.get_world_size()
+    padding = [batch[i % len(batch)] for i in range(-len(batch) % world_size)]
+    return (batch + padding)[ranks.get_rank() :: world_size]

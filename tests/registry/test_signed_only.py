@@ -1,0 +1,151 @@
+"""With PLUMBLINE_PUBLIC_KEY set, no command uses a version that is not signed."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.support.checkouts import LINE
+from tests.support.serving.lines import Lines, make
+from tests.support.serving.models import line_task
+from tests.support.signing_keys import write_keys
+from typer.testing import CliRunner
+
+from plumbline import entrypoint
+from plumbline.cli import app
+from plumbline.contract.errors import BundleError
+from plumbline.contract.task import Task
+from plumbline.diagnostics import fsck
+from plumbline.evidence import champion
+from plumbline.registry import promotion, signing
+from plumbline.registry.reader import find_version
+from plumbline.registry.reader.addresses import BUNDLE_TAG
+
+URI = "models:/line@champion"
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Lines:
+    """A registry of lines, in a folder with the params of their task; 1 is champion, 2 was."""
+    lines = Lines(tmp_path_factory.mktemp("signed-only"))
+    with pytest.MonkeyPatch.context() as patch:
+        make(lines.folder, *line_task(patch))
+    lines.champion("2")
+    lines.champion("1")
+    shutil.copy(LINE / "params.yaml", lines.folder)
+    return lines
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two pairs of keys: ours and another's."""
+    return write_keys(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture
+def task(made: Lines, keys: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
+    """The task of a line; the registry is that of the cwd, and only signed versions are used."""
+    _, task = line_task(monkeypatch)
+    monkeypatch.setattr(entrypoint, "list_tasks", lambda: ["line"])
+    monkeypatch.chdir(made.folder)
+    for name, value in made.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PLUMBLINE_PUBLIC_KEY", str(keys / "ours.pub"))
+    return task
+
+
+def run(*arguments: str) -> None:
+    """Run a command of plumbline in this process; its error is raised."""
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+
+
+def predict(task: Task) -> None:
+    run("predict", "1.0")
+
+
+def predict_a_number(task: Task) -> None:
+    run("predict", "1.0", "--model", "models:/line/1")
+
+
+def evaluate(task: Task) -> None:
+    champion.find_champion("line", task)
+
+
+def promote(task: Task) -> None:
+    run("promote", "line", "3", "--expect", "1")
+
+
+def promote_with_override(task: Task) -> None:
+    run("promote", "line", "3", "--expect", "1", "--override", "--reason", "a test")
+
+
+def roll_back(task: Task) -> None:
+    run("rollback", "line", "--to", "2")
+
+
+def reproduce(task: Task) -> None:
+    run("reproduce", "line")
+
+
+def serve(task: Task) -> None:
+    run("serve", URI, "--port", "18999")
+
+
+def score(task: Task) -> None:
+    Path("rows.csv").write_text("x\n1.0\n")
+    run("score", URI, "rows.csv", "scored.csv")
+
+
+def drift(task: Task) -> None:
+    Path("rows.csv").write_text("x\n1.0\n")
+    run("drift", "rows.csv")
+
+
+COMMANDS: list[Callable[[Task], None]] = [
+    predict, predict_a_number, evaluate, promote, promote_with_override, roll_back,
+    reproduce, serve, score, drift,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_unsigned_version_is_refused_before_its_code_runs(
+    task: Task, command: Callable[[Task], None]
+) -> None:
+    entries = len(promotion.read_history("line"))
+    codes = [f"plumbline_predictor_{digest[:16]}" for digest in digests()]
+    for code in codes:
+        sys.modules.pop(code, None)
+    with pytest.raises(BundleError, match=r"line version \d: is not signed, and only what"):
+        command(task)
+    assert not [code for code in codes if code in sys.modules]
+    assert len(promotion.read_history("line")) == entries
+    assert not Path("scored.csv").exists()
+
+
+def test_fsck_reports_an_unsigned_version_and_how_to_sign_it(task: Task) -> None:
+    results = [result for result in fsck.examine() if result.what == "versions"]
+    unsigned = [result for result in results if "is not signed, and only what" in result.message]
+    assert len(unsigned) == len(digests())
+    assert unsigned[0].remedy.startswith("`plumbline sign line 1 --key KEY`")
+    assert not any(result.ok for result in unsigned)
+
+
+def test_a_signed_version_is_used_by_all(
+    task: Task, keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signing.sign("line", "1", keys / "ours.pem")  # it is opened although it is not signed
+    run("predict", "1.0")
+    assert champion.find_champion("line", task) is not None
+    signing.sign("line", "2", keys / "other.pem")
+    with pytest.raises(BundleError, match="line version 2: has no valid signature"):
+        run("rollback", "line", "--to", "2")
+
+
+def digests() -> list[str]:
+    """The bundles of all versions."""
+    return [find_version(f"models:/line/{number}").tags[BUNDLE_TAG] for number in range(1, 5)]

@@ -1,0 +1,440 @@
+"""Verified local copies: only what was registered, decided on and, if asked for, signed."""
+
+import json
+import os
+import shutil
+import sqlite3
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.racing import NAME, add_version, find_in_mlflow
+from tests.support.signing_keys import write_keys
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError, JournalError, ParamsError, RegistryError
+from plumbline.registry import model_versions, promotion, signing
+from plumbline.registry.reader import addresses, cache_folder, find_version, journal_check
+from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
+
+URI = f"models:/{NAME}@champion"
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
+
+
+@pytest.fixture(scope="module")
+def registered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A registry of three versions, the first of which is champion."""
+    root = tmp_path_factory.mktemp("registry")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        for slope in (1, 2, 3):
+            add_version(root, slope)
+        promotion.bootstrap_champion(NAME, "1")
+    shutil.copytree(root / "mlruns", root / "before")
+    return root
+
+
+@pytest.fixture
+def here(registered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Its folder as the cwd, the cache empty; whatever is done to the registry is undone."""
+    monkeypatch.chdir(registered)
+    for key in ("MLFLOW_TRACKING_URI", "PLUMBLINE_JOURNAL_URI", "PLUMBLINE_PUBLIC_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    monkeypatch.setenv("PLUMBLINE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(journal_check, "PAUSE_S", 0.01)
+    yield registered
+    shutil.rmtree(registered / "mlruns/artifacts")
+    shutil.copytree(
+        registered / "before", registered / "mlruns", dirs_exist_ok=True
+    )  # databases stay the same files
+
+
+def answers(copy: CachedVersion) -> float:
+    found: float = bundle.load(copy.folder).predict({"x": [1.0]})["y"][0]
+    return found
+
+
+def stored(version: str, name: str = "bundle/weights.json") -> Path:
+    """A file of a version's package in the registry's own store."""
+    source = find_in_mlflow(f"models:/{NAME}/{version}").source
+    return Path(
+        "mlruns/artifacts/models", source.removeprefix("models:/"), "artifacts/artifacts", name
+    )
+
+
+def kept(mirror: VerifiedModelCache) -> CachedVersion:
+    """What `latest` gives, as a server keeps it."""
+    copy = mirror.fetch_latest()
+    mirror.keep(copy)
+    return copy
+
+
+def sql(statement: str, database: str = "mlflow") -> None:
+    connection = sqlite3.connect(f"mlruns/{database}.db")
+    with connection:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_the_champion_is_fetched_and_followed(here: Path) -> None:
+    mirror = VerifiedModelCache(URI)
+    first = mirror.fetch_latest()
+    assert mirror.find_kept() is None  # nobody has said yet that it answers well
+    mirror.keep(first)
+    assert (first.name, first.version, first.task, answers(first)) == (NAME, "1", "line", 1.0)
+    assert json.loads(first.golden.read_text()) == {
+        "inputs": {"x": [1.0]},
+        "params": {},
+        "outputs": {"y": [1]},
+    }
+    assert first.bundle == find_in_mlflow(URI).tags[addresses.BUNDLE_TAG]
+    promotion.promote(NAME, "2", expect="1", reason="")
+    assert answers(mirror.fetch_latest()) == 2.0
+    assert answers(mirror.fetch_version("3")) == 3.0
+    assert mirror.find_kept() == first  # the last that was kept, whatever else was fetched
+
+
+def test_what_is_here_is_not_fetched_again(here: Path) -> None:
+    copy = VerifiedModelCache(URI).fetch_latest()
+    stored("1").unlink()
+    assert VerifiedModelCache(URI).fetch_latest() == copy
+
+
+def test_without_registry_the_last_copy_is_given(here: Path) -> None:
+    copy = kept(VerifiedModelCache(URI))
+    Path("mlruns").rename("away")
+    with pytest.raises(RegistryError, match="cannot be read"):
+        VerifiedModelCache(URI).fetch_latest()
+    assert VerifiedModelCache(URI).fetch_latest_or_kept() == copy
+    with pytest.raises(RegistryError, match="cannot be read"):
+        VerifiedModelCache(f"models:/{NAME}@challenger").fetch_latest_or_kept()
+    assert VerifiedModelCache(f"models:/{NAME}@challenger").find_kept() is None
+    Path("away").rename("mlruns")
+
+
+@pytest.mark.parametrize(
+    "what", ["weights.json", "predictor.py", "bundle.json", "golden.json", "pointer"]
+)
+def test_a_damaged_copy_is_not_given_and_fetched_again(
+    here: Path, what: str, tmp_path: Path
+) -> None:
+    copy = kept(VerifiedModelCache(URI))
+    path = (
+        next(Path(tmp_path, "cache/latest").glob("*.json"))
+        if what == "pointer"
+        else copy.folder / what
+    )
+    path = copy.golden if what == "golden.json" else path
+    path.chmod(0o600)
+    path.write_text(path.read_text()[:-5])
+    assert VerifiedModelCache(URI).find_kept() is None
+    assert answers(kept(VerifiedModelCache(URI))) == 1.0
+    assert VerifiedModelCache(URI).find_kept() == copy
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("bundle/weights.json", "version 1/weights.json: changed"),
+        ("bundle/predictor.py", "version 1/predictor.py: changed"),
+        ("bundle/bundle.json", "version 1: bundle digest mismatch: expected"),
+        ("golden.json", "version 1/golden.json: digest mismatch: expected"),
+    ],
+)
+def test_what_was_changed_in_the_store_is_refused_and_leaves_nothing(
+    here: Path, name: str, reason: str, tmp_path: Path
+) -> None:
+    path = stored("1", name)
+    path.write_text(
+        path.read_text().replace("1", "2").replace("def ", "open('canary', 'w')\ndef ", 1)
+    )
+    with pytest.raises(BundleError, match=reason):
+        VerifiedModelCache(URI).fetch_latest()
+    assert not list(Path(tmp_path, "cache/models").iterdir())
+    assert VerifiedModelCache(URI).find_kept() is None
+    assert not Path("canary").exists()
+
+
+def test_what_is_missing_or_no_file_in_the_store_is_reported(here: Path) -> None:
+    path = stored("1")
+    path.rename(path.with_name("elsewhere"))
+    with pytest.raises(RegistryError, match=r"weights\.json: cannot be fetched \(No such file"):
+        VerifiedModelCache(URI).fetch_latest()
+    path.symlink_to("elsewhere")
+    with pytest.raises(RegistryError, match=r"weights\.json: cannot be fetched"):
+        VerifiedModelCache(URI).fetch_latest()
+
+
+def test_a_file_without_end_is_not_fetched(here: Path) -> None:
+    with stored("1", "bundle/bundle.json").open("r+b") as file:
+        file.truncate(1 << 40)  # on paper
+    with pytest.raises(BundleError, match="longer than such a file may be"):
+        VerifiedModelCache(URI).fetch_latest()
+
+
+def test_an_alias_that_was_changed_outside_plumbline_is_not_followed(here: Path) -> None:
+    mirror = VerifiedModelCache(URI)
+    kept(mirror)
+    model_versions.connect_registry().set_registered_model_alias(NAME, "champion", "3")
+    with pytest.raises(
+        JournalError,
+        match=r"says that version 3 is champion, the journal .* made version 1 champion",
+    ):
+        mirror.fetch_latest()
+    found = mirror.find_kept()
+    assert found is not None
+    assert found.version == "1"
+
+
+def test_a_champion_with_other_digests_than_those_decided_on_is_refused(here: Path) -> None:
+    other = find_in_mlflow(f"models:/{NAME}/2").tags[addresses.BUNDLE_TAG]
+    where = "key = 'plumbline.bundle' AND version = 1"
+    sql(f"UPDATE model_version_tags SET value = '{other}' WHERE {where}")  # noqa: S608
+    with pytest.raises(BundleError, match="not what journal entry 1 made champion"):
+        VerifiedModelCache(URI).fetch_latest()
+    with pytest.raises(BundleError, match="version 1: bundle digest mismatch: expected"):
+        VerifiedModelCache(f"models:/{NAME}/1").fetch_latest()
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("UPDATE plumbline_journal SET bundle = '00'", "journal integrity check failed at entry 1"),
+        ("DELETE FROM plumbline_journal", "never made one champion"),
+        ("DROP TABLE plumbline_journal", "no such table"),
+    ],
+)
+def test_without_its_decision_there_is_no_champion(here: Path, statement: str, reason: str) -> None:
+    sql(statement, "journal")
+    with pytest.raises(JournalError, match=reason):
+        VerifiedModelCache(URI).fetch_latest()
+    assert (
+        answers(VerifiedModelCache(f"models:/{NAME}/1").fetch_latest()) == 1.0
+    )  # who names a version asks for no decision
+
+
+def test_without_a_journal_there_is_no_champion(here: Path) -> None:
+    Path("mlruns/journal.db").unlink()
+    with pytest.raises(JournalError, match="there is no journal at"):
+        VerifiedModelCache(URI).fetch_latest()
+    assert not Path("mlruns/journal.db").exists()
+
+
+def test_a_decision_that_is_just_being_made_is_waited_for(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal has it already, the alias moves a moment later."""
+    promotion.promote(NAME, "2", expect="1", reason="")
+    client = model_versions.connect_registry()
+    client.set_registered_model_alias(NAME, "champion", "1")
+    monkeypatch.setattr(
+        journal_check.time,
+        "sleep",
+        lambda _: client.set_registered_model_alias(NAME, "champion", "2"),
+    )
+    assert VerifiedModelCache(URI).fetch_latest().version == "2"
+
+
+@pytest.mark.parametrize("tag", [addresses.BUNDLE_TAG, addresses.GOLDEN_TAG])
+@pytest.mark.parametrize("value", ["../../../etc", "", "0" * 63])
+def test_a_tag_that_is_no_digest_names_no_folder(here: Path, tag: str, value: str) -> None:
+    sql(f"UPDATE model_version_tags SET value = '{value}' WHERE key = '{tag}' AND version = 2")  # noqa: S608
+    with pytest.raises(BundleError, match=f"version 2: its tag {tag} is '{value}', not a SHA-256"):
+        VerifiedModelCache(URI).fetch_version("2")
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file:///etc/passwd", "http:///#/../../etc", "models:/x/../../", "runs:/0/model",
+        "\\\\host\\share", "dbfs:/m", "models:/../etc@champion", "models:/-rf/1",
+        "models:/$(id)/1", "models:/line/1\n", "models:/line/01", "",
+        "models:/line", "models:/line@", "models:/line@champion/1", f"models:/{'x' * 300}/1",
+        "models:/line/1; rm", "models:/line'--/1", "models:/\u202eline/1", "models:/line\0/1", "models://line/1",
+        "models:/l\N{PILE OF POO}/1",
+    ],
+)  # fmt: skip
+def test_addresses_that_name_no_registered_model(uri: str, here: Path) -> None:
+    with pytest.raises(ParamsError, match="models:/NAME@ALIAS") as refused:
+        VerifiedModelCache(uri)
+    assert len(str(refused.value)) < 500
+    with pytest.raises(ParamsError, match="models:/NAME@ALIAS"):
+        find_version(uri)
+
+
+def test_the_cache_is_this_users_alone(here: Path, tmp_path: Path) -> None:
+    os.umask(old := os.umask(0))
+    try:
+        os.umask(0)
+        copy = VerifiedModelCache(URI).fetch_latest()
+    finally:
+        os.umask(old)
+    for path in tmp_path.glob("cache/**/*"):
+        loose = stat.S_IMODE(path.lstat().st_mode) & 0o077
+        assert not loose or path.parent.name == "latest", path  # a folder above keeps others out
+    (tmp_path / "cache/models").chmod(0o777)
+    assert VerifiedModelCache(URI).fetch_latest() == copy
+    assert stat.S_IMODE((tmp_path / "cache/models").stat().st_mode) == 0o700
+
+
+def test_a_link_in_place_of_the_cache_is_refused(here: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "cache/models").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RegistryError, match="set PLUMBLINE_CACHE"):
+        VerifiedModelCache(URI).fetch_latest()
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_cache_that_cannot_be_written_is_reported(here: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RegistryError, match="set PLUMBLINE_CACHE"):
+        VerifiedModelCache(URI, tmp_path / "file").fetch_latest()
+
+
+def fetch_after_a_day(copies: Path) -> None:
+    for path in copies.iterdir():
+        os.utime(path, (0, 0))
+    first = VerifiedModelCache(f"models:/{NAME}/1").fetch_latest()
+    shutil.rmtree(first.folder.parent)
+    VerifiedModelCache(f"models:/{NAME}/1").fetch_latest()
+
+
+def test_only_copies_that_nobody_needs_are_removed(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_folder, "NUM_SPARE", 2)
+    numbered = [VerifiedModelCache(f"models:/{NAME}/{number}") for number in (1, 2, 3)]
+    assert {answers(kept(mirror)) for mirror in numbered} == {1.0, 2.0, 3.0}
+    copies, pointers = Path(tmp_path, "cache/models"), Path(tmp_path, "cache/latest")
+    (copies / ".fetch-cut-off").mkdir()
+    fetch_after_a_day(copies)
+    assert len(list(copies.iterdir())) == 3  # pointers name them all; what was cut off is gone
+    for path in pointers.iterdir():
+        path.unlink()
+    fetch_after_a_day(copies)
+    assert len(list(copies.iterdir())) == 2  # the one just fetched, and one more
+    assert answers(numbered[2].fetch_latest()) == 3.0
+
+
+def test_what_another_process_fetches_meanwhile_is_in_nobodys_way(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies, lstat = Path(tmp_path, "cache/models"), Path.lstat
+    VerifiedModelCache(URI).fetch_latest()
+    (copies / ".fetch-moved").mkdir()
+
+    def moved(path: Path) -> os.stat_result:
+        return lstat(path.with_name("gone") if path.name == ".fetch-moved" else path)
+
+    monkeypatch.setattr(Path, "lstat", moved)
+    shutil.rmtree(VerifiedModelCache(f"models:/{NAME}/1").fetch_latest().folder.parent)
+    assert answers(VerifiedModelCache(f"models:/{NAME}/1").fetch_latest()) == 1.0
+
+
+def test_many_processes_that_fetch_at_once_get_the_same(here: Path, tmp_path: Path) -> None:
+    code = (
+        "from plumbline.registry.reader.verified_cache import VerifiedModelCache\n"
+        f"print(VerifiedModelCache({URI!r}).fetch_latest())"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+        for _ in range(6)
+    ]
+    said = [process.communicate(timeout=120)[0].strip() for process in started]
+    assert set(said) == {str(VerifiedModelCache(URI).fetch_latest())}
+    assert [path.name[:6] for path in (tmp_path / "cache/models").iterdir()] == [
+        VerifiedModelCache(URI).fetch_latest().bundle[:6]
+    ]
+
+
+WITHOUT = """
+import sys
+for name in ("mlflow", "torch", "transformers", "lightning", "pandas"):
+    sys.modules[name] = None
+from plumbline import bundle
+from plumbline.registry.reader import open_version
+from plumbline.registry.reader.verified_cache import VerifiedModelCache
+copy = VerifiedModelCache(sys.argv[1]).fetch_latest()
+print(bundle.load(copy.folder).predict({"x": [1.0]}))
+print(bundle.read_signature(copy.folder).inputs[0].name)
+with open_version(sys.argv[1], "predict") as version:
+    print(version.load_predictor().predict({"x": [1.0]}))
+"""
+
+
+def test_it_needs_none_of_the_libraries_of_training(here: Path) -> None:
+    command = [sys.executable, "-W", "error", "-c", WITHOUT, URI]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("{'y': [1.0]}\nx\n{'y': [1.0]}\n", "")
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two pairs of keys: ours and another's."""
+    return write_keys(tmp_path_factory.mktemp("keys"))
+
+
+def test_only_what_was_signed_by_the_key_is_given(
+    here: Path, keys: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(
+        BundleError, match=r"version 1: is not signed, and only what .*ours\.pub signed"
+    ):
+        VerifiedModelCache(URI, public_key=keys / "ours.pub").fetch_latest()
+    assert (
+        signing.sign(NAME, "1", keys / "other.pem") == VerifiedModelCache(URI).fetch_latest().bundle
+    )
+    with pytest.raises(BundleError, match=r"version 1: has no valid signature by .*ours\.pub"):
+        VerifiedModelCache(URI, public_key=keys / "ours.pub").fetch_latest()
+    signing.sign(NAME, "1", keys / "ours.pem")
+    monkeypatch.setenv("PLUMBLINE_PUBLIC_KEY", str(keys / "ours.pub"))
+    copy = kept(VerifiedModelCache(URI))
+    assert VerifiedModelCache(URI).find_kept() == copy
+    with pytest.raises(BundleError, match="version 2: is not signed"):
+        VerifiedModelCache(URI).fetch_version("2")
+    assert VerifiedModelCache(URI, public_key=keys / "other.pub").find_kept() is None
+
+
+def test_a_signature_of_another_bundle_is_none(here: Path, keys: Path) -> None:
+    signing.sign(NAME, "2", keys / "ours.pem")
+    runs = [find_in_mlflow(f"models:/{NAME}/{number}").run_id for number in (1, 2)]
+    one, two = (Path("mlruns/artifacts", run, "artifacts/bundle.sig") for run in runs)
+    shutil.copy(two, one)
+    with pytest.raises(BundleError, match="version 1: has no valid signature"):
+        VerifiedModelCache(URI, public_key=keys / "ours.pub").fetch_latest()
+    for content in ("", "{", "{}", "[]", '{"verificationMaterial": {}}'):
+        one.write_text(content)
+        with pytest.raises(BundleError, match="version 1: has no valid signature"):
+            VerifiedModelCache(URI, public_key=keys / "ours.pub").fetch_latest()
+
+
+def test_keys_that_are_none_are_reported(here: Path, keys: Path, tmp_path: Path) -> None:
+    for key in (tmp_path / "nothing.pem", keys / "ours.pub"):
+        with pytest.raises(ParamsError, match=f"{key}: not a valid private key"):
+            signing.sign(NAME, "1", key)
+    signing.sign(NAME, "1", keys / "ours.pem")
+    for key in (tmp_path / "nothing.pub", keys / "ours.pem"):
+        with pytest.raises(ParamsError, match=f"{key}: not a valid public key"):
+            VerifiedModelCache(URI, public_key=key).fetch_latest()
+
+
+def test_changed_files_are_not_signed(here: Path, keys: Path) -> None:
+    stored("1").write_text('{"slope": 666, "intercept": 0}')
+    with pytest.raises(BundleError, match=r"weights\.json: changed"):
+        signing.sign(NAME, "1", keys / "ours.pem")
+    seal = stored("1", "bundle/bundle.json")
+    told = json.loads(seal.read_text())
+    told["files"]["weights.json"] = layout.digest(stored("1"))
+    seal.write_text(json.dumps(told))
+    with pytest.raises(
+        BundleError, match=r"version 1: bundle digest mismatch: expected .*do not use it"
+    ):
+        signing.sign(NAME, "1", keys / "ours.pem")

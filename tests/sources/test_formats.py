@@ -1,0 +1,199 @@
+"""Files of every format, clean and faulty: equal rows, and messages that name the place."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+from tests.support.small_sources import CSV, ROWS, read_bytes, read_source
+
+from plumbline.contract.errors import DataError
+from plumbline.sources.records import WantedColumn
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def read_refused(raw: bytes | str, folder: Path, name: str = "a.csv", **options: bool) -> str:
+    with pytest.raises(DataError) as error:
+        read_bytes(raw, folder, name, **options)
+    return str(error.value)
+
+
+def test_every_format_gives_the_same_rows(folder: Path) -> None:
+    table = pa.table({"text": [text for text, _ in ROWS], "label": [label for _, label in ROWS]})
+    lines = "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in ROWS)
+    (folder / "a.csv").write_text(CSV)
+    (folder / "a.tsv").write_text(CSV.replace(",", "\t"))
+    (folder / "a.jsonl").write_text(lines)
+    pq.write_table(table, folder / "a.parquet")
+    pyarrow.feather.write_feather(table, str(folder / "a.feather"))
+    with pa.ipc.new_stream(str(folder / "a.arrow"), table.schema) as stream:
+        stream.write_table(table)
+    for path in [path for path in folder.iterdir() if path.is_file()]:
+        (folder / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    (folder / "utf16.csv").write_bytes(CSV.encode("utf-16"))
+    (folder / "bom.csv").write_bytes(b"\xef\xbb\xbf" + CSV.encode())
+    (folder / "crlf.csv").write_bytes(CSV.replace("\n", "\r\n").encode())
+    paths = sorted(path for path in folder.iterdir() if path.is_file())
+    assert len(paths) == 15
+    for path in paths:
+        result = read_source(path.name)
+        assert result.values == ROWS, path.name
+        assert result.notices == [], path.name
+
+
+@pytest.mark.parametrize(
+    ("separator", "name"), [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")]
+)
+def test_another_delimiter_is_detected_and_reported(
+    folder: Path, separator: str, name: str
+) -> None:
+    result = read_bytes(CSV.replace(",", separator), folder)
+    assert len(result.rows) == 60
+    assert result.notices == [f"a.csv: cells are separated by {name}, not commas"]
+
+
+def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
+    result = read_bytes(CSV + '\n"two\nlines",a\nlast,b\n', folder)
+    assert list(result.rows)[-2:] == ["a.csv:63", "a.csv:65"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "name", "message"),
+    [
+        ("", "a.csv", "a.csv: the file is empty (0 bytes)"),
+        (
+            "body,label\nhi,a\n",
+            "a.csv",
+            "no column 'text'; found 'body', 'label'\n"
+            "  is it 'body'? then set data.columns.text: body",
+        ),
+        ("text,Label\nhi,a\n", "a.csv", "is it 'Label'? then set data.columns.label: Label"),
+        ("text,category\nhi,a\n", "a.csv", "is it 'category'?"),
+        (
+            "hi there,a\nyou,b\n",
+            "a.csv",
+            "found 'hi there', 'a'\n  if that is the first row of the data, the file has no header",
+        ),
+        ("text,text,label\nhi,ho,a\n", "a.csv", "2 columns are called 'text'"),
+        ("text,label\nhi,a\nhi,there,b\n", "a.csv", "a.csv:3: 3 cells where the header has 2"),
+        (
+            'text,label\nhi,a\n"open,b\n',
+            "a.csv",
+            "a.csv:3: a double quote opens a cell on this line",
+        ),
+        (
+            'text,label\n"a, b,x\nhi,a\n"c, d",x\n',
+            "a.csv",
+            "a.csv:2: a double quote opens a cell on this line",
+        ),
+        ("text,label\rhi,a\r", "a.csv", "bare carriage return"),
+        (
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+            "a.csv",
+            "a Git LFS pointer",
+        ),
+        (b"PK\x03\x04....", "a.csv", "a zip archive or spreadsheet"),
+        (gzip.compress(CSV.encode()), "a.csv", "a gzip file; name it .gz"),
+        (gzip.compress(os.urandom(99_999))[:5000], "a.csv.gz", "damaged or truncated gzip file"),
+        (CSV, "a.csv.gz", "damaged or truncated gzip file"),
+        (b"PAR1 no footer", "a.parquet", "a.parquet: cannot be read as Parquet"),
+        (b"ARROW1 no footer", "a.arrow", "a.arrow: cannot be read as Arrow"),
+        (
+            '{"text": "hi", "label": "a"}\n{"text": \n',
+            "a.jsonl",
+            "a.jsonl:2: not a JSON object on one line",
+        ),
+        (
+            '{"text": "hi", "label": "a"}\n[1]\n',
+            "a.jsonl",
+            "a.jsonl:2: expected a JSON object, found list",
+        ),
+        (
+            '{"text": {"a": 1}, "label": "a"}\n',
+            "a.jsonl",
+            "a.jsonl:1: expected text or a number, found a dict",
+        ),
+        ("[" * 100_000, "a.jsonl", "a.jsonl:1: not a JSON object"),
+        (
+            "text,label\nhi,a\n".encode("utf-16-le"),
+            "a.csv",
+            "looks like UTF-16 without a byte order mark",
+        ),
+        ("hi", "a.xlsx", "a.xlsx: no reader for .xlsx; known: .csv"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(
+    folder: Path, raw: bytes | str, name: str, message: str
+) -> None:
+    assert message in read_refused(raw, folder, name)
+
+
+def test_a_missing_column_has_the_remedy_of_its_task(folder: Path) -> None:
+    (folder / "a.csv").write_text(CSV)
+    plain = WantedColumn("team", "data.split.column")
+    optional = WantedColumn("team", "data.columns.metadata", remedy="leave 'team' out")
+    with pytest.raises(DataError, match=r"\n  set data\.split\.column to the column that holds it"):
+        read_source("a.csv", columns=(plain,))
+    with pytest.raises(DataError, match=r"\n  leave 'team' out$"):
+        read_source("a.csv", columns=(optional,))
+
+
+def test_a_decompression_bomb_is_stopped(folder: Path) -> None:
+    bomb = gzip.compress(b"text,label\n" + (b"a" * 50_000 + b",b\n") * 3000)
+    assert "grew to more than 200 times its size" in read_refused(bomb, folder, "a.csv.gz")
+
+
+def test_a_line_without_end_is_stopped(folder: Path) -> None:
+    message = read_refused("text,label\n" + "a" * 2**25, folder)
+    assert "a.csv:2: a line of more than 16 MiB" in message
+
+
+def test_stray_bytes_are_read_as_windows_1252(folder: Path) -> None:
+    raw = CSV.encode() + "naïve,a\n".encode() + b"caf\xe9 \x93ol\xe9\x94 \x81,a\n"
+    result = read_bytes(raw, folder)
+    assert result.values[-1] == ("café “olé” �", "a")
+    assert [place for place, row in result.rows.items() if row.decoded] == ["a.csv:63"]
+    assert "lines with bytes that are not UTF-8: 1;" in result.notices[0]
+
+
+def test_latin_1_is_recognised(folder: Path) -> None:
+    result = read_bytes(CSV.encode() + b"caf\xe9,a\n" * 9, folder)
+    assert result.notices == ["a.csv: not UTF-8, looks like Latin-1; lines read as Windows-1252: 9"]
+
+
+def test_stray_bytes_can_be_refused(folder: Path) -> None:
+    latin = read_refused(b"text,label\ncaf\xe9,a\n", folder, refuse_encoding=True)
+    assert "a.csv:2: not UTF-8, looks like Latin-1: byte 0xe9 at offset 14; convert" in latin
+    raw = "text,label\nnaïve,a\n".encode() + b"caf\xe9,a\n"
+    mixed = read_refused(raw, folder, refuse_encoding=True)
+    assert "a.csv:3: not UTF-8: byte 0xe9 at offset 23; fix the row, or set" in mixed
+
+
+def test_unicode_round_trips_and_line_separators_split_no_row(folder: Path) -> None:
+    odd = "שלום \u2028\u2029\x85 e\u0301 👩‍👩‍👧 \u202eabc =1+1"
+    result = read_bytes(CSV + odd + ",a\n", folder)
+    assert len(result.rows) == 61
+    assert result.values[-1] == (odd, "a")
+
+
+def test_an_unpaired_surrogate_is_replaced(folder: Path) -> None:
+    lines = "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in ROWS)
+    odd = '{"text": "odd \\ud83d end", "label": "a"}\n{"text": "\\ud83d\\ude00", "label": "a"}\n'
+    result = read_bytes(lines + odd, folder, "a.jsonl")
+    assert result.values[-2:] == [("odd ? end", "a"), ("😀", "a")]
+    assert [row.decoded for row in result.rows.values()][-2:] == [True, False]
+
+
+def test_typed_values_become_text(folder: Path) -> None:
+    table = pa.table({"text": ["x", "y", "z"], "label": [1.0, 2.5, None]})
+    pq.write_table(table, folder / "a.parquet")
+    assert read_source("a.parquet").values == [("x", "1"), ("y", "2.5"), ("z", None)]

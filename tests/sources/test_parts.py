@@ -1,0 +1,225 @@
+"""Where data may be: files, patterns, addresses, object stores, databases and hub data sets."""
+
+import hashlib
+import http.server
+import sqlite3
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.support.small_sources import CSV, LINES, read_source
+
+from plumbline.contract.errors import DataError, ParamsError
+from plumbline.sources.http_download import _is_private, _RedirectGuard
+from plumbline.sources.parts import locate_parts
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[str]:
+    """The scratch folder over HTTP on loopback."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+        def do_GET(self) -> None:
+            if self.path.startswith("/to/"):
+                self.send_response(302)
+                self.send_header("Location", self.path.removeprefix("/to"))
+                self.end_headers()
+            else:
+                super().do_GET()
+
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=str(folder))
+    ) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}"
+        running.shutdown()
+        thread.join()
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_a_pattern_reads_its_files_in_order(folder: Path) -> None:
+    (folder / "b.csv").write_text("text,label\n" + "".join(LINES[30:]))
+    (folder / "a.csv").write_text("text,label\n" + "".join(LINES[:30]))
+    result = read_source("*.csv")
+    expected = [f"{name}.csv:{line}" for name in "ab" for line in range(2, 32)]
+    assert list(result.rows) == expected
+    assert [part.facts["name"] for part in result.parts] == ["a.csv", "b.csv"]
+    assert result.parts[0].facts["sha256"] == sha256((folder / "a.csv").read_text())
+
+
+def test_files_with_one_name_are_distinguished_by_their_path(folder: Path) -> None:
+    for name in ("x", "y"):
+        (folder / name).mkdir()
+        (folder / name / "a.csv").write_text(CSV)
+    result = read_source("**/a.csv")
+    assert [part.name for part in result.parts] == ["x/a.csv", "y/a.csv"]
+
+
+def test_each_part_has_the_split_of_its_source(folder: Path) -> None:
+    (folder / "train.csv").write_text(CSV)
+    (folder / "test.csv").write_text(CSV)
+    parts = locate_parts([("train", "train.csv"), ("test", "test.csv")], {})
+    assert [(part.name, part.split) for part in parts] == [
+        ("train.csv", "train"),
+        ("test.csv", "test"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("tickets.csv", r"no such file \(did you mean ticket.csv\?\)"),
+        ("sub", "a folder; name the files in it, such as sub/"),
+        ("none/a.csv", "no such file; none holds nothing"),
+        ("sqlite:///none.db#SELECT 1", "no such database"),
+        ("hf://./none", "no such folder"),
+    ],
+)
+def test_a_source_that_is_not_there_is_named(folder: Path, source: str, message: str) -> None:
+    (folder / "sub").mkdir()
+    (folder / "ticket.csv").write_text(CSV)
+    with pytest.raises(DataError, match=message):
+        read_source(source)
+
+
+def test_a_pinned_file_must_have_its_digest(folder: Path) -> None:
+    (folder / "a.csv").write_text(CSV)
+    assert len(read_source("a.csv", **{"a.csv": sha256(CSV)}).rows) == 60
+    with pytest.raises(DataError, match=r"but data\.sha256 pins 0000"):
+        read_source("a.csv", **{"a.csv": "0" * 64})
+    with pytest.raises(ParamsError, match=r"b\.csv: not a file of data.source"):
+        read_source("a.csv", **{"b.csv": sha256(CSV)})
+    with pytest.raises(ParamsError, match=r"b\.csv: not a file of data.source"):
+        locate_parts([], {"b.csv": sha256(CSV)})
+
+
+def test_an_address_is_fetched_once_and_only_if_pinned(folder: Path, server: str) -> None:
+    (folder / "a.csv").write_text(CSV)
+    url = f"{server}/to/a.csv?token=secret"
+    result = read_source(url, **{url: sha256(CSV)})
+    assert len(result.rows) == 60
+    assert [part.facts for part in result.parts] == [
+        {"name": f"{server}/to/a.csv", "sha256": sha256(CSV)}
+    ]
+    (folder / "a.csv").unlink()
+    assert read_source(url, **{url: sha256(CSV)}).rows == result.rows
+
+
+def test_an_address_is_refused_unpinned_changed_or_absent(folder: Path, server: str) -> None:
+    (folder / "a.csv").write_text(CSV)
+    url = f"{server}/a.csv"
+    with pytest.raises(ParamsError, match="no pinned digest"):
+        read_source(url)
+    with pytest.raises(DataError, match=f"has SHA-256 {sha256(CSV)}"):
+        read_source(url, **{url: "0" * 64})
+    with pytest.raises(DataError, match="the server answered 404"):
+        read_source(f"{url}x", **{f"{url}x": "0" * 64})
+    with pytest.raises(DataError, match="cannot be fetched"):
+        read_source("http://127.0.0.1:9/a.csv", **{"http://127.0.0.1:9/a.csv": "0" * 64})
+    assert list((folder / ".plumbline/downloads").iterdir()) == []
+
+
+def test_no_public_host_may_redirect_into_this_network() -> None:
+    class PublicRequest:
+        host = "example.com"
+
+    for url in (
+        "http://127.0.0.1/x",
+        "http://169.254.169.254/latest",
+        "http://[::1]/",
+        "http://10.0.0.1/",
+    ):
+        assert _is_private(url)
+        with pytest.raises(DataError, match="a private address; not followed"):
+            _RedirectGuard(from_private=False).redirect_request(
+                PublicRequest(), None, 302, "", {}, url
+            )
+    with pytest.raises(DataError, match="redirects to file"):
+        _RedirectGuard(from_private=True).redirect_request(
+            PublicRequest(), None, 302, "", {}, "file:///etc/passwd"
+        )
+
+
+def test_an_object_store_is_read_through_fsspec(folder: Path) -> None:
+    store = fsspec.filesystem("memory")
+    pq.write_table(pa.table({"text": LINES, "label": ["a", "b"] * 30}), "t.parquet")
+    store.pipe("/bucket/t.parquet", Path("t.parquet").read_bytes())
+    assert len(read_source("memory://bucket/t.parquet").rows) == 60
+    store.pipe(
+        {"/bucket/a.csv": CSV.encode(), "/bucket/b.csv": CSV.replace("ticket", "request").encode()}
+    )
+    assert len(read_source("memory://bucket/*.csv").rows) == 120
+    with pytest.raises(DataError, match="no such file"):
+        read_source("memory://bucket/none.csv")
+    with pytest.raises(DataError, match=r"but data\.sha256 pins"):
+        read_source("memory://bucket/a.csv", **{"memory://bucket/a.csv": "0" * 64})
+    with pytest.raises(ParamsError, match=r"data\.source"):
+        read_source("nowhere://bucket/a.csv")
+
+
+def test_a_query_is_streamed_from_a_database(folder: Path) -> None:
+    with sqlite3.connect(folder / "tickets.db") as database:
+        database.execute("CREATE TABLE tickets (body TEXT, label INTEGER)")
+        database.executemany(
+            "INSERT INTO tickets VALUES (?, ?)", [(line, i % 2) for i, line in enumerate(LINES)]
+        )
+    database.close()
+    address = "sqlite:///tickets.db#SELECT body AS text, label FROM tickets"
+    result = read_source(f"{address} ORDER BY rowid")
+    assert list(result.rows) == [f"tickets.db:{number}" for number in range(1, 61)]
+    assert {label for _, label in result.values} == {"0", "1"}
+    assert result.parts[0].facts["query"].startswith("SELECT body")
+    assert "no ORDER BY" in read_source(address).notices[0]
+    with pytest.raises(DataError, match="no column 'text'; found 'body', 'label'\n  is it 'body'"):
+        read_source("sqlite:///tickets.db#SELECT * FROM tickets")
+    with pytest.raises(DataError, match="the query failed: no such table: elsewhere"):
+        read_source("sqlite:///tickets.db#SELECT * FROM elsewhere")
+    with pytest.raises(ParamsError, match="add the query after '#', beginning with SELECT"):
+        read_source("sqlite:///tickets.db#DROP TABLE tickets")
+
+
+def test_a_database_password_is_shown_nowhere(folder: Path) -> None:
+    with pytest.raises(DataError) as error:
+        read_source("postgresql+nodriver://me:secret@127.0.0.1/x#SELECT 1")
+    assert "secret" not in str(error.value)
+    assert "is not installed" in str(error.value)
+
+
+def test_a_hub_data_set_keeps_its_own_splits(folder: Path) -> None:
+    (folder / "set").mkdir()
+    for split in ("train", "test"):
+        (folder / "set" / f"{split}.csv").write_text(CSV)
+    result = read_source("hf://./set")
+    assert [(part.name, part.split) for part in result.parts] == [
+        ("train", "train"),
+        ("test", "test"),
+    ]
+    assert len(result.rows) == 120
+
+
+def test_a_hub_data_set_that_cannot_be_read_is_named(folder: Path) -> None:
+    (folder / "set").mkdir()
+    (folder / "set" / "train.jsonl").write_text('{"text": "hi", "label": "a"}\n{"text": \n')
+    with pytest.raises(DataError, match=r"hf://\./set.* cannot be read"):
+        read_source("hf://./set")
