@@ -45,7 +45,7 @@ remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, s
 	@dvc remote modify --local store url "$$DVC_REMOTE"
 
 test: setup  ## the fast tests
-	@pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
+	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
