@@ -9,8 +9,8 @@ from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.contract.lineage import run_git
 from plumbline.diagnostics.fsck.registry_state import RegistryState, list_all
 from plumbline.diagnostics.result import DiagnosticResult
-from plumbline.registry.reader import addresses, find_version, open_version
-from plumbline.registry.reader.versions import read_evidence, require_signature
+from plumbline.registry.reader import OpenVersion, addresses, find_version, open_version
+from plumbline.registry.reader.versions import read_evidence
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -105,11 +105,14 @@ def _check_files(client: "MlflowClient", version: Any) -> tuple[str, str] | None
         return "was not registered by plumbline", remedy
     try:
         with open_version(f"models:/{version.name}/{version.version}", "fsck") as opened:
-            registered = opened.registered
+            return _check_signature(opened, version)
     except PlumblineError as error:
         return str(error), f"{BACKUP} of the artifacts; until then do not promote it"
+
+
+def _check_signature(opened: OpenVersion, version: Any) -> tuple[str, str] | None:
     try:
-        require_signature(registered)
+        opened.require_signature()
     except PlumblineError as error:
         remedy = f"`plumbline sign {version.name} {version.version} --key KEY`, or do not use it"
         return _strip_version(error, version), remedy

@@ -80,6 +80,13 @@ class OpenVersion:
         """Build the predictor: this runs the version's own code."""
         return bundle.load(self.folder, expected=self.bundle)
 
+    def require_signature(self) -> None:
+        """BundleError where PLUMBLINE_PUBLIC_KEY is set and its owner did not sign these files.
+
+        For a command that opens unsigned versions too, and reports them.
+        """
+        _verify_signature_if_asked(self.registered, self.folder.parent)
+
 
 @contextmanager
 def open_version(address: str, command: Command) -> Iterator[OpenVersion]:
