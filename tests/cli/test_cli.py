@@ -142,6 +142,7 @@ def test_documents_name_commands_and_flags_that_exist(path: Path) -> None:
     assert not faults, "\n".join(faults)
 
 
+@pytest.mark.slow
 def test_doctor_finds_nothing_wrong_here_and_says_what_is_wrong_there(checkout: Checkout) -> None:
     said = checkout.run("plumbline", "doctor").stdout
     assert "FAIL" not in said

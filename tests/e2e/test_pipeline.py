@@ -11,6 +11,8 @@ import time
 import pytest
 from tests.support.checkouts import Checkout
 
+pytestmark = pytest.mark.slow
+
 STAGES = [
     "ingest",
     "validate",

@@ -47,6 +47,7 @@ def test_a_sound_one_answers(package: Path, saved: Path) -> None:
     assert smoke_test.verify_package(str(package), saved / "golden.json", TASK).problems == ()
 
 
+@pytest.mark.slow
 def test_its_memory_is_that_of_the_process_that_answers(package: Path, saved: Path) -> None:
     ballast = b"x" * 1_500_000_000  # of the process that asks
     result = smoke_test.verify_package(str(package), saved / "golden.json", TASK)

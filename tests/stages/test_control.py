@@ -30,6 +30,7 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     return load_task("text_classification")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_it_knows_nothing_and_touches_nothing_of_the_candidate(task: Task) -> None:
     params = small_params()

@@ -450,6 +450,7 @@ def test_a_registry_that_is_away_is_an_error_and_no_cold_start(
     assert document.read_evidence(params)["verdict"] == "error"
 
 
+@pytest.mark.slow
 def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
     checkout: Path, params: TextParams, task: Task
 ) -> None:

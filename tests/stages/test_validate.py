@@ -161,6 +161,7 @@ def test_control_characters_of_a_label_do_not_reach_the_terminal(source: Path) -
     assert "\x1b" not in error
 
 
+@pytest.mark.slow
 def test_the_door_exits_with_1_and_shows_no_traceback(source: Path, tmp_path: Path) -> None:
     add(source, *["the old house looks red today,colour"] * 200)
     with (tmp_path / "params.yaml").open("w", encoding="utf-8") as file:

@@ -107,6 +107,7 @@ def test_no_registry_is_something_else_than_no_answer(
         github_release.find_newest()
 
 
+@pytest.mark.slow
 def test_twenty_registries_are_kept_and_only_a_registry_is(
     job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def drawn(history: bool = True) -> list[Figure]:
     return draw_figures(small_params(), [candidate("film", history), candidate("fir", False)])
 
 
+@pytest.mark.slow
 def test_every_figure_is_well_formed_and_small() -> None:
     found = drawn()
     assert [figure.name for figure in found] == [
@@ -58,5 +59,6 @@ def test_every_figure_is_well_formed_and_small() -> None:
     assert [figure.name for figure in drawn(history=False)][-1] == "spectra"
 
 
+@pytest.mark.slow
 def test_figures_repeat() -> None:
     assert [figure.svg for figure in drawn()] == [figure.svg for figure in drawn()]

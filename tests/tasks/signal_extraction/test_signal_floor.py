@@ -85,6 +85,7 @@ def test_without_information_the_floor_is_one_half() -> None:
     np.testing.assert_allclose(compute_floor(blind), 0.5, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_more_samples_never_raise_the_floor() -> None:
     assert (np.diff(compute_floor(PUBLISHED)) < 0.005).all()
 
@@ -105,6 +106,7 @@ def _error_of_who_is_told_nothing(setting: Setting, seed: int) -> float:
     return float(np.mean(errors))
 
 
+@pytest.mark.slow
 def test_the_honest_bound_is_reached_by_who_is_told_so_much_and_by_nobody_else() -> None:
     """Without spread of amplitude and phase the bound is the least error itself."""
     plain = dataclasses.replace(HONEST, low=1.0, high=1.0, phase_scale=0.0)
@@ -113,6 +115,7 @@ def test_the_honest_bound_is_reached_by_who_is_told_so_much_and_by_nobody_else()
     )
 
 
+@pytest.mark.slow
 def test_who_is_told_nothing_errs_by_more_than_the_honest_bound() -> None:
     assert (
         compute_floor(HONEST).mean()

@@ -32,6 +32,7 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_examples(small_params(), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taps", LINEAR)
 def test_the_published_linear_baseline(taps: int) -> None:
     """Trained on seed 1, tested on seed 2, at the end of every window."""
@@ -92,6 +93,7 @@ def _chunked() -> tuple[Extractor, Batches]:
     ), data
 
 
+@pytest.mark.slow
 def test_truncated_backpropagation_step_by_step() -> None:
     """Each chunk's loss and gradient against a plain loop that detaches where a chunk starts."""
     module, data = _chunked()

@@ -18,6 +18,8 @@ from plumbline.tasks.signal_extraction.scoring.scores import score
 from plumbline.tasks.signal_extraction.task import TASK
 from plumbline.training import fitting
 
+pytestmark = pytest.mark.slow
+
 CANDIDATES = ("fir", "stateful", "window", "film")
 
 

@@ -8,6 +8,7 @@ from tests.support.dirty_texts import SHARED, read_checks, run_stages
 
 DIRTY = SHARED / "dirty"
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.shared,
     pytest.mark.skipif(
         not DIRTY.is_dir(), reason="the development data is not beside this checkout"

@@ -44,6 +44,7 @@ def drawn(labels: list[str], history: bool = True) -> list[Figure]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_classes", [2, 77])
 def test_every_figure_is_well_formed_and_small(num_classes: int) -> None:
     found = drawn([f"class_{i}" for i in range(num_classes)])
@@ -63,6 +64,7 @@ def test_every_figure_is_well_formed_and_small(num_classes: int) -> None:
         assert figure.caption
 
 
+@pytest.mark.slow
 def test_every_class_can_be_read_in_the_matrix_of_77() -> None:
     labels = [f"class_{i}" for i in range(77)]
     matrix = next(f.svg for f in drawn(labels) if f.name == "confusion")
