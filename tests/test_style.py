@@ -85,6 +85,18 @@ def test_a_stray_helper_and_an_imported_test_are_seen(tmp_path: Path) -> None:
     assert sorted(wrong) == ["five", "one", "three", "two"]
 
 
+def test_no_test_reads_the_params_of_the_user() -> None:
+    """Whoever edits params.yaml as the README says still passes the product's tests."""
+    reads = 'ROOT / "params.yaml"'
+    allowed = {"test_style.py", "test_dag.py"}  # the graph is checked for the params in use
+    readers = [
+        path
+        for path in TESTS.rglob("*.py")
+        if path.name not in allowed and reads in path.read_text()
+    ]
+    assert readers == []
+
+
 def test_the_files_that_run_first_exist() -> None:
     assert [name for name in LONGEST_FIRST if not (TESTS / name).is_file()] == []
 

@@ -8,7 +8,7 @@ from plumbline.contract.errors import ParamsError
 from plumbline.entrypoint import load_params
 
 ROOT = Path(__file__).parents[2]
-GOOD = (ROOT / "params.yaml").read_text(encoding="utf-8")
+GOOD = (ROOT / "recipes/text_classification.yaml").read_text(encoding="utf-8")
 
 
 def refused(tmp_path: Path, text: str) -> str:
@@ -21,7 +21,6 @@ def refused(tmp_path: Path, text: str) -> str:
 
 
 SHIPPED = [
-    ROOT / "params.yaml",
     *sorted((ROOT / "recipes").glob("*.yaml")),
     *sorted((ROOT / "src/plumbline/tasks").glob("*/faults/params.yaml")),
 ]
@@ -106,6 +105,24 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
 def test_a_wrong_value_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert old in GOOD
     assert said in refused(tmp_path, GOOD.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("{train: generated, validation: null, test: b.csv}", "data.source: train: generated has"),
+        ("{train: 3, validation: null, test: b.csv}", "data.source.train: input should be a valid"),
+        ("{train: a.csv, test: b.csv}", "data.source.validation: missing"),
+        ("3", "data.source: input should be keys and values; found 3"),
+    ],
+)
+def test_a_message_names_keys_of_the_file_and_nothing_of_python(
+    tmp_path: Path, source: str, said: str
+) -> None:
+    message = refused(tmp_path, GOOD.replace("source: generated", f"source: {source}", 1))
+    assert said in message
+    for word in ("function-", "Sources", "instance of", "dictionary"):
+        assert word not in message
 
 
 def test_numbers_mean_what_yaml_1_2_and_dvc_say(tmp_path: Path) -> None:

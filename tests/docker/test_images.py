@@ -23,13 +23,13 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.support.checkouts import LINE, ROOT, Checkout, make_checkout
+from tests.support.checkouts import LINE, Checkout, make_checkout
+from tests.support.development import IMAGE_TOOLS
 
-TOOLS = Path(os.environ.get("PLUMBLINE_IMAGE_TOOLS", ROOT / "../shared/tools"))
 NEEDED = [
     shutil.which("buildah"),
     shutil.which("debootstrap"),
-    (TOOLS / "build-image.sh").exists(),
+    (IMAGE_TOOLS / "build-image.sh").exists(),
     os.geteuid() == 0,
 ]
 pytestmark = [
@@ -106,7 +106,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         (made.path / name).parent.mkdir(parents=True, exist_ok=True)
         (made.path / name).write_text(CANARY, encoding="utf-8")
     made.run("git", "remote", "add", "origin", f"https://user:{CANARY}@example.org/plumbline.git")
-    run("bash", TOOLS / "base-image.sh")
+    run("bash", IMAGE_TOOLS / "base-image.sh")
     return made
 
 
@@ -123,7 +123,7 @@ def build(context: Checkout, name: str) -> Image:
     )
     run(
         "bash",
-        TOOLS / "build-image.sh",
+        IMAGE_TOOLS / "build-image.sh",
         file,
         image.name.removeprefix("localhost/"),
         context.path,

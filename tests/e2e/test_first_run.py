@@ -13,7 +13,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import ROOT, Checkout, make_checkout
+from tests.support.checkouts import RECIPE, ROOT, Checkout, make_checkout
 
 pytestmark = pytest.mark.slow
 
@@ -93,7 +93,7 @@ def test_the_readme_s_lines_for_own_data_are_valid(clone: Checkout, tmp_path: Pa
     from plumbline.entrypoint import load_params
 
     yaml = YAML(typ="safe")
-    values, (changes,) = yaml.load((ROOT / "params.yaml").read_text()), blocks("yaml")
+    values, (changes,) = yaml.load(RECIPE.read_text()), blocks("yaml")
     for section, keys in yaml.load(changes).items():
         assert set(keys) <= set(values[section])
         values[section] |= keys

@@ -14,12 +14,11 @@ from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARED = ROOT.parent / "shared" / "data"
 
 
 def make_values(source: Any) -> dict[str, Any]:
     """Return the repository's params.yaml with the given source."""
-    values = copy.deepcopy(load_yaml(ROOT / "params.yaml"))
+    values = copy.deepcopy(load_yaml(ROOT / "recipes/text_classification.yaml"))
     values["data"] |= {"source": source, "watch": "."}
     values["data"]["columns"]["metadata"] = []
     values["evaluation"]["slices"] = []

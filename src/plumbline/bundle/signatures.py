@@ -23,7 +23,7 @@ def write_signature(folder: Path, key: Path, target: Path) -> None:
     try:
         config = signing.Config()  # type: ignore[no-untyped-call]  # model_signing has no types
         config = config.use_elliptic_key_signer(private_key=key).set_hashing_config(hashing)
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except Exception as error:  # noqa: BLE001  of a key that is anything at all
         raise ParamsError(
             f"{key}: not a valid private key of an elliptic curve, without a password "
             f"({_shorten(error)})"
@@ -50,7 +50,7 @@ def verify_signature(
         config = verifying.Config()  # type: ignore[no-untyped-call]  # model_signing has no types
         config = config.use_elliptic_key_verifier(public_key=public_key)
         config = config.set_hashing_config(hashing)
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except Exception as error:  # noqa: BLE001  of a key that is anything at all
         raise ParamsError(
             f"{public_key}: not a valid public key of an elliptic curve ({_shorten(error)})"
         ) from None

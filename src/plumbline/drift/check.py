@@ -7,7 +7,7 @@ from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import ParamsError
+from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.contract.params import Drift, Params
 from plumbline.drift import decision, statistical_tests, window
 from plumbline.drift.decision import DriftOutcome
@@ -15,6 +15,7 @@ from plumbline.drift.statistical_tests import LABEL, DriftTest
 from plumbline.drift.window import RowWindow
 from plumbline.registry import promotion
 from plumbline.registry.reader import find_version
+from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.reporting import html
 
@@ -29,7 +30,13 @@ def check_drift(
     where there is no column `label`, DataError where `current` cannot be read.
     """
     champion = VerifiedModelCache(address).fetch_latest_or_kept()
-    version = find_version(f"models:/{champion.name}/{champion.version}")
+    version = find_version(address)  # of a champion, its evidence is that of the decision on it
+    if version.number != champion.version:  # the alias moved meanwhile
+        version = find_version(f"models:/{champion.name}/{champion.version}")
+    if version.tags.get(BUNDLE_TAG) != champion.bundle:
+        raise BundleError(
+            f"{version.label}: its bundle was exchanged while it was fetched; do not use it"
+        )
     reference = window.load_reference(version)
     since = None
     if record:

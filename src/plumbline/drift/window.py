@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import DataError, RegistryError
+from plumbline.contract.errors import BundleError, DataError, RegistryError
+from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.registry.reader.versions import fetch_run_file, read_evidence
@@ -42,7 +43,9 @@ def load_reference(version: RegisteredVersion) -> RowWindow:
     import pandas as pd
 
     title = version.label
-    digests = read_evidence(version).get("digests", {})
+    digests = read_evidence(version)["digests"]
+    if digests.get("bundle") != version.tags.get(BUNDLE_TAG):
+        raise BundleError(f"{title}: its evidence is about another bundle; do not use it")
     if "reference" not in digests:
         raise RegistryError(
             f"{title}: it has no reference rows; train and register it again with `dvc repro`"

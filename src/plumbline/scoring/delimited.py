@@ -51,8 +51,11 @@ class CsvReader:
         yield from group_records(self._read_records(), self._lines, pick)
 
     def close(self) -> None:
-        """Close the file."""
-        self._records.close()
+        """Close the file, unless another thread still reads it, as after a second Ctrl-C."""
+        try:
+            self._records.close()
+        except ValueError:  # "generator already executing": the file ends with the process
+            return
         self._lines.close()
 
     def _read_records(self) -> Iterator[Record]:

@@ -87,7 +87,7 @@ class JsonlReader:
         if taken:
             raise DataError(
                 f"{self._lines.location}: key {min(taken)!r} has the name of an answer; "
-                "add --prefix predicted_"
+                "add --prefix with another text before the names of answers"
             )
         if self._refuses_new_keys:
             raise DataError(

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from plumbline.scoring.file_format import parse_format
 # Columns beside the answers: who gave them, and why there are none.
 MODEL = "model"
 ERROR = "error"
+PREFIX = "predicted_"  # where the input has a column of an answer's name, such as label
 NUM_NAMES = 20  # that an error message lists
 
 
@@ -66,6 +67,13 @@ class ScoringRequest:
             chosen.append(Field(ERROR, "string"))
         return [Field(self.prefix + field.name, field.type) for field in chosen]
 
+    def choose_prefix(self, names: Sequence[str], signature: Signature) -> "ScoringRequest":
+        """Return this request, with the prefix PREFIX where an answer has the name of a column."""
+        added = [field.name for field in self.list_added_columns(signature)]
+        if self.prefix or not set(added).intersection(names):
+            return self
+        return replace(self, prefix=PREFIX)
+
     def check_names(self, names: Sequence[str], signature: Signature) -> None:
         """Raise DataError for a column that is missing, or that has the name of an answer."""
         required = [field.name for field in signature.inputs if field.required]
@@ -78,7 +86,7 @@ class ScoringRequest:
             if field.name in names:
                 raise DataError(
                     f"{self.input}: column {field.name!r} has the name of an answer; "
-                    f"add --prefix predicted_ to write the answer to 'predicted_{field.name}'"
+                    "add --prefix with another text before the names of answers"
                 )
 
     def _check_required(self, names: Sequence[str], required: Sequence[str]) -> None:

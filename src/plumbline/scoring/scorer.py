@@ -1,6 +1,5 @@
 """Score a file in the memory of a few chunks, reading and writing while the model predicts."""
 
-import functools
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,6 +12,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, PlumblineError
 from plumbline.contract.task import Field, Signature
+from plumbline.registry.reader.loading import ask_predictor, load_predictor
 from plumbline.scoring.answers import answer_chunk
 from plumbline.scoring.chunks import Chunk, RowReader, RowWriter
 from plumbline.scoring.formats import create_writer, open_reader
@@ -37,6 +37,7 @@ class ScoringSummary:
     num_before: int  # of them written by an interrupted run before
     num_bad: int
     seconds: float  # for the rows of this run
+    error_column: str  # in which the reason is written, where bad rows are kept
 
 
 def score(
@@ -50,6 +51,7 @@ def score(
     """
     request.check_files()
     signature = bundle.read_signature(model.folder)
+    request = _choose_prefix(request, signature, say)
     added = request.list_added_columns(signature)
     stamp = _stamp_file(request.input)
     run = _describe_run(model, request, added)
@@ -77,7 +79,23 @@ def score(
             request.check_output()
             partial.publish(finished)
     seconds = time.perf_counter() - start
-    return ScoringSummary(partial.num_rows, num_before, partial.num_bad, seconds)
+    return ScoringSummary(
+        partial.num_rows, num_before, partial.num_bad, seconds, request.prefix + ERROR
+    )
+
+
+def _choose_prefix(
+    request: ScoringRequest, signature: Signature, say: Callable[[str], None]
+) -> ScoringRequest:
+    """Rename the answers where the input has a column of such a name, and say so."""
+    with closing(open_reader(request.input, request.output, [])) as reader:
+        chosen = request.choose_prefix(reader.names, signature)
+    if chosen.prefix != request.prefix:
+        say(
+            f"{request.input} has a column with the name of an answer; the names of answers begin "
+            f"with {chosen.prefix} (choose another with --prefix)"
+        )
+    return chosen
 
 
 def _score_chunks(
@@ -128,8 +146,11 @@ def _wait_for(writing: Future[None] | None) -> None:
 def _make_answerer(
     model: "CachedVersion", request: ScoringRequest, signature: Signature
 ) -> AnswerChunk:
-    predictor = bundle.load(model.folder, expected=model.bundle)
-    predict = functools.partial(predictor.predict, **request.params)
+    label = f"{model.name} version {model.version}"
+    predictor = load_predictor(model.folder, model.bundle, label)
+
+    def predict(columns: Columns) -> dict[str, list[Any]]:
+        return ask_predictor(predictor, columns, request.params, label)
 
     def answer(chunk: Chunk) -> tuple[Columns, int]:
         answers = answer_chunk(predict, signature, chunk, request.keep_bad)

@@ -20,7 +20,7 @@ from plumbline.serving.errors import NotReadyError, RequestError
 from plumbline.serving.guards import GuardMiddleware
 from plumbline.serving.http_protocol import is_client_disconnected
 from plumbline.serving.inference_request import InferenceRequest
-from plumbline.serving.loaded_model import LoadedModel
+from plumbline.serving.loaded_model import Answer, LoadedModel
 from plumbline.serving.metrics import LATENCY, render_metrics
 from plumbline.serving.request_body import parse_body
 from plumbline.serving.request_log import RequestLog
@@ -32,7 +32,7 @@ from plumbline.serving.responses import (
     make_json_response,
     read_body,
 )
-from plumbline.serving.router import Answer, TrafficRouter
+from plumbline.serving.router import TrafficRouter
 from plumbline.serving.settings import Settings
 
 PAGE = Path(__file__).parent / "static" / "index.html"
@@ -120,6 +120,7 @@ def _add_health_routes(app: FastAPI, router: TrafficRouter) -> None:
                 "bundle": cached.bundle,
                 "task": cached.task,
                 "example": model.example,
+                "problem": router.problem,
             }
         )
 

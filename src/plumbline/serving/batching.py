@@ -52,7 +52,7 @@ class QueuedRequest:
         return not self.answer.done() and not self.client_disconnected()
 
 
-Outcome = tuple[QueuedRequest, Columns | Exception]
+Outcome = tuple[QueuedRequest, Columns | BaseException]
 
 
 class Batcher:
@@ -147,7 +147,7 @@ class Batcher:
         metrics.BATCH_ROWS.observe(sum(queued.request.num_rows for queued in wanted))
         try:
             answers = self._predictor.predict(_join_columns(wanted), **wanted[0].request.params)
-        except Exception as error:  # noqa: BLE001  any error of the model goes to its client alone
+        except BaseException as error:  # noqa: BLE001  also SystemExit; it goes to its client alone
             if len(wanted) == 1:
                 outcomes.append((wanted[0], error))
                 return outcomes
@@ -166,7 +166,7 @@ class Batcher:
             self._unanswered.discard(queued)
             if queued.answer.done():
                 continue
-            if isinstance(outcome, Exception):
+            if isinstance(outcome, BaseException):
                 queued.answer.set_exception(_as_request_error(outcome))
             else:
                 queued.answer.set_result(outcome)
@@ -213,7 +213,7 @@ def _join_columns(batch: list[QueuedRequest]) -> Columns:
     return columns
 
 
-def _as_request_error(error: Exception) -> RequestError:
+def _as_request_error(error: BaseException) -> RequestError:
     """Convert an error of the model: a ValueError names a bad row, all else goes to the log."""
     if isinstance(error, RequestError):
         return error

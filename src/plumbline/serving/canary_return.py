@@ -31,7 +31,7 @@ class ReturnRecorder:
             return
         try:
             await asyncio.to_thread(_append_to_journal, decision)
-        except PlumblineError as error:
+        except (PlumblineError, OSError) as error:
             log.warning("the return of the canary is not in the journal yet: %s", error)
             self._pending = decision
 

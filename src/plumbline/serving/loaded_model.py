@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from plumbline import bundle
@@ -10,11 +11,22 @@ from plumbline.contract import layout
 from plumbline.contract.answers import OTHER_MACHINE, is_same_answer
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Predictor, Signature
+from plumbline.registry.reader.loading import ask_predictor, load_predictor
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.serving import metrics
 from plumbline.serving.batching import Batcher
 from plumbline.serving.inference_request import Columns, InferenceRequest
 from plumbline.serving.settings import Limits
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer, and the version that gave it as `variant` (champion or canary)."""
+
+    columns: Columns
+    cached: CachedVersion
+    variant: str
+    seconds: float
 
 
 class LoadedModel:
@@ -60,23 +72,32 @@ class LoadedModel:
 
 
 def _load_checked_predictor(cached: CachedVersion) -> Predictor:
+    """Load and check a version; BundleError whatever its code raises."""
     label = f"{cached.name} version {cached.version}"
-    predictor = bundle.load(cached.folder, expected=cached.bundle)
+    predictor = load_predictor(cached.folder, cached.bundle, label)
     golden = layout.read_json(cached.golden)
     try:
-        answers = predictor.predict(golden["inputs"], **golden["params"])
+        answers = ask_predictor(predictor, golden["inputs"], golden["params"], label)
+        mismatch = _find_first_mismatch(golden["outputs"], answers)
     except Exception as error:
         raise BundleError(
             f"{label}: fails on its golden rows ({type(error).__name__}: {error})"
         ) from error
-    for column, expected in golden["outputs"].items():
-        row = _find_mismatch(expected, answers.get(column, []))
-        if row is not None:
-            raise BundleError(
-                f"{label}: its answer to golden row {row} ({column}) differs from the answer "
-                "when it was evaluated"
-            )
+    if mismatch:
+        column, row = mismatch
+        raise BundleError(
+            f"{label}: its answer to golden row {row} ({column}) differs from the answer "
+            "when it was evaluated"
+        )
     return predictor
+
+
+def _find_first_mismatch(expected: Columns, answers: Columns) -> tuple[str, int] | None:
+    for column, values in expected.items():
+        row = _find_mismatch(values, answers.get(column, []))
+        if row is not None:
+            return column, row
+    return None
 
 
 def _find_mismatch(expected: list[Any], actual: list[Any]) -> int | None:

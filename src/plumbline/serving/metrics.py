@@ -38,9 +38,15 @@ REGISTRY_UP = Gauge(
     multiprocess_mode="mostrecent",
 )
 COMPARED = Counter(
-    "plumbline_compared", "Answers compared with the champion's.", ["side", "outcome"]
+    "plumbline_compared", "Rows compared with the champion's answers.", ["side", "outcome"]
 )
 LOGGED_ROWS = Counter("plumbline_logged_rows", "Rows written to the request log.")
+
+
+def count_compared(variant: str, num_rows: int, num_differing: int) -> None:
+    """Count rows that champion and `variant` (canary or shadow) both answered."""
+    COMPARED.labels(variant, "differs").inc(num_differing)
+    COMPARED.labels(variant, "same").inc(num_rows - num_differing)
 
 
 def render_metrics() -> bytes:

@@ -17,7 +17,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.serving import metrics
 from plumbline.serving.inference_request import InferenceRequest
-from plumbline.serving.router import Answer
+from plumbline.serving.loaded_model import Answer
 from plumbline.serving.settings import Settings
 
 FLUSH_ROWS = 1000

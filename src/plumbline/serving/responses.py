@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from plumbline.serving.errors import RequestError
-from plumbline.serving.router import Answer
+from plumbline.serving.loaded_model import Answer
 from plumbline.serving.settings import Limits
 from plumbline.serving.strict_json import encode_json
 

@@ -4,32 +4,27 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
 
-from plumbline.contract.answers import OTHER_MACHINE, is_same_answer
-from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
+from plumbline.contract.errors import (
+    BundleError,
+    JournalIntegrityError,
+    PlumblineError,
+    RegistryError,
+)
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
+from plumbline.serving.canary import CanaryInService
 from plumbline.serving.canary_return import ReturnRecorder
-from plumbline.serving.errors import NotReadyError, RequestError
-from plumbline.serving.inference_request import Columns, InferenceRequest
-from plumbline.serving.loaded_model import LoadedModel
-from plumbline.serving.settings import Settings
+from plumbline.serving.disagreement_limit import find_disagreement_limit
+from plumbline.serving.errors import NotReadyError
+from plumbline.serving.inference_request import InferenceRequest
+from plumbline.serving.loaded_model import Answer, LoadedModel
+from plumbline.serving.settings import Canary, Settings
+from plumbline.serving.shadow import mirror_to_shadow
 from plumbline.serving.trial import Trial
 
-JITTER_S = 0.01  # on a busy machine two answers of one model may differ in time by this much
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """An answer, and the version that gave it as `variant` (champion or canary)."""
-
-    columns: Columns
-    cached: CachedVersion
-    variant: str
-    seconds: float
 
 
 class TrafficRouter:
@@ -39,13 +34,13 @@ class TrafficRouter:
         self._settings = settings
         self._cache = VerifiedModelCache(settings.uri, settings.cache)
         self.champion: LoadedModel | None = None
-        self._canary: LoadedModel | None = None
+        self._canary: CanaryInService | None = None
         self._shadow: LoadedModel | None = None
-        self._trial = Trial(settings.canary) if settings.canary else None
         self._returns = ReturnRecorder()
         self._tasks: set[asyncio.Task[None]] = set()
         self._recording: asyncio.Task[None] | None = None
         self.is_draining = False
+        self.problem: str | None = None  # why the version that the registry names is not served
 
     @property
     def is_ready(self) -> bool:
@@ -59,11 +54,13 @@ class TrafficRouter:
 
     async def start(self) -> None:
         """Load the versions, then start to follow the registry."""
-        if self._settings.canary:
-            self._canary = await self._load_variant(self._settings.canary.version, "canary")
         if self._settings.shadow:
             self._shadow = await self._load_variant(self._settings.shadow, "shadow")
-        self.champion = await self._load_or_fall_back()
+        champion = await self._load_or_fall_back()
+        if self._settings.canary:
+            model = await self._load_variant(self._settings.canary.version, "canary")
+            self._canary = await self._begin_trial(self._settings.canary, model, champion)
+        self.champion = champion
         log.info("%s is serving", self._name_champion())
         self._run_in_background(self._follow_registry())
 
@@ -71,19 +68,15 @@ class TrafficRouter:
         self, request: InferenceRequest, client_disconnected: Callable[[], bool]
     ) -> Answer:
         """Ask the champion or, for its share of the requests, the canary. Raises RequestError."""
-        champion = self.champion
-        if champion is None:
-            raise NotReadyError
         canary = self._canary
         share = self._settings.canary.share if self._settings.canary else 0.0
         if canary and random.random() < share:  # noqa: S311  not for security
-            return await self._answer_with_canary(canary, champion, request, client_disconnected)
-        columns, seconds = await champion.answer(
-            request, client_disconnected, self._settings.limits.deadline_s
-        )
+            return await canary.answer(request, client_disconnected)
+        deadline_s = self._settings.limits.deadline_s
+        answer = await self._ask_champion(request, client_disconnected, deadline_s)
         if self._shadow:
-            self._run_in_background(self._mirror_to_shadow(self._shadow, request, columns))
-        return Answer(columns, champion.cached, "champion", seconds)
+            self._run_in_background(mirror_to_shadow(self._shadow, request, answer, deadline_s))
+        return answer
 
     async def close(self) -> None:
         """Answer what is queued, record a return that is due in the journal, then stop."""
@@ -92,19 +85,30 @@ class TrafficRouter:
         if self._recording:
             await self._recording
         await self._returns.record()
-        for model in (self.champion, self._canary, self._shadow):
+        canary = self._canary.model if self._canary else None
+        for model in (self.champion, canary, self._shadow):
             if model:
                 await model.close()
 
+    async def _ask_champion(
+        self, request: InferenceRequest, client_disconnected: Callable[[], bool], timeout_s: float
+    ) -> Answer:
+        """Ask the present champion: it may have been replaced since the request came."""
+        champion = self.champion
+        if champion is None:
+            raise NotReadyError
+        columns, seconds = await champion.answer(request, client_disconnected, timeout_s)
+        return Answer(columns, champion.cached, "champion", seconds)
+
     async def _load_or_fall_back(self) -> LoadedModel:
-        """Load what the registry names; if that is unfit, the version that served last.
+        """Load what the registry names; if that is unfit or undecided, the one that served last.
 
         A worker that is restarted while the champion is unfit must not stop the other workers.
         """
         try:
             cached = await asyncio.to_thread(self._cache.fetch_latest_or_kept)
             return await self._load_champion(cached)
-        except BundleError as error:
+        except (BundleError, JournalIntegrityError) as error:
             last = await asyncio.to_thread(self._cache.find_kept)
             if last is None:
                 raise
@@ -133,23 +137,32 @@ class TrafficRouter:
         return model
 
     async def _follow_registry(self) -> None:
-        """Poll the registry and follow it to a new champion that passes its checks."""
-        up = True
+        """Poll the registry and follow it to a new champion that passes its checks.
+
+        Whatever goes wrong, the present champion keeps serving and polling goes on.
+        """
         while True:
             await asyncio.sleep(self._settings.poll_s)
             try:
                 await self._swap_champion(await asyncio.to_thread(self._cache.fetch_latest))
-                up = True
-            except RegistryError as error:
-                if up:
-                    log.warning("%s keeps serving: %s", self._name_champion(), error)
-                up = False
-                metrics.SWAPS.labels("unreachable").inc()
+                self._report_problem(None)
             except PlumblineError as error:
-                log.warning("%s keeps serving: %s", self._name_champion(), error)
-                metrics.SWAPS.labels("refused").inc()
-            metrics.REGISTRY_UP.set(up)
+                self._report_problem(error)
+            except Exception as error:
+                log.exception("%s keeps serving", self._name_champion())
+                self._report_problem(error)
             await self._returns.record()
+
+    def _report_problem(self, error: Exception | None) -> None:
+        """Show why the registry is not followed: in the log once, in /version and in metrics."""
+        problem = str(error) or type(error).__name__ if error else None
+        if problem and problem != self.problem:
+            log.warning("%s keeps serving: %s", self._name_champion(), problem)
+        self.problem = problem
+        metrics.REGISTRY_UP.set(not _is_unreachable(error))
+        if error:
+            outcome = "unreachable" if _is_unreachable(error) else "refused"
+            metrics.SWAPS.labels(outcome).inc()
 
     async def _swap_champion(self, cached: CachedVersion) -> None:
         """Let a new champion answer from now on; the old one answers what is in its queue."""
@@ -163,58 +176,40 @@ class TrafficRouter:
         log.warning(
             "%s version %s replaces version %s", cached.name, cached.version, old.cached.version
         )
-        if self._canary and self._canary.cached.version == cached.version:
-            self._stop_canary()
         self._run_in_background(old.close())
+        await self._renew_trial(self.champion)
 
-    async def _answer_with_canary(
-        self,
-        canary: LoadedModel,
-        champion: LoadedModel,
-        request: InferenceRequest,
-        client_disconnected: Callable[[], bool],
-    ) -> Answer:
-        """Answer with the canary; if it fails, the champion answers, and no client loses."""
-        timeout_s = self._settings.limits.deadline_s / 2
-        try:
-            columns, seconds = await canary.answer(request, client_disconnected, timeout_s)
-        except RequestError as error:
-            if error.status < 500:
-                raise
-            self._judge_canary(failed=True, differs=True, slow=False)
-            champion = self.champion or champion  # it may have been replaced meanwhile
-            columns, seconds = await champion.answer(request, client_disconnected, timeout_s)
-            return Answer(columns, champion.cached, "champion", seconds)
-        self._run_in_background(self._compare_with_champion(request, columns, seconds))
-        return Answer(columns, canary.cached, "canary", seconds)
-
-    async def _compare_with_champion(
-        self, request: InferenceRequest, canary_columns: Columns, canary_seconds: float
-    ) -> None:
-        if self.champion is None:
-            return
-        try:
-            columns, seconds = await self.champion.answer(
-                request, _is_disconnected, self._settings.limits.deadline_s
-            )
-        except RequestError:
-            return  # the champion is overloaded: nothing can be learned about the canary
-        max_slowdown = self._settings.canary.max_slowdown if self._settings.canary else 1
-        self._judge_canary(
-            failed=False,
-            differs=not _has_same_answers(columns, canary_columns),
-            slow=canary_seconds > max_slowdown * seconds + JITTER_S,
+    async def _begin_trial(
+        self, canary: Canary, model: LoadedModel, champion: LoadedModel
+    ) -> CanaryInService:
+        """Put a canary on trial beside this champion. ParamsError where no limit is known."""
+        limit = await asyncio.to_thread(
+            find_disagreement_limit, canary, model.cached, champion.cached
+        )
+        return CanaryInService(
+            model,
+            Trial(limit.share, canary.max_slowdown),
+            self._settings.limits.deadline_s,
+            self._ask_champion,
+            self._run_in_background,
+            self._return_canary,
         )
 
-    def _judge_canary(self, *, failed: bool, differs: bool, slow: bool) -> None:
-        if self._trial is None or self._canary is None:
+    async def _renew_trial(self, champion: LoadedModel) -> None:
+        """Begin a new trial beside a new champion; a canary never compared with it is stopped."""
+        canary = self._canary
+        settings = self._settings.canary
+        if canary is None or settings is None:
             return
-        outcome = "differs" if differs else "same"
-        metrics.COMPARED.labels("canary", "failed" if failed else outcome).inc()
-        self._trial.add(failed=failed, differs=differs, slow=slow)
-        reason = self._trial.verdict
-        if reason:
-            self._return_canary(self._canary.cached, reason)
+        canary.end_trial()
+        if canary.model.cached.version != champion.cached.version:
+            try:
+                self._canary = await self._begin_trial(settings, canary.model, champion)
+            except PlumblineError as error:
+                log.warning("canary: taken out of service, not returned: %s", error)
+            else:
+                return
+        self._stop_canary()
 
     def _return_canary(self, cached: CachedVersion, reason: str) -> None:
         """Take the canary out of service and record why."""
@@ -227,23 +222,8 @@ class TrafficRouter:
         canary = self._canary
         self._canary = None
         if canary:
-            metrics.MODEL_VERSION.remove(canary.cached.name, "canary")
-            self._run_in_background(canary.close())
-
-    async def _mirror_to_shadow(
-        self, shadow: LoadedModel, request: InferenceRequest, champion_columns: Columns
-    ) -> None:
-        """Send a request to the shadow too and compare its answer with the champion's."""
-        if shadow.is_full:
-            return
-        try:
-            columns, _ = await shadow.answer(
-                request, _is_disconnected, self._settings.limits.deadline_s
-            )
-            outcome = "same" if _has_same_answers(champion_columns, columns) else "differs"
-        except RequestError:
-            outcome = "failed"
-        metrics.COMPARED.labels("shadow", outcome).inc()
+            metrics.MODEL_VERSION.remove(canary.model.cached.name, "canary")
+            self._run_in_background(canary.model.close())
 
     def _run_in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work)
@@ -257,15 +237,6 @@ class TrafficRouter:
         return f"{self.champion.cached.name} version {self.champion.cached.version}"
 
 
-def _has_same_answers(champion: Columns, other: Columns) -> bool:
-    """Whether the first column of answers, the one that users act on, is equal in every row."""
-    first, *_ = champion
-    if first not in other:
-        return False
-    pairs = zip(champion[first], other[first], strict=False)
-    return all(is_same_answer(one, two, tolerance=OTHER_MACHINE) for one, two in pairs)
-
-
-def _is_disconnected() -> bool:
-    """Report a connected client: a request that only compares versions has no client."""
-    return False
+def _is_unreachable(error: Exception | None) -> bool:
+    """Whether the registry or its journal did not answer; one that was changed did."""
+    return isinstance(error, RegistryError) and not isinstance(error, JournalIntegrityError)

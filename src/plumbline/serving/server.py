@@ -14,6 +14,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 from plumbline.contract.errors import PlumblineError
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import log_format
+from plumbline.serving.disagreement_limit import find_disagreement_limit
 from plumbline.serving.http_protocol import HttpProtocol
 from plumbline.serving.settings import Settings
 
@@ -76,11 +77,19 @@ def _fetch_versions(settings: Settings) -> None:
     """Fetch and verify every version before a worker starts."""
     cache = VerifiedModelCache(settings.uri, settings.cache)
     champion = cache.fetch_latest_or_kept()
-    if settings.canary:
-        cache.fetch_version(settings.canary.version)
     if settings.shadow:
         cache.fetch_version(settings.shadow)
+    limit = None
+    if settings.canary:
+        canary = cache.fetch_version(settings.canary.version)
+        limit = find_disagreement_limit(settings.canary, canary, champion)
     _print_greeting(settings, champion)
+    if limit:
+        print(  # noqa: T201  for a person
+            f"canary: it may differ from the champion on {limit.share:.1%} of the rows "
+            f"({limit.reason})",
+            flush=True,
+        )
 
 
 def _print_greeting(settings: Settings, cached: CachedVersion) -> None:

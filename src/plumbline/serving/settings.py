@@ -25,7 +25,7 @@ class Canary:
 
     version: str
     share: float
-    max_disagreement: float = 0.10  # share of its answers that may differ from the champion's
+    max_disagreement: float | None = None  # share of rows that may differ; None: as evidence says
     max_slowdown: float = 2.0  # its time divided by the champion's
 
 

@@ -1,7 +1,6 @@
 """A real registry with a few versions of a line, and the real server on it."""
 
 import json
-import os
 import shutil
 import signal
 import socket
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.checkouts import NOT_OURS
+from tests.support.checkouts import get_clean_environment
 from tests.support.evidence import write_evidence
 
 from plumbline import bundle
@@ -40,7 +39,7 @@ class Lines:
     @property
     def environment(self) -> dict[str, str]:
         """What a process needs to use it."""
-        kept = {key: value for key, value in os.environ.items() if key not in NOT_OURS}
+        kept = get_clean_environment()
         store = f"sqlite:///{self.folder}/mlruns/mlflow.db"
         return kept | {
             "MLFLOW_TRACKING_URI": store,
@@ -72,33 +71,43 @@ class Lines:
 def make(folder: Path, params: Params, task: Task) -> None:
     """Register the versions as `register` does."""
     with Lines(folder).here():
-        for slope in SLOPES.values():
-            _register_line(params, task, slope)
+        first, *others = SLOPES.values()
+        digest = _register_line(params, task, first)
+        measured = {"version": "1", "bundle": digest, "disagreement": 0.0, "num_rows": 1000}
+        for slope in others:
+            _register_line(params, task, slope, measured)
         moody = replace(task, predictor=Path(__file__).with_name("moody.py"), faulty={})
-        _register_line(params, moody, 2.0)
+        _register_line(params, moody, 2.0, measured)
 
 
-def _register_line(params: Params, task: Task, slope: float) -> None:
+def _register_line(
+    params: Params, task: Task, slope: float, champion: dict[str, Any] | None = None
+) -> str:
     golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, slope + 1.0]}}
-    register_as_measured(params, task, {"slope": slope, "intercept": 1.0}, golden)
+    weights = {"slope": slope, "intercept": 1.0}
+    return register_as_measured(params, task, weights, golden, champion)
 
 
 def register_as_measured(
-    params: Params, task: Task, weights: dict[str, Any], golden: dict[str, Any]
-) -> None:
-    """Register a bundle of one file of weights, as if it had been trained and evaluated here."""
+    params: Params,
+    task: Task,
+    weights: dict[str, Any],
+    golden: dict[str, Any],
+    champion: dict[str, Any] | None = None,
+) -> str:
+    """Register a bundle of one file of weights, as if it had been trained and evaluated here.
+
+    Returns its digest. `champion` is what evidence says of the comparison.
+    """
     folder = layout.locate_bundle("closed")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "weights.json").write_text(json.dumps(weights), encoding="utf-8")
     digest = bundle.seal(folder, task, "closed")
     layout.write_json(layout.GOLDEN, golden)
-    write_evidence(bundle=digest)
-    for path in (layout.METRICS, layout.REPORT, layout.PARAMS, layout.REFERENCE):
-        path.write_text("{}", encoding="utf-8")
-    layout.MANIFEST.parent.mkdir(exist_ok=True)
-    layout.MANIFEST.write_bytes(b"rows")
+    write_evidence(params, task, champion=champion)
     register(params, task)
+    return digest
 
 
 @dataclass

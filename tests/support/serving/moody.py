@@ -6,7 +6,8 @@ import time
 from pathlib import Path
 
 ELSEWHERE = "LINE_ELSEWHERE"  # set: this machine computes otherwise than the one that evaluated
-SLOW, NAN, RAISES, HANGS, DIES, SLOWER, WAITS = (
+EXITS = "LINE_EXITS"  # set: the code ends the process that loads it
+SLOW, NAN, RAISES, HANGS, DIES, SLOWER, WAITS, REJECTS, QUITS = (
     1001.0,
     1002.0,
     1003.0,
@@ -14,6 +15,8 @@ SLOW, NAN, RAISES, HANGS, DIES, SLOWER, WAITS = (
     1005.0,
     1006.0,
     1007.0,
+    1008.0,
+    1009.0,
 )
 WAITS_FILE, GO_FILE = "waits", "go"  # where the server runs
 
@@ -35,6 +38,10 @@ class Moody:
                 time.sleep(0.05)
         if RAISES in columns["x"]:
             raise RuntimeError("a secret of the model")
+        if REJECTS in columns["x"]:
+            raise ValueError("row 1: x is not to my taste")
+        if QUITS in columns["x"]:
+            raise SystemExit("the model ends its process")
         if HANGS in columns["x"]:
             time.sleep(3600)
         if DIES in columns["x"]:
@@ -47,4 +54,6 @@ class Moody:
 
 
 def load(folder: Path, form: str | None = None) -> Moody:
+    if EXITS in os.environ:
+        raise SystemExit("the model ends its process")
     return Moody(**json.loads((folder / "weights.json").read_text(encoding="utf-8")))

@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from http.client import HTTPException, HTTPResponse, IncompleteRead
+from http.client import HTTPResponse, IncompleteRead
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
 
 from plumbline.bundle.files import create_private_file
-from plumbline.contract.errors import BundleError, RegistryError
+from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.stores import RegistryStore
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 CHUNK = 1 << 20
 # For one file: a store that sends a byte now and then is treated as unreachable.
 TIMEOUT_S = 600.0
+# What fsspec may open; it knows many more, and some of them run commands or read archives.
+REMOTE = ("s3", "gs", "az", "abfs", "abfss", "hdfs", "http", "https")
 
 
 class MissingArtifactError(RegistryError):
@@ -63,6 +65,11 @@ def open_artifact(location: str, name: str) -> "IO[bytes]":
             "set MLFLOW_TRACKING_URI to its http:// address"
         )
     if parts.scheme not in ("", "file"):
+        if parts.scheme not in REMOTE or "::" in location:  # fsspec chains file systems by ::
+            raise ValueError(
+                f"{parts.scheme}:// is not supported for artifacts; expected a path or one of "
+                + ", ".join(REMOTE)
+            )
         import fsspec
 
         return cast("IO[bytes]", fsspec.open(f"{location.rstrip('/')}/{name}", "rb").open())
@@ -84,7 +91,9 @@ def _open_plain_file(path: Path) -> "IO[bytes]":
 def _explain_failures(path: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError, ImportError, HTTPException) as error:
+    except PlumblineError:
+        raise
+    except Exception as error:  # noqa: BLE001  each kind of store raises its own
         message = getattr(error, "strerror", None) or str(error) or type(error).__name__
         kind = MissingArtifactError if _is_missing(error) else RegistryError
         raise kind(f"{path}: cannot be fetched ({message.splitlines()[0][:200]})") from None

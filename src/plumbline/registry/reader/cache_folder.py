@@ -51,6 +51,14 @@ class CacheFolder:
         """The folder of a bundle with its golden rows, whether it exists or not."""
         return self._copies / f"{bundle}.{golden}"
 
+    def is_own(self, folder: Path) -> bool:
+        """Whether this user made a copy: another one could have put anything there."""
+        try:
+            status = folder.lstat()
+        except OSError:
+            return False
+        return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+
     @contextmanager
     def open_aside(self) -> Iterator[Path]:
         """An empty private folder on the disk of the copies, gone after the block."""
@@ -160,6 +168,8 @@ def _find_root() -> Path:
 def _read_record(path: Path) -> KeptVersion | None:
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+            if os.fstat(file.fileno()).st_uid != os.geteuid():
+                return None
             values: Any = strict.parse_json(file.read(MAX_RECORD))
         kept = KeptVersion(**values)
     except (OSError, ValueError, TypeError):

@@ -7,7 +7,7 @@ from plumbline import bundle
 from plumbline.bundle import sealing, signatures, strict
 from plumbline.bundle.files import MAX_BYTES
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError
+from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.registry.reader import artifacts
 from plumbline.registry.reader.addresses import BUNDLE_TAG, GOLDEN_TAG
 from plumbline.registry.reader.stores import RegisteredVersion, RegistryStore
@@ -17,9 +17,19 @@ MAX_GOLDEN = 64 << 20  # bytes
 
 
 def find_public_key() -> Path | None:
-    """The key whose owner must have signed a version: PLUMBLINE_PUBLIC_KEY, or None."""
+    """The key whose owner must have signed a version: PLUMBLINE_PUBLIC_KEY, or None.
+
+    ParamsError where the variable is set and empty: that would check nothing, without a word.
+    """
     path = os.environ.get("PLUMBLINE_PUBLIC_KEY")
-    return Path(path) if path else None
+    if path is None:
+        return None
+    if not path.strip():
+        raise ParamsError(
+            "PLUMBLINE_PUBLIC_KEY is empty: name the PEM file of a public key, or unset it to use "
+            "versions that nobody signed"
+        )
+    return Path(path)
 
 
 def read_digest(version: RegisteredVersion, tag: str) -> str:
@@ -80,6 +90,14 @@ def verify_signature(
 
     BundleError where the owner of the public `key` did not sign these files.
     """
+    fetch_signature(store, version, key, target)
+    signatures.verify_signature(files, target, key, Path(version.label))
+
+
+def fetch_signature(
+    store: RegistryStore, version: RegisteredVersion, key: Path, target: Path
+) -> None:
+    """Fetch the signature beside a version to `target`; BundleError where there is none."""
     if version.run_files is None:
         raise BundleError(f"{version.label}: is not signed (its run does not exist); do not use it")
     try:
@@ -90,7 +108,6 @@ def verify_signature(
         raise BundleError(
             f"{version.label}: is not signed, and only what {key} signed may be used here"
         ) from None
-    signatures.verify_signature(files, target, key, Path(version.label))
 
 
 def _check_bundle_digest(files: Path, expected: str, label: str) -> None:

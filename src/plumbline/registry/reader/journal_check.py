@@ -5,8 +5,9 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from typing import NoReturn
 
-from plumbline.contract.errors import BundleError, JournalError
+from plumbline.contract.errors import BundleError, JournalError, JournalIntegrityError
 from plumbline.registry import journal
 from plumbline.registry.journal import Entry
 from plumbline.registry.journal_head import find_missing_tail
@@ -24,16 +25,16 @@ def verify_alias_against_journal(
     address: VersionAddress,
     resolve: Callable[[], RegisteredVersion],
     *,
-    read_head: Callable[[], str | None] | None = None,
+    read_head: Callable[[], str | None],
     require_journal: bool = False,
 ) -> RegisteredVersion:
     """Return what `resolve` finds, if it is not a champion or is the champion of the journal.
 
-    Raises BundleError where the champion has other digests than the decision on it, JournalError
-    where no decision made it champion, or where the journal lacks the entry that the registry
-    recorded last (`read_head`; a server that polls leaves that query out). For a registry over
-    HTTP without PLUMBLINE_JOURNAL_URI the alias is believed, which is logged once, unless
-    `require_journal`: then JournalError.
+    Raises BundleError where the champion has other digests than the decision that chose it,
+    JournalIntegrityError where no decision made it champion, or where the journal lacks the entry
+    that the registry recorded last (`read_head`). For a registry over HTTP without
+    PLUMBLINE_JOURNAL_URI the alias is believed, which is logged once, unless `require_journal`:
+    then JournalError.
     """
     version = resolve()
     if address.alias != CHAMPION:
@@ -41,7 +42,7 @@ def verify_alias_against_journal(
     if not require_journal and not _is_journal_known():
         _warn_once(address.name)
         return version
-    head = read_head() if read_head else None  # before the journal, which may grow meanwhile
+    head = read_head()  # before the journal, which may grow meanwhile
     for attempt in range(TRIES):
         if attempt:
             time.sleep(PAUSE_S)
@@ -51,24 +52,66 @@ def verify_alias_against_journal(
         entry = _find_last_move(entries)
         if entry and entry.version == version.number:
             verify_digests(version, entry)
+            verify_digests(version, find_choice(entries, version.number))
             return version
     decided = f"made version {entry.version} champion" if entry else "never made one champion"
-    raise JournalError(
+    raise JournalIntegrityError(
         f"{address.name}: the registry says that version {version.number} is champion, the journal "
         f"of decisions {decided}; the alias was changed outside plumbline, or a decision was cut "
         f"off: `plumbline journal {address.name}` finishes that decision, or says what to do"
     )
 
 
+def verify_version_against_journal(version: RegisteredVersion) -> None:
+    """BundleError where the journal knows a version, named by number, with another bundle.
+
+    What the journal says nothing of passes, and so does everything while it cannot be used: who
+    names a version asks for no decision.
+    """
+    if not _is_journal_known():
+        return
+    try:
+        entries = _read_entries(version.name)
+    except JournalError:
+        return
+    known = [
+        entry for entry in entries if entry.version == version.number and _is_on_evidence(entry)
+    ]
+    if known and version.tags.get(BUNDLE_TAG) not in [entry.bundle for entry in known]:
+        _refuse_digests(version, known[-1])
+
+
 def verify_digests(version: RegisteredVersion, entry: Entry) -> None:
     """BundleError where a version's tags name other files or evidence than were decided on."""
     tagged = (version.tags.get(BUNDLE_TAG), version.tags.get(EVIDENCE_TAG))
     if tagged != (entry.bundle, entry.evidence):
-        raise BundleError(
-            f"{version.label}: not what journal entry {entry.number} made champion (other digests "
-            f"in its tags); do not use it. `plumbline rollback {version.name}` brings back the "
-            "champion before it"
-        )
+        _refuse_digests(version, entry)
+
+
+def find_choice(entries: list[Entry], number: str) -> Entry:
+    """Find the decision that chose a champion on its evidence: the last one but rollbacks.
+
+    A rollback repeats a choice, and is written from tags that may have been exchanged by then.
+    """
+    decisions = [entry for entry in entries if entry.moves and entry.version == number]
+    chosen = [entry for entry in decisions if _is_on_evidence(entry)]
+    return (chosen or decisions)[-1]
+
+
+def _is_on_evidence(entry: Entry) -> bool:
+    """Whether an entry names what was examined when it was written; a rollback does not."""
+    return entry.action == "registered" or (entry.moves and entry.action != "rollback")
+
+
+def _refuse_digests(version: RegisteredVersion, entry: Entry) -> NoReturn:
+    remedy = ""
+    if entry.moves:
+        remedy = f". `plumbline rollback {version.name}` brings back the champion before it"
+    raise BundleError(
+        f"{version.label}: not what journal entry {entry.number} "
+        f"{'made champion' if entry.moves else 'registered'} (other digests in its tags); "
+        f"do not use it{remedy}"
+    )
 
 
 def _is_journal_known() -> bool:
@@ -94,7 +137,7 @@ def _read_entries(name: str) -> list[Entry]:
 def _require_complete_journal(name: str, entries: list[Entry], head: str | None) -> None:
     number = find_missing_tail(entries, head)
     if number:
-        raise JournalError(
+        raise JournalIntegrityError(
             f"{name}: the journal ends before entry {number}; restore it from a backup"
         )
 

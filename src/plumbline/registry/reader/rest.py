@@ -4,6 +4,7 @@ import base64
 import configparser
 import json
 import os
+import re
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_ope
 
 from plumbline.contract.errors import RegistryError
 from plumbline.registry.reader import artifacts
-from plumbline.registry.reader.addresses import VersionAddress
+from plumbline.registry.reader.addresses import NUMBER, VersionAddress
 from plumbline.registry.reader.stores import (
     TIMEOUT_S,
     RegisteredVersion,
@@ -71,7 +72,7 @@ class RestStore:
         else:
             answer = self._query("model-versions/get", name=name, version=str(address.number))
         version = answer["model_version"]
-        number = str(version["version"])
+        number = _check_identity(version, address)
         tags = {str(tag["key"]): str(tag.get("value", "")) for tag in version.get("tags", [])}
         run_id = version.get("run_id") or None
         package = self._find_package(name, number)
@@ -82,16 +83,20 @@ class RestStore:
         location: str = answer["artifact_uri"]
         if location.startswith("models:/"):
             model_id = quote(location.removeprefix("models:/"), safe="")
-            location = self._query(f"logged-models/{model_id}")["model"]["info"]["artifact_uri"]
+            info = self._query(f"logged-models/{model_id}")["model"]["info"]
+            _check_same(info["model_id"], model_id, "logged model")
+            location = info["artifact_uri"]
         return location
 
     def _find_run_files(self, run_id: str | None) -> str | None:
         if run_id is None:
             return None
         try:
-            location: str = self._query("runs/get", run_id=run_id)["run"]["info"]["artifact_uri"]
+            info = self._query("runs/get", run_id=run_id)["run"]["info"]
         except _AbsentError:
             return None
+        _check_same(info["run_id"], run_id, "run")
+        location: str = info["artifact_uri"]
         return location
 
     def _query(self, endpoint: str, **query: str) -> dict[str, Any]:
@@ -113,6 +118,22 @@ class RestStore:
         headers = _build_headers(self._userinfo)
         request = Request(self._base + path, headers=headers)  # noqa: S310  http or https, as connect_store() checked
         return cast("IO[bytes]", self._opener.open(request, timeout=TIMEOUT_S))
+
+
+def _check_identity(version: dict[str, Any], address: VersionAddress) -> str:
+    """Return the number of a version in a response; ValueError where another one was asked for."""
+    _check_same(version["name"], address.name, "model")
+    number = str(version["version"])
+    if not re.fullmatch(NUMBER, number):
+        raise ValueError(f"{number[:40]!r} is not the number of a version")
+    if address.number:
+        _check_same(number, address.number, "version")
+    return number
+
+
+def _check_same(answer: Any, asked: str, what: str) -> None:
+    if answer != asked:
+        raise ValueError(f"the response is about {what} {answer!r:.60}, not {asked}")
 
 
 @contextmanager

@@ -6,17 +6,18 @@ from pathlib import Path
 
 from plumbline.bundle import sealing, signatures
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError, RegistryError
-from plumbline.registry.reader import contents
+from plumbline.contract.errors import BundleError, JournalIntegrityError, RegistryError
+from plumbline.registry.journal_head import HEAD_TAG
+from plumbline.registry.reader import contents, journal_check
 from plumbline.registry.reader.addresses import (
     BUNDLE_TAG,
+    CHAMPION,
     GOLDEN_TAG,
     VersionAddress,
     describe_registry,
     parse_address,
 )
 from plumbline.registry.reader.cache_folder import CacheFolder, KeptVersion
-from plumbline.registry.reader.journal_check import verify_alias_against_journal
 from plumbline.registry.reader.stores import RegisteredVersion, RegistryStore, connect_store
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,7 @@ class VerifiedModelCache:
         self._key = public_key or contents.find_public_key()
         self._store: RegistryStore | None = None
         self._verified: set[Path] = set()  # copies that this object has verified
+        self._signed: set[Path] = set()  # those whose kept signature it has verified
 
     def fetch_latest(self) -> CachedVersion:
         """Fetch the version that the registry names now.
@@ -55,15 +57,19 @@ class VerifiedModelCache:
         Raises RegistryError where that is unreachable or there is no such version, BundleError
         where it is not what was registered.
         """
-        version = verify_alias_against_journal(
-            self._address, lambda: self._find_version(self._address)
+        version = journal_check.verify_alias_against_journal(
+            self._address,
+            lambda: self._find_version(self._address),
+            read_head=lambda: self._connect().read_model_tag(self._address, HEAD_TAG),
         )
-        return self._ensure_copy(version)
+        if self._address.alias == CHAMPION:
+            return self._ensure_copy(version)
+        return self._ensure_known_copy(version)
 
     def fetch_version(self, number: str) -> CachedVersion:
         """Fetch another version of the model; raises as `fetch_latest` does."""
         address = parse_address(f"models:/{self._address.name}/{number}")
-        return self._ensure_copy(self._find_version(address))
+        return self._ensure_known_copy(self._find_version(address))
 
     def keep(self, copy: CachedVersion) -> None:
         """Remember `copy`, which answers well, for when the registry is unreachable."""
@@ -75,10 +81,12 @@ class VerifiedModelCache:
     def fetch_latest_or_kept(self) -> CachedVersion:
         """Fetch the latest version; while the registry is unreachable, give what was kept.
 
-        Raises as `fetch_latest` does.
+        Raises as `fetch_latest` does. Where the journal was changed, nothing is given.
         """
         try:
             return self.fetch_latest()
+        except JournalIntegrityError:
+            raise
         except RegistryError as error:
             copy = self.find_kept()
             if copy is None:
@@ -89,12 +97,17 @@ class VerifiedModelCache:
     def find_kept(self) -> CachedVersion | None:
         """Find the copy that was kept last, verified again, without registry or network.
 
-        None where no copy was kept, or it is damaged.
+        None where no copy was kept, or it is damaged; RegistryError where the folder of copies is
+        not this user's alone.
         """
+        self._cache.prepare()
         kept = self._cache.find_record(self._uri, describe_registry())
         if kept is None:
             return None
         folder = self._cache.locate(kept.bundle, kept.golden)
+        if not self._cache.is_own(folder):
+            log.warning("%s: the copy that was kept is gone, or of another user", self._uri)
+            return None
         try:
             task = contents.verify_contents(folder, kept.bundle, kept.golden)
             if self._key:
@@ -113,6 +126,12 @@ class VerifiedModelCache:
     def _find_version(self, address: VersionAddress) -> RegisteredVersion:
         return self._connect().find_version(address)
 
+    def _ensure_known_copy(self, version: RegisteredVersion) -> CachedVersion:
+        """The copy of a version that no alias `champion` led to, if the journal knows no other."""
+        contents.read_digest(version, BUNDLE_TAG)
+        journal_check.verify_version_against_journal(version)
+        return self._ensure_copy(version)
+
     def _ensure_copy(self, version: RegisteredVersion) -> CachedVersion:
         """The copy of a version, fetched if it is not here or not sound."""
         digest = contents.read_digest(version, BUNDLE_TAG)
@@ -120,11 +139,11 @@ class VerifiedModelCache:
         folder = self._cache.locate(digest, golden)
         self._cache.prepare()
         if folder not in self._verified or not folder.exists():
-            if not _is_sound(folder, digest, golden):
+            if not self._cache.is_own(folder) or not _is_sound(folder, digest, golden):
                 self._fetch(version, folder)
-            if self._key:
-                self._verify_signature(version, folder, self._key)
             self._verified.add(folder)
+        if self._key:
+            self._verify_signature(version, folder, self._key)
         self._cache.mark_used(folder)
         seal = folder / contents.FILES / sealing.SEAL
         task = sealing.parse_seal(seal.read_bytes(), seal)["task"]
@@ -140,12 +159,28 @@ class VerifiedModelCache:
                     self._cache.publish(copy, folder)
 
     def _verify_signature(self, version: RegisteredVersion, folder: Path, key: Path) -> None:
-        """Check the copy against the version's present signature, and keep that with it."""
+        """Check the copy against the version's present signature, and keep that with it.
+
+        One that is the same as that kept was checked before; one that is gone is removed here too.
+        """
+        kept = folder / signatures.NAME
         with self._cache.open_aside() as aside:
             signature = aside / signatures.NAME
             files = folder / contents.FILES
-            contents.verify_signature(self._connect(), version, files, key, signature)
-            signature.replace(folder / signatures.NAME)
+            try:
+                contents.fetch_signature(self._connect(), version, key, signature)
+                if folder not in self._signed or not _has_same_bytes(signature, kept):
+                    signatures.verify_signature(files, signature, key, Path(version.label))
+            except BundleError:
+                self._signed.discard(folder)
+                kept.unlink(missing_ok=True)
+                raise
+            signature.replace(kept)
+            self._signed.add(folder)
+
+
+def _has_same_bytes(one: Path, other: Path) -> bool:
+    return other.exists() and one.read_bytes() == other.read_bytes()
 
 
 def _is_sound(folder: Path, digest: str, golden: str) -> bool:

@@ -18,7 +18,6 @@ all others read what the registry has at that moment. `reproduce` and `drift` re
 `read_evidence`; `fsck` reports a missing signature by `require_signature`.
 """
 
-import json
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,8 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from plumbline import bundle
-from plumbline.bundle import signatures
+from plumbline.bundle import signatures, strict
 from plumbline.bundle.files import MAX_BYTES
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, RegistryError
@@ -35,6 +33,7 @@ from plumbline.contract.task import Predictor
 from plumbline.registry.journal_head import HEAD_TAG
 from plumbline.registry.reader import artifacts, contents, journal_check
 from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, EVIDENCE_TAG, parse_address
+from plumbline.registry.reader.loading import load_predictor
 from plumbline.registry.reader.stores import RegisteredVersion, connect_store
 
 Command = Literal["predict", "evaluate", "promote", "rollback", "reproduce", "sign", "fsck"]
@@ -78,7 +77,7 @@ class OpenVersion:
 
     def load_predictor(self) -> Predictor:
         """Build the predictor: this runs the version's own code."""
-        return bundle.load(self.folder, expected=self.bundle)
+        return load_predictor(self.folder, self.bundle, self.registered.label)
 
     def require_signature(self) -> None:
         """BundleError where PLUMBLINE_PUBLIC_KEY is set and its owner did not sign these files.
@@ -154,8 +153,20 @@ def read_evidence(version: RegisteredVersion) -> dict[str, Any]:
             ) from None
         if layout.digest(path) != version.tags.get(EVIDENCE_TAG):
             raise _build_evidence_error(version, "has another digest")
-        evidence: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return evidence
+        return _parse_evidence(path.read_bytes(), version)
+
+
+def _parse_evidence(raw: bytes, version: RegisteredVersion) -> dict[str, Any]:
+    """BundleError for what `evaluate` did not write, also where the tag names its digest."""
+    try:
+        evidence = strict.parse_json(raw)
+    except ValueError as error:
+        raise _build_evidence_error(version, f"is damaged: {error}") from None
+    match evidence:
+        case {"digests": dict()}:
+            parsed: dict[str, Any] = evidence
+            return parsed
+    raise _build_evidence_error(version, "names no digests")
 
 
 def fetch_run_file(version: RegisteredVersion, name: str, folder: Path) -> Path:

@@ -1,0 +1,65 @@
+"""On how many rows a canary may differ from the champion: what its evidence measured, or a flag."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from plumbline.contract.errors import BundleError, ParamsError
+from plumbline.registry.reader.verified_cache import CachedVersion
+from plumbline.registry.reader.versions import find_version, read_evidence
+from plumbline.serving.settings import Canary
+
+LEVEL_Z = 2.576  # one-sided 99.5 %
+MARGIN = 0.05  # live requests are not the test split
+
+
+@dataclass(frozen=True)
+class DisagreementLimit:
+    """The largest share of rows that is not too much, and where it comes from."""
+
+    share: float
+    reason: str
+
+
+def find_disagreement_limit(
+    canary: Canary, tried: CachedVersion, champion: CachedVersion
+) -> DisagreementLimit:
+    """Find the limit for a canary beside this champion.
+
+    ParamsError where no flag gives one and the canary's evidence is not about this champion;
+    RegistryError or BundleError where that evidence cannot be read.
+    """
+    if canary.max_disagreement is not None:
+        return DisagreementLimit(canary.max_disagreement, "--max-disagreement")
+    version = find_version(f"models:/{tried.name}/{tried.version}")
+    evidence = read_evidence(version)
+    if evidence.get("digests", {}).get("bundle") != tried.bundle:
+        raise BundleError(f"{version.label}: its evidence is about another bundle; do not use it")
+    return _read_limit(evidence.get("champion"), tried, champion)
+
+
+def _read_limit(compared: Any, tried: CachedVersion, champion: CachedVersion) -> DisagreementLimit:
+    match compared:
+        case {
+            "bundle": champion.bundle,
+            "disagreement": int() | float() as share,
+            "num_rows": int() as num_rows,
+        } if 0 <= share <= 1 and num_rows > 0:
+            limit = min(1.0, compute_upper_limit(share, num_rows) + MARGIN)
+            reason = f"evidence: {share:.1%} of {num_rows} test rows differ"
+            return DisagreementLimit(limit, reason)
+        case {"version": version}:
+            basis = f"compares it with version {version}"
+        case _:
+            basis = "compares it with no champion"
+    raise ParamsError(
+        f"--canary {tried.version}: its evidence {basis}, and does not say on how many rows it "
+        f"differs from the champion, version {champion.version}; evaluate it against that one, or "
+        "say with --max-disagreement which share of the rows may differ"
+    )
+
+
+def compute_upper_limit(share: float, num_rows: int) -> float:
+    """Compute the upper end of Wilson's interval of a share, one-sided at 99.5 % (Wilson 1927)."""
+    square = LEVEL_Z**2 / num_rows
+    spread = LEVEL_Z * (share * (1 - share) / num_rows + square / num_rows / 4) ** 0.5
+    return float((share + square / 2 + spread) / (1 + square))

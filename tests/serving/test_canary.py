@@ -1,0 +1,150 @@
+"""A canary and a shadow beside the champion, under real requests."""
+
+import fcntl
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.support.serving.lines import MOODY, READY_S, Lines, serving
+from tests.support.serving.load import ANY_SPEED, loaded, read_history
+from tests.support.serving.moody import GO_FILE, RAISES, REJECTS, WAITS, WAITS_FILE
+
+# MLflow, in this process, warns about its own libraries.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
+    with serving(lines, "--canary", "2=50%", *ANY_SPEED) as server, loaded(server, 4) as load:
+        server.wait(lambda: "is returned" in server.log.read_text())
+        after = len(load.statuses)
+        server.wait(lambda: len(load.statuses) > after + 50)
+        load.versions.clear()
+        server.wait(lambda: len(load.statuses) > after + 200)
+        assert load.versions == {"1"}
+    assert set(load.statuses) == {200}
+    last = read_history(lines)[-1]
+    assert (last.action, last.version) == ("return", "2")
+    assert "answers that differ from the champion's" in last.reason
+
+
+def test_a_sound_canary_stays(lines: Lines) -> None:
+    with serving(lines, "--canary", "3=50%", *ANY_SPEED) as server, loaded(server, 4) as load:
+        server.wait(lambda: len(load.statuses) > 2000)
+        assert "is returned" not in server.log.read_text()
+        assert load.versions == {"1", "3"}
+
+
+@pytest.mark.parametrize("batch", [1, 10, 50])
+def test_a_canary_that_differs_on_fewer_rows_than_allowed_stays(lines: Lines, batch: int) -> None:
+    """Versions 1 and 2 agree at 0 alone: a fifth of the rows differs, and of most batches one."""
+    rows = [0.0, 0.0, 1.0, 0.0, 0.0] * max(1, batch // 5)
+    options = ("--canary", "2=50%", "--max-disagreement", "0.3", *ANY_SPEED)
+    with serving(lines, *options) as server:
+        for turn in range(200):
+            xs = rows if batch > 1 else [rows[turn % 5]]
+            assert server.predict(*xs)[0] == 200
+        server.wait(lambda: server.metric('plumbline_compared_total{outcome="differs"') > 0)
+        assert "is returned" not in server.log.read_text()
+
+
+@pytest.mark.parametrize("batch", [1, 10, 50])
+def test_a_canary_that_differs_on_more_rows_than_allowed_is_returned(
+    lines: Lines, batch: int
+) -> None:
+    options = ("--canary", "2=50%", "--max-disagreement", "0.3", *ANY_SPEED)
+    with serving(lines, *options) as server:
+        for _ in range(400):
+            server.predict(*[1.0] * batch)
+            if "is returned" in server.log.read_text():
+                break
+        server.wait(lambda: "is returned" in server.log.read_text())
+    reason = read_history(lines)[-1].reason
+    assert "rows, more than 0.3 of them" in reason
+
+
+def test_the_limit_is_what_evidence_measured_and_is_printed(lines: Lines) -> None:
+    with serving(lines, "--canary", "3=50%") as server:
+        said = server.log.read_text()
+    assert "canary: it may differ from the champion on 5.7% of the rows" in said
+    assert "(evidence: 0.0% of 1000 test rows differ)" in said
+
+
+def test_a_canary_that_was_not_compared_with_this_champion_needs_a_limit(lines: Lines) -> None:
+    lines.champion("2")
+    with serving(lines, "--canary", "3=5%", ready=False) as server:
+        assert server.process.wait(timeout=READY_S) == 2
+        said = " ".join(server.log.read_text().split())
+    assert "its evidence compares it with version 1" in said
+    assert "differs from the champion, version 2" in said
+    assert "--max-disagreement" in said
+
+
+def test_beside_a_champion_it_was_not_compared_with_a_canary_is_stopped(lines: Lines) -> None:
+    before = len(read_history(lines))
+    with serving(lines, "--canary", "3=50%", "--poll-s", "0.2", *ANY_SPEED) as server:
+        lines.champion("2")
+        server.wait(lambda: "taken out of service, not returned" in server.log.read_text())
+        assert {server.predict(1.0)[1]["x-plumbline-version"] for _ in range(20)} == {"2"}
+    assert "return" not in [entry.action for entry in read_history(lines)[before:]]
+
+
+def test_what_the_canary_rejects_and_the_champion_answers_is_a_failure(lines: Lines) -> None:
+    with serving(lines, "--canary", f"{MOODY}=50%") as server:
+        answers = [server.predict(REJECTS) for _ in range(20)]
+        assert {(status, headers["x-plumbline-side"]) for status, headers, _ in answers} == {
+            (200, "champion")
+        }
+        server.wait(lambda: "failures" in server.log.read_text())
+
+
+def test_if_a_canary_fails_the_champion_answers(lines: Lines) -> None:
+    with serving(lines, "--canary", f"{MOODY}=50%") as server:
+        sides = {server.predict(1003.0)[1]["x-plumbline-side"] for _ in range(20)}
+        assert sides == {"champion"}
+        server.wait(lambda: "failures" in server.log.read_text())
+
+
+def test_if_a_canary_fails_the_current_champion_answers(lines: Lines) -> None:
+    waits, go = lines.folder / WAITS_FILE, lines.folder / GO_FILE
+    limits = ("--deadline-s", "120", "--predict-timeout", "120")
+    with (
+        serving(lines, "--canary", f"{MOODY}=50%", "--poll-s", "0.2", *limits) as server,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        while not waits.exists():  # until the canary is asked
+            asked = pool.submit(server.predict, WAITS, RAISES)
+            server.wait(lambda asked=asked: waits.exists() or asked.done())
+        lines.champion("2")
+        server.wait(lambda: server.metric("plumbline_swaps_total") == 1)
+        go.touch()
+        status, headers, _ = asked.result()
+        assert (status, headers["x-plumbline-version"]) == (200, "2")
+
+
+def test_a_return_reaches_the_journal_although_the_server_stops(lines: Lines) -> None:
+    before = len(read_history(lines))
+    with (
+        serving(lines, "--canary", "2=50%", *ANY_SPEED) as server,
+        (lines.folder / "mlruns/journal.db.lock").open("a") as lock,
+    ):
+        fcntl.flock(lock, fcntl.LOCK_EX)  # another decision is being written
+        with loaded(server, 4):
+            server.wait(lambda: "is returned" in server.log.read_text())
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(2)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert server.process.wait(timeout=60) == 0
+    assert [(entry.action, entry.version) for entry in read_history(lines)[before:]] == [
+        ("return", "2")
+    ]
+
+
+def test_a_shadow_gets_requests_and_never_answers(lines: Lines) -> None:
+    with serving(lines, "--shadow", "2") as server:
+        assert {server.predict(1.0)[1]["x-plumbline-version"] for _ in range(10)} == {"1"}
+        server.wait(
+            lambda: (
+                'outcome="differs",side="shadow"} 10.0' in server.ask("GET", "/metrics")[2].decode()
+            )
+        )

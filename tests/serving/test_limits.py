@@ -1,0 +1,106 @@
+"""A model that fails, hangs or is slow, clients that are slow, and a collector of traces."""
+
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import pytest
+from tests.support.serving.lines import MOODY, READY_S, Lines, Server, serving
+from tests.support.serving.moody import DIES, HANGS, NAN, QUITS, RAISES, SLOW
+
+# MLflow, in this process, warns about its own libraries.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def test_failures_of_the_model(lines: Lines) -> None:
+    with serving(lines, uri=f"models:/line/{MOODY}") as server:
+        status, _, error = server.predict(RAISES)
+        assert (status, error["error_code"]) == (500, "MODEL_FAILED")
+        assert "secret" not in error["message"]
+        assert "a secret of the model" in server.log.read_text()
+        assert server.predict(NAN)[0] == 500
+        assert server.predict(QUITS)[0] == 500  # it would end its process
+        with ThreadPoolExecutor(8) as pool:  # one bad row does not affect other requests
+            slow = pool.submit(server.predict, SLOW)
+            time.sleep(0.2)
+            others = [pool.submit(server.predict, x) for x in (1.0, RAISES, 2.0)]
+            assert slow.result()[0] == 200
+            assert [other.result()[0] for other in others] == [200, 500, 200]
+        with pytest.raises(OSError):  # noqa: PT011  the worker dies during the answer
+            server.predict(DIES)
+        server.wait(lambda: _answers(server), READY_S)
+        assert server.predict(1.0)[2] == {"predictions": [{"y": 3.0}]}
+
+
+def test_a_model_that_hangs_gives_504_and_its_worker_is_replaced(
+    lines: Lines,
+) -> None:
+    with serving(
+        lines, "--deadline-s", "1", "--predict-timeout", "2", uri=f"models:/line/{MOODY}"
+    ) as server:
+        assert server.predict(HANGS)[0] == 504
+        server.wait(lambda: "this worker exits" in server.log.read_text())
+        server.wait(lambda: _answers(server), READY_S)
+
+
+def test_a_full_queue_refuses_at_once_and_health_checks_still_pass(lines: Lines) -> None:
+    with (
+        serving(lines, "--queue-rows", "4", uri=f"models:/line/{MOODY}") as server,
+        ThreadPoolExecutor(24) as pool,
+    ):
+        requests = [pool.submit(server.predict, SLOW) for _ in range(16)]
+        time.sleep(0.2)
+        assert server.ask("GET", "/ping")[0] == 200
+        responses = [request.result() for request in requests]
+        refused = [headers for status, headers, _ in responses if status == 429]
+        assert {status for status, _, _ in responses} == {200, 429}
+        assert all(headers["retry-after"] for headers in refused)
+        assert server.predict(1.0)[0] == 200
+
+
+def test_slow_headers_and_slow_bodies_are_closed(lines: Lines) -> None:
+    with serving(lines, "--read-timeout", "1") as server:
+        head = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        head += b"Content-Type: application/json\r\nContent-Length: 90\r\n"
+        for start in (b"", head[:20], head, head + b"\r\n{"):
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+                connection.sendall(start)
+                begun = time.monotonic()
+                answer = connection.recv(1000)
+                assert answer == b"" or answer.startswith(b"HTTP/1.1 408"), start
+                assert time.monotonic() - begun < 8
+        assert server.predict(1.0)[0] == 200
+
+
+def _answers(server: Server) -> bool:
+    try:
+        return server.predict(1.0)[0] == 200
+    except OSError:
+        return False
+
+
+def test_traces_go_to_the_collector_that_the_environment_names(lines: Lines) -> None:
+    got: list[str] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            got.append(self.path)
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    collector = HTTPServer(("127.0.0.1", 0), Collector)
+    Thread(target=collector.serve_forever, daemon=True).start()
+    named = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}",
+        "OTEL_BSP_SCHEDULE_DELAY": "200",
+    }
+    with serving(lines, **named) as server:
+        server.predict(1.0)
+        server.wait(lambda: "/v1/traces" in got)
+    collector.shutdown()

@@ -1,0 +1,113 @@
+"""The registry changes while a server runs: hot swaps under load, unfit versions, outages."""
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from tests.support.serving.lines import MOODY, Lines, serving
+from tests.support.serving.load import Load, list_workers, loaded, read_version
+
+# MLflow, in this process, warns about its own libraries.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def swaps(lines: Lines, count: int) -> Load:
+    with serving(lines, "--poll-s", "0.2") as server, loaded(server) as load:
+        for number in range(count):
+            version = "2" if number % 2 == 0 else "1"
+            lines.champion(version)
+            server.wait(lambda version=version: read_version(server) == version)
+        assert server.metric('plumbline_swaps_total{outcome="done"}') == count
+    return load
+
+
+def test_hot_swaps_under_load(lines: Lines) -> None:
+    load = swaps(lines, 4)
+    assert set(load.statuses) == {200}
+    assert (load.mixed, load.broken, load.versions) == (0, 0, {"1", "2"})
+
+
+@pytest.mark.slow
+def test_fifty_hot_swaps_under_load(lines: Lines) -> None:
+    load = swaps(lines, 50)
+    assert set(load.statuses) == {200}
+    assert (load.mixed, load.broken, load.versions) == (0, 0, {"1", "2"})
+
+
+def test_if_a_version_is_not_what_was_registered_the_old_one_keeps_serving(lines: Lines) -> None:
+    with serving(lines, "--poll-s", "0.2") as server:
+        with lines.here():
+            from plumbline.tracking import mlflow_client
+
+            # outside plumbline, without a journal entry
+            mlflow_client.connect().set_registered_model_alias("line", "champion", "2")
+        try:
+            server.wait(lambda: server.metric("plumbline_swaps_total") > 0)
+            assert read_version(server) == "1"
+            assert "line version 1 keeps serving" in server.log.read_text()
+        finally:
+            with lines.here():
+                mlflow_client.connect().set_registered_model_alias("line", "champion", "1")
+
+
+def test_it_starts_and_keeps_serving_without_a_registry(lines: Lines, tmp_path: Path) -> None:
+    mlruns = lines.folder / "mlruns"
+    with serving(lines, "--poll-s", "0.2") as server:
+        mlruns.rename(tmp_path / "away")
+        try:
+            server.wait(lambda: server.metric("plumbline_registry_up ") == 0)
+            assert server.predict(1.0)[0] == 200
+            assert server.stop() == 0
+            shutil.rmtree(mlruns, ignore_errors=True)
+            with serving(lines) as again:
+                assert again.predict(1.0)[2] == {"predictions": [{"y": 3.0}]}
+                assert "the local copy of version 1 is used instead" in again.log.read_text()
+        finally:
+            shutil.rmtree(mlruns, ignore_errors=True)
+            (tmp_path / "away").rename(mlruns)
+
+
+def test_a_version_that_differs_from_its_evaluation_never_serves(
+    lines: Lines, tmp_path: Path
+) -> None:
+    mlruns = lines.folder / "mlruns"
+    with serving(lines, "--poll-s", "0.2", LINE_ELSEWHERE="1") as server:
+        lines.champion(MOODY)
+        server.wait(lambda: "answer to golden row 0 (y) differs" in server.log.read_text())
+        assert read_version(server) == "1"
+    mlruns.rename(tmp_path / "away")
+    try:
+        with serving(lines) as again:
+            assert read_version(again) == "1"  # the last that answered, not the last that was named
+    finally:
+        shutil.rmtree(mlruns, ignore_errors=True)
+        (tmp_path / "away").rename(mlruns)
+
+
+def test_a_version_whose_code_ends_the_process_never_serves(lines: Lines) -> None:
+    with serving(lines, "--poll-s", "0.2", LINE_EXITS="1") as server:
+        workers = list_workers(server.process.pid)
+        lines.champion(MOODY)
+        server.wait(lambda: "cannot be loaded (SystemExit" in server.log.read_text())
+        assert read_version(server) == "1"
+        shown = json.loads(server.ask("GET", "/version")[2])
+        assert shown["version"] == "1"
+        assert "version 4: cannot be loaded (SystemExit" in shown["problem"]
+        lines.champion("2")  # polling goes on
+        server.wait(lambda: read_version(server) == "2")
+        assert list_workers(server.process.pid) == workers
+
+
+def test_a_worker_restarted_under_an_unfit_champion_stops_no_other(lines: Lines) -> None:
+    with serving(lines, "--poll-s", "0.2", "--workers", "2", LINE_ELSEWHERE="1") as server:
+        lines.champion(MOODY)
+        server.wait(lambda: "answer to golden row 0 (y) differs" in server.log.read_text())
+        killed = list_workers(server.process.pid)[0]
+        os.kill(int(killed), signal.SIGKILL)
+        server.wait(lambda: len(set(list_workers(server.process.pid)) - {killed}) == 2)
+        server.wait(lambda: "which served last, keeps serving" in server.log.read_text())
+        assert {read_version(server) for _ in range(20)} == {"1"}
+        assert len(list_workers(server.process.pid)) == 2

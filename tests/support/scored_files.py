@@ -1,0 +1,197 @@
+"""A registered text classifier, files to score with it, and the command that does."""
+
+import csv
+import fcntl
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.support.checkouts import get_clean_environment
+from tests.support.evidence import write_evidence
+from tests.support.small_texts import SilentLog, small_params, write_examples
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.task import Predictor
+from plumbline.entrypoint import load_task
+from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
+from plumbline.scoring import ScoringRequest, ScoringSummary, score
+from plumbline.stages.register import register
+from plumbline.tasks.text_classification.models import build_learner
+from plumbline.training import fitting
+
+URI = "models:/ticket-router@champion"
+TEXTS = [
+    "charged twice please refund", "NA", "null", "NaN", "", "ünïcødé 🎉 مرحبا",
+    'she said "hello", twice', "two\nlines", "a\ttab", "carriage\rreturn",
+    "both\r\nends", "password reset",
+    "-", "parcel late",
+]  # fmt: skip
+GOOD = [text for text in TEXTS if text]
+FORMS = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz")
+
+HALTING = """
+import os, signal, sys
+from plumbline.cli import main
+from plumbline.scoring.partial_output import PartialOutput
+
+num_rows, append = int(sys.argv.pop(1)), PartialOutput.append
+
+def halting(self, *arguments):
+    append(self, *arguments)
+    if self.num_rows >= num_rows:
+        PartialOutput.append = append
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+PartialOutput.append = halting
+main()
+"""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A registered text classifier."""
+
+    copy: CachedVersion
+    predictor: Predictor
+    environment: dict[str, str]
+
+    def score(
+        self,
+        given: Path,
+        wanted: Path,
+        watch: Callable[[int, float], None] = lambda *_: None,
+        say: Callable[[str], None] = lambda _: None,
+        **options: Any,
+    ) -> ScoringSummary:
+        params = {"top_k": 3, "threshold": 0.0} | options.pop("params", {})
+        return score(self.copy, ScoringRequest(given, wanted, params, **options), watch, say)
+
+    def command(self, given: Path, wanted: Path, *options: str) -> list[str]:
+        return [
+            str(Path(sys.executable).with_name("plumbline")),
+            "score",
+            URI,
+            str(given),
+            str(wanted),
+            *options,
+        ]
+
+    def start(
+        self, given: Path, wanted: Path, *options: str, **settings: Any
+    ) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(given, wanted, *options), env=self.environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings,
+        )  # fmt: skip
+
+    def halted(self, given: Path, wanted: Path, num_rows: int) -> subprocess.Popen[str]:
+        """Started with bad rows kept, and stopped where so many rows are there to last."""
+        command = [
+            sys.executable,
+            "-c",
+            HALTING,
+            str(num_rows),
+            *self.command(given, wanted, "--bad-rows", "keep")[1:],
+        ]
+        process = subprocess.Popen(
+            command, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+        return process
+
+    def run(self, given: Path, wanted: Path, *options: str, code: int = 0, **settings: Any) -> str:
+        process = self.start(given, wanted, *options, **settings)
+        said = "".join(process.communicate(timeout=120))
+        assert process.returncode == code, said
+        assert "Traceback" not in said
+        return said
+
+
+def prepare_model(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Model:
+    """A text classifier, trained and registered once for all processes that run tests."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "registered-texts"
+    folder.mkdir(exist_ok=True)
+    store = {
+        "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlruns/mlflow.db",
+        "PLUMBLINE_CACHE": str(folder / "cache"),
+    }
+    with (folder / "lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        patch.chdir(folder)
+        for name, value in store.items():
+            patch.setenv(name, value)
+        if not (folder / "made").exists():
+            register_texts()
+            (folder / "made").touch()
+        copy = VerifiedModelCache(URI).fetch_latest()
+    kept = get_clean_environment()
+    return Model(copy, bundle.load(copy.folder), kept | store | {"COLUMNS": "200"})
+
+
+def register_texts() -> None:
+    """Train and register a linear model in the cwd."""
+    params, task = small_params(), load_task("text_classification")
+    write_examples(layout.EXAMPLES)
+    made = build_learner(params, "linear", layout.EXAMPLES)
+    fitting.fit(made, params, "linear", SilentLog())
+    layout.locate_bundle("closed").mkdir(parents=True)
+    made.save(layout.locate_bundle("closed"))
+    bundle.seal(layout.locate_bundle("closed"), task, "closed")
+    answers = bundle.load(layout.locate_bundle("closed")).predict({"text": GOOD})
+    layout.write_json(layout.GOLDEN, {"inputs": {"text": GOOD}, "params": {}, "outputs": answers})
+    write_evidence(params, task)
+    register(params, task)
+
+
+def write(path: Path, columns: dict[str, list[Any]]) -> Path:
+    """The columns as a file, in the form that its name says."""
+    form, rows = (
+        path.name.partition(".")[2],
+        [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+    )
+    if form == "parquet":
+        pq.write_table(pa.table(columns), path)
+        return path
+    with (gzip.open if form.endswith(".gz") else open)(
+        path, "wt", encoding="utf-8", newline=""
+    ) as file:
+        if form.startswith("jsonl"):
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+        else:
+            writer = csv.DictWriter(file, list(columns), delimiter="\t" if form == "tsv" else ",")
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file; what is nested in CSV is read as JSON."""
+    form = path.name.partition(".")[2]
+    if form == "parquet":
+        return list(pq.read_table(path).to_pylist())
+    with (gzip.open if form.endswith(".gz") else open)(
+        path, "rt", encoding="utf-8", newline=""
+    ) as file:
+        if form.startswith("jsonl"):
+            return [json.loads(line) for line in file]
+        rows = list(csv.DictReader(file, delimiter="\t" if form == "tsv" else ","))
+    typed = {"score": float, "scores": json.loads, "abstained": json.loads}
+    return [
+        {name: typed[name](cell) if name in typed and cell else cell for name, cell in row.items()}
+        for row in rows
+    ]
+
+
+def nothing_left(folder: Path, given: Path) -> bool:
+    return [path.name for path in folder.iterdir()] == [given.name]
