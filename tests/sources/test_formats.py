@@ -128,6 +128,22 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "a.csv",
             "looks like UTF-16 without a byte order mark",
         ),
+        ("<!DOCTYPE html>\n<title>Log in</title>", "a.csv", "a.csv: an HTML page, not data"),
+        ("\n <html><body>", "a.jsonl", "a.jsonl: an HTML page, not data"),
+        (
+            '{"text": "hi", "label": "a"}\n',
+            "a.csv",
+            "a.csv: JSON objects, one on each line, not CSV; name it .jsonl",
+        ),
+        ('[{"text": "hi"}]', "a.csv", "a.csv: a JSON array, not CSV; an array has to become"),
+        ('[{"text": "hi"}]', "a.jsonl", "found list: an array has to become one object"),
+        ('[\n{"text": "hi"}\n]', "a.jsonl", "a.jsonl:1: not a JSON object on one line: an array"),
+        ("[]", "a.json", "a.json: no reader for .json; if it is one array"),
+        (
+            "text,label\nhi,a\nho",
+            "a.csv",
+            "a.csv:3: 1 cells where the header has 2: the file is cut",
+        ),
         ("hi", "a.xlsx", "a.xlsx: no reader for .xlsx; known: .csv"),
     ],
 )
@@ -135,6 +151,19 @@ def test_a_fault_is_named_with_its_place(
     folder: Path, raw: bytes | str, name: str, message: str
 ) -> None:
     assert message in read_refused(raw, folder, name)
+
+
+def test_columns_that_are_not_read_are_named(folder: Path) -> None:
+    result = read_bytes("text,label,team,day\nhi,a,x,y\n", folder)
+    assert result.notices == ["a.csv: columns that are not read: 'team', 'day'"]
+
+
+def test_a_last_line_without_an_end_is_named(folder: Path) -> None:
+    for name, raw in (("a.csv", CSV + "late,b"), ("a.jsonl", '{"text": "hi", "label": "a"}')):
+        (notice,) = read_bytes(raw, folder, name).notices
+        assert notice.startswith(
+            f"{name}:{62 if name == 'a.csv' else 1}: the last line has no line"
+        )
 
 
 def test_a_missing_column_has_the_remedy_of_its_task(folder: Path) -> None:

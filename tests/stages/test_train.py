@@ -7,7 +7,7 @@ import pytest
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import RejectedError
+from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
@@ -55,6 +55,32 @@ def test_a_failure_leaves_the_bundle_that_was_there(
         train(params, task, "closed")
     assert bundle.digest(layout.locate_bundle("closed")) == first
     assert [path.name for path in layout.MODELS.iterdir()] == ["closed"]
+
+
+def test_a_learner_gets_no_answers_of_the_test_split(
+    accepted: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params, task = accepted
+    folders = []
+
+    def spy(params: Params, candidate: str, examples: Path) -> Learner:
+        folders.append((examples, sorted(path.name for path in examples.rglob("*"))))
+        return build(params, candidate, examples)
+
+    build = task.models.build_learner
+    monkeypatch.setattr(task.models, "build_learner", spy)
+    train(params, task, "closed")
+    ((examples, names),) = folders
+    assert names == ["train.parquet", "validation.parquet"]
+    assert not examples.exists()  # it was for this one training
+
+
+def test_a_test_split_that_is_not_a_file_of_its_own_is_refused(
+    accepted: tuple[Params, Task],
+) -> None:
+    (layout.EXAMPLES / "test.parquet").rename(layout.EXAMPLES / "all.parquet")
+    with pytest.raises(DataError, match=r"no file test\.\*, so another file holds the test split"):
+        train(*accepted, "closed")
 
 
 @pytest.mark.parametrize("change", ["rejected", "other manifest", "never validated"])

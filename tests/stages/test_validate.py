@@ -6,6 +6,7 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 from tests.support.dirty_texts import ROOT, make_values, run_stages
@@ -75,22 +76,26 @@ def test_accepted_data_can_be_trained_on(source: Path, capsys: pytest.CaptureFix
         "number": 250,
     }
     assert sum(bar["rows"] for bar in found["lengths"]["bins"]) == 500
-    assert "accepted by 25 of 25 checks" in capsys.readouterr().out
+    assert "accepted by 28 of 28 checks" in capsys.readouterr().out
     refuse_unvalidated()
 
 
 def test_rejected_data_cannot_be_trained_on_and_both_reports_say_why(source: Path) -> None:
-    add(source, *["the old house looks red today,colour"] * 200)
+    run_stages("raw.csv", **LOOSE)
+    manifest = pd.read_parquet(layout.MANIFEST)
+    first = manifest.loc[manifest["split"] == "train", "id"].iloc[0]  # elsewhere ingest drops them
+    line = source.read_text(encoding="utf-8").splitlines()[int(first.partition(":")[2]) - 1]
+    add(source, *[line] * 200)
 
     outcome, error = run_stages("raw.csv", **LOOSE)
 
     assert outcome == "rejected"
-    assert error.splitlines()[0] == "rejected by 1 check of 25; see reports/validation.html"
+    assert error.splitlines()[0] == "rejected by 1 check of 28; see reports/validation.html"
     assert (
         "duplicates: Rows that repeat an earlier one: 200 of 700 rows (28.6 %), "
         "allowed at most 20 %" in error
     )
-    assert "raw.csv:502 repeats raw.csv:2" in error
+    assert f"raw.csv:502 repeats {first}" in error
     assert "remove the copies" in error
     assert report()["accepted"] is False
     assert "Rejected: 1 blocking check failed" in layout.VALIDATION_PAGE.read_text(encoding="utf-8")
@@ -108,7 +113,7 @@ def test_a_warning_is_said_and_does_not_block(
     said = capsys.readouterr().out
     assert "note: personal_data" in said
     assert "raw.csv:502 e-mail address" in said
-    assert "accepted by 24 of 25 checks" in said
+    assert "accepted by 27 of 28 checks" in said
     for path in (layout.VALIDATION, layout.VALIDATION_PAGE):
         assert "jane.doe" not in path.read_text(encoding="utf-8")
 
@@ -129,6 +134,17 @@ def test_examples_that_are_not_those_of_the_manifest_are_refused(source: Path) -
 
     with pytest.raises(DataError, match="not what ingest wrote"):
         validate(TextParams.model_validate(make_values("raw.csv")), TASK)
+
+
+def test_a_manifest_that_is_not_what_ingest_wrote_is_refused(source: Path) -> None:
+    run_stages("raw.csv", **LOOSE)
+    manifest = pd.read_parquet(layout.MANIFEST)
+    manifest.assign(decoded=True).to_parquet(layout.MANIFEST, index=False)
+
+    with pytest.raises(DataError, match=r"manifest.parquet is not what ingest wrote.*repro -f"):
+        validate(TextParams.model_validate(make_values("raw.csv")), TASK)
+
+    assert report()["accepted"] is False
 
 
 def test_the_page_stands_alone_and_no_text_in_it_is_markup(source: Path) -> None:

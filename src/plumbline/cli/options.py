@@ -1,11 +1,15 @@
 """Arguments and options that several commands take."""
 
-from typing import Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.suggestion import suggest_nearest
+
+if TYPE_CHECKING:
+    from plumbline.contract.task import Param
 
 ModelName = Annotated[str, typer.Argument(help="The registered model, such as ticket-router.")]
 ModelNameOrParams = Annotated[
@@ -29,22 +33,30 @@ InferenceParams = Annotated[
     ),
 ]
 
+# By the type of a parameter in a signature: what it is called, and how it is read from text.
+PARSERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "long": ("a whole number", int),
+    "double": ("a number", float),
+    "string": ("text", str),
+    "boolean": ("true or false", {"true": True, "false": False}.__getitem__),
+}
 
-def parse_inference_params(pairs: list[str], defaults: dict[str, Any]) -> dict[str, Any]:
-    """Read name=value pairs, each value as the type of that parameter's default.
 
-    Raises ParamsError for a name that is not in `defaults` and for a value of another type.
+def parse_inference_params(pairs: list[str], params: "Sequence[Param]") -> dict[str, Any]:
+    """Read name=value pairs, each value as the type that the signature declares for its name.
+
+    Raises ParamsError for a name that is not among `params` and for a value of another type.
     """
-    params: dict[str, Any] = {}
+    types = {param.name: param.type for param in params}
+    values: dict[str, Any] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
-        if name not in defaults:
-            hint = suggest_nearest(name, list(defaults)) or "; known: " + ", ".join(defaults)
+        if name not in types:
+            hint = suggest_nearest(name, list(types)) or f"; known: {', '.join(types) or 'none'}"
             raise ParamsError(f"--param {name}: unknown{hint}")
-        expected = type(defaults[name])
+        expected, parse = PARSERS[types[name]]
         try:
-            params[name] = expected(value)
-        except ValueError:
-            message = f"--param {name}: expected a {expected.__name__}, found {value!r}"
-            raise ParamsError(message) from None
-    return params
+            values[name] = parse(value)
+        except (ValueError, KeyError):
+            raise ParamsError(f"--param {name}: expected {expected}, found {value!r}") from None
+    return values

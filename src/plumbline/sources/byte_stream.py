@@ -19,6 +19,8 @@ MAX_RATIO = 200  # decompressed to compressed; text is below 20, a decompression
 RATIO_FROM = 64 * 2**20  # bytes decompressed before the ratio is checked
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
+UTF8_BOM = b"\xef\xbb\xbf"
+HTML_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body")
 
 
 def open_stream(file: IO[bytes], name: str) -> io.BufferedReader:
@@ -60,6 +62,11 @@ def _check_head(head: bytes, name: str) -> None:
     if head.startswith(ZIP_MAGIC):
         raise DataError(
             f"{name}: a zip archive or spreadsheet; unpack it, or save a spreadsheet as CSV"
+        )
+    if head.removeprefix(UTF8_BOM).lstrip().lower().startswith(HTML_STARTS):
+        raise DataError(
+            f"{name}: an HTML page, not data: the address that it came from answered with a page "
+            "(to log in, or of an error); download the file itself"
         )
 
 

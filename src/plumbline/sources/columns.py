@@ -22,6 +22,9 @@ def find_columns(name: str, header: Sequence[str], request: ReadRequest) -> list
         count = header.count(column)
         if count > 1:
             raise DataError(f"{name}: {count} columns are called {column!r}; rename all but one")
+    unused = [column for column in header if column not in request.names]
+    if unused:
+        request.notices.append(f"{name}: columns that are not read: {_list_names(unused)}")
     return [header.index(column) for column in request.names]
 
 

@@ -9,6 +9,7 @@ from operator import itemgetter
 from plumbline.contract.errors import DataError
 from plumbline.sources.columns import find_columns
 from plumbline.sources.csv_limits import allow_wide_cells
+from plumbline.sources.jsonl_files import refuse_json
 from plumbline.sources.records import ReadRequest, SourceRow
 from plumbline.sources.text_lines import MAX_LINE, DecodedLines
 
@@ -20,6 +21,7 @@ def read_csv(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iter
     lines = DecodedLines(stream, name, request.refuse_encoding)
     with allow_wide_cells(MAX_LINE):
         header_line = next(lines)
+        refuse_json(header_line, name)
         delimiter = _detect_delimiter(header_line, request.names)
         expected = "\t" if ".tsv" in name else ","
         if delimiter != expected:
@@ -32,15 +34,15 @@ def read_csv(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iter
         pick_wanted = itemgetter(*find_columns(name, header, request))
         for number, cells, repaired in records:
             if len(cells) != len(header):
+                place = f"{name}:{number}: {len(cells)} cells where the header has {len(header)}"
+                if len(cells) < len(header) and not lines.is_ended:
+                    raise DataError(f"{place}: the file is cut off in this row; fetch it again")
                 raise DataError(
-                    f"{name}:{number}: {len(cells)} cells where the header has {len(header)} "
-                    f"(separated by {DELIMITERS[delimiter]}); "
+                    f"{place} (separated by {DELIMITERS[delimiter]}); "
                     "put double quotes around a cell that contains one"
                 )
             yield SourceRow(number, pick_wanted(cells), repaired)
-    notice = lines.describe_repairs()
-    if notice:
-        request.notices.append(notice)
+    request.notices.extend(lines.describe())
 
 
 def _parse_records(

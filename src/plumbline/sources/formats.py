@@ -9,7 +9,7 @@ from plumbline.contract.errors import DataError
 from plumbline.sources.arrow_files import read_arrow, read_parquet
 from plumbline.sources.byte_stream import open_stream
 from plumbline.sources.csv_files import read_csv
-from plumbline.sources.jsonl_files import read_jsonl
+from plumbline.sources.jsonl_files import ARRAY_REMEDY, read_jsonl
 from plumbline.sources.records import ReadRequest, SourceRow
 
 ReadFormat = Callable[[io.BufferedReader, str, ReadRequest], Iterator[SourceRow]]
@@ -42,5 +42,10 @@ def _choose_reader(name: str) -> ReadFormat:
             return read_parquet
         case ".arrow" | ".feather" | ".ipc":
             return read_arrow
+    if suffix == ".json":
+        raise DataError(
+            f"{name}: no reader for .json; if it is one array, {ARRAY_REMEDY}; "
+            "if it has one object on each line, name it .jsonl"
+        )
     ending = suffix or "a name without an ending"
     raise DataError(f"{name}: no reader for {ending}; known: {KNOWN_ENDINGS}")

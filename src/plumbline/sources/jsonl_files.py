@@ -10,6 +10,8 @@ from plumbline.sources.columns import find_columns
 from plumbline.sources.records import ReadRequest, SourceRow, as_text
 from plumbline.sources.text_lines import DecodedLines
 
+ARRAY_REMEDY = "an array has to become one object on each line: jq -c '.[]' data.json > data.jsonl"
+
 
 def read_jsonl(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:
     """Yield one row for each line that is not empty, numbered by its line."""
@@ -30,16 +32,34 @@ def read_jsonl(stream: io.BufferedReader, name: str, request: ReadRequest) -> It
             repaired = repaired or complete != values
             values = complete
         yield SourceRow(lines.number, values, repaired)
-    notice = lines.describe_repairs()
-    if notice:
-        request.notices.append(notice)
+    request.notices.extend(lines.describe())
+
+
+def refuse_json(line: str, name: str) -> None:
+    """Raise DataError if the first line of a file that is named as CSV is JSON."""
+    start = line.lstrip()[:1]
+    if start == "[":
+        raise DataError(f"{name}: a JSON array, not CSV; {ARRAY_REMEDY}")
+    if start == "{" and _is_object(line):
+        raise DataError(f"{name}: JSON objects, one on each line, not CSV; name it .jsonl")
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _parse_object(line: str, place: str) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError) as error:
+        if line.lstrip().startswith("["):
+            raise DataError(f"{place}: not a JSON object on one line: {ARRAY_REMEDY}") from None
         raise DataError(f"{place}: not a JSON object on one line ({error})") from None
+    if isinstance(record, list) and place.endswith(":1"):
+        raise DataError(f"{place}: expected a JSON object, found list: {ARRAY_REMEDY}")
     if not isinstance(record, dict):
         raise DataError(f"{place}: expected a JSON object, found {type(record).__name__}")
     return record

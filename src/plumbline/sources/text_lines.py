@@ -4,11 +4,11 @@ import io
 from collections.abc import Callable, Iterator
 
 from plumbline.contract.errors import DataError
+from plumbline.sources.byte_stream import UTF8_BOM
 
 MAX_LINE = 16 * 2**20  # bytes
 HEAD_BYTES = 200
 SAMPLE_BYTES = 2**16
-UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 # Python escapes a byte that is not UTF-8 as one of these characters (surrogateescape, PEP 383).
 ESCAPED_BYTES = {chr(0xDC00 + byte) for byte in range(0x80, 0x100)}
@@ -28,6 +28,7 @@ class DecodedLines:
         self._repaired = False
         self._offset = 0
         self._num_repaired = 0
+        self._is_ended = True  # the last line has a line end
         self._num_utf8 = 0  # lines with characters beyond ASCII that are valid UTF-8
         self._read_line = _choose_line_reader(stream, name)
 
@@ -39,6 +40,7 @@ class DecodedLines:
         if not raw:
             raise StopIteration
         self.number += 1
+        self._is_ended = raw.endswith(b"\n")
         if len(raw) >= MAX_LINE:
             limit = f"{MAX_LINE // 2**20} MiB"
             raise DataError(
@@ -55,17 +57,32 @@ class DecodedLines:
         self._offset += len(raw)
         return text
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether the line that was read last has a line end."""
+        return self._is_ended
+
+    def describe(self) -> list[str]:
+        """Say how the file was read, and that its last line may be cut; call it after that line."""
+        notices = []
+        repairs = self._describe_repairs()
+        if repairs:
+            notices.append(repairs)
+        if not self._is_ended:
+            notices.append(
+                f"{self._name}:{self.number}: the last line has no line end; "
+                "if the file was cut off there, fetch it again"
+            )
+        return notices
+
     def take_repaired(self) -> bool:
         """Return whether bytes were replaced since the last call."""
         repaired = self._repaired
         self._repaired = False
         return repaired
 
-    def describe_repairs(self) -> str | None:
-        """Say in one sentence how bytes that are not UTF-8 were read; None where there were none.
-
-        Call it after the last line.
-        """
+    def _describe_repairs(self) -> str | None:
+        """Say in a sentence how bytes that are not UTF-8 were read; None where there were none."""
         if not self._num_repaired:
             return None
         if self._num_utf8 == 0:

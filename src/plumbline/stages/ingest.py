@@ -20,6 +20,10 @@ def ingest(params: Params, task: Task[Params]) -> None:
         facts = {"notices": []} | task.data.ingest(params, examples, aside / "manifest.parquet")
         layout.publish(examples, layout.EXAMPLES)
         layout.publish(aside / "manifest.parquet", layout.MANIFEST)
-        layout.write_json(layout.SOURCE, facts | {"digest": layout.digest(layout.EXAMPLES)})
+        seal = {
+            "digest": layout.digest(layout.EXAMPLES),
+            "manifest": layout.digest(layout.MANIFEST),
+        }
+        layout.write_json(layout.SOURCE, facts | seal)
     finally:
         shutil.rmtree(aside, ignore_errors=True)

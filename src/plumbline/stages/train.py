@@ -1,5 +1,6 @@
 """train: one candidate learns from accepted examples and is left on disk as a sealed bundle."""
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -7,11 +8,13 @@ from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import RejectedError
+from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
 from plumbline.tracking import mlflow_runs
+
+TEST = "test"  # the split whose answers decide
 
 
 def train(params: Params, task: Task[Params], candidate: str) -> None:
@@ -20,11 +23,37 @@ def train(params: Params, task: Task[Params], candidate: str) -> None:
     If it is killed and run again, it continues from its last checkpoint.
     """
     refuse_unvalidated()
-    with mlflow_runs.track_run(params, f"train {candidate}") as log:
-        log.log_dataset(
-            task.name, layout.digest(layout.MANIFEST), layout.SOURCE.read_text(encoding="utf-8")
+    layout.CHECKPOINTS.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="train-", dir=layout.CHECKPOINTS.parent) as folder:
+        examples = Path(folder)
+        link_all_but_test(layout.EXAMPLES, examples)
+        with mlflow_runs.track_run(params, f"train {candidate}") as log:
+            log.log_dataset(
+                task.name, layout.digest(layout.MANIFEST), layout.SOURCE.read_text(encoding="utf-8")
+            )
+            learn(params, task, candidate, examples, log, must_learn=True)
+
+
+def link_all_but_test(examples: Path, target: Path) -> None:
+    """Give `target` the files of `examples` without those of the test split (`test.*`).
+
+    Who learns never gets the answers that decide. Raises DataError where no file is of the test
+    split alone: then another file holds it.
+    """
+    files = sorted(path for path in examples.rglob("*") if path.is_file())
+    kept = [path for path in files if path.name.partition(".")[0] != TEST]
+    if len(kept) == len(files):
+        raise DataError(
+            f"{examples}: no file {TEST}.*, so another file holds the test split, and a candidate "
+            "must not learn from it; run `dvc repro ingest`, or let the task write one file a split"
         )
-        learn(params, task, candidate, layout.EXAMPLES, log, must_learn=True)
+    for path in kept:
+        linked = target / path.relative_to(examples)
+        linked.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, linked)
+        except OSError:  # another disk, or one without links
+            shutil.copyfile(path, linked)
 
 
 def learn(

@@ -10,6 +10,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
 from plumbline.quality import runner
 from plumbline.reporting.html import render_template
+from plumbline.statistics.reach import find_unreachable_limits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,7 @@ def validate(params: Params, task: Task[Params]) -> None:
     checks = task.expectations.build_checks(params, table)
     results = runner.run_checks(table, checks)
     report = _build_report(results, manifest, source, runner.digest_suite(checks))
+    report["notices"] = [*report["notices"], *_find_unreachable_limits(params, task, manifest)]
     with layout.write_aside(layout.VALIDATION_PAGE) as aside:
         aside.write_text(render_template("validation.html", report), encoding="utf-8")
     layout.write_json(layout.VALIDATION, report)  # last: accepted only once all of it is on disk
@@ -57,8 +59,12 @@ def _read_ingested() -> tuple["pd.DataFrame", dict[str, Any]]:
         raise DataError(
             f"{layout.MANIFEST} has no column {', '.join(missing)}; run `dvc repro ingest`"
         )
-    if source["digest"] != layout.digest(layout.EXAMPLES):
-        raise DataError(f"{layout.EXAMPLES} is not what ingest wrote; run `dvc repro ingest`")
+    for path, key in ((layout.EXAMPLES, "digest"), (layout.MANIFEST, "manifest")):
+        if source.get(key) != layout.digest(path):
+            raise DataError(
+                f"{path} is not what ingest wrote: digest mismatch with {key} in {layout.SOURCE}; "
+                "run `dvc repro -f ingest`"
+            )
     return manifest, source
 
 
@@ -79,6 +85,17 @@ def _build_report(
         "lengths": _build_histogram(manifest),
         "notices": source.get("notices", []),
     }
+
+
+def _find_unreachable_limits(
+    params: Params, task: Task[Params], manifest: "pd.DataFrame"
+) -> list[str]:
+    """Say which limits of `evaluation` no model can meet on this test split."""
+    labels = manifest.loc[manifest["split"] == "test", "label"]
+    majority = None
+    if task.metric.kind == "binary" and len(labels):
+        majority = float(labels.value_counts(normalize=True).iloc[0])
+    return find_unreachable_limits(params.evaluation, task.metric, len(labels), majority)
 
 
 def _count_classes(manifest: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -135,7 +135,8 @@ def _damage(split: str, change: str) -> None:
         layout.EXAMPLES, split, storage.Realisations(ids, signals, components)
     )
     manifest.to_parquet(layout.MANIFEST, index=False)
-    layout.write_json(layout.SOURCE, source | {"digest": layout.digest(layout.EXAMPLES)})
+    seal = {"digest": layout.digest(layout.EXAMPLES), "manifest": layout.digest(layout.MANIFEST)}
+    layout.write_json(layout.SOURCE, source | seal)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pandas as pd
+import pytest
 from tests.support.small_signals import small_params
 
 from plumbline.contract.records import Candidate, Figure, Scores

@@ -13,6 +13,7 @@ from plumbline.tasks.text_classification.scoring.behaviour import (
     double_spaces,
     swap_letters,
 )
+from plumbline.tasks.text_classification.scoring.class_profiles import build_profiles
 
 ROOT = Path(__file__).parents[3]
 WORDS = {
@@ -23,10 +24,13 @@ WORDS = {
 
 
 class Words:
-    """Counts the words of each class; `blind` never looks, `brittle` knows lower case alone."""
+    """Counts the words of each class; `blind` never looks, `brittle` knows lower case alone.
 
-    def __init__(self, *, blind: bool = False, brittle: bool = False) -> None:
-        self.blind, self.brittle = blind, brittle
+    It reads the first `limit` words of a text.
+    """
+
+    def __init__(self, *, blind: bool = False, brittle: bool = False, limit: int = 999) -> None:
+        self.blind, self.brittle, self.limit = blind, brittle, limit
 
     def predict(self, columns, top_k=3, threshold=0.0):
         rows = [self._row(text if self.brittle else text.lower()) for text in columns["text"]]
@@ -38,6 +42,7 @@ class Words:
         }
 
     def _row(self, text: str) -> list[dict]:
+        text = " ".join(text.split()[: self.limit])
         counts = [
             0.0
             if self.blind
@@ -68,7 +73,7 @@ def examples(tmp_path: Path) -> Path:
 
 
 def passed(examples: Path, predictor: Words) -> dict[str, tuple[int, int]]:
-    params = TextParams.model_validate(load_yaml(ROOT / "params.yaml"))
+    params = TextParams.model_validate(load_yaml(ROOT / "recipes/text_classification.yaml"))
     cases = check_behaviour(params, examples, predictor)
     assert [case.kind for case in cases] == [
         "invariance",
@@ -84,7 +89,7 @@ def passed(examples: Path, predictor: Words) -> dict[str, tuple[int, int]]:
 
 def test_a_model_that_reads_passes_everything(examples: Path) -> None:
     found = passed(examples, Words())
-    assert {(p, n) for p, n in found.values()} == {(45, 45), (3, 3), (9, 9)}
+    assert {(p, n) for p, n in found.values()} == {(45, 45), (12, 12)}
 
 
 def test_a_model_that_knows_lower_case_alone_is_found_out(examples: Path) -> None:
@@ -94,9 +99,55 @@ def test_a_model_that_knows_lower_case_alone_is_found_out(examples: Path) -> Non
 
 def test_a_model_that_never_reads_is_found_out(examples: Path) -> None:
     found = passed(examples, Words(blind=True))
-    assert found["the most typical text of each class is known"] == (1, 3)
+    assert found["the most typical texts of each class are known"] == (4, 12)
     assert found["a phrase peculiar to a class makes it more probable"][0] == 0
     assert found["case"] == (45, 45)  # blindness is invariant: one kind of case alone would not do
+
+
+def test_a_phrase_is_put_where_a_model_of_few_tokens_reads_it(examples: Path) -> None:
+    rows = pd.read_parquet(examples / "test.parquet")
+    rows["text"] = rows["text"] + " and so on" * 100
+    rows.to_parquet(examples / "test.parquet")
+    counts = passed(examples, Words(limit=6))
+    assert counts["a phrase peculiar to a class makes it more probable"] == (12, 12)
+
+
+def test_what_no_training_text_tells_is_not_asked(examples: Path) -> None:
+    rows = pd.read_parquet(examples / "train.parquet")
+    rows["text"] = [f"order {number}" for number in range(len(rows))]
+    rows.to_parquet(examples / "train.parquet")
+    counts = passed(examples, Words())
+    assert counts["a phrase peculiar to a class makes it more probable"] == (0, 0)
+
+
+def test_a_change_that_changes_nothing_is_not_asked(examples: Path) -> None:
+    rows = pd.read_parquet(examples / "test.parquet")
+    rows["text"] = rows["text"].str.upper().str.split().str[:2].str.join(" ")
+    rows.to_parquet(examples / "test.parquet")
+    counts = passed(examples, Words())
+    assert counts["case"] == (0, 0)
+    assert counts["typo"] == (0, 0)  # a text of two words can lose its only word
+
+
+CHINESE = {
+    "refund": "我想要退款请尽快退款",
+    "login": "我无法登录账户忘记密码",
+    "delivery": "我的包裹在哪里快递",
+}
+
+
+def test_a_phrase_of_a_script_without_blanks_is_found(tmp_path: Path) -> None:
+    for split, size in (("train", 90), ("test", 45)):
+        labels = [list(CHINESE)[number % 3] for number in range(size)]
+        texts = [f"{CHINESE[label]}{number}" for number, label in enumerate(labels)]
+        ids = [f"{split}{number}" for number in range(size)]
+        table = pd.DataFrame({"id": ids, "text": texts, "label": labels})
+        table.to_parquet(tmp_path / f"{split}.parquet")
+    profiles = build_profiles(tmp_path)
+    for name, phrase in zip(profiles.names, profiles.phrases, strict=True):
+        assert phrase is not None
+        assert len(phrase) in (2, 3)
+        assert phrase in CHINESE[name]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.support.small_sources import CSV, ROWS
+from tests.support.development import DATA
+from tests.support.small_sources import CSV, LINES, ROWS
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
@@ -16,7 +17,7 @@ from plumbline.tasks.text_classification.data import digest_text, ingest, normal
 from plumbline.tasks.text_classification.params import TextParams
 
 ROOT = Path(__file__).parents[3]
-DIRTY = ROOT / "../shared/data/dirty"
+DIRTY = DATA / "dirty"
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def make_params(source: Any, **data: Any) -> TextParams:
     """The shipped parameters with another source, which has no metadata."""
-    values = json.loads(load_params(ROOT / "params.yaml").model_dump_json())
+    values = json.loads(load_params(ROOT / "recipes/text_classification.yaml").model_dump_json())
     values["data"] |= {"source": source, "watch": "."} | data
     values["data"]["columns"]["metadata"] = data.get("metadata", [])
     values["data"].pop("metadata", None)
@@ -73,6 +74,32 @@ def test_normal_form() -> None:
     assert digest_text("Hello, World") == digest_text("hello world") != digest_text("hello worlds")
 
 
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "wh\u034fere is my\ufe0f par\U000e0100cel",  # joiner and variation selectors
+        "w\u0301here is m\u20ddy p\u093farcel",  # an accent, a circle, a vowel sign of Hindi
+        "where is my &#112;arcel",
+        "where&nbsp;is my &amp;#112;arcel",
+        "wh\u0435re \u0456s my \u0440\u0430rcel",  # Cyrillic
+        "wh\u03b5r\u03b5 is my \u03c1arc\u0115l",  # Greek, and a composed letter
+        "WHERE IS \U0001d5e0\U0001d5ec PARCEL",  # mathematical letters
+        "\u3164where is my\u2800 parcel",  # letters that show nothing
+    ],
+)
+def test_what_reads_the_same_has_one_normal_form(hidden: str) -> None:
+    assert normalise(hidden) == "where is my parcel"
+    assert digest_text(hidden) == digest_text("where is my parcel")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("\u304b\u304d", "\u304c\u304d"), ("\u0e21\u0e32", "\u0e21\u0e35"), ("AT&T", "ATT")],
+)
+def test_what_reads_differently_stays_different(one: str, other: str) -> None:
+    assert normalise(one) != normalise(other)
+
+
 def test_manifest_and_examples_hold_every_row_once(folder: Path) -> None:
     facts, rows = ingest_bytes(CSV, folder)
     assert [row["id"] for row in rows] == [f"a.csv:{line}" for line in range(2, 62)]
@@ -116,7 +143,25 @@ def test_a_fault_is_named_with_its_place(folder: Path, raw: str, message: str) -
     assert message in expect_refusal(raw, folder)
 
 
+POLICIES = {"nulls": "drop", "encoding": "replace", "max_chars": 100, "leakage": "keep"}
+REFUSE_NULLS = POLICIES | {"nulls": "refuse"}
 NULLS = ["", "  ", "NA", "n/a", "N/A", "null", "NULL", "None", "nan", "NaN", "-"]
+
+
+def test_a_text_counts_once_in_a_held_out_split(folder: Path) -> None:
+    test = "text,label\nwhere is it,a\nWHERE  is it?,a\nwhere&nbsp;is it,a\nwhere is it,b\n"
+    (folder / "test.csv").write_text(test, encoding="utf-8")
+    (folder / "train.csv").write_text(CSV + "".join(5 * [LINES[0]]), encoding="utf-8")
+    params = make_params({"train": "train.csv", "validation": None, "test": "test.csv"})
+
+    facts, rows = run_ingest(params, folder / "out")
+
+    in_test = [(row["id"], row["label"]) for row in rows if row["split"] == "test"]
+    assert in_test == [("test.csv:2", "a"), ("test.csv:5", "b")]  # of two labels one is wrong
+    splits = {row["split"] for row in rows if row["digest"] == rows[0]["digest"]}
+    expected = 2 + 5 * (splits == {"validation"})  # in train a copy is a weight, and stays
+    assert facts["dropped"]["copy"]["rows"] == expected
+    assert facts["dropped"]["copy"]["first"][:2] == ["test.csv:3", "test.csv:4"]
 
 
 def test_nulls_are_dropped_and_counted(folder: Path) -> None:
@@ -132,8 +177,28 @@ def test_nulls_are_dropped_and_counted(folder: Path) -> None:
     assert facts["dropped"]["null_label"]["found"]["NULL"] == 1
 
 
+def test_a_class_that_is_called_none_is_kept(folder: Path) -> None:
+    lines = "".join(f"nothing to do with it {number},none\n" for number in range(20))
+    facts, rows = ingest_bytes(CSV + lines, folder, policies=REFUSE_NULLS)
+    assert facts["rows_kept"] == facts["rows_read"] == len(rows) == 80
+    assert sum(facts["classes"]["none"].values()) == 20
+    assert facts["notices"] == [
+        "label 'none' is taken as a class, since 20 rows have it; "
+        "if it means that the label is missing, empty these cells"
+    ]
+
+
+def test_labels_lose_their_blanks_and_equal_numbers_are_one(folder: Path) -> None:
+    labels = ["5", "5.0", " 5", "6"] * 15
+    raw = "".join(f"{text},{label}\n" for (text, _), label in zip(ROWS, labels, strict=True))
+    facts, rows = ingest_bytes("text,label\n" + raw, folder)
+    assert {row["label"] for row in rows} == {"5", "6"}
+    assert facts["changed"]["label_respelled"]["found"] == {"5.0": 15, " 5": 15}
+    assert "labels '5', '5.0' are equal as numbers and are one class, '5'" in facts["notices"]
+
+
 def test_nulls_can_be_refused(folder: Path) -> None:
-    policies = {"nulls": "refuse", "encoding": "replace", "max_chars": 100}
+    policies = REFUSE_NULLS
     assert "a.csv:62: the label is null-like ('NA')" in expect_refusal(
         CSV + "hi,NA\n", folder, policies=policies
     )
@@ -152,8 +217,34 @@ def test_stray_bytes_are_read_as_windows_1252_and_counted(folder: Path) -> None:
     assert "lines with bytes that are not UTF-8: 1;" in facts["notices"][0]
 
 
+def test_train_rows_that_are_in_a_given_test_split_can_be_dropped(folder: Path) -> None:
+    (folder / "train.csv").write_text(CSV)
+    copies = [ROWS[3][0].upper(), ROWS[7][0] + "!!"]
+    texts = [*copies, "a text of its own", "and another one"]
+    (folder / "test.csv").write_text("text,label\n" + "".join(f"{text},b\n" for text in texts))
+    source = {"train": "train.csv", "validation": None, "test": "test.csv"}
+
+    facts, rows = run_ingest(make_params(source), folder / "kept")
+    assert len(rows) == 64
+    assert facts["dropped"]["leaked"]["rows"] == 0
+
+    params = make_params(source, policies=POLICIES | {"leakage": "drop"})
+    facts, rows = run_ingest(params, folder / "dropped")
+    assert {row["id"] for row in rows}.isdisjoint({"train.csv:5", "train.csv:9"})
+    assert sum(row["split"] == "test" for row in rows) == 4
+    assert facts["rows_read"] == len(rows) + 2
+    assert facts["dropped"]["leaked"] == {
+        "rows": 2,
+        "first": ["train.csv:5 (as test.csv:2)", "train.csv:9 (as test.csv:3)"],
+    }
+    assert (
+        "rows dropped for a text that is in a later split: 2, "
+        "first at train.csv:5 (as test.csv:2)" in facts["notices"]
+    )
+
+
 def test_stray_bytes_can_be_refused(folder: Path) -> None:
-    policies = {"nulls": "drop", "encoding": "refuse", "max_chars": 100}
+    policies = POLICIES | {"encoding": "refuse"}
     message = expect_refusal(b"text,label\ncaf\xe9,a\n", folder, policies=policies)
     assert "a.csv:2: not UTF-8, looks like Latin-1: byte 0xe9 at offset 14" in message
 
@@ -215,7 +306,7 @@ def test_reading_what_is_not_there_says_what_to_run(folder: Path) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.skipif(not DIRTY.exists(), reason="development data are not here")
+@pytest.mark.skipif(not DIRTY.exists(), reason="PLUMBLINE_TEST_DATA names no folder with dirty/")
 @pytest.mark.parametrize(
     "path",
     sorted(path for path in DIRTY.glob("[0-9x]*.csv") if "__truth" not in path.name),
@@ -235,4 +326,5 @@ def test_no_faulty_file_ends_in_a_traceback_or_loses_a_row_unseen(folder: Path, 
     dropped = sum(count["rows"] for count in facts["dropped"].values())
     assert facts["rows_read"] == len(rows) + dropped
     assert facts["rows_kept"] == len(rows)
-    assert bool(dropped) == path.name.startswith(("05", "x16"))
+    nulls = dropped - facts["dropped"]["copy"]["rows"]
+    assert bool(nulls) == path.name.startswith(("05", "x16"))

@@ -1,8 +1,10 @@
 """Each finding on rows made for it, the suite as a whole, and drift against an earlier ingest."""
 
 import random
+import re
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -16,8 +18,10 @@ from plumbline.tasks.text_classification.expectations import (
     build_checks,
     drift,
     duplicates,
+    giveaways,
     labels,
     personal,
+    recognition,
 )
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
 from plumbline.tasks.text_classification.expectations.findings import make_excerpt
@@ -44,6 +48,7 @@ def make_rows(*values: tuple[str, str, str]) -> pd.DataFrame:
     rows = pd.DataFrame(values, columns=["split", "text", "label"])
     return rows.assign(
         id=[f"f:{row}" for row in range(len(rows))],
+        normal=rows["text"].str.lower(),
         compact=rows["text"].str.replace(" ", "").str.lower(),
     )
 
@@ -109,7 +114,10 @@ def test_leaks_are_exact_or_near_but_not_both() -> None:
     near = duplicates.find_near_leaks(table, "test", ["train"], 0.9).dropna().to_dict()
 
     assert exact == {1: "same text as f:0"}
-    assert near == {2: "same text as f:0, except for case or punctuation", 3: "98% similar to f:0"}
+    assert near == {
+        2: "same text as f:0, except for case, punctuation or marks",
+        3: "98% similar to f:0",
+    }
 
 
 def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
@@ -128,7 +136,107 @@ def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
 
     assert time.process_time() - started < 10
     assert len(findings) >= 490
-    assert all(value.endswith(f"% similar to f:{row - 3000}") for row, value in findings.items())
+    assert all(f" f:{row - 3000}" in value for row, value in findings.items())
+    assert findings.str.contains("% similar to").sum() >= 490
+
+
+def _exchange_a_word(text: str) -> str:
+    words = text.split()
+    words[len(words) // 2] = "zebra"
+    return " ".join(words)
+
+
+def _add_a_footer(text: str) -> str:
+    return f"{text}. Sent from my new phone today"
+
+
+def _draw_similar_texts(num_rows: int) -> list[str]:
+    """Draw sentences, of which one in twenty differs from another one in a word."""
+    rng = random.Random(7)
+    words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=6)) for _ in range(500)]
+    texts = [" ".join(rng.choices(words, k=9)) for _ in range(num_rows)]
+    for number in range(0, num_rows, 20):
+        sentence = texts[number + 1].split()
+        texts[number] = " ".join([*sentence[:3], rng.choice(words), *sentence[4:]])
+    rng.shuffle(texts)
+    return texts
+
+
+@pytest.mark.parametrize("hide", [_exchange_a_word, _add_a_footer])
+def test_some_test_rows_in_train_with_a_word_changed_or_some_added_are_found(
+    hide: Callable[[str], str],
+) -> None:
+    texts = _draw_similar_texts(2000)
+    test, train = texts[:500], texts[500:]
+    copies = [hide(text) for text in test[::10]]
+    rows = [("train", text, "x") for text in train + copies] + [("test", t, "x") for t in test]
+
+    near = duplicates.find_near_leaks(make_rows(*rows), "test", ["train"], 0.9).dropna()
+
+    assert len(near) > 0.03 * len(test)
+    assert all("a word or an addition apart from f:" in finding for finding in near)
+
+
+def test_texts_that_resemble_each_other_everywhere_are_no_leak() -> None:
+    texts = _draw_similar_texts(2000)
+    rows = [("test" if number < 500 else "train", t, "x") for number, t in enumerate(texts)]
+
+    near = duplicates.find_near_leaks(make_rows(*rows), "test", ["train"], 0.9).dropna()
+
+    assert not any("apart from" in finding for finding in near)
+
+
+def test_a_class_that_a_held_out_split_lacks_is_named_for_its_train_rows() -> None:
+    rows = make_rows(
+        ("train", "one", "a"), ("train", "two", "b"), ("train", "three", "b"), ("test", "four", "a")
+    )
+    findings = labels.find_absent_labels(rows, "test")
+    assert findings.isna().tolist() == [True, False, False, True]
+    assert set(findings.dropna()) == {"'b': 2 in train, none in test"}
+
+
+def test_a_word_that_nearly_alone_predicts_a_label_is_named() -> None:
+    texts = _draw_similar_texts(200)
+    rows = [
+        ("train", f"{text} {'zx17' if number % 2 else ''}".strip(), "ab"[number % 2])
+        for number, text in enumerate(texts)
+    ]
+    words = giveaways.find_label_words(make_rows(*rows))
+    assert (
+        words[1]
+        == "'zx17' is in 100% of the rows labelled 'b'; 100% of its own rows have that label"
+    )
+    assert words.notna().sum() == 100
+    plain = make_rows(*[("train", text, "ab"[i % 2]) for i, text in enumerate(texts)])
+    assert giveaways.find_label_words(plain).isna().all()
+
+
+def _number_customers(num_customers: int, is_loyal: bool) -> pd.DataFrame:
+    """Return rows of customers; the loyal ones always have the same label."""
+    rng = random.Random(3)
+    rows = []
+    for number, text in enumerate(_draw_similar_texts(1000)):
+        customer = rng.randrange(num_customers)
+        label = "abcd"[customer % 4 if is_loyal else rng.randrange(4)]
+        rows.append(("test" if number < 250 else "train", f"{text} no {80000 + customer}", label))
+    table = make_rows(*rows)
+    return table.assign(customer=table["text"].str[-5:])
+
+
+def test_customers_who_come_back_with_their_label_are_a_group() -> None:
+    loyal = _number_customers(200, is_loyal=True)
+    in_text = recognition.find_recognised(loyal, "test", ["train"], [])
+    assert in_text.notna().sum() > 200
+    assert re.match(r"the number '80\d+' is in an earlier split", in_text.dropna().iloc[0])
+    named = recognition.find_recognised(loyal.assign(normal="x"), "test", ["train"], ["customer"])
+    assert named.notna().sum() == in_text.notna().sum()
+
+
+def test_customers_with_any_label_and_kinds_of_cases_are_no_group() -> None:
+    fickle = _number_customers(200, is_loyal=False)
+    kinds = _number_customers(24, is_loyal=True)  # thirty rows each and more: not a customer
+    for rows in (fickle, kinds):
+        assert recognition.find_recognised(rows, "test", ["train"], ["customer"]).isna().all()
 
 
 def test_rare_and_unseen_labels_are_named_with_counts() -> None:

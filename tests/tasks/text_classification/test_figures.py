@@ -37,7 +37,7 @@ def candidate(name: str, labels: list[str], accuracy: float, history: bool = Tru
 
 
 def drawn(labels: list[str], history: bool = True) -> list[Figure]:
-    params = TextParams.model_validate(load_yaml(ROOT / "params.yaml"))
+    params = TextParams.model_validate(load_yaml(ROOT / "recipes/text_classification.yaml"))
     return draw_figures(
         params,
         [candidate("minilm", labels, 0.9, history), candidate("linear", labels, 0.7, history)],

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def make_params(**generated: Any) -> TextParams:
-    values = json.loads(load_params(ROOT / "params.yaml").model_dump_json())
+    values = json.loads(load_params(ROOT / "recipes/text_classification.yaml").model_dump_json())
     values["data"]["source"] = "generated"
     values["data"]["generated"] |= generated
     return TextParams.model_validate(values)

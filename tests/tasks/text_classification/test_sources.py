@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def make_params(source: Any, watch: str = ".", **sha256: str) -> TextParams:
-    values = json.loads(load_params(ROOT / "params.yaml").model_dump_json())
+    values = json.loads(load_params(ROOT / "recipes/text_classification.yaml").model_dump_json())
     values["data"] |= {"source": source, "watch": watch, "sha256": sha256}
     values["data"]["columns"]["metadata"] = []
     values["evaluation"]["slices"] = []

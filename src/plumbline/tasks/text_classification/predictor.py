@@ -26,6 +26,14 @@ ONE_BY_ONE = ("int8",)  # forms that round all rows of a call on one scale
 # On a CPU this fused operator takes five times as long as the two that it replaces.
 SLOW_OPTIMIZERS = ["SkipLayerNormFusion"]
 
+# Signs of scripts without blanks between words, and emoji: each is a word (as in data/words.py).
+SIGNS = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
+    "\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff"
+)
+WORD = re.compile(rf"[{SIGNS}]|[^\W{SIGNS}]+")
+
 EncodedText = tuple[np.ndarray, np.ndarray]  # ids and, for each, its weight (or 1)
 
 
@@ -57,6 +65,8 @@ class Predictor:
     ) -> None:
         self.classes: list[str] = config["classes"]
         self.temperature: float = config["temperature"]
+        # As ingest: what is beyond was never learned from, and not measured.
+        self._max_chars: int = config["max_chars"]
         self.forms = tuple(sorted(config["forms"], key=lambda name: name != config["served"]))
         form = form or self.forms[0]
         if form not in self.forms:
@@ -103,9 +113,9 @@ class Predictor:
     def compute_logits(self, texts: Sequence[str]) -> np.ndarray:
         """Return the model's output before scaling, shape (texts, classes), float64.
 
-        Batches share the cores.
+        Texts are cut where ingest cuts them. Batches share the cores.
         """
-        rows = self._features.encode_texts(texts)
+        rows = self._features.encode_texts([text[: self._max_chars] for text in texts])
         logits = np.empty((len(rows), len(self.classes)))
 
         def run_batch(batch: list[int]) -> None:
@@ -177,8 +187,11 @@ class TfidfFeatures:
 
 
 def extract_grams(text: str) -> list[str]:
-    """Return the words of a text, in lower case, and each two neighbouring words."""
-    words = re.findall(r"\w+", text.lower())
+    """Return the words of a text, in lower case, and each two neighbouring words.
+
+    Where a script has no blanks between words, these are its signs and each two of them.
+    """
+    words = WORD.findall(text.lower())
     return words + [f"{first} {second}" for first, second in pairwise(words)]
 
 

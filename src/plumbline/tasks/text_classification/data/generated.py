@@ -8,7 +8,7 @@ were left alone.
 
 import datetime
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -65,11 +65,30 @@ def draw_ticket(rng: random.Random, drift: float) -> Ticket:
     return Ticket(text, intent, channel, product, variant, day.isoformat())
 
 
+def find_noisy(params: TextParams, ids: Iterable[str]) -> set[str]:
+    """Draw the tickets of these ids again; return the ids of those with a label that is not true.
+
+    What the manifest says of noise is not asked: it may have been edited.
+    """
+    settings = params.data.generated
+    noisy = set()
+    for id_ in ids:
+        rng = _seed_row(params, id_.removeprefix("generated:"))
+        draw_ticket(rng, settings.drift)
+        if rng.random() < settings.label_noise:
+            noisy.add(id_)
+    return noisy
+
+
+def _seed_row(params: TextParams, number: int | str) -> random.Random:
+    return random.Random(f"{params.seed} {number}")  # noqa: S311 - data, not secrets
+
+
 def _draw_rows(params: TextParams, request: ReadRequest) -> Iterator[GeneratedRow]:
     indices = find_columns("generated", COLUMNS, request)
     settings = params.data.generated
     for number in range(1, settings.num_rows + 1):
-        rng = random.Random(f"{params.seed} {number}")  # noqa: S311 - data, not secrets
+        rng = _seed_row(params, number)
         ticket = draw_ticket(rng, settings.drift)
         noisy = rng.random() < settings.label_noise
         label = _draw_other_intent(rng, ticket.intent) if noisy else ticket.intent

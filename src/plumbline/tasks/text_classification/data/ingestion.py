@@ -7,15 +7,18 @@ from typing import Any
 from plumbline.contract.errors import DataError
 from plumbline.sources.parts import locate_parts
 from plumbline.sources.records import ReadRequest, SourcePart, WantedColumn
+from plumbline.tasks.text_classification.data.copies import HeldOutRows
 from plumbline.tasks.text_classification.data.generated import build_generated_part
+from plumbline.tasks.text_classification.data.labels import LabelNames
 from plumbline.tasks.text_classification.data.policies import (
     PolicyCounts,
     TextExample,
     read_examples,
 )
-from plumbline.tasks.text_classification.data.splits import AssignSplit, plan_splits
+from plumbline.tasks.text_classification.data.splits import AssignSplit, find_point, plan_splits
 from plumbline.tasks.text_classification.data.storage import ExampleWriter
 from plumbline.tasks.text_classification.data.summary import Summary
+from plumbline.tasks.text_classification.data.survey import SourceSurvey
 from plumbline.tasks.text_classification.params import TextParams
 
 TEXT_SYNONYMS = (
@@ -57,28 +60,36 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     """
     parts = _list_parts(params)
     request = _build_request(params)
+    survey = _collect_survey(parts, params, request)
+    names = survey.name_labels()
     assign = plan_splits(
         params.data.split,
         {part.split for part in parts},
-        lambda: _read_dividers(parts, params, request),
+        lambda: _read_dividers(parts, params, request, names),
+        survey.collect_points(names),
     )
     counts = PolicyCounts()
     summary = Summary()
+    held_out = HeldOutRows()
     with ExampleWriter(
         examples, manifest, params.data.columns.metadata, params.data.source == "generated"
     ) as writer:
         for part in parts:
             num_before = counts.num_rows
-            for example in read_examples(part, params.data.policies, request, counts):
+            for example in read_examples(part, params.data.policies, request, counts, names):
                 split = _choose_split(part, example, params, assign)
-                writer.add(split, example)
-                summary.add(split, example)
+                if held_out.is_copy(example, split):
+                    counts.counts["copy"].add(example.id)
+                elif not _is_leaked(example, split, survey, counts):
+                    writer.add(split, example)
+                    summary.add(split, example)
             if counts.num_rows == num_before:
                 raise DataError(
                     f"{part.name}: 0 rows below the header; "
                     "fill the file, or leave it out of data.source"
                 )
-    return summary.build_facts(params, parts, counts, request.notices)
+    notices = [*request.notices, *names.describe()]
+    return summary.build_facts(params, parts, counts, notices)
 
 
 def _list_parts(params: TextParams) -> list[SourcePart]:
@@ -119,6 +130,16 @@ def _choose_split(
     return assign(example.digest, _get_divider(example, params), example.id)
 
 
+def _is_leaked(
+    example: TextExample, split: str, survey: SourceSurvey, counts: PolicyCounts
+) -> bool:
+    """Whether the text is in a later split, where data.policies.leakage drops such rows."""
+    copy = survey.find_copy(example, split)
+    if copy is not None:
+        counts.counts["leaked"].add(f"{example.id} (as {copy})")
+    return copy is not None
+
+
 def _get_divider(example: TextExample, params: TextParams) -> str | None:
     """The value of data.split.column; None where splits go by text."""
     column = params.data.split.column
@@ -134,12 +155,35 @@ def _get_divider(example: TextExample, params: TextParams) -> str | None:
     return example.values[-1]
 
 
-def _read_dividers(
+def _collect_survey(
     parts: list[SourcePart], params: TextParams, request: ReadRequest
+) -> SourceSurvey:
+    """Read the source once for what depends on all of its rows: names of labels, even splits."""
+    silent = ReadRequest(request.columns, request.refuse_encoding)
+    split = params.data.split
+    given = {part.split for part in parts}
+    is_divided = split.by != "time" and not given >= {"train", "validation", "test"}
+    survey = SourceSurvey()
+    for part in parts:
+        divides = is_divided and part.split in (None, "train")
+        for example in read_examples(part, params.data.policies, silent, PolicyCounts()):
+            point = None
+            if divides:
+                divider = _get_divider(example, params)
+                point = find_point(split, example.digest, divider, example.id)
+            survey.add(example, point)
+            if part.split in ("validation", "test") and params.data.policies.leakage == "drop":
+                survey.add_held_out(example, part.split)
+    return survey
+
+
+def _read_dividers(
+    parts: list[SourcePart], params: TextParams, request: ReadRequest, names: LabelNames
 ) -> Iterator[tuple[str | None, str]]:
     """Read the source once for the values that rows are divided by, each with its place."""
     silent = ReadRequest(request.columns, request.refuse_encoding)
+    policies = params.data.policies
     for part in parts:
         if part.split in (None, "train"):
-            for example in read_examples(part, params.data.policies, silent, PolicyCounts()):
+            for example in read_examples(part, policies, silent, PolicyCounts(), names):
                 yield _get_divider(example, params), example.id

@@ -1,22 +1,102 @@
-"""One normal form of a text: splits, digests and near-duplicate checks agree on equal texts."""
+"""The comparison form of a text: splits, digests and duplicate checks agree on equal texts.
 
+Two texts that read the same to a person have the same form, whatever is hidden in them: invisible
+characters, marks, HTML entities, letters of other scripts that look alike.
+"""
+
+import functools
 import hashlib
+import html
+import re
 import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+
+from plumbline.contract.yaml_file import load_yaml
+
+CONFUSABLES = Path(__file__).with_name("confusables.yaml")
+MAX_UNESCAPES = 3  # &amp;amp;amp;
+# Default_Ignorable_Code_Point of Unicode's DerivedCoreProperties.txt, and the empty Braille cell.
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+# Canonical combining classes: overlays, Hebrew and Arabic points, and what is above or below.
+ACCENTS = {1, *range(10, 37), *range(200, 241)}
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
 
 
 def normalise(text: str) -> str:
-    """Apply NFKC and casefold; punctuation and white space become one space.
+    """Return the comparison form; punctuation and white space become one space.
 
-    Invisible format characters are removed. A text of punctuation only, such as "?!", stays.
+    HTML entities are decoded, NFKD and case folding applied, default-ignorable code points and
+    accents removed, look-alikes of Latin letters replaced by them (UTS #39). Vowel signs, which
+    tell words of Hindi or Thai apart, stay, unless they follow a Latin letter. A text of
+    punctuation only, such as "?!", stays.
     """
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = _decode_entities(text).casefold()
+    if not folded.isascii():
+        folded = _fold_unicode(folded)
     collapsed = " ".join(folded.translate(_COLLAPSE).split())
     return collapsed or " ".join(folded.split())
 
 
 def digest_text(text: str) -> str:
-    """Return 16 hex digits of the SHA-256 of the normalised text."""
+    """Return 16 hex digits of the SHA-256 of the comparison form: `digest` in the manifest."""
     return hashlib.sha256(normalise(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def digest_compact(scope: str, text: str) -> str:
+    """Return 16 hex digits for the comparison form without spaces, within `scope`."""
+    key = f"{scope}\0{normalise(text).replace(' ', '')}"
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _decode_entities(text: str) -> str:
+    for _ in range(MAX_UNESCAPES):
+        if "&" not in text:
+            break
+        text = html.unescape(text)
+    return text
+
+
+def _fold_unicode(text: str) -> str:
+    """Fold what is beyond ASCII; `text` is case folded.
+
+    Decomposition may bring capitals and marks back: hence the second folding.
+    """
+    visible = _INVISIBLE.sub("", text)
+    decomposed = unicodedata.normalize("NFKD", visible).casefold()
+    decomposed = unicodedata.normalize("NFKD", decomposed)
+    latin = _INVISIBLE.sub("", decomposed).translate(_load_confusables())
+    if latin.isascii():
+        return latin
+    kept: list[str] = []
+    for character in latin:
+        after = kept[-1] if kept else ""
+        if not _is_dropped(character, after):
+            kept.append(character)
+    return "".join(kept)
+
+
+def _is_dropped(character: str, after: str) -> bool:
+    """Whether `character` is an accent or point, or any mark on an ASCII character or on nothing.
+
+    The combining classes of other marks tell words apart: vowels, tones, the voicing of kana.
+    """
+    if not unicodedata.category(character).startswith("M"):
+        return False
+    return after.isascii() or unicodedata.combining(character) in ACCENTS
+
+
+@functools.cache
+def _load_confusables() -> Mapping[int, str]:
+    """Map each look-alike to its Latin letter, for `str.translate`."""
+    latin: dict[int, str] = {}
+    for letter, lookalikes in load_yaml(CONFUSABLES).items():
+        latin |= dict.fromkeys(map(ord, lookalikes), letter)
+    return latin
 
 
 class _CollapseTable(dict[int, int | str | None]):

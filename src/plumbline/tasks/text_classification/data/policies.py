@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 from plumbline.contract.errors import DataError
 from plumbline.sources.records import ReadRequest, SourcePart, SourceRow
 from plumbline.tasks.text_classification.data.generated import GeneratedRow
+from plumbline.tasks.text_classification.data.labels import LabelNames, is_null_like
 from plumbline.tasks.text_classification.data.normalisation import digest_text
 from plumbline.tasks.text_classification.params import Policies
 
-NULL_LIKE = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "-", "--"}
-LONGEST_NULL = max(map(len, NULL_LIKE))
 NUM_PLACES = 5  # how many rows of one kind are kept to be shown
 NUM_SPELLINGS = 20
 
@@ -72,19 +71,35 @@ class PolicyCounts:
 
 
 def read_examples(
-    part: SourcePart, policies: Policies, request: ReadRequest, counts: PolicyCounts
+    part: SourcePart,
+    policies: Policies,
+    request: ReadRequest,
+    counts: PolicyCounts,
+    names: LabelNames | None = None,
 ) -> Iterator[TextExample]:
-    """Yield the rows of `part` that can be used; raises DataError where a policy says refuse."""
+    """Yield the rows of `part` that can be used; raises DataError where a policy says refuse.
+
+    Labels are called as `names` says; without it, any label that is not empty is one.
+    """
     for row in part.read_rows(request):
         counts.num_rows += 1
         place = f"{part.name}:{row.number}"
         text, label, *values = row.values
-        if _is_null(text) or _is_null(label):
+        name = _find_name(label, names)
+        if is_null_like(text) or name is None:
             _drop_or_refuse(text, label, place, policies, counts)
-        else:
-            yield _build_example(
-                place, str(text), str(label), values, row, policies.max_chars, counts
-            )
+            continue
+        if name != label:
+            counts.counts["label_respelled"].add(place, label)
+        yield _build_example(place, str(text), name, values, row, policies.max_chars, counts)
+
+
+def _find_name(label: str | None, names: LabelNames | None) -> str | None:
+    """The name of a label as it is spelled in a row; None for a missing one."""
+    stripped = (label or "").strip()
+    if names is None:
+        return stripped or None
+    return names.names.get(stripped)
 
 
 def _build_example(
@@ -111,17 +126,11 @@ def _build_example(
     )
 
 
-def _is_null(value: str | None) -> bool:
-    if not value or value.isspace():
-        return True
-    return len(value) < 3 * LONGEST_NULL and value.strip().casefold() in NULL_LIKE
-
-
 def _drop_or_refuse(
     text: str | None, label: str | None, place: str, policies: Policies, counts: PolicyCounts
 ) -> None:
     """Count the row under the first of its columns that is null, or refuse it."""
-    if _is_null(text):
+    if is_null_like(text):
         column, value = "text", text
     else:
         column, value = "label", label

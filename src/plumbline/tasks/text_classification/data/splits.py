@@ -1,14 +1,15 @@
-"""Which split a row belongs to: as given, or so that no row changes sides as the data grow."""
+"""Which split a row belongs to: as given, or so that hardly a row changes sides as data grow."""
 
 import bisect
 import datetime
 import hashlib
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
+from plumbline.tasks.text_classification.data.stratification import find_moves
 from plumbline.tasks.text_classification.params import Split
 
 # (digest of the text, value of split.column, place) -> split
@@ -21,12 +22,14 @@ def plan_splits(
     split: Split,
     given: Iterable[str | None],
     read_days: Callable[[], Iterable[tuple[str | None, str]]],
+    classes: Mapping[str, Set[float]] | None = None,
 ) -> AssignSplit:
     """Return how to divide rows of a part without a split, or of a `train` without its siblings.
 
     `given` holds the split of each part: what is given is kept, what is missing is taken out of
     train. `read_days` reads the column that `by: time` divides by, with places; it is called for
-    that only.
+    that only. `classes` maps each class to the points of its rows, so that a hash leaves no split
+    without a class (`stratification`).
     """
     named = set(given)
     validation = 0.0 if "validation" in named else split.validation
@@ -34,10 +37,12 @@ def plan_splits(
     if split.by == "time" and validation + test > 0:
         return _divide_by_time(validation, test, read_days())
 
+    moves = find_moves(classes or {}, validation, test)
+
     def assign(digest: str, group: str | None, place: str) -> str:
-        if split.by == "group":
-            digest = _hash_group(group, split, place)
-        point = _place_on_line(digest)
+        point = find_point(split, digest, group, place)
+        if point in moves:
+            return moves[point]
         if point < test:
             return "test"
         return "validation" if point < test + validation else "train"
@@ -45,13 +50,17 @@ def plan_splits(
     return assign
 
 
+def find_point(split: Split, digest: str, group: str | None, place: str) -> float:
+    """Return a number in [0, 1) that depends on nothing but the text, or the group."""
+    if split.by == "group":
+        digest = _hash_group(group, split, place)
+    return int(digest[:13], 16) / 16**13
+
+
 def describe_missing_classes(
     classes: Mapping[str, Mapping[str, int]], splits: Iterable[str]
 ) -> list[str]:
-    """Return a sentence for each split that lacks classes.
-
-    Splits by hash keep the shares of classes only where these have enough rows.
-    """
+    """Return a sentence for each split that lacks classes."""
     sentences = []
     for split in splits:
         missing = sorted(label for label, counts in classes.items() if not counts.get(split))
@@ -63,11 +72,6 @@ def describe_missing_classes(
                 f"{len(missing)} of {len(classes)} ({shown}{more})"
             )
     return sentences
-
-
-def _place_on_line(digest: str) -> float:
-    """A number in [0, 1) that depends on nothing but the text, or group."""
-    return int(digest[:13], 16) / 16**13
 
 
 def _hash_group(group: str | None, split: Split, place: str) -> str:

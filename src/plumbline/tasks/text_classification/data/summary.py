@@ -11,10 +11,12 @@ from plumbline.tasks.text_classification.data.policies import PolicyCounts, Text
 from plumbline.tasks.text_classification.data.splits import describe_missing_classes
 from plumbline.tasks.text_classification.params import TextParams
 
-MAX_CLASSES = 20_000  # with more, this is not a classification problem, whatever params say
 POLICY_SENTENCES = {
     "null_text": "dropped for an empty or null-like text",
     "null_label": "dropped for an empty or null-like label",
+    "copy": "dropped from validation or test for a text and label that an earlier row of it has",
+    "leaked": "dropped for a text that is in a later split",
+    "label_respelled": "whose label lost blanks around it, or got the spelling of an equal number",
     "truncated": "cut to data.policies.max_chars",
     "nul_kept": "with NUL characters, which were kept",
 }
@@ -29,15 +31,10 @@ class Summary:
         self.classes: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
     def add(self, split: str, example: TextExample) -> None:
-        """Count one example; raises DataError once there are far too many classes."""
+        """Count one example."""
         self.splits[split] += 1
         self.noisy[split] += bool(example.noisy)
         self.classes[example.label][split] += 1
-        if len(self.classes) > MAX_CLASSES:
-            raise DataError(
-                f"{example.id}: more than {MAX_CLASSES:,} different labels so far, "
-                f"such as {example.label[:40]!r}; is data.columns.label the right column?"
-            )
 
     def build_facts(
         self,
@@ -57,8 +54,8 @@ class Summary:
             "sources": [part.facts for part in parts],
             "rows_read": counts.num_rows,
             "rows_kept": self.splits.total(),
-            "dropped": counts.build_facts("null_text", "null_label"),
-            "changed": counts.build_facts("decoded", "truncated", "nul_kept"),
+            "dropped": counts.build_facts("null_text", "null_label", "copy", "leaked"),
+            "changed": counts.build_facts("decoded", "truncated", "nul_kept", "label_respelled"),
             "splits": {split: self.splits[split] for split in SPLITS},
             "classes": {label: dict(self.classes[label]) for label in sorted(self.classes)},
         }

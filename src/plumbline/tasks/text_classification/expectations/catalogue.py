@@ -2,9 +2,21 @@
 
 from collections.abc import Mapping
 
-REMOVE_COPIES = "remove these rows from one of the two splits"
-REMOVE_SIMILAR = f"{REMOVE_COPIES}, or let data.split divide them"
+REMOVE_COPIES = (
+    "remove these rows from one of the two files, or set data.policies.leakage: drop, which "
+    "removes them from the earlier split"
+)
+REMOVE_SIMILAR = (
+    "with files given for each split, remove these rows from one of them; where data.split divided "
+    "the rows, remove near copies from the source, or set data.split.by: group and name a column "
+    "that similar rows share"
+)
 SPLIT_AGAIN = "a split with only one class measures nothing: split the data again"
+ADD_OR_DIVIDE = (
+    "nothing could be said of these classes, and the gate `coverage` would refuse every model: add "
+    "rows of them, remove them from train, or name all files as one data.source, which is divided "
+    "so that every split has every class"
+)
 
 # check -> (title, remedy)
 CATALOGUE: Mapping[str, tuple[str, str]] = {
@@ -56,10 +68,17 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
         "Held-out rows whose label is not in train",
         "add rows of these classes to train, or remove them from validation and test",
     ),
+    "absent_labels_validation": ("Classes of train that validation does not have", ADD_OR_DIVIDE),
+    "absent_labels_test": ("Classes of train that test does not have", ADD_OR_DIVIDE),
     "continuous_labels": (
         "Labels that look like measured values",
         "this is a regression target, not a class: set data.columns.label to another column, or "
         "group the values into classes",
+    ),
+    "label_words": (
+        "Rows of train with a word that nearly alone predicts a label",
+        "if the word is a trace of how the data were made (a tag, a code, a template), remove it "
+        "from the texts: later texts will not have it",
     ),
     "near_identical_labels": (
         "Labels that differ only in case, spaces, hyphens or underscores",

@@ -2,7 +2,10 @@
 
 import zlib
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from plumbline.tasks.text_classification.expectations.excess import find_excess
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,25 +50,30 @@ def find_near_leaks(
 ) -> "pd.Series":
     """Do as `find_exact_leaks` for texts that are nearly the same.
 
-    They differ only in case, punctuation and spaces, or have `similarity` (Jaccard, of character
-    n-grams). Exact leaks are left out.
+    They have one comparison form, or `similarity` (Jaccard, of character n-grams), or are among
+    the rows by which more texts resemble one of `before` than these resemble each other (see
+    `resemblance`). Exact leaks are left out.
     """
     known = _map_first_ids(rows[rows["split"].isin(before)], "compact")
     exact = find_exact_leaks(rows, split, before).notna()
     checked = rows.loc[(rows["split"] == split) & ~exact, "compact"]
-    twins = _find_twins(list(known), sorted(set(checked) - set(known)), similarity)
+    twins = _find_twins(tuple(known), tuple(sorted(set(checked) - set(known))), similarity)
     findings: dict[Hashable, str] = {}
     for row, text in checked.items():
         if text in known:
-            findings[row] = f"same text as {known[text]}, except for case or punctuation"
+            findings[row] = f"same text as {known[text]}, except for case, punctuation or marks"
         elif text in twins:
             twin, score = twins[text]
             findings[row] = f"{score:.0%} similar to {known[twin]}"
+    for row, finding in find_excess(rows, split, before, similarity).items():
+        if row in checked.index:
+            findings.setdefault(row, finding)
     return _build_column(rows, [findings.get(row) for row in rows.index])
 
 
+@lru_cache(maxsize=2)  # the selftest asks about the same two splits dozens of times
 def _find_twins(
-    known: Sequence[str], checked: Sequence[str], similarity: float
+    known: tuple[str, ...], checked: tuple[str, ...], similarity: float
 ) -> dict[str, tuple[str, float]]:
     """For texts of `checked` with a text of `known` that is similar enough: it, and how similar."""
     from datasketch import MinHash, MinHashLSH

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import normalise, read_split
-from plumbline.tasks.text_classification.expectations import duplicates, labels
+from plumbline.tasks.text_classification.expectations import duplicates, giveaways, labels
 from plumbline.tasks.text_classification.expectations.drift import (
     Vocabulary,
     measure_label_distance,
@@ -83,7 +83,7 @@ def _add_ingest_findings(
 ) -> None:
     """Add what ingest dropped and changed, and texts that say nothing."""
     rows["excerpt"] = rows["text"].map(make_excerpt)
-    num_dropped = sum(count["rows"] for count in facts["dropped"].values())
+    num_dropped = sum(facts["dropped"][name]["rows"] for name in ("null_text", "null_label"))
     rows["dropped_share"] = num_dropped / max(1, facts["rows_read"])
     rows["encoding"] = rows["decoded"].map({True: "bytes that are not UTF-8"}).astype(object)
     cut = f"cut to {params.data.policies.max_chars} characters"
@@ -94,7 +94,10 @@ def _add_ingest_findings(
 def _add_label_findings(rows: "pd.DataFrame", params: TextParams) -> None:
     rows["rare_labels"] = labels.find_rare_labels(rows, params.validation.min_rows_per_class)
     rows["unseen_labels"] = labels.find_unseen_labels(rows)
+    for split in HELD_OUT:
+        rows[f"absent_labels_{split}"] = labels.find_absent_labels(rows, split)
     rows["continuous_labels"] = labels.find_measured_values(rows)
+    rows["label_words"] = giveaways.find_label_words(rows)
     rows["near_identical_labels"] = labels.find_spelling_variants(rows)
     noise = labels.find_label_noise(rows, params.seed)
     rows["judged"] = rows.index.isin(noise.index).astype(int)

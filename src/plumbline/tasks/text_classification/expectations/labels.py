@@ -4,6 +4,8 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from plumbline.tasks.text_classification.data.words import LONG_WORD
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -33,6 +35,17 @@ def find_unseen_labels(rows: "pd.DataFrame") -> "pd.Series":
     for label, count in unseen.value_counts().items():
         findings[label] = f"{label!r}: {count} held out, none in train"
     return rows["label"].map(findings).astype(object)
+
+
+def find_absent_labels(rows: "pd.DataFrame", split: str) -> "pd.Series":
+    """For each row of train whose label `split` does not have: its label and count. Else null."""
+    in_train = rows["split"] == "train"
+    known = rows.loc[rows["split"] == split, "label"].unique()
+    findings = {}
+    for label, count in rows.loc[in_train, "label"].value_counts().items():
+        if label not in known:
+            findings[label] = f"{label!r}: {count} in train, none in {split}"
+    return rows["label"].map(findings).where(in_train, None).astype(object)
 
 
 def find_measured_values(rows: "pd.DataFrame") -> "pd.Series":
@@ -109,7 +122,11 @@ def _score_held_out(texts: "pd.Series", given: "np.ndarray", seed: int) -> "np.n
     from sklearn.svm import LinearSVC
 
     words = HashingVectorizer(
-        n_features=NUM_FEATURES, ngram_range=(1, 2), norm=None, alternate_sign=False
+        token_pattern=LONG_WORD,
+        n_features=NUM_FEATURES,
+        ngram_range=(1, 2),
+        norm=None,
+        alternate_sign=False,
     )
     model = make_pipeline(TfidfTransformer(sublinear_tf=True), LinearSVC(C=0.5, random_state=seed))
     folds = StratifiedKFold(NUM_FOLDS, shuffle=True, random_state=seed)

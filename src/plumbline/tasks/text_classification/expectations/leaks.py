@@ -1,12 +1,13 @@
 """What the leakage gate asks: are examples in two splits, although validation accepted them?"""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from plumbline.contract.records import Leak
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import normalise, read_split
-from plumbline.tasks.text_classification.expectations import duplicates
+from plumbline.tasks.text_classification.expectations import duplicates, recognition
 from plumbline.tasks.text_classification.expectations.findings import HELD_OUT, make_excerpt
 from plumbline.tasks.text_classification.params import TextParams
 
@@ -19,7 +20,8 @@ MAX_EXAMPLES = 5
 def find_leaks(params: TextParams, examples: Path) -> list[Leak]:
     """Find texts of validation and test that are, exactly or nearly, in a split before theirs.
 
-    Where splits go by group, groups that are in two splits are leaks as well.
+    So are groups in two splits, where splits go by group, and values of metadata or numbers in the
+    texts that come back with the label that they had.
     """
     rows = _read_rows(examples)
     similarity = params.validation.near_duplicate_similarity
@@ -29,12 +31,9 @@ def find_leaks(params: TextParams, examples: Path) -> list[Leak]:
         leaks.append(_build_leak("exact", split, rows, exact))
         near = duplicates.find_near_leaks(rows, split, before, similarity)
         leaks.append(_build_leak("near", split, rows, near))
-        column = params.data.split.column
-        if params.data.split.by == "group" and column in rows:
-            known = set(rows.loc[rows["split"].isin(before), column])
-            groups = rows[column].where(rows["split"] == split)
-            shared = groups.where(groups.isin(known), None)
-            leaks.append(_build_leak("group", split, rows, shared))
+        leaks.append(_build_leak("copy", split, rows, _find_copies(rows, split)))
+        groups = _find_shared_groups(rows, params, split, before)
+        leaks.append(_build_leak("group", split, rows, groups))
     return leaks
 
 
@@ -43,12 +42,32 @@ def _read_rows(examples: Path) -> "pd.DataFrame":
 
     tables = [read_split(examples, split).to_pandas().assign(split=split) for split in SPLITS]
     rows: pd.DataFrame = pd.concat(tables, ignore_index=True)
-    rows["compact"] = rows["text"].map(normalise).str.replace(" ", "")
+    rows["normal"] = rows["text"].map(normalise)
+    rows["compact"] = rows["normal"].str.replace(" ", "")
     return rows
 
 
+def _find_shared_groups(
+    rows: "pd.DataFrame", params: TextParams, split: str, before: Sequence[str]
+) -> "pd.Series":
+    """For each row of `split` whose group is in a split of `before`: that group. Else null."""
+    metadata = [column for column in params.data.columns.metadata if column in rows]
+    findings = recognition.find_recognised(rows, split, before, metadata)
+    column = params.data.split.column
+    if params.data.split.by == "group" and column in rows:
+        known = set(rows.loc[rows["split"].isin(before), column])
+        groups = rows[column].where(rows["split"] == split)
+        findings = findings.fillna(groups.where(groups.isin(known)))
+    return findings
+
+
+def _find_copies(rows: "pd.DataFrame", split: str) -> "pd.Series":
+    is_copy = rows.duplicated(["split", "label", "compact"]) & (rows["split"] == split)
+    return rows["id"].where(is_copy, None)
+
+
 def _build_leak(
-    kind: Literal["exact", "near", "group"],
+    kind: Literal["exact", "near", "group", "copy"],
     split: str,
     rows: "pd.DataFrame",
     findings: "pd.Series",

@@ -61,6 +61,7 @@ def _expect_labels(limits: TextValidation) -> dict[str, Any]:
         "continuous_labels": _limit_findings(
             "continuous_labels", limits.max_fractional_label_share
         ),
+        "label_words": _limit_findings("label_words", limits.max_label_word_share, train),
         "near_identical_labels": _limit_findings("near_identical_labels", 0),
         "label_noise": _limit_findings("label_noise", limits.max_label_noise_share, judged),
     }
@@ -83,8 +84,10 @@ def _expect_held_out(limits: TextValidation, split: str) -> dict[str, Any]:
     leakage = f"leakage_{split}"
     near = f"near_duplicates_{split}"
     unknown = _limit_mean("unknown_words", limits.max_unknown_word_share, rows)
+    absent = f"absent_labels_{split}"
     return {
         f"classes_{split}": _limit_distinct("label", split),
+        absent: _limit_findings(absent, 0, _select("split", "train")),
         leakage: _limit_findings(leakage, limits.max_leakage_share, rows),
         near: _limit_findings(near, limits.max_near_duplicate_share, rows),
         f"unknown_words_{split}": unknown,

@@ -34,6 +34,7 @@ class TrainingTexts:
     train: LabelledTexts
     validation: LabelledTexts
     classes: list[str]
+    max_chars: int  # at which ingest cut them
 
 
 class EncodedTexts(Dataset[Batch]):

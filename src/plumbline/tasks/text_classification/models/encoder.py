@@ -12,6 +12,10 @@ from tokenizers import Tokenizer
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.records import Learner
 from plumbline.tasks.text_classification.models import weights
+from plumbline.tasks.text_classification.models.architectures import (
+    check_vocabulary,
+    get_max_tokens,
+)
 from plumbline.tasks.text_classification.models.batches import (
     EncodedTexts,
     LabelledTexts,
@@ -28,6 +32,7 @@ from plumbline.tasks.text_classification.models.layers import (
     use_full_embedding,
 )
 from plumbline.tasks.text_classification.models.optimizers import configure_optimizers
+from plumbline.tasks.text_classification.models.reading import measure_reading
 from plumbline.tasks.text_classification.models.tokenizer import read_tokenizer, train_tokenizer
 from plumbline.tasks.text_classification.params import (
     EncoderConfig,
@@ -37,6 +42,7 @@ from plumbline.tasks.text_classification.params import (
 )
 
 INPUT_NAMES = ("input_ids", "attention_mask")
+UNKEPT = ("auto_map", "code_revision", "dtype", "torch_dtype", "transformers_version")
 
 
 class MeanPooledClassifier(torch.nn.Module):
@@ -63,13 +69,14 @@ def build_pretrained(
     Of the word vectors, only those that the texts use are trained; the others stay as they are.
     """
     folder = weights.find_weights(config.weights, config.sha256)
-    encoder = weights.load_encoder(folder)
-    limit = getattr(encoder.config, "max_position_embeddings", config.max_tokens)
-    if config.max_tokens > limit:
+    encoder = weights.load_encoder(config.weights, folder)
+    limit = get_max_tokens(encoder)
+    if limit is not None and config.max_tokens > limit:
         raise ParamsError(
             f"max_tokens: {config.max_tokens}, but {config.weights} reads at most {limit}"
         )
     tokenizer = read_tokenizer(folder / "tokenizer.json", config.max_tokens)
+    check_vocabulary(config.weights, tokenizer, encoder.get_input_embeddings().num_embeddings)
     data = _tokenize_splits(config, seed, tokenizer, texts)
     torch.manual_seed(seed)
     if config.lora:
@@ -79,19 +86,29 @@ def build_pretrained(
         full = encoder.get_input_embeddings()
         encoder.set_input_embeddings(UsedEmbedding(full, torch.from_numpy(used)))
     model = MeanPooledClassifier(encoder, len(texts.classes))
-    return _assemble_learner(config, model, data, tokenizer, texts.classes, policy)
+    notes = _describe_reading(config, tokenizer, texts, limit)
+    return _assemble_learner(config, model, data, tokenizer, texts, notes, policy)
 
 
 def build_transformer(
     config: TransformerConfig, seed: int, texts: TrainingTexts, policy: FormPolicy
 ) -> Learner:
     """Train a small encoder from scratch; its tokenizer is trained on the train split alone."""
-    from transformers import BertConfig, BertModel
-
     tokenizer = train_tokenizer(texts.train.texts, config.vocabulary, config.max_tokens)
     data = _tokenize_splits(config, seed, tokenizer, texts)
+    torch.manual_seed(seed)
+    encoder = build_body(config, tokenizer.get_vocab_size())
+    model = MeanPooledClassifier(encoder, len(texts.classes))
+    notes = _describe_reading(config, tokenizer, texts, None)
+    return _assemble_learner(config, model, data, tokenizer, texts, notes, policy)
+
+
+def build_body(config: TransformerConfig, num_words: int) -> Any:
+    """Build the encoder that `config` describes, with random weights."""
+    from transformers import BertConfig, BertModel
+
     bert_config = BertConfig(
-        vocab_size=tokenizer.get_vocab_size(),
+        vocab_size=num_words,
         hidden_size=config.hidden,
         num_hidden_layers=config.layers,
         num_attention_heads=config.heads,
@@ -100,10 +117,43 @@ def build_transformer(
         attention_probs_dropout_prob=0.0,
         max_position_embeddings=config.max_tokens,
     )
-    torch.manual_seed(seed)
-    encoder = BertModel(bert_config, add_pooling_layer=False)
-    model = MeanPooledClassifier(encoder, len(texts.classes))
-    return _assemble_learner(config, model, data, tokenizer, texts.classes, policy)
+    return BertModel(bert_config, add_pooling_layer=False)
+
+
+def build_pretrained_body(architecture: dict[str, Any]) -> Any:
+    """Build the encoder that `describe_architecture` described, with random weights."""
+    from transformers import AutoConfig, AutoModel
+
+    encoder = AutoModel.from_config(AutoConfig.for_model(**architecture))
+    if getattr(encoder, "pooler", None) is not None:
+        encoder.pooler = None
+    return encoder
+
+
+def describe_architecture(encoder: Any) -> dict[str, Any]:
+    """Describe the shape of `encoder` as its library does; names of code and versions are left out.
+
+    The bundle keeps it, so that the weights can be answered with where the pretrained ones are not.
+    """
+    kept = {}
+    for name, value in encoder.config.to_dict().items():
+        is_plain = value is None or isinstance(value, str | int | float)
+        if is_plain and not name.startswith("_") and name not in UNKEPT:
+            kept[name] = value
+    return kept
+
+
+def _describe_reading(
+    config: EncoderConfig, tokenizer: Tokenizer, texts: TrainingTexts, limit: int | None
+) -> list[str]:
+    """Say how much of the training texts is beyond max_tokens, before hours are spent on the rest.
+
+    The sentences are also left in the bundle, for the report.
+    """
+    notes = measure_reading(tokenizer, texts.train.texts, config.max_tokens).describe(limit)
+    for note in notes:
+        print(f"train: note: {note}", flush=True)  # noqa: T201 (the stage's result)
+    return notes
 
 
 def _tokenize_splits(
@@ -140,7 +190,8 @@ def _assemble_learner(
     model: MeanPooledClassifier,
     data: TextDataModule,
     tokenizer: Tokenizer,
-    classes: list[str],
+    texts: TrainingTexts,
+    notes: list[str],
     policy: FormPolicy,
 ) -> Learner:
     use_cheap_layers(model.body)
@@ -153,7 +204,14 @@ def _assemble_learner(
             model.body = model.body.merge_and_unload()
         use_full_embedding(model.body)
         tokenizer.save(str(folder / "tokenizer.json"))
-        settings = {"kind": "encoder", "classes": classes, "max_tokens": config.max_tokens}
+        settings = {
+            "kind": "encoder",
+            "classes": texts.classes,
+            "max_chars": texts.max_chars,
+            "max_tokens": config.max_tokens,
+            "notes": notes,
+            "encoder": describe_architecture(model.body),
+        }
         export_model(folder, model, data.validation, policy, settings)
 
     return Learner(

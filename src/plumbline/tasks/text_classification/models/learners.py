@@ -17,7 +17,7 @@ from plumbline.tasks.text_classification.params import (
 def build_learner(params: TextParams, candidate: str, examples: Path) -> Learner:
     """Return the model and batches of `candidate`, ready to train; ingest wrote `examples`."""
     config = params.candidates[candidate]
-    texts = _read_training_texts(examples)
+    texts = _read_training_texts(examples, params.data.policies.max_chars)
     if len(texts.classes) < 2:
         raise TrainingError(
             f"candidates.{candidate}: one class in the train split ({texts.classes}); "
@@ -35,10 +35,10 @@ def build_learner(params: TextParams, candidate: str, examples: Path) -> Learner
     return encoder.build_pretrained(config, params.seed, texts, policy)
 
 
-def _read_training_texts(examples: Path) -> TrainingTexts:
+def _read_training_texts(examples: Path, max_chars: int) -> TrainingTexts:
     train = _read_labelled_texts(examples, "train")
     validation = _read_labelled_texts(examples, "validation")
-    return TrainingTexts(train, validation, sorted(set(train.labels)))
+    return TrainingTexts(train, validation, sorted(set(train.labels)), max_chars)
 
 
 def _read_labelled_texts(examples: Path, split: str) -> LabelledTexts:

@@ -58,7 +58,12 @@ def build_linear(
     module = TextClassifier(model, partial(_configure_optimizer, config), label_smoothing=0.0)
 
     def save(folder: Path) -> None:
-        settings = {"kind": "linear", "classes": classes, "vocabulary": vocabulary}
+        settings = {
+            "kind": "linear",
+            "classes": classes,
+            "max_chars": texts.max_chars,
+            "vocabulary": vocabulary,
+        }
         export_model(folder, module.model, data.validation, policy, settings)
 
     return Learner(

@@ -8,7 +8,7 @@ import torch
 from plumbline.tasks.text_classification.params import EncoderConfig
 
 
-def configure_optimizers(config: EncoderConfig, num_steps: int, model: torch.nn.Module) -> Any:
+def configure_optimizers(config: EncoderConfig, num_steps: int, model: Any) -> Any:
     """Return AdamW and its schedule, as Lightning expects them.
 
     The head has its own learning rate. Biases, norms and word vectors have no weight decay.
@@ -21,13 +21,14 @@ def configure_optimizers(config: EncoderConfig, num_steps: int, model: torch.nn.
     return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
 
-def _group_weights(config: EncoderConfig, model: torch.nn.Module) -> list[dict[str, Any]]:
+def _group_weights(config: EncoderConfig, model: Any) -> list[dict[str, Any]]:
     """Group the weights by learning rate and weight decay, in the order of the model."""
     groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
+    word_vectors = {id(weight) for weight in model.body.get_input_embeddings().parameters()}
     for name, weight in model.named_parameters():
         if weight.requires_grad:
             is_head = name.startswith("head.")
-            decays = weight.ndim > 1 and "word_embeddings" not in name
+            decays = weight.ndim > 1 and id(weight) not in word_vectors
             groups.setdefault((is_head, decays), []).append(weight)
     return [
         {

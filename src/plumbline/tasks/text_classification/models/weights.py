@@ -6,9 +6,17 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
+from plumbline.tasks.text_classification.models.architectures import (
+    SHARDS,
+    TOKENIZER_SOURCES,
+    check_architecture,
+    check_files,
+    check_loading,
+)
 
 WEIGHTS = "model.safetensors"
 PATTERNS = ["config.json", "tokenizer.json", WEIGHTS]
+HINTS = [SHARDS, *TOKENIZER_SOURCES]  # small files that say why one of these is missing
 
 
 def find_weights(weights: str, sha256: str | None) -> Path:
@@ -22,33 +30,41 @@ def find_weights(weights: str, sha256: str | None) -> Path:
         folder = _download_from_hub(weights.removeprefix("hf://"))
     else:
         folder = Path(weights)
-    missing = [name for name in PATTERNS if not (folder / name).is_file()]
-    if missing:
-        raise TrainingError(f"weights {weights}: no {' and no '.join(missing)} in {folder}")
+        if not folder.is_dir():
+            raise ParamsError(f"weights {weights}: no such folder")
+    check_files(weights, {path.name for path in folder.glob("*")}, PATTERNS)
     if sha256:
         _check_digest(weights, folder / WEIGHTS, sha256)
     return folder
 
 
-def load_encoder(folder: Path) -> Any:
+def load_encoder(weights: str, folder: Path) -> Any:
     """Load the encoder in `folder`, in fp32, without pooler and without dropout on attention.
 
-    Dropout on attention would rule out the fast kernels.
+    Dropout on attention would rule out the fast kernels. Raises ParamsError for an architecture
+    that cannot work here, before it is loaded, and TrainingError for an incomplete checkpoint.
     """
+    check_architecture(weights, folder)
     from transformers import AutoConfig, AutoModel
     from transformers.utils import logging
 
     logging.set_verbosity_error()  # it would report the pooler, which is left out
     logging.disable_progress_bar()
-    config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     for name in ("attention_probs_dropout_prob", "attention_dropout"):
         if hasattr(config, name):
             setattr(config, name, 0.0)
     import torch
 
-    model = AutoModel.from_pretrained(
-        folder, config=config, dtype=torch.float32, local_files_only=True
+    model, loading = AutoModel.from_pretrained(
+        folder,
+        config=config,
+        dtype=torch.float32,
+        local_files_only=True,
+        trust_remote_code=False,
+        output_loading_info=True,
     )
+    check_loading(weights, set(loading["missing_keys"]))
     if getattr(model, "pooler", None) is not None:
         model.pooler = None
     return model
@@ -78,9 +94,12 @@ def _download_from_hub(address: str) -> Path:
 
     name, _, revision = address.partition("@")
     if not revision:
-        raise ParamsError(f"weights hf://{name}: name a revision, as in hf://{name}@REVISION")
+        raise ParamsError(
+            f"weights hf://{name}: name a revision, as in hf://{name}@REVISION; "
+            f"`plumbline pin hf://{name}` writes it"
+        )
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=PATTERNS))
+        return Path(snapshot_download(name, revision=revision, allow_patterns=PATTERNS + HINTS))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise TrainingError(f"weights hf://{address}: cannot be fetched ({reason})") from None
@@ -90,5 +109,6 @@ def _check_digest(weights: str, path: Path, expected: str) -> None:
     digest = layout.digest(path)
     if digest != expected:
         raise TrainingError(
-            f"weights {weights}: {path.name} has SHA-256 {digest}, params.yaml pins {expected}"
+            f"weights {weights}: {path.name} has SHA-256 {digest}, params.yaml pins {expected}; "
+            f"restore the file or, if other weights are meant, write sha256: {digest}"
         )

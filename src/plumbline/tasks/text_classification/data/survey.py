@@ -1,0 +1,74 @@
+"""What must be known of a whole source before its first row is used."""
+
+from collections import Counter, defaultdict
+
+from plumbline.contract.errors import DataError
+from plumbline.tasks.text_classification.data.labels import LabelNames, name_labels
+from plumbline.tasks.text_classification.data.normalisation import digest_compact
+from plumbline.tasks.text_classification.data.policies import TextExample
+from plumbline.tasks.text_classification.data.stratification import MAX_POINTS
+
+MAX_CLASSES = 20_000  # with more, this is not a classification problem, whatever params say
+
+
+LATER_SPLITS = {"train": ("validation", "test"), "validation": ("test",), "test": ()}
+
+
+class SourceSurvey:
+    """Labels as they are spelled, where their rows are on the line that splits divide, and copies.
+
+    Memory grows with the number of labels, not of rows: a label's points are kept up to MAX_POINTS.
+    Held-out texts are remembered where data.policies.leakage is drop.
+    """
+
+    def __init__(self) -> None:
+        self._rows: Counter[str] = Counter()
+        self._points: defaultdict[str, set[float]] = defaultdict(set)
+        self._held_out: dict[str, dict[str, str]] = {"validation": {}, "test": {}}
+
+    def add(self, example: TextExample, point: float | None) -> None:
+        """Count one example; `point` is None where its split is given.
+
+        Raises DataError once there are far too many labels.
+        """
+        label = example.label
+        self._rows[label] += 1
+        if len(self._rows) > MAX_CLASSES:
+            raise DataError(
+                f"{example.id}: more than {MAX_CLASSES:,} different labels so far, "
+                f"such as {label[:40]!r}; is data.columns.label the right column?"
+            )
+        if point is not None and len(self._points[label]) < MAX_POINTS:
+            self._points[label].add(point)
+
+    def add_held_out(self, example: TextExample, split: str) -> None:
+        """Remember the text of a row whose split is given."""
+        self._held_out[split].setdefault(_make_key(example), example.id)
+
+    def find_copy(self, example: TextExample, split: str) -> str | None:
+        """Return the place of the same text in a later split, if there is one."""
+        for later in LATER_SPLITS[split]:
+            if not self._held_out[later]:
+                continue
+            place = self._held_out[later].get(_make_key(example))
+            if place is not None:
+                return place
+        return None
+
+    def name_labels(self) -> LabelNames:
+        """Decide on the name of each label."""
+        return name_labels(self._rows)
+
+    def collect_points(self, names: LabelNames) -> dict[str, set[float]]:
+        """Map each class to the points of its rows; one of MAX_POINTS may have more."""
+        classes: defaultdict[str, set[float]] = defaultdict(set)
+        for label, points in self._points.items():
+            name = names.names.get(label)
+            if name is not None:
+                classes[name] |= points
+        return dict(classes)
+
+
+def _make_key(example: TextExample) -> str:
+    """A key that texts share which the checks on leakage take for one."""
+    return digest_compact("", example.text)

@@ -1,0 +1,44 @@
+"""Words that nearly alone predict a label.
+
+A word such as "routing" may well be nearly all of one class. Where such words cover much of the
+data, they are more likely a trace of how the data were made.
+"""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MIN_PRECISION = 0.97  # of the rows with the word, this share has the label
+MIN_RECALL = 0.8  # of the rows with the label, this share has the word
+MIN_ROWS = 20
+
+
+def find_label_words(rows: "pd.DataFrame") -> "pd.Series":
+    """For each row of train with a word that nearly alone predicts a label: both. Else null."""
+    train = rows[rows["split"] == "train"]
+    words = {row: set(text.split()) for row, text in train["normal"].items()}
+    signs = _describe_signs(train, words)
+    findings = {}
+    for row, present in words.items():
+        for word in sorted(present & set(signs))[:1]:
+            findings[row] = signs[word]
+    return rows.index.to_series().map(findings).astype(object)
+
+
+def _describe_signs(train: "pd.DataFrame", words: dict[object, set[str]]) -> dict[str, str]:
+    """Map each word that nearly alone predicts a label to a sentence about the two."""
+    num_rows: Counter[str] = Counter()
+    num_labelled: Counter[tuple[str, str]] = Counter()
+    for row, label in train["label"].items():
+        num_rows.update(words[row])
+        num_labelled.update((word, label) for word in words[row])
+    sizes = train["label"].value_counts()
+    signs = {}
+    for (word, label), count in num_labelled.items():
+        precision, recall = count / num_rows[word], count / sizes[label]
+        if count >= MIN_ROWS and precision >= MIN_PRECISION and recall >= MIN_RECALL:
+            rows = f"{recall:.0%} of the rows labelled {label!r}"
+            signs[word] = f"{word!r} is in {rows}; {precision:.0%} of its own rows have that label"
+    return signs

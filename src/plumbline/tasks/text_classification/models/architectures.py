@@ -1,0 +1,127 @@
+"""Which pretrained encoders can be fine-tuned here, by the files of a checkpoint."""
+
+from pathlib import Path
+from typing import Any
+
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError, TrainingError
+
+# `model_type` in config.json. Each goes through training, export, int8 and the predictor in
+# tests/tasks/text_classification/test_architectures.py.
+SUPPORTED = (
+    "albert",
+    "bert",
+    "deberta",
+    "deberta-v2",
+    "distilbert",
+    "electra",
+    "eurobert",
+    "gpt2",
+    "llama",
+    "modernbert",
+    "mpnet",
+    "qwen3",
+    "roberta",
+    "xlm-roberta",
+)
+ENCODER_DECODER = "it is an encoder with a decoder; this candidate needs an encoder alone"
+REASONS = {
+    "bart": ENCODER_DECODER,
+    "mbart": ENCODER_DECODER,
+    "mt5": ENCODER_DECODER,
+    "t5": ENCODER_DECODER,
+}
+SHARDS = "model.safetensors.index.json"
+PICKLE = "pytorch_model.bin"
+# Files of tokenizers that transformers has to convert before the predictor can read them.
+TOKENIZER_SOURCES = (
+    "spm.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "vocab.txt",
+    "vocab.json",
+)
+CONVERT = (
+    "write what is missing once into a folder, and name that as weights: "
+    '`python -c "from transformers import AutoModel, AutoTokenizer as T; '
+    "AutoModel.from_pretrained('{source}').save_pretrained('FOLDER', max_shard_size='999GB'); "
+    "T.from_pretrained('{source}').save_pretrained('FOLDER')\"`"
+)
+
+
+def check_files(weights: str, names: set[str], needed: list[str]) -> None:
+    """Raise TrainingError if a checkpoint of the files `names` lacks one that is needed."""
+    missing = [name for name in needed if name not in names]
+    if not missing:
+        return
+    reasons = [reason for name in missing if (reason := _explain_missing(name, names))]
+    source = weights.removeprefix("hf://").partition("@")[0]
+    remedy = "; ".join([*reasons, CONVERT.format(source=source)]) if reasons else ""
+    raise TrainingError(
+        f"weights {weights}: no {' and no '.join(missing)}" + (f": {remedy}" if remedy else "")
+    )
+
+
+def check_architecture(weights: str, folder: Path) -> None:
+    """Raise ParamsError if the model that config.json in `folder` describes cannot work here."""
+    config = layout.read_json(folder / "config.json")
+    kind = config.get("model_type")
+    if kind in SUPPORTED:
+        return
+    if "auto_map" in config:
+        reason = "its code is part of the checkpoint, and such code is not run"
+    else:
+        reason = REASONS.get(str(kind), "no test shows that its export works")
+    raise ParamsError(
+        f"weights {weights}: model_type {kind!r} cannot be fine-tuned: {reason}; "
+        f"these can: {', '.join(SUPPORTED)}"
+    )
+
+
+def check_loading(weights: str, missing: set[str]) -> None:
+    """Raise TrainingError if the checkpoint lacks tensors, which would stay random.
+
+    A pooler, which is not used, may be missing.
+    """
+    lacking = sorted(name for name in missing if not name.startswith("pooler."))
+    if lacking:
+        shown = ", ".join(lacking[:3])
+        raise TrainingError(
+            f"weights {weights}: {len(lacking)} tensors of the encoder are not in the checkpoint "
+            f"({shown}); is config.json that of these weights?"
+        )
+
+
+def check_vocabulary(weights: str, tokenizer: Any, num_embeddings: int) -> None:
+    """Raise TrainingError if `tokenizer` gives ids for which the encoder has no vector."""
+    largest = max(tokenizer.get_vocab().values())
+    if largest >= num_embeddings:
+        raise TrainingError(
+            f"weights {weights}: tokenizer.json gives ids up to {largest}, and the encoder has "
+            f"{num_embeddings} word vectors; is tokenizer.json that of these weights?"
+        )
+
+
+def get_max_tokens(encoder: Any) -> int | None:
+    """Return how many tokens `encoder` reads at most; None where its config states no limit.
+
+    Encoders of RoBERTa's kind count positions from the one after that of padding, so 514 positions
+    are 512 tokens.
+    """
+    limit = getattr(encoder.config, "max_position_embeddings", None)
+    positions = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
+    padding = getattr(positions, "padding_idx", None)
+    if positions is None or padding is None:
+        return limit
+    return int(positions.num_embeddings) - int(padding) - 1
+
+
+def _explain_missing(name: str, names: set[str]) -> str | None:
+    if name == "model.safetensors" and SHARDS in names:
+        return "the weights are in several files, which one SHA-256 does not pin"
+    if name == "model.safetensors" and PICKLE in names:
+        return f"the weights are in {PICKLE}, a pickle, which can run code"
+    sources = [source for source in TOKENIZER_SOURCES if source in names]
+    if name == "tokenizer.json" and sources:
+        return f"the tokenizer is in {sources[0]} alone"
+    return None

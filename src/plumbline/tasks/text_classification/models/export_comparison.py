@@ -1,0 +1,122 @@
+"""Do the graphs of a bundle answer as the weights beside them? Asked again when it is evaluated."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plumbline.contract import layout
+from plumbline.contract.params import REFERENCE
+from plumbline.contract.records import ExportDifference
+from plumbline.contract.task import Columns
+from plumbline.tasks.text_classification.params import TextParams, TransformerConfig
+from plumbline.tasks.text_classification.predictor import (
+    EncodedText,
+    TfidfFeatures,
+    TokenFeatures,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+WEIGHTS, CONFIG = "model.safetensors", "config.json"
+TOLERANCE = 1e-3  # of logits: ten times that of export, which was on the same machine
+
+
+def compare_export(
+    params: TextParams, candidate: str, folder: Path, columns: Columns
+) -> list[ExportDifference]:
+    """Compare the logits of every form with those of the trained weights, for some texts.
+
+    The graph of `fp32` is compared with the weights in torch, int8 with a graph that is quantised
+    again from `fp32`.
+    """
+    from plumbline.tasks.text_classification.models.quantisation import quantise_graph
+
+    config = layout.read_json(folder / CONFIG)
+    if "forms" not in config:  # the predictor of the task answers from nothing else
+        return []
+    encoded = _encode_texts(folder, config, columns["text"])
+    differences = []
+    for form, name in config["forms"].items():
+        logits = _run_graph(folder / name, encoded)
+        if form == REFERENCE:
+            expected = _run_weights(params, candidate, folder, encoded)
+        else:
+            import onnx
+
+            with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+                again = Path(private) / name
+                quantise_graph(onnx.load(folder / config["forms"][REFERENCE]), again)
+                expected = _run_graph(again, encoded)
+        largest = float(np.abs(logits - expected).max())
+        limit = TOLERANCE * max(1.0, float(np.abs(expected).max()))
+        differences.append(ExportDifference(form, largest, limit, len(encoded)))
+    return differences
+
+
+def _encode_texts(folder: Path, config: Any, texts: Sequence[str]) -> list[EncodedText]:
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    if config["kind"] == "linear":
+        idf = load_file(folder / WEIGHTS)["idf"]
+        return TfidfFeatures(config["vocabulary"], idf).encode_texts(texts)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    return TokenFeatures(tokenizer).encode_texts(texts)
+
+
+def _run_graph(path: Path, encoded: Sequence[EncodedText]) -> np.ndarray:
+    """Return the logits of a graph for every text, shape (texts, classes)."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(path)
+    names = [argument.name for argument in session.get_inputs()]
+    logits = []
+    for ids, values in encoded:
+        feed = dict(zip(names, (ids[None], values[None]), strict=True))
+        logits.append(session.run(None, feed)[0][0])
+    return np.array(logits)
+
+
+def _run_weights(
+    params: TextParams, candidate: str, folder: Path, encoded: Sequence[EncodedText]
+) -> np.ndarray:
+    """Return the logits of the trained weights for every text, shape (texts, classes)."""
+    import torch
+
+    model = _load_model(params, candidate, folder)
+    logits = []
+    with torch.inference_mode():
+        for ids, values in encoded:
+            inputs = torch.from_numpy(ids[None]), torch.from_numpy(values[None])
+            logits.append(model(*inputs)[0].numpy())
+    return np.array(logits)
+
+
+def _load_model(params: TextParams, candidate: str, folder: Path) -> "torch.nn.Module":
+    """Build the model that params describe, with the weights of the bundle."""
+    from safetensors.torch import load_file
+
+    weights = load_file(folder / WEIGHTS)
+    if "idf" in weights:
+        from plumbline.tasks.text_classification.models.linear import LinearTfidf
+
+        num_grams, num_classes = weights["table"].shape
+        model: torch.nn.Module = LinearTfidf(num_grams - 1, num_classes, weights["idf"].numpy())
+    else:
+        from plumbline.tasks.text_classification.models import encoder, layers
+
+        config = params.candidates[candidate]
+        num_classes = len(weights["head.bias"])
+        if isinstance(config, TransformerConfig):
+            rows = len(weights["body.embeddings.word_embeddings.weight"])
+            body = encoder.build_body(config, rows)
+        else:
+            body = encoder.build_pretrained_body(layout.read_json(folder / CONFIG)["encoder"])
+        model = encoder.MeanPooledClassifier(body, num_classes)
+        layers.use_cheap_layers(model.body)
+    model.load_state_dict(weights)
+    return model.eval()

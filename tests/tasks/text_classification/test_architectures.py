@@ -1,0 +1,184 @@
+"""Which pretrained encoders work: each supported one from training to its int8 answers."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from tests.support.small_texts import SilentLog, small_params, write_examples
+from tests.support.tiny_models import NUM_POSITIONS, write_model
+
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError, TrainingError
+from plumbline.tasks.text_classification.models import build_learner, weights
+from plumbline.tasks.text_classification.models.architectures import (
+    SUPPORTED,
+    check_architecture,
+    check_files,
+    get_max_tokens,
+)
+from plumbline.tasks.text_classification.params import PretrainedConfig, TextParams
+from plumbline.tasks.text_classification.predictor import load
+from plumbline.training import fitting
+
+CANDIDATE = "tiny"
+
+
+@pytest.fixture
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    write_examples(tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "examples"
+
+
+def make_params(folder: Path, **changes: Any) -> TextParams:
+    """Parameters with one candidate that fine-tunes the weights in `folder`."""
+    params = small_params()
+    settings = params.candidates["transformer"].model_dump(
+        exclude={"vocabulary", "hidden", "layers", "heads", "dropout"}
+    )
+    digest = layout.digest(folder / "model.safetensors")
+    pretrained = {"kind": "pretrained", "weights": str(folder), "sha256": digest, "lora": None}
+    sizes = {"max_tokens": 32, "max_epochs": 1, "batch_size": 16}
+    config = PretrainedConfig.model_validate(settings | pretrained | sizes | changes)
+    return params.model_copy(update={"candidates": {CANDIDATE: config}})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SUPPORTED)
+def test_a_supported_encoder_is_trained_exported_and_answers(
+    kind: str, examples: Path, tmp_path: Path
+) -> None:
+    params = make_params(write_model(tmp_path / "weights", kind))
+    learner = build_learner(params, CANDIDATE, examples)
+    fitting.fit(learner, params, CANDIDATE, SilentLog())
+    (tmp_path / "bundle").mkdir()
+    learner.save(tmp_path / "bundle")  # the graph's logits are held against the model's
+    texts = pq.read_table(examples / "test.parquet")["text"].to_pylist()
+    answers = {}
+    for form in ("fp32", "int8"):
+        predictor = load(tmp_path / "bundle", form)
+        answers[form] = predictor.compute_probabilities(texts)
+        alone = np.concatenate([predictor.compute_probabilities([text]) for text in texts[:8]])
+        np.testing.assert_allclose(alone, answers[form][:8], atol=1e-6)
+    np.testing.assert_allclose(answers["int8"], answers["fp32"], atol=0.1)
+
+
+@pytest.mark.parametrize("kind", SUPPORTED)
+def test_word_vectors_do_not_decay_whatever_their_name(
+    kind: str, examples: Path, tmp_path: Path
+) -> None:
+    learner = build_learner(make_params(write_model(tmp_path, kind)), CANDIDATE, examples)
+    groups = learner.module.configure_optimizers()["optimizer"].param_groups
+    vectors = learner.module.model.body.get_input_embeddings().weight
+    (decay,) = [
+        group["weight_decay"] for group in groups for one in group["params"] if one is vectors
+    ]
+    assert decay == 0
+    assert any(group["weight_decay"] > 0 for group in groups)
+
+
+def test_adapters_are_the_only_weights_of_the_encoder_that_are_updated(
+    examples: Path, tmp_path: Path
+) -> None:
+    lora = {"rank": 2, "alpha": 4.0, "dropout": 0.0}
+    params = make_params(write_model(tmp_path, "bert"), lora=lora)
+    learner = build_learner(params, CANDIDATE, examples)
+    groups = learner.module.configure_optimizers()["optimizer"].param_groups
+    updated = {id(weight) for group in groups for weight in group["params"]}
+    names = [name for name, one in learner.module.model.named_parameters() if id(one) in updated]
+    assert names
+    assert all("lora" in name or name.startswith("head.") for name in names)
+
+
+@pytest.mark.parametrize("kind", ["roberta", "xlm-roberta", "mpnet", "bert"])
+def test_max_tokens_may_be_what_the_positions_hold_and_no_more(
+    kind: str, examples: Path, tmp_path: Path
+) -> None:
+    import torch
+
+    offset = 0 if kind == "bert" else 2
+    folder = write_model(tmp_path, kind, max_position_embeddings=NUM_POSITIONS + offset)
+    encoder = weights.load_encoder(kind, folder)
+    assert get_max_tokens(encoder) == NUM_POSITIONS
+    ids = torch.full((1, NUM_POSITIONS), 5)
+    encoder(input_ids=ids, attention_mask=torch.ones_like(ids))
+    with pytest.raises(ParamsError, match=rf"max_tokens: {NUM_POSITIONS + 1}, but .* at most"):
+        build_learner(make_params(folder, max_tokens=NUM_POSITIONS + 1), CANDIDATE, examples)
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        ({"model_type": "t5"}, "'t5' cannot be fine-tuned: it is an encoder with a decoder"),
+        ({"model_type": "bart"}, "'bart' cannot be fine-tuned: it is an encoder with a decoder"),
+        ({"model_type": "xlnet"}, "'xlnet' cannot be fine-tuned: no test shows"),
+        ({"model_type": "longformer"}, "'longformer' cannot be fine-tuned: no test"),
+        ({"model_type": "new", "auto_map": {}}, "code is part of the checkpoint"),
+        ({"model_type": "funnel"}, "export works; these can: albert, bert, deberta"),
+        ({}, "model_type None cannot"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_it_is_loaded(
+    config: dict[str, Any], reason: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ParamsError, match=reason):
+        check_architecture("./folder", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        ({"model.safetensors.index.json", "tokenizer.json"}, "weights are in several files"),
+        ({"pytorch_model.bin", "tokenizer.json"}, "pytorch_model.bin, a pickle, which can run"),
+        ({"model.safetensors", "spm.model"}, "no tokenizer.json: the tokenizer is in spm.model"),
+        ({"tokenizer.json"}, "no model.safetensors$"),
+    ],
+)
+def test_what_is_missing_in_a_checkpoint_is_explained(names: set[str], reason: str) -> None:
+    with pytest.raises(TrainingError, match=reason) as caught:
+        check_files("hf://org/name@1", names | {"config.json"}, weights.PATTERNS)
+    assert ("from_pretrained('org/name')" in str(caught.value)) == (not reason.endswith("$"))
+
+
+def test_weights_in_several_files_are_refused_when_they_are_read(
+    examples: Path, tmp_path: Path
+) -> None:
+    folder = write_model(tmp_path / "weights", "bert")
+    params = make_params(folder)
+    (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
+    (folder / "model.safetensors.index.json").write_text("{}")
+    with pytest.raises(TrainingError, match=r"in several files, which one SHA-256 does not pin"):
+        build_learner(params, CANDIDATE, examples)
+
+
+def test_a_checkpoint_without_some_weights_is_refused(examples: Path, tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "weights", "bert")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
+    with pytest.raises(TrainingError, match=r"16 tensors .* not in the checkpoint \(encoder\.lay"):
+        build_learner(make_params(folder), CANDIDATE, examples)
+
+
+def test_a_tokenizer_of_another_model_is_refused(examples: Path, tmp_path: Path) -> None:
+    folder = write_model(tmp_path / "weights", "bert", vocab_size=100)
+    with pytest.raises(TrainingError, match=r"gives ids up to .* has 100 word vectors"):
+        build_learner(make_params(folder), CANDIDATE, examples)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("distilbert-base-uncased", "plumbline pin hf://distilbert-base-uncased`, for a folder"),
+        ("org/name", r"plumbline pin hf://org/name`, for a folder write \./org/name"),
+        ("hf://org/name", "no revision; `plumbline pin hf://org/name` writes it"),
+    ],
+)
+def test_a_name_that_is_no_address_is_refused_with_the_command_to_run(
+    name: str, advice: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=advice):
+        make_params(write_model(tmp_path, "bert"), weights=name)
