@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run remote test test-slow selftest drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-signals probes ui lock keep-registry images clean
+.PHONY: help setup run fresh public-key remote test test-slow selftest drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-signals probes ui lock keep-registry images clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -32,14 +32,22 @@ $(READY): $(LOCKS) pyproject.toml
 	  { echo "the lock file is for Python 3.11; found $$($(PYTHON) --version). Run: make PYTHON=/path/to/python3.11 ..."; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
-	@echo "installing the locked packages into $(VENV) (torch: $(TORCH))"
-	@$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes $(WHEELS) $(LOCKS)
+	@echo "installing $$(cat $(LOCKS) | grep -c '^[a-z].*==') locked packages into $(VENV) (torch: $(TORCH)); the first time takes minutes"
+	@$(BIN)/uv pip sync $(if $(CI),--quiet,$(shell [ -t 2 ] || echo --quiet)) --compile-bytecode --require-hashes $(WHEELS) $(LOCKS)
 	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	@! git rev-parse --git-dir >/dev/null 2>&1 || git config merge.dvc-lock.driver "$(CURDIR)/$(BIN)/plumbline merge-lock %O %A %B"
 	@touch $@
 
 run: setup  ## data in, a registered model out, as in params.yaml or RECIPE=name; PULL=--pull fetches from the DVC remote
-	@$(if $(RECIPE),plumbline recipe use "$(RECIPE)" &&) dvc repro --quiet $(PULL) && plumbline report
+	@$(if $(RECIPE),plumbline recipe use "$(RECIPE)" &&) { dvc repro --quiet $(PULL) || \
+		{ echo "the run stopped; the lines of the stage above DVC's say what was found and what to do" >&2; exit 1; }; } && plumbline report
+
+fresh: setup  ## as run, for CI: data, evaluation and registration are computed here; only trained candidates are restored
+	@dvc repro --quiet $(PULL) ingest && dvc repro --quiet --force --single-item ingest validate && \
+	  dvc repro --quiet $(PULL) train control && dvc repro --quiet --force --single-item evaluate register && plumbline report
+
+public-key:  ## in CI: let all later steps use only what the owner of the key in the file $KEY signed
+	@printf 'PLUMBLINE_PUBLIC_KEY=%s\n' "$(abspath $(KEY))" >> "$$GITHUB_ENV"
 
 remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, such as s3://bucket/folder
 	@dvc remote modify --local store url "$$DVC_REMOTE"
@@ -62,7 +70,7 @@ check: setup  ## style, names, types, imports between rooms, files of images and
 	@zizmor --offline --persona auditor --quiet --no-progress .github
 	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@check-jsonschema --builtin-schema vendor.github-actions .github/actions/*/action.yml
-	@pytest -q tests/test_dag.py tests/test_style.py
+	@pytest -q tests/test_dag.py tests/test_style.py tests/workflows/test_official_parser.py
 
 census: setup  ## count lines, names, density, rooms and dependencies of src/plumbline
 	@python -m tests.support.census

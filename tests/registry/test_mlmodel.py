@@ -1,9 +1,11 @@
 """The package around a bundle: MLflow never sees an MLmodel that names the code of others."""
 
+import py_compile
 import re
 import shutil
 import sys
 from collections.abc import Callable
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import mlflow
@@ -13,7 +15,7 @@ from tests.support.racing import TASK
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
-from plumbline.registry.package import mlmodel, packaging, smoke_test
+from plumbline.registry.package import mlmodel, packaging, rehearsal
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore"
@@ -39,18 +41,47 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def package(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(smoke_test, "PYTHON", sys.executable)  # no fork: the process is tested
+    monkeypatch.setattr(rehearsal, "PYTHON", sys.executable)  # no fork: the process is tested
     return shutil.copytree(saved / "package", tmp_path / "package")
 
 
 def test_a_sound_one_answers(package: Path, saved: Path) -> None:
-    assert smoke_test.verify_package(str(package), saved / "golden.json", TASK).problems == ()
+    assert (
+        rehearsal.verify_package(
+            str(package), saved / "golden.json", TASK, bundle.digest(saved / "model")
+        ).problems
+        == ()
+    )
+
+
+def test_bytecode_beside_it_is_dropped_and_never_run(package: Path, saved: Path) -> None:
+    """Stock MLflow leaves it in a local store; here it is another module's under that name."""
+    (package.parent / "evil.py").write_text(EVIL)
+    compiled = Path(cache_from_source(str(package / "pyfunc.py")))
+    compiled.parent.mkdir()
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH  # Python believes it whatever the source
+    py_compile.compile(str(package.parent / "evil.py"), str(compiled), invalidation_mode=mode)
+    digest = bundle.digest(saved / "model")
+    result = rehearsal.verify_package(str(package), saved / "golden.json", TASK, digest)
+    assert result.problems == ()
+    assert not list(package.parent.rglob(CANARY))
+
+
+def test_a_folder_that_only_looks_like_bytecode_is_refused(package: Path, saved: Path) -> None:
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__/pyfunc.py").write_text("")
+    with pytest.raises(BundleError, match="__pycache__: does not belong"):
+        rehearsal.verify_package(
+            str(package), saved / "golden.json", TASK, bundle.digest(saved / "model")
+        )
 
 
 @pytest.mark.slow
 def test_its_memory_is_that_of_the_process_that_answers(package: Path, saved: Path) -> None:
     ballast = b"x" * 1_500_000_000  # of the process that asks
-    result = smoke_test.verify_package(str(package), saved / "golden.json", TASK)
+    result = rehearsal.verify_package(
+        str(package), saved / "golden.json", TASK, bundle.digest(saved / "model")
+    )
     assert 50 < result.rss_mb < len(ballast) / 1e6
 
 
@@ -148,7 +179,9 @@ def test_a_damaged_one_is_refused_before_mlflow_sees_it(
     damage, reason = DAMAGE[name]
     damage(package)
     with pytest.raises(BundleError, match=f"{package}.*{reason}"):
-        smoke_test.verify_package(str(package), saved / "golden.json", TASK)
+        rehearsal.verify_package(
+            str(package), saved / "golden.json", TASK, bundle.digest(saved / "model")
+        )
     assert not list(tmp_path.rglob(CANARY))
 
 

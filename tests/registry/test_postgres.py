@@ -9,13 +9,21 @@ from typing import Any
 
 import pytest
 from tests.support.postgres import Server, started
-from tests.support.racing import NAME, add_version, race, read_champion_alias
+from tests.support.racing import (
+    NAME,
+    add_version,
+    empty_journal,
+    race,
+    read_champion_alias,
+    read_decisions,
+)
 
 from plumbline.contract.errors import JournalError, RegistryError
-from plumbline.registry import journal, journal_head, ledger, model_versions, promotion
+from plumbline.registry import journal, ledger, promotion
 from plumbline.registry.journal import Decision
-from plumbline.registry.reader import addresses, find_version
+from plumbline.registry.reader import find_version
 
+NUM_REGISTERED = 3  # entries before the first decision
 pytestmark = [pytest.mark.slow, pytest.mark.service, pytest.mark.filterwarnings("ignore")]
 
 
@@ -39,13 +47,11 @@ def versions(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def here(server: Server, versions: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
-    """That folder as the cwd, version 1 champion by the only entry of the journal."""
+    """That folder as the cwd, version 1 champion by the last entry of the journal."""
     monkeypatch.chdir(versions)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
-    client = model_versions.connect_registry()
-    client.delete_registered_model_alias(NAME, addresses.CHAMPION)
-    client.delete_registered_model_tag(NAME, journal_head.HEAD_TAG)
     server.execute("DROP TABLE IF EXISTS plumbline_journal")
+    assert empty_journal() == NUM_REGISTERED
     promotion.bootstrap_champion(NAME, "1")
     return server
 
@@ -64,7 +70,7 @@ def test_decisions(here: Server) -> None:
         for question in ("a", "b", "a")
     ]
     assert [look.number for look in looks] == [1, 2, 1]
-    assert [entry.action for entry in promotion.read_history(NAME)] == [
+    assert [entry.action for entry in read_decisions()] == [
         "first",
         "promote",
         "rollback",
@@ -76,9 +82,9 @@ def test_decisions(here: Server) -> None:
 @pytest.mark.parametrize(
     "tamper",
     [
-        "UPDATE plumbline_journal SET version = '3' WHERE number = 2",
-        "DELETE FROM plumbline_journal WHERE number = 1",
-        "DELETE FROM plumbline_journal WHERE number = 2",
+        "UPDATE plumbline_journal SET version = '3' WHERE number = 5",
+        "DELETE FROM plumbline_journal WHERE number = 4",
+        "DELETE FROM plumbline_journal WHERE number = 5",
         "DELETE FROM plumbline_journal",
     ],
 )
@@ -112,8 +118,8 @@ def test_a_lost_connection_takes_the_lock_and_the_pen(
         with pytest.raises(JournalError, match="journal cannot be used"):
             promotion.promote(NAME, "2", expect="1", reason="")
     assert read_champion_alias() == "1"
-    assert len(promotion.read_history(NAME)) == 1
-    assert promotion.promote(NAME, "2", expect="1", reason="again").number == 2
+    assert len(read_decisions()) == 1
+    assert promotion.promote(NAME, "2", expect="1", reason="again").number == 5
 
 
 def test_an_address_where_nothing_answers_is_reported_in_seconds(here: Server) -> None:
@@ -145,4 +151,4 @@ def test_a_server_that_is_unreachable_changes_nothing_and_is_reported_at_once(he
     finally:
         here.start()
     assert read_champion_alias() == "1"
-    assert promotion.promote(NAME, "2", expect="1", reason="").number == 2
+    assert promotion.promote(NAME, "2", expect="1", reason="").number == 5

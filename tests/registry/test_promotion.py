@@ -1,20 +1,28 @@
 """One champion at a time: compare and set, a journal that shows tampering, healed crashes."""
 
 import json
+import os
+import pwd
+import socket
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, tzinfo
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
+from tests.support.evidence import describe_gates
 from tests.support.racing import (
     NAME,
     add_version,
+    empty_journal,
     find_in_mlflow,
     find_stored_bundle,
     race,
     read_champion_alias,
+    read_decisions,
 )
 
 from plumbline.contract import layout
@@ -30,19 +38,20 @@ from plumbline.contract.task import Predictor
 from plumbline.registry import (
     champion_pin,
     journal,
-    journal_head,
     ledger,
     model_versions,
     promotion,
 )
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.reader import addresses, find_version, open_version
+from plumbline.registry.split_sketch import build_sketch
 
 KEEP, REFUSE, OTHER_BUNDLE = (
     "4",
     "5",
     "6",
 )  # versions beside 1, 2 and 3, of which each may replace the one before
+NUM_REGISTERED = 6  # entries before the first decision
 pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # MLflow, in this process, warns about its own libraries
@@ -65,14 +74,12 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def here(versions: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """That folder as the cwd, with no champion and an empty journal."""
+    """That folder as the cwd, with no champion; the journal registers the versions, no more."""
     monkeypatch.chdir(versions)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    client = model_versions.connect_registry()
-    client.delete_registered_model_alias(NAME, addresses.CHAMPION)
-    client.delete_registered_model_tag(NAME, journal_head.HEAD_TAG)
     for name in ("mlruns/journal.db", "champion.json"):
         (versions / name).unlink(missing_ok=True)
+    assert empty_journal() == NUM_REGISTERED
     return versions
 
 
@@ -109,7 +116,7 @@ def test_first_promote_rollback(here: Path) -> None:
     assert read_champion_alias() == "2"
     promotion.roll_back(NAME, "1", "further")
     assert read_champion_alias() == "1"
-    entries = promotion.read_history(NAME)
+    entries = read_decisions()
     assert [(e.action, e.previous, e.version) for e in entries] == [
         ("first", "none", "1"),
         ("promote", "1", "2"),
@@ -131,7 +138,7 @@ def test_a_promotion_on_old_knowledge_changes_nothing(here: Path) -> None:
     with pytest.raises(RegistryError, match="99"):
         promotion.promote(NAME, "99", expect="2", reason="")
     assert read_champion_alias() == "2"
-    assert len(promotion.read_history(NAME)) == 2
+    assert len(read_decisions()) == 2
 
 
 def test_going_back_twice_goes_back_two_steps(here: Path) -> None:
@@ -257,7 +264,7 @@ def test_the_first_champion_stands_on_its_evidence_too(here: Path) -> None:
     with pytest.raises(BundleError, match="is about another bundle"):
         promotion.bootstrap_champion(NAME, OTHER_BUNDLE)
     assert read_champion_alias() is None
-    assert promotion.read_history(NAME) == []
+    assert read_decisions() == []
 
 
 def test_a_champion_is_loaded_only_as_it_was_promoted(here: Path) -> None:
@@ -280,7 +287,7 @@ def test_a_champion_is_loaded_only_as_it_was_promoted(here: Path) -> None:
         (addresses.EVIDENCE_TAG, entry.evidence),
     ):
         client.set_model_version_tag(NAME, "2", tag, "0" * 64)
-        with pytest.raises(BundleError, match="not what journal entry 2 made champion"):
+        with pytest.raises(BundleError, match="not what journal entry 8 made champion"):
             load(champion)
         client.set_model_version_tag(NAME, "2", tag, value)
     client.set_registered_model_alias(NAME, addresses.CHAMPION, "3")
@@ -298,15 +305,21 @@ def test_decisions_are_named_in_champion_json_of_a_checkout_alone(
         promotion.pin_champion(NAME)
     layout.write_json(here / "champion.json", {"other": None})
     entry = promotion.promote(NAME, "3", expect="2", reason="")
-    assert champion_pin.read_pins() == {"other": None, NAME: ChampionPin("3", entry.bundle)}
+    pin = ChampionPin("3", entry.bundle, entry.number, entry.seal)
+    assert champion_pin.read_pins() == {"other": None, NAME: pin}
     entry = promotion.roll_back(NAME, None, "")
-    assert champion_pin.read_pins()[NAME] == ChampionPin("2", entry.bundle)
+    assert champion_pin.read_pins()[NAME] == champion_pin.build_pin(entry)
     layout.write_json(here / "champion.json", {"other": {"version": "1", "bundle": "b"}})
-    assert promotion.pin_champion(NAME) == ChampionPin("2", entry.bundle)
+    assert promotion.pin_champion(NAME) == champion_pin.build_pin(entry)
     assert promotion.pin_champion("nobody") is None
     assert json.loads((here / "champion.json").read_text()) == {
         "other": {"version": "1", "bundle": "b"},
-        NAME: {"version": "2", "bundle": entry.bundle},
+        NAME: {
+            "version": "2",
+            "bundle": entry.bundle,
+            "entry": entry.number,
+            "seal": entry.seal,
+        },
         "nobody": None,
     }
 
@@ -322,7 +335,7 @@ def test_a_damaged_champion_json_stops_a_decision_before_it_is_made(here: Path, 
     ):
         promotion.promote(NAME, "2", expect="1", reason="")
     assert read_champion_alias() == "1"
-    assert len(promotion.read_history(NAME)) == 1
+    assert len(read_decisions()) == 1
 
 
 def test_notes_move_nothing_and_are_written_once(here: Path) -> None:
@@ -360,7 +373,7 @@ def test_every_question_asked_of_a_test_split_counts_once(here: Path) -> None:
         ("c", "split", "20 uses"),
         ("c", "another split", "20 uses"),
     ]
-    entry = promotion.read_history(NAME)[0]
+    entry = read_decisions()[0]
     assert (entry.action, entry.bundle, entry.evidence, entry.reason) == (
         "look",
         "a",
@@ -370,10 +383,25 @@ def test_every_question_asked_of_a_test_split_counts_once(here: Path) -> None:
     assert promotion.find_champion(NAME) is None
     with sqlite3.connect(here / "mlruns/journal.db") as database:
         database.execute(
-            "DELETE FROM plumbline_journal WHERE number > 2"
+            "DELETE FROM plumbline_journal WHERE number > 8"
         )  # to be allowed to look again
-    with pytest.raises(JournalError, match="ends before entry 4"):
+    with pytest.raises(JournalError, match="ends before entry 10"):
         record_look("d")
+
+
+def test_a_split_that_shares_rows_with_an_earlier_one_is_that_split(here: Path) -> None:
+    def look(question: str, split: str, numbers: range) -> ledger.Look:
+        rows = build_sketch(f"row {number}" for number in numbers)
+        return ledger.record_look(NAME, question=question, split=split, plan="20", sketch=rows)
+
+    assert look("a", "one", range(1000)).number == 1
+    moved = look("b", "two", range(700, 1700))  # 30 % of its rows were in the first
+    assert (moved.number, moved.num_splits, moved.first_plan) == (2, 2, "20")
+    assert look("c", "three", range(950, 1950)).number == 2  # it shares rows with the second alone
+    assert look("d", "four", range(5000, 6000)).number == 1
+    assert look("a", "one", range(1000)).number == 1  # a known question
+    reasons = [ledger.describe_reason(entry) for entry in read_decisions()]
+    assert reasons == ["20"] * 4
 
 
 def test_a_champion_of_a_journal_that_lost_its_end_is_not_opened(here: Path) -> None:
@@ -381,20 +409,20 @@ def test_a_champion_of_a_journal_that_lost_its_end_is_not_opened(here: Path) -> 
     record_look("a")
     assert find_version(f"models:/{NAME}@champion").number == "1"
     with sqlite3.connect(here / "mlruns/journal.db") as database:
-        database.execute("DELETE FROM plumbline_journal WHERE number > 1")
-    with pytest.raises(JournalError, match="ends before entry 2"):
+        database.execute("DELETE FROM plumbline_journal WHERE number > 7")
+    with pytest.raises(JournalError, match="ends before entry 8"):
         find_version(f"models:/{NAME}@champion")
 
 
 @pytest.mark.parametrize(
     "tamper",
     [
-        "UPDATE plumbline_journal SET version = '3' WHERE number = 2",
-        "UPDATE plumbline_journal SET reason = 'quite' WHERE number = 1",
-        "DELETE FROM plumbline_journal WHERE number = 1",
-        "DELETE FROM plumbline_journal WHERE number = 3",
+        "UPDATE plumbline_journal SET version = '3' WHERE number = 8",
+        "UPDATE plumbline_journal SET reason = 'quite' WHERE number = 7",
+        "DELETE FROM plumbline_journal WHERE number = 7",
+        "DELETE FROM plumbline_journal WHERE number = 9",
         "DELETE FROM plumbline_journal",
-        "UPDATE plumbline_journal SET number = number + 10 WHERE number = 2",
+        "UPDATE plumbline_journal SET number = number + 10 WHERE number = 8",
     ],
 )
 def test_tampering_shows_and_stops_everything(here: Path, tamper: str) -> None:
@@ -480,3 +508,188 @@ def test_the_journal_s_place(monkeypatch: pytest.MonkeyPatch) -> None:
     assert journal.find_journal_uri() == "postgresql://db/mlflow"
     monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", "postgresql://db/decisions")
     assert journal.find_journal_uri() == "postgresql://db/decisions"
+
+
+def forge_version(version: str, verdict: str = "promote") -> None:
+    """Do what somebody does who can write MLflow alone: new evidence for a version, and its tag."""
+    path = evidence_file(version)
+    evidence = json.loads(path.read_text())
+    changes = {"verdict": verdict, "gates": describe_gates(verdict), "summary": "it is fine."}
+    path.write_text(json.dumps(evidence | changes))
+    client = model_versions.connect_registry()
+    client.set_model_version_tag(NAME, version, addresses.EVIDENCE_TAG, layout.digest(path))
+
+
+@pytest.fixture
+def untouched(here: Path) -> Iterator[Path]:
+    """That folder; what a test forges in MLflow is undone."""
+    client = model_versions.connect_registry()
+    kept = {}
+    for version in client.search_model_versions(f"name = '{NAME}'"):
+        path = evidence_file(version.version)
+        kept[version.version] = (dict(version.tags), path, path.read_bytes())
+    yield here
+    for number, (tags, path, content) in kept.items():
+        path.write_bytes(content)
+        for key, value in tags.items():
+            client.set_model_version_tag(NAME, number, key, value)
+    for version in client.search_model_versions(f"name = '{NAME}'"):
+        if version.version not in kept:
+            client.delete_model_version(NAME, version.version)
+
+
+def test_a_verdict_that_its_gates_do_not_give_promotes_nothing(untouched: Path) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    path = evidence_file(REFUSE)
+    evidence = json.loads(path.read_text())
+    path.write_text(json.dumps(evidence | {"verdict": "promote"}))
+    client = model_versions.connect_registry()
+    client.set_model_version_tag(NAME, REFUSE, addresses.EVIDENCE_TAG, layout.digest(path))
+    with pytest.raises(BundleError, match="says promote, from its gates follows refuse"):
+        promotion.promote(NAME, REFUSE, expect="1", reason="")
+    assert read_champion_alias() == "1"
+
+
+def test_a_refused_model_that_was_rewritten_in_mlflow_is_not_promoted(untouched: Path) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    forge_version(REFUSE)
+    for override in (False, True):
+        with pytest.raises(JournalError, match=r"version 5: its evidence is not that of journal"):
+            promotion.promote(NAME, REFUSE, expect="1", reason="a test", override=override)
+    assert read_champion_alias() == "1"
+
+
+def test_a_version_made_by_hand_in_mlflow_is_not_promoted(untouched: Path) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    client = model_versions.connect_registry()
+    two = client.get_model_version(NAME, "2")
+    number = str(
+        client.create_model_version(
+            NAME, two.source, two.run_id, two.tags, model_id=two.model_id
+        ).version
+    )
+    for override in (False, True):
+        with pytest.raises(JournalError, match="does not say that it was registered"):
+            promotion.promote(NAME, number, expect="1", reason="a test", override=override)
+    assert promotion.promote(NAME, "2", expect="1", reason="").version == "2"
+
+
+def test_what_was_refused_since_it_was_registered_is_not_promoted(here: Path) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    tags = find_in_mlflow(f"models:/{NAME}/2").tags
+    digests = (tags[addresses.BUNDLE_TAG], tags[addresses.EVIDENCE_TAG])
+    promotion.record_verdict(NAME, "refuse", "", digests[0], "e", "leakage failed.")
+    with pytest.raises(RefusedError, match=r"refused since .*journal entry 8: leakage failed\."):
+        promotion.promote(NAME, "2", expect="1", reason="")
+    promotion.record_registration(NAME, "2", *digests, "evaluated again")
+    assert promotion.promote(NAME, "2", expect="1", reason="").version == "2"
+
+
+def test_a_former_champion_that_was_exchanged_is_not_brought_back(untouched: Path) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    promotion.promote(NAME, "2", expect="1", reason="")
+    client = model_versions.connect_registry()
+    other = client.get_model_version(NAME, "3").tags[addresses.EVIDENCE_TAG]
+    client.set_model_version_tag(NAME, "1", addresses.EVIDENCE_TAG, other)
+    with pytest.raises(BundleError, match="its evidence is not the one that journal entry 7 made"):
+        promotion.roll_back(NAME, None, "")
+    client.set_model_version_tag(NAME, "1", addresses.BUNDLE_TAG, "0" * 64)
+    with pytest.raises(BundleError, match="bundle"):
+        promotion.roll_back(NAME, None, "")
+    assert read_champion_alias() == "2"
+
+
+def test_looks_under_a_name_that_the_registry_does_not_know_cannot_be_cut_off(here: Path) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    for question in "ab":
+        ledger.record_look("aside", question=question, split="split", plan="20 uses")
+    with sqlite3.connect(here / "mlruns/journal.db") as database:
+        database.execute("DELETE FROM plumbline_journal WHERE model = 'aside'")
+    for attempt in (
+        lambda: ledger.record_look("other", question="c", split="split", plan="20 uses"),
+        lambda: promotion.promote(NAME, "2", expect="1", reason=""),
+    ):
+        with pytest.raises(JournalError, match="ends before entry 9"):
+            attempt()
+
+
+def test_git_is_a_witness_of_the_journal(here: Path) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    (here / "champion.json").write_text("{}")
+    entry = promotion.promote(NAME, "2", expect="1", reason="")
+    pin = champion_pin.read_pins()[NAME]
+    assert pin is not None
+    entries = promotion.read_history(NAME)
+    assert champion_pin.require_decision(NAME, pin, entries) == entry
+    for entries_left, odd in (
+        (entries[:-1], pin),
+        (entries, replace(pin, version="3")),
+        (entries, replace(pin, seal="0" * 64)),
+        (entries, replace(pin, entry=None)),
+    ):
+        with pytest.raises(JournalError, match=r"champion\.json: .*--pin` writes it"):
+            champion_pin.require_decision(NAME, odd, entries_left)
+
+
+def move_to(version: str) -> None:
+    """Promote a version or, if the champion is a later one, go back to it."""
+    before = str(int(version) - 1)
+    if read_champion_alias() == before:
+        promotion.promote(NAME, version, expect=before, reason="")
+    else:
+        promotion.roll_back(NAME, version, "")
+
+
+def test_a_move_that_is_finished_after_a_crash_mends_champion_json(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    (here / "champion.json").write_text("{}")
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for number, lost in (
+        ("2", "mlflow.MlflowClient.set_registered_model_alias"),
+        ("3", "plumbline.registry.champion_pin.write_pin"),
+        ("2", "mlflow.MlflowClient.set_registered_model_tag"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(lost, killed)
+            with pytest.raises(KeyboardInterrupt):
+                move_to(number)
+        entry = promotion.find_champion(NAME)
+        assert entry is not None
+        assert entry.version == number
+        assert champion_pin.read_pins()[NAME] == champion_pin.build_pin(entry)
+
+
+class ClockSetBack(datetime):
+    """A clock that somebody set back by years."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:
+        return datetime(2020, 1, 1, tzinfo=tz)
+
+
+def test_time_never_runs_backwards(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record_look("a")
+    monkeypatch.setattr(journal, "datetime", ClockSetBack)
+    record_look("b")
+    times = [entry.at for entry in promotion.read_history(NAME)]
+    assert times == sorted(times)
+
+
+def test_who_decides_is_not_taken_from_the_environment(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("USER", "LOGNAME", "GITHUB_ACTOR", "GITHUB_TRIGGERING_ACTOR"):
+        monkeypatch.setenv(name, "ada")
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    user = f"{pwd.getpwuid(os.getuid()).pw_name}@{socket.gethostname()}"
+    record_look("a")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_RUN_ID", "7")
+    record_look("b")
+    actors = [entry.actor for entry in read_decisions()]
+    assert actors == [user, f"{user} (says github:ada, run 7)"]

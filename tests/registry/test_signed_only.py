@@ -3,18 +3,20 @@
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.support.checkouts import LINE
-from tests.support.serving.lines import Lines, make
+from tests.support.serving.lines import MOODY, Lines, make
 from tests.support.serving.models import line_task
+from tests.support.serving.moody import EXITS, RAISES
 from tests.support.signing_keys import write_keys
 from typer.testing import CliRunner
 
 from plumbline import entrypoint
 from plumbline.cli import app
-from plumbline.contract.errors import BundleError
+from plumbline.contract.errors import BundleError, ParamsError, PlumblineError
 from plumbline.contract.task import Task
 from plumbline.diagnostics import fsck
 from plumbline.evidence import champion
@@ -144,6 +146,76 @@ def test_a_signed_version_is_used_by_all(
     signing.sign("line", "2", keys / "other.pem")
     with pytest.raises(BundleError, match="line version 2: has no valid signature"):
         run("rollback", "line", "--to", "2")
+
+
+@pytest.fixture
+def unsigned(task: Task, monkeypatch: pytest.MonkeyPatch) -> Task:
+    """As `task`, and unsigned versions may be used."""
+    monkeypatch.delenv("PLUMBLINE_PUBLIC_KEY")
+    return task
+
+
+def test_a_version_of_another_task_is_not_asked(
+    unsigned: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plumbline.cli.predict.load_task", lambda _: replace(unsigned, name="x"))
+    with pytest.raises(PlumblineError, match=r"line version 1 is of the task line, params.yaml"):
+        run("predict", "1.0")
+
+
+@pytest.mark.parametrize(("exits", "error"), [("1", "SystemExit"), (None, "RuntimeError")])
+def test_whatever_a_versions_code_raises_is_an_error_that_names_it(
+    unsigned: Task, monkeypatch: pytest.MonkeyPatch, exits: str | None, error: str
+) -> None:
+    if exits:
+        monkeypatch.setenv(EXITS, exits)
+    Path("rows.csv").write_text(f"x\n{RAISES}\n")
+    for command in (
+        ("predict", str(RAISES), "--model", f"models:/line/{MOODY}"),
+        ("score", f"models:/line/{MOODY}", "rows.csv", "scored.csv"),
+    ):
+        with pytest.raises(PlumblineError, match=f"line version 4: cannot .* [(]{error}"):
+            run(*command)
+    assert not Path("scored.csv").exists()
+
+
+def test_drift_does_not_compare_with_another_bundle_than_it_loaded(
+    unsigned: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version's files are exchanged between the load and the reading of its evidence."""
+    version = find_version("models:/line/2")
+    monkeypatch.setattr("plumbline.drift.check.find_version", lambda _: version)
+    Path("rows.csv").write_text("x\n1.0\n")
+    with pytest.raises(BundleError, match="was exchanged while it was fetched"):
+        run("drift", "rows.csv")
+
+
+@pytest.mark.parametrize("value", ["", " "])
+def test_an_empty_key_is_an_error_and_not_no_check(
+    task: Task, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("PLUMBLINE_PUBLIC_KEY", value)
+    with pytest.raises(ParamsError, match="PLUMBLINE_PUBLIC_KEY is empty"):
+        run("predict", "1.0")
+    monkeypatch.setenv("PLUMBLINE_PRIVATE_KEY", value)
+    with pytest.raises(ParamsError, match="PLUMBLINE_PRIVATE_KEY is empty"):
+        signing.find_private_key()
+
+
+def test_evidence_that_is_not_signed_promotes_nothing(task: Task, keys: Path) -> None:
+    signing.sign("line", "3", keys / "ours.pem")
+    version = find_version("models:/line/3")
+    assert version.run_files is not None
+    (signature,) = Path("mlruns").rglob(f"{version.run_id}/**/{signing.EVIDENCE_SIGNATURE}")
+    kept = signature.read_bytes()
+    signature.unlink()
+    with pytest.raises(BundleError, match="its evidence is not signed, and only what"):
+        promote_with_override(task)
+    signature.write_bytes(kept[:-20])
+    with pytest.raises(BundleError, match="has no valid signature"):
+        promote_with_override(task)
+    signature.write_bytes(kept)
+    signing.require_signed_evidence(version)
 
 
 def digests() -> list[str]:

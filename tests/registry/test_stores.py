@@ -137,7 +137,12 @@ def test_other_registries_are_reported_without_password(
     [
         ("mlflow-artifacts:/1/models", "set MLFLOW_TRACKING_URI to its http:// address"),
         ("file://elsewhere/models", "is on another machine"),
-        ("nowhere://bucket/models", "Protocol not known: nowhere"),
+        ("nowhere://bucket/models", "nowhere:// is not supported for artifacts; expected a path"),
+        ("memory://bucket/models", "memory:// is not supported for artifacts"),
+        ("simplecache::file:///etc", "simplecache:// is not supported for artifacts"),
+        ("s3://bucket/models::file:///etc", "s3:// is not supported for artifacts"),
+        ("https://[::1/models", "cannot be fetched"),
+        ("models\0", "cannot be fetched"),
     ],
 )
 def test_artifacts_that_cannot_be_reached_are_reported(
@@ -148,9 +153,10 @@ def test_artifacts_that_cannot_be_reached_are_reported(
         artifacts.fetch_artifact(store, location, "MLmodel", here / "target", 10)
 
 
-def test_artifacts_that_fsspec_reads(here: Path) -> None:
+def test_artifacts_that_fsspec_reads(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import fsspec
 
+    monkeypatch.setattr(artifacts, "REMOTE", ("memory",))
     with fsspec.open("memory://bucket/model/MLmodel", "wb") as file:
         file.write(b"told")
     artifacts.fetch_artifact(
@@ -294,6 +300,39 @@ def test_answers_that_are_none_are_reported(
         with pytest.raises(RegistryError, match=f"{address} cannot be read") as refused:
             stores.connect_store().find_version(asked("/1"))
     assert len(str(refused.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        ({"name": "another", "version": "1"}, "about model 'another', not "),
+        ({"name": NAME, "version": "2"}, "about version '2', not 1"),
+        ({"name": NAME, "version": "1\n"}, "is not the number of a version"),
+        ({"name": NAME, "version": "-1"}, "is not the number of a version"),
+        ({"version": "1"}, "'name'"),
+    ],
+)
+def test_an_answer_about_something_else_is_reported(
+    version: dict[str, str], reason: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = json.dumps({"model_version": version}).encode()
+    with answering((200, {}, body)) as (address, _):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        with pytest.raises(RegistryError, match=reason):
+            stores.connect_store().find_version(asked("/1"))
+
+
+def test_an_answer_about_another_run_is_reported(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = {"model_version": {"name": NAME, "version": "1", "run_id": "one"}}
+    package = {"artifact_uri": "mlflow-artifacts:/1"}
+    run = {"run": {"info": {"run_id": "other", "artifact_uri": "mlflow-artifacts:/2"}}}
+    answers = [(200, {}, json.dumps(body).encode()) for body in (version, package, run)]
+    with answering(*answers) as (address, _):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        with pytest.raises(RegistryError, match="about run 'other', not one"):
+            stores.connect_store().find_version(asked("/1"))
 
 
 def test_a_server_that_is_silent_is_unreachable_in_seconds(

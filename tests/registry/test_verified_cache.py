@@ -16,10 +16,18 @@ from tests.support.signing_keys import write_keys
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError, JournalError, ParamsError, RegistryError
-from plumbline.registry import model_versions, promotion, signing
+from plumbline.contract.errors import (
+    BundleError,
+    JournalError,
+    JournalIntegrityError,
+    ParamsError,
+    RegistryError,
+)
+from plumbline.registry import model_versions, promotion, reconciliation, signing
+from plumbline.registry.journal import Decision
 from plumbline.registry.reader import addresses, cache_folder, find_version, journal_check
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
+from plumbline.registry.reader.versions import read_evidence
 
 URI = f"models:/{NAME}@champion"
 pytestmark = pytest.mark.filterwarnings(
@@ -197,17 +205,24 @@ def test_a_champion_with_other_digests_than_those_decided_on_is_refused(here: Pa
     other = find_in_mlflow(f"models:/{NAME}/2").tags[addresses.BUNDLE_TAG]
     where = "key = 'plumbline.bundle' AND version = 1"
     sql(f"UPDATE model_version_tags SET value = '{other}' WHERE {where}")  # noqa: S608
-    with pytest.raises(BundleError, match="not what journal entry 1 made champion"):
+    with pytest.raises(BundleError, match="not what journal entry 4 made champion"):
         VerifiedModelCache(URI).fetch_latest()
-    with pytest.raises(BundleError, match="version 1: bundle digest mismatch: expected"):
+    with pytest.raises(BundleError, match=r"not what journal entry \d made champion"):
         VerifiedModelCache(f"models:/{NAME}/1").fetch_latest()
+    where = "key = 'plumbline.bundle' AND version = 3"
+    sql(f"UPDATE model_version_tags SET value = '{other}' WHERE {where}")  # noqa: S608
+    with pytest.raises(BundleError, match=r"version 3: not what journal entry \d registered"):
+        VerifiedModelCache(f"models:/{NAME}/3").fetch_latest()
+    sql("DELETE FROM plumbline_journal", "journal")  # a journal that knows nothing of it
+    with pytest.raises(BundleError, match="version 3: bundle digest mismatch: expected"):
+        VerifiedModelCache(f"models:/{NAME}/3").fetch_latest()
 
 
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
         ("UPDATE plumbline_journal SET bundle = '00'", "journal integrity check failed at entry 1"),
-        ("DELETE FROM plumbline_journal", "never made one champion"),
+        ("DELETE FROM plumbline_journal", "the journal ends before entry"),
         ("DROP TABLE plumbline_journal", "no such table"),
     ],
 )
@@ -218,6 +233,67 @@ def test_without_its_decision_there_is_no_champion(here: Path, statement: str, r
     assert (
         answers(VerifiedModelCache(f"models:/{NAME}/1").fetch_latest()) == 1.0
     )  # who names a version asks for no decision
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE plumbline_journal SET bundle = '00'",
+        "DELETE FROM plumbline_journal",
+        "DROP TABLE plumbline_journal",
+        "UPDATE plumbline_journal SET number = number + 7",
+    ],
+)
+def test_a_journal_that_was_changed_is_not_unreachable(here: Path, statement: str) -> None:
+    kept(VerifiedModelCache(URI))
+    model_versions.connect_registry().set_registered_model_alias(NAME, "champion", "3")
+    sql(statement, "journal")
+    with pytest.raises(JournalIntegrityError):
+        VerifiedModelCache(URI).fetch_latest_or_kept()
+
+
+@pytest.mark.parametrize("content", [b"", b"no database" * 1000, None])
+def test_a_journal_that_was_damaged_or_removed_is_not_unreachable(
+    here: Path, content: bytes | None
+) -> None:
+    kept(VerifiedModelCache(URI))
+    journal = Path("mlruns/journal.db")
+    journal.write_bytes(content) if content is not None else journal.unlink()
+    with pytest.raises(JournalIntegrityError):
+        VerifiedModelCache(URI).fetch_latest_or_kept()
+
+
+def test_a_journal_whose_end_is_missing_is_not_followed_back(here: Path) -> None:
+    promotion.promote(NAME, "2", expect="1", reason="")
+    mirror = VerifiedModelCache(URI)
+    assert kept(mirror).version == "2"
+    sql("DELETE FROM plumbline_journal WHERE version = '2' AND action = 'promote'", "journal")
+    model_versions.connect_registry().set_registered_model_alias(NAME, "champion", "1")
+    with pytest.raises(JournalIntegrityError, match="journal"):
+        mirror.fetch_latest()
+
+
+def test_a_former_champion_whose_files_were_exchanged_is_refused_after_a_rollback(
+    here: Path,
+) -> None:
+    """The rollback is written from the version's tags: whoever exchanged the files wrote these."""
+    promotion.promote(NAME, "2", expect="1", reason="")
+    other = find_in_mlflow(f"models:/{NAME}/3").tags
+    for tag in (addresses.BUNDLE_TAG, addresses.EVIDENCE_TAG):
+        where = f"key = '{tag}' AND version = 1"
+        sql(f"UPDATE model_version_tags SET value = '{other[tag]}' WHERE {where}")  # noqa: S608
+    with reconciliation.lock_decisions() as (client, book):  # as a rollback that checks nothing
+        bundle_digest, evidence = other[addresses.BUNDLE_TAG], other[addresses.EVIDENCE_TAG]
+        entry = book.append(Decision(NAME, "rollback", "1", "2", bundle_digest, evidence, ""))
+        reconciliation.apply_to_registry(client, entry, entry)
+    for load in (
+        VerifiedModelCache(URI).fetch_latest,
+        VerifiedModelCache(f"models:/{NAME}/1").fetch_latest,
+        lambda: VerifiedModelCache(URI).fetch_version("1"),
+        lambda: find_version(URI),
+    ):
+        with pytest.raises(BundleError, match="version 1: not what journal entry"):
+            load()
 
 
 def test_without_a_journal_there_is_no_champion(here: Path) -> None:
@@ -297,6 +373,47 @@ def test_a_cache_that_cannot_be_written_is_reported(here: Path, tmp_path: Path) 
     (tmp_path / "file").write_text("")
     with pytest.raises(RegistryError, match="set PLUMBLINE_CACHE"):
         VerifiedModelCache(URI, tmp_path / "file").fetch_latest()
+
+
+def belong_to_another(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    """From now on `path` and what is in it is as if another user had made it."""
+    lstat, fstat = Path.lstat, os.fstat
+    nodes = {lstat(inner).st_ino for inner in [path, *path.rglob("*")]}
+
+    def change(status: os.stat_result) -> os.stat_result:
+        if status.st_ino not in nodes:
+            return status
+        return os.stat_result([*status[:4], os.geteuid() + 1, *status[5:10]])
+
+    monkeypatch.setattr(Path, "lstat", lambda self: change(lstat(self)))
+    monkeypatch.setattr(os, "fstat", lambda handle: change(fstat(handle)))
+
+
+@pytest.mark.parametrize("what", ["models", "latest"])
+def test_a_cache_of_another_user_is_used_by_nobody(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    kept(VerifiedModelCache(URI))
+    belong_to_another(monkeypatch, tmp_path / "cache" / what)
+    for use in (
+        VerifiedModelCache(URI).fetch_latest,
+        VerifiedModelCache(URI).fetch_latest_or_kept,
+        VerifiedModelCache(URI).find_kept,
+    ):
+        with pytest.raises(RegistryError, match="belongs to another user"):
+            use()
+
+
+@pytest.mark.parametrize("what", ["models/*", "latest/*.json"])
+def test_a_copy_or_record_that_another_user_made_is_not_the_kept_one(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    kept(VerifiedModelCache(URI))
+    (planted,) = (tmp_path / "cache").glob(what)
+    with monkeypatch.context() as patch:
+        belong_to_another(patch, planted)
+        assert VerifiedModelCache(URI).find_kept() is None
+    assert VerifiedModelCache(URI).find_kept() is not None
 
 
 def fetch_after_a_day(copies: Path) -> None:
@@ -403,6 +520,25 @@ def test_only_what_was_signed_by_the_key_is_given(
     assert VerifiedModelCache(URI, public_key=keys / "other.pub").find_kept() is None
 
 
+def test_a_signature_that_is_withdrawn_is_noticed(here: Path, keys: Path) -> None:
+    signing.sign(NAME, "1", keys / "ours.pem")
+    mirror = VerifiedModelCache(URI, public_key=keys / "ours.pub")
+    copy = kept(mirror)
+    assert mirror.fetch_latest() == copy
+    signature = Path("mlruns/artifacts", find_in_mlflow(URI).run_id, "artifacts/bundle.sig")
+    content = signature.read_bytes()
+    signature.write_bytes(b"{}")
+    with pytest.raises(BundleError, match="version 1: has no valid signature"):
+        mirror.fetch_latest()
+    signature.unlink()
+    with pytest.raises(BundleError, match="version 1: is not signed"):
+        mirror.fetch_latest()
+    assert mirror.find_kept() is None  # nor is it used while the registry is unreachable
+    signature.write_bytes(content)
+    assert mirror.fetch_latest() == copy
+    assert mirror.find_kept() == copy
+
+
 def test_a_signature_of_another_bundle_is_none(here: Path, keys: Path) -> None:
     signing.sign(NAME, "2", keys / "ours.pem")
     runs = [find_in_mlflow(f"models:/{NAME}/{number}").run_id for number in (1, 2)]
@@ -424,6 +560,44 @@ def test_keys_that_are_none_are_reported(here: Path, keys: Path, tmp_path: Path)
     for key in (tmp_path / "nothing.pub", keys / "ours.pem"):
         with pytest.raises(ParamsError, match=f"{key}: not a valid public key"):
             VerifiedModelCache(URI, public_key=key).fetch_latest()
+
+
+UNKNOWN_CURVE = """-----BEGIN PUBLIC KEY-----
+MEAwEAYHKoZIzj0CAQYFK4EEAAEDLAAEBxMYhcDyKuOz/oM6c4T57Nf4vSgrBYu5
+tRHigVGlXEhL/SZtrkVYVjhn
+-----END PUBLIC KEY-----
+"""
+
+
+def test_a_key_of_a_curve_that_nobody_uses_is_reported(
+    here: Path, keys: Path, tmp_path: Path
+) -> None:
+    signing.sign(NAME, "1", keys / "ours.pem")
+    (tmp_path / "odd.pub").write_text(UNKNOWN_CURVE)
+    with pytest.raises(ParamsError, match="not a valid public key"):
+        VerifiedModelCache(URI, public_key=tmp_path / "odd.pub").fetch_latest()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"[]", "names no digests"),
+        (b'{"digests": []}', "names no digests"),
+        (b'{"digests": {"bundle": NaN}}', "is damaged: NaN"),
+        (b"[" * 100_000, "is damaged: endless nesting"),
+        (b"\xff", "is damaged: a byte that is not UTF-8"),
+        (b"", "is damaged: not valid JSON"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_evidence_that_is_no_evidence_is_reported(here: Path, content: bytes, reason: str) -> None:
+    run = find_in_mlflow(URI).run_id
+    path = Path("mlruns/artifacts", run, "artifacts/evidence.json")
+    path.write_bytes(content)
+    where = f"key = '{addresses.EVIDENCE_TAG}' AND version = 1"
+    sql(f"UPDATE model_version_tags SET value = '{layout.digest(path)}' WHERE {where}")  # noqa: S608
+    with pytest.raises(BundleError, match=reason):
+        read_evidence(find_version(f"models:/{NAME}/1"))
 
 
 def test_changed_files_are_not_signed(here: Path, keys: Path) -> None:

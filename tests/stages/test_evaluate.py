@@ -86,7 +86,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
 
 @pytest.fixture(scope="module")
 def params() -> TextParams:
-    values = load_yaml(ROOT / "params.yaml")
+    values = load_yaml(ROOT / "recipes/text_classification.yaml")
     linear = values["candidates"]["linear"]
     values["candidates"] = {"good": linear, "fair": linear}
     values["control"]["candidates"] = ["fair"]
@@ -110,7 +110,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
     root = tmp_path_factory.mktemp("ground")
     with contextlib.chdir(root):
         layout.EXAMPLES.mkdir(parents=True)
-        layout.PARAMS.write_bytes((ROOT / "params.yaml").read_bytes())
+        layout.PARAMS.write_bytes((ROOT / "recipes/text_classification.yaml").read_bytes())
         rows = []
         for number, split in enumerate(np.repeat(["train", "validation", "test"], [120, 80, 200])):
             label = list(INTENTS)[number % 4]
@@ -203,9 +203,12 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
     assert list(told) == [name for name, _, _ in gates.GATES]
     assert {name for name, status in told.items() if status != "pass"} == {
         "bounds",
+        "test_split",
         "champion",
         "parity",
+        "export",  # these bundles hold no graph
     }
+    assert set(evidence) == set(document.KEYS)  # add a new key there: what is missing is a fault
     assert [form["name"] for form in evidence["forms"]] == ["fp32"]
     assert evidence["digests"]["bundle"] == bundle.digest(layout.locate_bundle("good"))
     assert evidence["digests"]["manifest"] == layout.digest(layout.MANIFEST)
@@ -342,7 +345,7 @@ def test_data_that_was_not_validated_is_refused(
         ),
         lambda text: text[: len(text) // 2],
         lambda text: "[]",
-        lambda text: text.replace('"format": 2', '"format": 3'),
+        lambda text: text.replace('"format": 3', '"format": 2'),
     ],
 )
 def test_evidence_that_was_edited_or_cut_is_no_evidence(
@@ -370,7 +373,7 @@ def test_evidence_about_something_else_is_no_evidence(checkout: Path, params: Te
 
 def test_thresholds_that_changed_since_make_it_no_evidence(here: Path, params: TextParams) -> None:
     lower = params.evaluation.model_copy(update={"floor": 0.1})
-    with pytest.raises(EvidenceError, match=r"params\.yaml asks for thresholds other than"):
+    with pytest.raises(EvidenceError, match=r"params\.yaml differs .* in evaluation\.floor;"):
         document.read_evidence(params.model_copy(update={"evaluation": lower}))
 
 
@@ -475,3 +478,20 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
     champion_pin.write_pin("ticket-router", None)
     evaluate(params, task)
     assert document.read_evidence(params)["champion"] is None
+
+
+def test_a_leader_that_is_not_significantly_better_leaves_it_to_the_simple_one(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    add_bundle(task, "fair", 13)
+    limits = params.evaluation.model_copy(update={"simple_candidate": "fair"})
+    simple = params.model_copy(update={"evaluation": limits})
+    evaluate(simple, task)
+    evidence = layout.read_json(layout.EVIDENCE)
+    assert (evidence["verdict"], evidence["winner"], failed_gates()) == ("promote", "fair", [])
+    assert evidence["ranking"] == ["good", "fair"]
+    why = "not significantly, so fair is the winner"
+    assert why in evidence["choice"]["reason"]
+    assert why in layout.REPORT.read_text(encoding="utf-8")
+    baselines = next(gate for gate in evidence["gates"] if gate["name"] == "baselines")
+    assert why in baselines["reason"]

@@ -1,7 +1,10 @@
 """The winner is registered once, proven to answer alike first, and a refusal registers nothing."""
 
+import dataclasses
+from pathlib import Path
+
 import pytest
-from tests.support.evidence import write_evidence
+from tests.support.evidence import describe_gates, write_evidence
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -28,15 +31,11 @@ def evaluated(
     folder = layout.locate_bundle("closed")
     folder.mkdir(parents=True)
     (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
-    digest = bundle.seal(folder, line_task[1], "closed")
+    bundle.seal(folder, line_task[1], "closed")
     layout.write_json(
         layout.GOLDEN, {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}}
     )
-    write_evidence(bundle=digest)
-    for path in (layout.METRICS, layout.REPORT, layout.PARAMS, layout.REFERENCE):
-        path.write_text("{}", encoding="utf-8")
-    layout.MANIFEST.parent.mkdir()
-    layout.MANIFEST.write_bytes(b"rows")
+    write_evidence(*line_task)
     return line_task
 
 
@@ -51,7 +50,8 @@ def test_repeated_it_is_one_version_and_one_decision(evaluated: tuple[Params, Ta
     assert len(versions()) == 1
     assert layout.read_json(layout.REGISTRATION)["version"] == "1"
     assert [(entry.action, entry.version) for entry in promotion.read_history("line")] == [
-        ("first", "1")
+        ("registered", "1"),
+        ("first", "1"),
     ]
 
 
@@ -59,6 +59,7 @@ def test_a_package_that_answers_otherwise_is_no_version(evaluated: tuple[Params,
     golden = layout.read_json(layout.GOLDEN)
     golden["outputs"]["y"][1] = 3.001
     layout.write_json(layout.GOLDEN, golden)
+    write_evidence(*evaluated)
     with pytest.raises(BundleError, match=r"golden row 1 \(y\)"):
         register(*evaluated)
     assert versions() == []
@@ -66,7 +67,7 @@ def test_a_package_that_answers_otherwise_is_no_version(evaluated: tuple[Params,
 
 
 def test_a_refusal_is_on_record_and_nothing_else(evaluated: tuple[Params, Task]) -> None:
-    write_evidence("refuse")
+    write_evidence(*evaluated, "refuse")
     for _ in range(2):  # said again, it is one refusal
         with pytest.raises(RefusedError, match=r"floor: 0\.5 is below 0\.8") as refused:
             register(*evaluated)
@@ -82,35 +83,36 @@ def test_a_refusal_is_on_record_and_nothing_else(evaluated: tuple[Params, Task])
 def test_a_refusal_needs_no_journal_to_be_one(
     evaluated: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_evidence("refuse")
+    write_evidence(*evaluated, "refuse")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     with pytest.raises(RefusedError, match=r"not on record everywhere: .*PLUMBLINE_JOURNAL_URI"):
         register(*evaluated)
 
 
 def test_what_is_kept_out_is_a_version_without_alias(evaluated: tuple[Params, Task]) -> None:
-    write_evidence("keep")
+    write_evidence(*evaluated, "keep")
     register(*evaluated)
     register(*evaluated)
     (version,) = versions()
     assert (str(version.version), version.aliases) == ("1", [])
     assert [(entry.action, entry.version) for entry in promotion.read_history("line")] == [
-        ("keep", "1")
+        ("registered", "1"),
+        ("keep", "1"),
     ]
 
 
 def test_a_version_that_is_compared_anew_gets_the_new_evidence(
     evaluated: tuple[Params, Task],
 ) -> None:
-    write_evidence("keep", champion={"version": "7", "bundle": "b"})
+    write_evidence(*evaluated, "keep", champion={"version": "7", "bundle": "b"})
     register(*evaluated)
-    write_evidence("promote", champion=None)
+    write_evidence(*evaluated, "promote", champion=None)
     register(*evaluated)
     assert len(versions()) == 1
     assert read_evidence(find_version("models:/line/1"))["verdict"] == "promote"
     assert promotion.find_champion("line").version == "1"  # type: ignore[union-attr]
 
-    write_evidence("keep", champion={"version": "1", "bundle": "b"})  # against itself
+    write_evidence(*evaluated, "keep", champion={"version": "1", "bundle": "b"})  # against itself
     register(*evaluated)
     assert (
         read_evidence(find_version("models:/line/1"))["verdict"] == "promote"
@@ -131,7 +133,7 @@ def test_what_is_refused_later_can_not_be_promoted_on_what_was_said_before(
         )
         is not None
     )
-    write_evidence("refuse")
+    write_evidence(*evaluated, "refuse")
     with pytest.raises(RefusedError):
         register(once, task)
     assert (
@@ -145,10 +147,102 @@ def test_what_is_refused_later_can_not_be_promoted_on_what_was_said_before(
 
 
 def test_edited_evidence_registers_nothing(evaluated: tuple[Params, Task]) -> None:
-    write_evidence("refuse")
+    write_evidence(*evaluated, "refuse")
     evidence = layout.read_json(layout.EVIDENCE)
     layout.write_json(layout.EVIDENCE, evidence | {"verdict": "promote"})
     with pytest.raises(EvidenceError, match="was edited"):
+        register(*evaluated)
+    assert versions() == []
+
+
+def rewrite(**changes: object) -> None:
+    """Do what somebody does who can write the file: change it, and seal it again."""
+    evidence = layout.read_json(layout.EVIDENCE) | changes
+    del evidence["seal"]
+    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+
+
+def test_a_verdict_that_its_gates_do_not_give_registers_nothing(
+    evaluated: tuple[Params, Task],
+) -> None:
+    write_evidence(*evaluated, "refuse")
+    rewrite(verdict="promote")
+    with pytest.raises(EvidenceError, match=r"says 'promote', from its gates follows refuse"):
+        register(*evaluated)
+    gates = [gate for gate in describe_gates("refuse") if gate["status"] == "pass"]
+    for changed, said in (
+        (gates, "its gates are not those of this version .without floor"),
+        ([*describe_gates("promote"), describe_gates("promote")[0]], "is there twice"),
+        ([{"name": "floor", "status": "fine"}], "a gate without name or status"),
+        ([], "without accepted"),
+        (None, "it lists no gates"),
+    ):
+        rewrite(verdict="promote", gates=changed)
+        with pytest.raises(EvidenceError, match=said):
+            register(*evaluated)
+    assert versions() == []
+
+
+@pytest.mark.parametrize("key", [key for key in document.KEYS if key not in ("format", "seal")])
+def test_evidence_without_a_key_registers_nothing(evaluated: tuple[Params, Task], key: str) -> None:
+    evidence = layout.read_json(layout.EVIDENCE)
+    for name in (key, "seal"):
+        del evidence[name]
+    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    with pytest.raises(EvidenceError, match=f"has no {key}"):
+        document.read_evidence(evaluated[0])
+
+
+@pytest.mark.parametrize("name", [*document.DIGESTED_FILES, "bundle"])
+def test_every_digest_is_required(evaluated: tuple[Params, Task], name: str) -> None:
+    digests = layout.read_json(layout.EVIDENCE)["digests"]
+    rewrite(digests={key: value for key, value in digests.items() if key != name})
+    with pytest.raises(EvidenceError, match="has no digest of"):
+        document.read_evidence(evaluated[0])
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "null", '"promote"', '{"format": 3}', "[" * 100_000])
+def test_odd_evidence_is_an_error_that_says_so(evaluated: tuple[Params, Task], text: str) -> None:
+    layout.EVIDENCE.write_text(text)
+    with pytest.raises(EvidenceError, match="run `dvc repro evaluate`"):
+        document.read_evidence(evaluated[0])
+
+
+def test_params_other_than_those_of_the_evaluation_register_nothing(
+    evaluated: tuple[Params, Task],
+) -> None:
+    params, task = evaluated
+    for section, key, value in (
+        ("validation", "max_abs_x", 2.0),
+        ("control", "max_rows", 100),
+        ("evaluation", "floor", 0.0),
+    ):
+        changed = getattr(params, section).model_copy(update={key: value})
+        other = params.model_copy(update={section: changed})
+        with pytest.raises(EvidenceError, match=f"differs from .* in {section}.{key}"):
+            register(other, task)
+    assert versions() == []
+
+
+def test_a_score_that_its_answers_do_not_give_registers_nothing(
+    evaluated: tuple[Params, Task],
+) -> None:
+    candidates = layout.read_json(layout.EVIDENCE)["candidates"]
+    candidates["closed"]["test"]["squared_error"] = 0.1
+    rewrite(candidates=candidates)
+    with pytest.raises(
+        EvidenceError, match=r"squared_error 0\.100000 on test, its answers give 0\.5"
+    ):
+        register(*evaluated)
+    assert versions() == []
+
+
+def test_metrics_that_the_evidence_does_not_say_are_not_registered(
+    evaluated: tuple[Params, Task],
+) -> None:
+    metrics = layout.read_json(layout.METRICS)
+    layout.write_json(layout.METRICS, metrics | {"test": {"squared_error": 0.0}})
+    with pytest.raises(EvidenceError, match=r"metrics.json is not what the evidence is about"):
         register(*evaluated)
     assert versions() == []
 
@@ -172,3 +266,18 @@ def test_a_bundle_that_changed_since_is_not_registered(evaluated: tuple[Params, 
     with pytest.raises(EvidenceError, match=r"bundle\.json is not what the evidence is about"):
         register(*evaluated)
     assert versions() == []
+
+
+def test_a_bundle_with_a_predictor_of_its_own_is_not_registered(
+    evaluated: tuple[Params, Task], tmp_path: Path
+) -> None:
+    canary = tmp_path / "canary"
+    code = f"open({str(canary)!r}, 'w').close()\ndef load(folder, form=None): ...\n"
+    (tmp_path / "foreign.py").write_text(code, encoding="utf-8")
+    foreign = dataclasses.replace(evaluated[1], predictor=tmp_path / "foreign.py")
+    bundle.seal(layout.locate_bundle("closed"), foreign, "closed")
+    write_evidence(*evaluated)
+    with pytest.raises(BundleError, match="predictor digest mismatch: expected"):
+        register(*evaluated)
+    assert versions() == []
+    assert not canary.exists()

@@ -1,17 +1,34 @@
-"""champion.json: in git, the champion that `dvc repro` compares with, to repeat a comparison."""
+"""champion.json: in git, the champion that `dvc repro` compares with, to repeat a comparison.
 
+It names the journal's entry that made it champion, with its seal: git is a witness of the journal
+up to there.
+"""
+
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from plumbline.contract import layout
-from plumbline.contract.errors import PlumblineError
+from plumbline.contract.errors import JournalError, JournalIntegrityError, PlumblineError
+from plumbline.registry.journal import Entry
 
 
 @dataclass(frozen=True)
 class ChampionPin:
-    """A champion: its version in the registry, and the digest of its bundle."""
+    """A champion: its version, the digest of its bundle, and the entry that made it champion.
+
+    A file that was written before entries were pinned has no entry and no seal.
+    """
 
     version: str
     bundle: str
+    entry: int | None = None
+    seal: str | None = None
+
+
+def build_pin(entry: Entry) -> ChampionPin:
+    """Return the pin on the champion that a decision made."""
+    return ChampionPin(entry.version, entry.bundle, entry.number, entry.seal)
 
 
 def read_pins() -> dict[str, ChampionPin | None]:
@@ -20,24 +37,12 @@ def read_pins() -> dict[str, ChampionPin | None]:
     A model that is not in it is not pinned: the registry says who is champion. PlumblineError
     where the file is damaged.
     """
-    if not layout.CHAMPION.exists():
-        return {}
-    try:
-        values = layout.read_json(layout.CHAMPION)
-        if not isinstance(values, dict):
-            raise ValueError(f"found {values!r} in place of models")  # noqa: TRY301, TRY004  reported as any other damage
-        return {name: _parse_pin(value) for name, value in values.items()}
-    except (OSError, ValueError) as error:
-        raise PlumblineError(
-            f"{layout.CHAMPION}: damaged ({error}); "
-            f"`git checkout {layout.CHAMPION}` brings the committed one back"
-        ) from None
+    return {name: _parse_pin(value) for name, value in _read_values().items()}
 
 
 def write_pin(name: str, champion: ChampionPin | None) -> None:
     """Pin `champion` for the model; what is pinned for others stays."""
-    pins = read_pins() | {name: champion}
-    values = {model: pin and asdict(pin) for model, pin in pins.items()}
+    values = _read_values() | {name: champion and asdict(champion)}
     try:
         layout.write_json(layout.CHAMPION, values)
     except OSError as error:
@@ -52,10 +57,52 @@ def is_checkout() -> bool:
     return layout.CHAMPION.exists() or layout.PARAMS.exists()
 
 
+def require_decision(name: str, pin: ChampionPin, entries: Sequence[Entry]) -> Entry:
+    """Return the entry that made the pinned version champion; `entries` are the whole journal.
+
+    JournalError where the journal does not contain it as git recorded it: then its end was cut off
+    or it was exchanged, or champion.json was edited.
+    """
+    if pin.entry is None or pin.seal is None:
+        raise JournalError(
+            f"{layout.CHAMPION}: names no journal entry for {name} version {pin.version}; "
+            f"`plumbline champion {name} --pin` writes it"
+        )
+    for entry in entries:
+        if entry.moves and entry.model == name and build_pin(entry) == pin:
+            return entry
+    raise JournalIntegrityError(
+        f"{layout.CHAMPION}: journal entry {pin.entry} made {name} version {pin.version} champion, "
+        "and the journal does not contain that entry. Restore the journal from a backup; or, if "
+        f"this file was edited, `plumbline champion {name} --pin` writes it again"
+    )
+
+
+def _read_values() -> dict[str, Any]:
+    if not layout.CHAMPION.exists():
+        return {}
+    try:
+        values = layout.read_json(layout.CHAMPION)
+        if not isinstance(values, dict):
+            raise ValueError(f"found {values!r} in place of models")  # noqa: TRY301, TRY004  reported as any other damage
+        for value in values.values():
+            _parse_pin(value)
+    except (OSError, ValueError) as error:
+        raise PlumblineError(
+            f"{layout.CHAMPION}: damaged ({error}); "
+            f"`git checkout {layout.CHAMPION}` brings the committed one back"
+        ) from None
+    return values
+
+
 def _parse_pin(value: object) -> ChampionPin | None:
     if value is None:
         return None
     match value:
-        case {"version": str(version), "bundle": str(digest), **rest} if not rest:
-            return ChampionPin(version, digest)
-    raise ValueError(f"found {value!r} in place of a version and a bundle")
+        case {"version": str(version), "bundle": str(digest), **rest}:
+            match rest:
+                case {"entry": int(number), "seal": str(seal), **other} if not other:
+                    return ChampionPin(version, digest, number, seal)
+            if not rest:
+                return ChampionPin(version, digest)
+    raise ValueError(f"found {value!r} in place of a version, a bundle, an entry and its seal")

@@ -6,11 +6,9 @@ is one table: in a SQLite file beside a local registry, in the same database as 
 """
 
 import fcntl
-import getpass
 import hashlib
 import json
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
@@ -18,11 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from plumbline.contract.errors import JournalError
+from plumbline.contract.errors import JournalError, JournalIntegrityError
+from plumbline.registry.actor import find_actor
 from plumbline.tracking import store_location
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Table
+    from sqlalchemy.exc import SQLAlchemyError
 
 START = "0" * 64
 # Any fixed number: it names plumbline's lock among those of a PostgreSQL database.
@@ -31,8 +31,8 @@ CONNECT_TIMEOUT_S = 10
 MOVING = ("first", "promote", "rollback", "override")  # the decisions that make a version champion
 
 Action = Literal[
-    "first", "promote", "rollback", "override", "keep", "refuse", "look", "return", "drift",
-    "retrain",
+    "first", "promote", "rollback", "override", "registered", "keep", "refuse", "look", "return",
+    "drift", "retrain",
 ]  # fmt: skip
 
 
@@ -56,7 +56,10 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry(Decision):
-    """A decision in the journal. `number` orders entries; `at` (UTC) is for people only."""
+    """A decision in the journal. `number` orders entries; `at` (UTC) is for people only.
+
+    `at` is never before that of the entry before, even where a clock was set back.
+    """
 
     number: int
     at: str
@@ -80,7 +83,7 @@ class Journal:
         entries = self.read_unchecked_entries()
         position = find_broken_entry(entries)
         if position:
-            raise JournalError(
+            raise JournalIntegrityError(
                 f"journal integrity check failed at entry {position} (hash mismatch): the journal "
                 "was changed. Restore it from a backup, and find out who could write to it"
             )
@@ -96,11 +99,13 @@ class Journal:
         """Add a decision; it is durable when this returns."""
         entries = self.read_entries()
         number, prior = 1, START
-        if entries:
-            number, prior = entries[-1].number + 1, entries[-1].seal
         at = datetime.now(UTC).isoformat(timespec="seconds")
+        if entries:
+            last = entries[-1]
+            number, prior = last.number + 1, last.seal
+            at = max(at, last.at)  # both are UTC to the second: text sorts as time does
         entry = Entry(
-            **asdict(decision), number=number, at=at, actor=_find_actor(), prior=prior, seal=""
+            **asdict(decision), number=number, at=at, actor=find_actor(), prior=prior, seal=""
         )
         entry = replace(entry, seal=_compute_seal(entry))
         with self._connection.begin():
@@ -153,13 +158,13 @@ def read_journal(uri: str | None = None) -> Iterator[Journal]:
     engine = _create_engine(uri or find_journal_uri())
     try:
         if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():
-            raise JournalError(
+            raise JournalIntegrityError(
                 f"there is no journal at {engine.url.database}: no decision was ever made here"
             )
         with engine.connect() as connection:
             yield Journal(connection, _build_table())
     except SQLAlchemyError as error:
-        raise JournalError(f"the journal cannot be read ({_shorten(error)})") from None
+        raise _build_read_error(error) from None
     finally:
         engine.dispose()
 
@@ -181,6 +186,16 @@ def find_journal_uri() -> str:
         f"decisions on a registry at {store} need a journal that all who decide share: set "
         "PLUMBLINE_JOURNAL_URI to a PostgreSQL URL, such as the database of that server"
     )
+
+
+def _build_read_error(error: "SQLAlchemyError") -> JournalError:
+    """A database that does not answer is unreachable; one without a sound table was changed."""
+    from sqlalchemy.exc import OperationalError
+
+    reason = _shorten(error)
+    is_unreachable = isinstance(error, OperationalError) and "no such table" not in reason
+    kind = JournalError if is_unreachable else JournalIntegrityError
+    return kind(f"the journal cannot be read ({reason})")
 
 
 def _create_engine(uri: str) -> "Engine":
@@ -229,15 +244,6 @@ def _build_table() -> "Table":
 def _compute_seal(entry: Entry) -> str:
     content = {key: value for key, value in asdict(entry).items() if key != "seal"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _find_actor() -> str:
-    """Who decides: the person or workflow that CI names, else user@host."""
-    return (
-        os.environ.get("GITHUB_TRIGGERING_ACTOR")
-        or os.environ.get("GITHUB_ACTOR")
-        or f"{getpass.getuser()}@{socket.gethostname()}"
-    )
 
 
 def _shorten(error: Exception) -> str:

@@ -1,14 +1,21 @@
 """The uses of test splits: each question asked of a split counts once, whichever model asks.
 
+A split that has more than a fifth of its rows from an earlier one is the same split, whatever its
+files and rows are called, and however its rows are labelled.
+
 A look is an entry of the journal, so that nobody can take it back; it moves no champion. The
-journal has no columns of its own for a look: `_to_decision` and `_read_uses` say which ones it has.
+journal has no columns of its own for a look: `_to_decision` and `_parse_use` say which ones it has.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from plumbline.registry.journal import Decision, Entry
 from plumbline.registry.reconciliation import append_entry, lock_decisions, reconcile
+from plumbline.registry.split_sketch import SplitSketch, estimate_share, parse_sketch
+
+MAX_SHARED = 0.2  # of a split's rows in an earlier split, for it to count as another one
+SKETCH = "; sketch of "  # in the reason of a look, between the plan and the sketch
 
 
 @dataclass(frozen=True)
@@ -18,6 +25,8 @@ class SplitUse:
     question: str  # digest of everything that was measured on it
     split: str  # digest of the split
     plan: str  # for how many uses, at which confidence
+    # Of its rows; older looks have none.
+    sketch: SplitSketch | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -26,24 +35,37 @@ class Look(SplitUse):
 
     number: int  # of the use, from 1
     first_plan: str  # the plan at the first use
+    num_splits: int = 1  # that count as this one, with itself
 
 
-def record_look(model: str, *, question: str, split: str, plan: str) -> Look:
+def record_look(
+    model: str, *, question: str, split: str, plan: str, sketch: SplitSketch | None = None
+) -> Look:
     """Record that `model` asks `question` of the test split; a known question is not another use.
 
     Raises JournalError or RegistryError where it cannot be recorded.
     """
-    use = SplitUse(question, split, plan)
+    use = SplitUse(question, split, plan, sketch=sketch)
     with lock_decisions() as (client, book):
         reconcile(client, book, model)
-        uses = [earlier for earlier in _read_uses(book.read_entries()) if earlier.split == split]
-        questions = [earlier.question for earlier in uses]
-        if question not in questions:
+        uses = [
+            earlier for earlier in _read_uses(book.read_entries()) if is_same_split(use, earlier)
+        ]
+        questions = list(dict.fromkeys(earlier.question for earlier in uses))
+        if (question, split) not in [(earlier.question, earlier.split) for earlier in uses]:
             append_entry(client, book, _to_decision(model, use))
             uses.append(use)
+        if question not in questions:
             questions.append(question)
-    number = questions.index(question) + 1
-    return Look(question, split, plan, number, first_plan=uses[0].plan)
+    return Look(
+        question,
+        split,
+        plan,
+        number=questions.index(question) + 1,
+        first_plan=uses[0].plan,
+        sketch=sketch,
+        num_splits=len({earlier.split for earlier in uses}),
+    )
 
 
 def read_uses(model: str) -> list[SplitUse]:
@@ -53,7 +75,22 @@ def read_uses(model: str) -> list[SplitUse]:
         return _read_uses(book.read_entries(model))
 
 
+def is_same_split(new: SplitUse, old: SplitUse) -> bool:
+    """Whether a split counts as an earlier one."""
+    if new.split == old.split:
+        return True
+    if new.sketch is None or old.sketch is None:
+        return False
+    return estimate_share(new.sketch, old.sketch) > MAX_SHARED
+
+
+def describe_reason(entry: Entry) -> str:
+    """Return an entry's reason as people read it: of a look, the plan without the sketch."""
+    return entry.reason.partition(SKETCH)[0] if entry.action == "look" else entry.reason
+
+
 def _to_decision(model: str, use: SplitUse) -> Decision:
+    reason = use.plan if use.sketch is None else f"{use.plan}{SKETCH}{use.sketch}"
     return Decision(
         model=model,
         action="look",
@@ -61,10 +98,14 @@ def _to_decision(model: str, use: SplitUse) -> Decision:
         previous="",
         bundle=use.question,
         evidence=use.split,
-        reason=use.plan,
+        reason=reason,
     )
 
 
 def _read_uses(entries: Sequence[Entry]) -> list[SplitUse]:
-    looks = [entry for entry in entries if entry.action == "look"]
-    return [SplitUse(look.bundle, look.evidence, look.reason) for look in looks]
+    return [_parse_use(entry) for entry in entries if entry.action == "look"]
+
+
+def _parse_use(look: Entry) -> SplitUse:
+    plan, _, sketch = look.reason.partition(SKETCH)
+    return SplitUse(look.bundle, look.evidence, plan, sketch=parse_sketch(sketch))

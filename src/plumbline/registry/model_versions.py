@@ -3,7 +3,7 @@
 Versions are opened without MLflow: see `plumbline.registry.reader`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import RegistryError
@@ -34,10 +34,39 @@ def connect_registry() -> "MlflowClient":
     return client
 
 
-def find_by_bundle(client: "MlflowClient", name: str, bundle: str) -> Any | None:
-    """Find the version of `name` whose bundle has this digest; None if there is none."""
+def find_with_bundle(
+    client: "MlflowClient", name: str, numbers: Sequence[str], bundle: str
+) -> Any | None:
+    """Find the last of the versions `numbers` that exists and is tagged with this bundle."""
     versions = client.search_model_versions(f"name = '{name}' and tags.`{BUNDLE_TAG}` = '{bundle}'")
-    return min(versions, key=lambda version: int(version.version), default=None)
+    by_number = {str(version.version): version for version in versions}
+    present = [number for number in numbers if number in by_number]
+    return by_number[present[-1]] if present else None
+
+
+def ensure_model(client: "MlflowClient", name: str) -> None:
+    """Add the model `name` without a version, where the registry does not know it."""
+    from mlflow.exceptions import MlflowException
+
+    if client.search_registered_models(f"name = '{name}'"):
+        return
+    try:
+        client.create_registered_model(name)
+    except MlflowException as error:
+        if error.error_code != "RESOURCE_ALREADY_EXISTS":
+            raise
+
+
+def read_model_tags(client: "MlflowClient", key: str) -> dict[str, str]:
+    """Read a tag of every model that has it, by the model's name."""
+    tags: dict[str, str] = {}
+    token = None
+    while True:
+        page = client.search_registered_models(f"tags.`{key}` LIKE '%'", page_token=token)
+        tags.update({model.name: model.tags[key] for model in page if key in model.tags})
+        token = page.token
+        if not token:
+            return tags
 
 
 def add_version(client: "MlflowClient", name: str, info: Any, tags: Mapping[str, str]) -> Any:
@@ -45,14 +74,7 @@ def add_version(client: "MlflowClient", name: str, info: Any, tags: Mapping[str,
 
     The digest of the golden rows that are in its package becomes a tag as well.
     """
-    from mlflow.exceptions import MlflowException
-
-    if not client.search_registered_models(f"name = '{name}'"):
-        try:
-            client.create_registered_model(name)
-        except MlflowException as error:
-            if error.error_code != "RESOURCE_ALREADY_EXISTS":
-                raise
+    ensure_model(client, name)
     tags = {**tags, GOLDEN_TAG: info.metadata[GOLDEN_TAG]}
     return client.create_model_version(
         name, info.model_uri, info.run_id, tags, model_id=info.model_id

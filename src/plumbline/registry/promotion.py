@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from plumbline.contract.errors import ParamsError, PlumblineError, RefusedError, RegistryError
+from plumbline.contract.errors import ParamsError, PlumblineError, RegistryError
 from plumbline.registry import champion_pin
 from plumbline.registry import promotion_checks as checks
 from plumbline.registry.champion_pin import ChampionPin
@@ -33,7 +33,9 @@ def bootstrap_champion(name: str, version: str) -> Entry | None:
     with lock_decisions() as (client, book):
         if reconcile(client, book, name) is not None:
             return None
-        registered, _ = checks.verify_version(name, version)
+        registered, evidence = checks.verify_version(name, version)
+        checks.require_promotable(registered, evidence)
+        checks.require_registered(book, registered, override=False)
         reason = "registry.first_champion in params.yaml"
         return _decide(client, book, registered, NO_CHAMPION, "first", reason)
 
@@ -54,19 +56,17 @@ def promote(
     digits of that, the decision is on that bundle and no other. `once`: the reason names this one
     request; if it is repeated after a crash, the decision that it led to is returned.
 
-    Raises RegistryError where another version is champion or was compared with, RefusedError where
-    the verdict is not promote or the version was returned as a canary, BundleError where files or
-    evidence are not what was registered, or not signed.
+    Raises RegistryError where another version is champion or was compared with, JournalError where
+    the journal does not say that this bundle was registered with this evidence, RefusedError where
+    the verdict is not promote, or the version was refused since or returned as a canary,
+    BundleError where files or evidence are not what was registered, or not signed.
     """
     if override and not reason.strip():
         raise ParamsError("--override needs a --reason: it is written into the journal")
     registered, evidence = checks.verify_version(name, version)
     checks.refuse_other_bundle(registered, bundle)
-    if not override and evidence.get("verdict") != "promote":
-        raise RefusedError(
-            f"{name} version {version}: the verdict is {evidence.get('verdict')}: "
-            f"{evidence.get('summary')} Nothing was changed"
-        )
+    if not override:
+        checks.require_promotable(registered, evidence)
     with lock_decisions() as (client, book):
         current = reconcile(client, book, name)
         if once and current and _is_same_request(current, version, expect, reason):
@@ -78,6 +78,7 @@ def promote(
             raise RegistryError(
                 f"{name}: version {version} was evaluated again meanwhile; look again, then decide"
             )
+        checks.require_registered(book, registered, override=override)
         if not override:
             checks.refuse_former_champion(book, name, version)
             checks.refuse_returned_canary(book, name, version)
@@ -105,8 +106,38 @@ def roll_back(name: str, to: str | None, reason: str, expect: str | None = None)
                 f"{name}: version {version} never was champion; use `plumbline promote`"
             )
         with open_version(f"models:/{name}/{version}", "rollback") as opened:
+            checks.require_as_decided(opened.registered, moves)
             opened.load_predictor()
         return _decide(client, book, opened.registered, champion, "rollback", reason)
+
+
+def record_registration(name: str, version: str, bundle: str, evidence: str, reason: str) -> Entry:
+    """Record that `register` added a version, or gave it new evidence; repeated, it is one entry.
+
+    Only what is recorded here may be promoted.
+    """
+    with lock_decisions() as (client, book):
+        reconcile(client, book, name)
+        for entry in reversed(book.read_entries(name)):
+            if entry.action in ("registered", "refuse") and entry.bundle == bundle:
+                last = (entry.action, entry.version, entry.evidence)
+                if last == ("registered", version, evidence):
+                    return entry
+                break
+        decision = Decision(name, "registered", version, "", bundle, evidence, reason)
+        return append_entry(client, book, decision)
+
+
+def list_registered_versions(name: str, bundle: str) -> list[str]:
+    """List the versions with this bundle that plumbline registered, as the journal says."""
+    with lock_decisions() as (client, book):
+        reconcile(client, book, name)
+        versions = []
+        for entry in book.read_entries(name):
+            is_registration = entry.moves or entry.action in ("registered", "keep")
+            if is_registration and entry.bundle == bundle:
+                versions.append(entry.version)
+        return versions
 
 
 def record_verdict(
@@ -170,7 +201,7 @@ def pin_champion(name: str) -> ChampionPin | None:
             "run it from the top of the repository"
         )
     entry = find_champion(name)
-    pin = ChampionPin(entry.version, entry.bundle) if entry else None
+    pin = champion_pin.build_pin(entry) if entry else None
     champion_pin.write_pin(name, pin)
     return pin
 
@@ -198,16 +229,20 @@ def _decide(
     action: Action,
     reason: str,
 ) -> Entry:
-    """Write the decision: into the journal, then the registry, then champion.json."""
+    """Write the decision: into the journal, then the registry and champion.json."""
     bundle = version.tags.get(BUNDLE_TAG, "")
     evidence = version.tags.get(EVIDENCE_TAG, "")
     number = version.number
     decision = Decision(version.name, action, number, previous, bundle, evidence, reason)
-    pinned = action != "first" and champion_pin.is_checkout()
-    if pinned:
-        champion_pin.read_pins()  # a damaged one is reported before anything is decided
+    if action != "first" and champion_pin.is_checkout():
+        _check_pin(book, version.name)
     entry = book.append(decision)
     apply_to_registry(client, entry, entry)
-    if pinned:
-        champion_pin.write_pin(entry.model, ChampionPin(entry.version, entry.bundle))
     return entry
+
+
+def _check_pin(book: Journal, name: str) -> None:
+    """Refuse to decide where champion.json is damaged, or knows an entry that the journal lacks."""
+    pin = champion_pin.read_pins().get(name)
+    if pin and pin.entry is not None:
+        champion_pin.require_decision(name, pin, book.read_entries())

@@ -1,18 +1,18 @@
-"""Keep journal and registry in agreement: first the journal, then the alias.
+"""Keep journal and registry in agreement: first the journal, then the alias, then champion.json.
 
-After the alias the registry records the entry's number and seal (its head). If a crash comes
-between, the next command that takes the lock finishes the move; an alias that is anywhere else was
-changed outside plumbline, and everything stops until a person has looked.
+At last the registry records the entry's number and seal (its head). If a crash comes between, the
+next command that takes the lock finishes the move; an alias that is anywhere else was changed
+outside plumbline, and everything stops until a person has looked.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from plumbline.contract.errors import JournalError, RegistryError
-from plumbline.registry import journal, model_versions
+from plumbline.contract.errors import JournalIntegrityError, RegistryError
+from plumbline.registry import champion_pin, journal, model_versions
 from plumbline.registry.journal import Decision, Entry, Journal
-from plumbline.registry.journal_head import HEAD_TAG, find_missing_tail, format_head
+from plumbline.registry.journal_head import HEAD_TAG, find_missing_entry, format_head
 from plumbline.registry.reader.addresses import CHAMPION, describe_registry
 from plumbline.tracking import store_location
 
@@ -40,21 +40,24 @@ def lock_decisions() -> Iterator[tuple["MlflowClient", Journal]]:
 def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
     """Return the entry that made the champion, once journal and registry agree; None without one.
 
-    Finishes a move that a crash cut off; JournalError where they disagree for any other reason.
+    Finishes a move that a crash cut off; JournalIntegrityError where they disagree for any other
+    reason, or where the journal lacks an entry that the registry recorded, of any model.
     """
-    entries = book.read_entries(name)
-    head = _read_registry_head(client, name)
-    number = find_missing_tail(entries, head)
+    everything = book.read_entries()
+    heads = model_versions.read_model_tags(client, HEAD_TAG)
+    number = find_missing_entry(everything, heads)
     if number:
-        raise JournalError(
+        raise JournalIntegrityError(
             f"{name}: the journal ends before entry {number}; restore it from a backup"
         )
+    entries = [entry for entry in everything if entry.model == name]
+    head = heads.get(name)
     holder = model_versions.find_alias_holder(client, name, CHAMPION)
     champion = str(holder.version) if holder else NO_CHAMPION
     moves = [entry for entry in entries if entry.moves]
     if not moves:
         if holder:
-            raise JournalError(
+            raise JournalIntegrityError(
                 f"{name}: version {champion} is champion, but no decision made it so; "
                 "see docs/operate.md"
             )
@@ -63,7 +66,7 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
     if is_half_done(last, champion, head):
         apply_to_registry(client, last, entries[-1])
     elif champion != last.version:
-        raise JournalError(
+        raise JournalIntegrityError(
             f"{name}: the journal says that version {last.version} is champion, the registry says "
             f"{champion}: the alias was changed outside plumbline; set `champion` back to version "
             f"{last.version} (see the journal)"
@@ -72,16 +75,26 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
 
 
 def append_entry(client: "MlflowClient", book: Journal, decision: Decision) -> Entry:
-    """Append an entry that moves nothing, and record it in the registry if that knows the model."""
+    """Append an entry that moves nothing, and record it in the registry.
+
+    A model that the registry does not know is added there, without a version: else nothing would
+    show that the entry is missing.
+    """
+    model_versions.ensure_model(client, decision.model)
     entry = book.append(decision)
-    if client.search_registered_models(f"name = '{decision.model}'"):
-        client.set_registered_model_tag(decision.model, HEAD_TAG, format_head(entry))
+    client.set_registered_model_tag(decision.model, HEAD_TAG, format_head(entry))
     return entry
 
 
 def apply_to_registry(client: "MlflowClient", move: Entry, last: Entry) -> None:
-    """Bring the registry to the state of the journal: its last move, its last entry."""
+    """Bring registry and champion.json to the state of the journal: its last move, its last entry.
+
+    The head is the last: a move without it is not finished. A first champion is not pinned:
+    `register` makes it, inside `dvc repro`, which compared with what champion.json said.
+    """
     client.set_registered_model_alias(move.model, CHAMPION, move.version)
+    if move.action != "first" and champion_pin.is_checkout():
+        champion_pin.write_pin(move.model, champion_pin.build_pin(move))
     client.set_registered_model_tag(last.model, HEAD_TAG, format_head(last))
 
 
@@ -93,9 +106,3 @@ def is_half_done(move: Entry, champion: str, head: str | None) -> bool:
     """
     recorded = int(head.partition(":")[0]) if head else 0
     return recorded < move.number and champion in (move.previous, move.version)
-
-
-def _read_registry_head(client: "MlflowClient", name: str) -> str | None:
-    """Number and seal of the last entry that the registry recorded."""
-    models = client.search_registered_models(f"name = '{name}'")
-    return models[0].tags.get(HEAD_TAG) if models else None

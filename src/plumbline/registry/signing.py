@@ -1,33 +1,100 @@
-"""Sign a registered version with a person's key, beside all that is measured."""
+"""Sign a registered version and its evidence with a key, beside all that is measured.
 
+Two signatures lie in the version's run: one of every file of the bundle, for who serves it, and one
+of evidence.json, which names the bundle's digest, for who promotes it.
+"""
+
+import os
+import shutil
 import tempfile
 from pathlib import Path
 
 from plumbline.bundle import signatures
-from plumbline.contract.errors import RegistryError
-from plumbline.registry.reader import open_version
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError, ParamsError, RegistryError
+from plumbline.registry.reader import artifacts, contents, open_version
+from plumbline.registry.reader.addresses import EVIDENCE_TAG
+from plumbline.registry.reader.stores import RegisteredVersion, connect_store
+from plumbline.registry.reader.versions import fetch_run_file
 from plumbline.tracking import mlflow_client, store_location
+
+EVIDENCE_SIGNATURE = "evidence.sig"
+KEY_VARIABLE = "PLUMBLINE_PRIVATE_KEY"
 
 
 def sign(name: str, version: str, key: Path) -> str:
-    """Sign the bundle of a version with the private `key`, log the signature; return the digest.
+    """Sign bundle and evidence of a version with the private `key`; return the bundle's digest.
 
     Raises BundleError where the files are not those that were registered, ParamsError where the
     key cannot be used.
     """
-    from mlflow.exceptions import MlflowException
-
     address = f"models:/{name}/{version}"
     with (
         tempfile.TemporaryDirectory(prefix="plumbline-") as private,
         open_version(address, "sign") as opened,
     ):
-        signature = Path(private) / signatures.NAME
-        signatures.write_signature(opened.folder, key, signature)
-        try:
-            mlflow_client.connect().log_artifact(opened.registered.run_id, str(signature))
-        except (MlflowException, OSError) as error:
-            raise RegistryError(
-                f"{address}: its signature cannot be kept ({store_location.shorten_error(error)})"
-            ) from None
+        folder = Path(private)
+        evidence = _fetch_evidence(opened.registered, folder / "evidence")
+        signatures.write_signature(opened.folder, key, folder / signatures.NAME)
+        signatures.write_signature(evidence.parent, key, folder / EVIDENCE_SIGNATURE)
+        for signature in (signatures.NAME, EVIDENCE_SIGNATURE):
+            _log_signature(opened.registered, folder / signature)
         return opened.bundle
+
+
+def find_private_key() -> Path | None:
+    """The key with which `register` signs: PLUMBLINE_PRIVATE_KEY, a PEM file, or None."""
+    value = os.environ.get(KEY_VARIABLE)
+    if value is None:
+        return None
+    if not value.strip():
+        raise ParamsError(f"{KEY_VARIABLE} is empty: name a PEM file, or unset it to sign nothing")
+    return Path(value)
+
+
+def require_signed_evidence(version: RegisteredVersion) -> None:
+    """BundleError where PLUMBLINE_PUBLIC_KEY is set and its owner did not sign the evidence."""
+    key = contents.find_public_key()
+    if key is None:
+        return
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        folder = Path(private)
+        evidence = _fetch_evidence(version, folder / "evidence")
+        target = folder / EVIDENCE_SIGNATURE
+        try:
+            artifacts.fetch_artifact(
+                connect_store(),
+                version.run_files or "",
+                EVIDENCE_SIGNATURE,
+                target,
+                signatures.MAX_BYTES,
+            )
+        except artifacts.MissingArtifactError:
+            raise BundleError(
+                f"{version.label}: its evidence is not signed, and only what {key} signed may be "
+                f"promoted here; `plumbline sign {version.name} {version.number} --key KEY`"
+            ) from None
+        signatures.verify_signature(evidence.parent, target, key, Path(version.label))
+
+
+def _fetch_evidence(version: RegisteredVersion, folder: Path) -> Path:
+    """Fetch evidence.json alone into a new folder; BundleError where it is not what was tagged."""
+    folder.mkdir()
+    path = fetch_run_file(version, layout.EVIDENCE.name, folder)
+    if layout.digest(path) != version.tags.get(EVIDENCE_TAG):
+        shutil.rmtree(folder)
+        raise BundleError(
+            f"{version.label}: its evidence was changed since it was registered; do not use it"
+        )
+    return path
+
+
+def _log_signature(version: RegisteredVersion, signature: Path) -> None:
+    from mlflow.exceptions import MlflowException
+
+    try:
+        mlflow_client.connect().log_artifact(version.run_id, str(signature))
+    except (MlflowException, OSError) as error:
+        raise RegistryError(
+            f"{version.label}: its signature cannot be kept ({store_location.shorten_error(error)})"
+        ) from None

@@ -5,21 +5,25 @@ Four steps in a line: gather what is compared, measure it, judge that, write the
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.params import Params
-from plumbline.contract.records import Candidate, Figure
+from plumbline.contract.records import Figure
 from plumbline.contract.task import Task
 from plumbline.evidence import document
 from plumbline.evidence.content import build_evidence
 from plumbline.evidence.gather import gather
 from plumbline.evidence.judge import Judgement, judge
 from plumbline.evidence.measure import Measurements, measure
+from plumbline.evidence.withholding import is_withheld, withhold_figures
 from plumbline.reporting import report
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def evaluate(params: Params, task: Task[Params]) -> None:
@@ -46,16 +50,20 @@ def write(measurements: Measurements, judgement: Judgement, task: Task[Params]) 
     """Write reports/, evidence.json last, and return the evidence."""
     subjects = measurements.subjects
     winner = measurements.winner
-    figures = task.scoring.draw_figures(subjects.params, list(measurements.candidates))
     layout.write_json(layout.GOLDEN, measurements.golden)
     with layout.write_aside(layout.REFERENCE) as path:
         measurements.reference.to_parquet(path, index=False)
-    _write_plots(winner, figures)
     with layout.write_aside(layout.PREDICTIONS) as path:
         measurements.predictions.to_parquet(path, index=False)
     evidence = build_evidence(measurements, judgement, task)
-    layout.write_json(layout.METRICS, document.extract_metrics(evidence))
-    report.write_report(evidence, winner, figures, subjects.inputs)
+    layout.write_json(layout.METRICS, document.extract_metrics(withhold_figures(evidence)))
+    figures = []
+    tables = winner.validation.tables
+    if not is_withheld(evidence):
+        figures = task.scoring.draw_figures(subjects.params, list(measurements.candidates))
+        tables = winner.test.tables
+    _write_plots(tables, figures)
+    report.write_report(evidence, winner, figures, measurements.validation_inputs)
     layout.write_json(layout.EVIDENCE, evidence)
     return evidence
 
@@ -64,12 +72,12 @@ def _write_failure(params: Params, task: Task[Params], reason: str) -> None:
     layout.write_json(layout.EVIDENCE, document.build_failure(params, task, reason))
 
 
-def _write_plots(winner: Candidate, figures: Sequence[Figure]) -> None:
+def _write_plots(tables: Mapping[str, "pd.DataFrame"], figures: Sequence[Figure]) -> None:
     """Replace reports/plots/ by the winner's tables (CSV) and figures (SVG), for `dvc plots`."""
     layout.PLOTS.parent.mkdir(exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".plots.", dir=layout.PLOTS.parent))
     try:
-        for name, table in winner.test.tables.items():
+        for name, table in tables.items():
             table.to_csv(aside / f"{name}.csv", index=False)
         for figure in figures:
             (aside / f"{figure.name}.svg").write_text(figure.svg, encoding="utf-8")

@@ -8,9 +8,10 @@ from plumbline.contract.errors import BundleError, EvidenceError, RefusedError, 
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.evidence import document
-from plumbline.registry import model_versions, promotion
-from plumbline.registry.package import packaging, smoke_test
+from plumbline.evidence import document, recount
+from plumbline.evidence.withholding import withhold_figures
+from plumbline.registry import model_versions, promotion, signing
+from plumbline.registry.package import packaging, rehearsal
 from plumbline.registry.reader import addresses
 from plumbline.tracking import mlflow_client, store_location
 
@@ -27,13 +28,15 @@ def register(params: Params, task: Task[Params]) -> None:
         raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
     if evidence["verdict"] == "refuse":
         _refuse(params, evidence)
+    recount.verify_scores(evidence, params, task.metric)
     folder = layout.locate_bundle(evidence["winner"])
     client = model_versions.connect_registry()
-    version = model_versions.find_by_bundle(client, name, bundle.digest(folder))
+    version = _find_version(client, name, bundle.digest(folder))
     if version is None:
         version = _add_version(client, params, task, evidence)
-    else:
-        _renew_evidence(client, version, evidence)
+        _record_registration(version, evidence)
+    elif _renew_evidence(client, version, evidence):
+        _record_registration(version, evidence)
     number = str(version.version)
     if evidence["verdict"] == "promote":
         client.set_registered_model_alias(name, addresses.CHALLENGER, number)
@@ -51,18 +54,43 @@ def register(params: Params, task: Task[Params]) -> None:
     _write_registration(params, evidence, number)
 
 
-def _renew_evidence(client: Any, version: Any, evidence: dict[str, Any]) -> None:
-    """Give a version that was evaluated again its new evidence.
+def _find_version(client: Any, name: str, digest: str) -> Any | None:
+    """Find the version with this bundle that the journal says was registered.
 
-    It is not a challenger any longer if the evidence is against it.
+    A version of that bundle that somebody else made is none of ours, whatever its tags say.
+    """
+    numbers = promotion.list_registered_versions(name, digest)
+    return model_versions.find_with_bundle(client, name, numbers, digest)
+
+
+def _record_registration(version: Any, evidence: dict[str, Any]) -> None:
+    """Write into the journal what may be promoted: this version, bundle and evidence.
+
+    Where PLUMBLINE_PRIVATE_KEY names a key, both are signed with it.
+    """
+    promotion.record_registration(
+        version.name,
+        str(version.version),
+        evidence["digests"]["bundle"],
+        _digest_evidence(),
+        evidence["summary"],
+    )
+    key = signing.find_private_key()
+    if key is not None:
+        signing.sign(version.name, str(version.version), key)
+
+
+def _renew_evidence(client: Any, version: Any, evidence: dict[str, Any]) -> bool:
+    """Give a version that was evaluated again its new evidence, unless it ever was champion.
+
+    It is not a challenger any longer if the evidence is against it. Returns whether it has this
+    evidence because of this evaluation.
     """
     from mlflow.exceptions import MlflowException
 
-    if version.tags[addresses.EVIDENCE_TAG] == _digest_evidence():
-        return
     try:
         with promotion.check_never_promoted(version.name, str(version.version)) as free:
-            if free:
+            if free and version.tags.get(addresses.EVIDENCE_TAG) != _digest_evidence():
                 _log_records(client, version.run_id)
                 client.set_model_version_tag(
                     version.name, version.version, addresses.EVIDENCE_TAG, _digest_evidence()
@@ -72,6 +100,7 @@ def _renew_evidence(client: Any, version: Any, evidence: dict[str, Any]) -> None
             client.delete_registered_model_alias(version.name, addresses.CHALLENGER)
     except (MlflowException, OSError) as error:
         raise _explain_failure(error) from None
+    return free
 
 
 def _log_records(client: Any, run: str) -> None:
@@ -90,7 +119,8 @@ def _log_records(client: Any, run: str) -> None:
 def _refuse(params: Params, evidence: dict[str, Any]) -> None:
     """Record the refusal, then raise it, also where the journal is unreachable."""
     _write_registration(params, evidence, None)
-    failed = [gate for gate in evidence["gates"] if gate["status"] == "fail"]
+    shown = withhold_figures(evidence)
+    failed = [gate for gate in shown["gates"] if gate["status"] == "fail"]
     reasons = [f"{gate['name']}: {gate['reason']}" for gate in failed]
     name = params.registry.model
     digest = evidence["digests"]["bundle"]
@@ -99,7 +129,7 @@ def _refuse(params: Params, evidence: dict[str, Any]) -> None:
             name, "refuse", "", digest, _digest_evidence(), evidence["summary"]
         )
         client = model_versions.connect_registry()
-        version = model_versions.find_by_bundle(client, name, digest)
+        version = _find_version(client, name, digest)
         if version:
             _renew_evidence(client, version, evidence)
     except RegistryError as error:
@@ -127,8 +157,10 @@ def _add_version(client: Any, params: Params, task: Task[Params], evidence: dict
         experiment = mlflow_client.get_or_create_experiment(client, name)
         run = client.create_run(experiment, run_name=f"register {winner}", tags=tags)
         folder = layout.locate_bundle(winner)
+        bundle.check_code(folder, task)
         info = packaging.log_model(folder, layout.GOLDEN, task, run.info.run_id)
-        problems = smoke_test.verify_package(info.model_uri, layout.GOLDEN, task).problems
+        digest = evidence["digests"]["bundle"]
+        problems = rehearsal.verify_package(info.model_uri, layout.GOLDEN, task, digest).problems
         if problems:
             raise BundleError(
                 "the package that the registry's store returns does not answer as measured: "

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.diagnostics.fsck.registry_state import RegistryState
 from plumbline.diagnostics.result import DiagnosticResult
@@ -28,12 +29,29 @@ def check_chain(state: RegistryState) -> Iterator[DiagnosticResult]:
             "journal", False, message, f"{BACKUP}, and find out who can write to it"
         )
     for name, model in state.models.items():
-        own = [entry for entry in state.entries if entry.model == name]
-        number = journal_head.find_missing_tail(own, model.tags.get(journal_head.HEAD_TAG))
+        head = model.tags.get(journal_head.HEAD_TAG)
+        number = journal_head.find_missing_tail(state.entries, head)
         if number:
             message = f"{name}: entry {number} and all after it are missing"
             yield DiagnosticResult("journal", False, message, BACKUP)
     yield from _check_named_versions(state)
+    yield from _check_registrations(state)
+
+
+def _check_registrations(state: RegistryState) -> Iterator[DiagnosticResult]:
+    """Versions that no entry names: they were not made by `register`, or before it wrote entries.
+
+    A warning: such a version is not promoted, and does no harm.
+    """
+    named = {(entry.model, entry.version) for entry in state.entries}
+    for (name, version), bundle in state.list_bundles().items():
+        if bundle and (name, version) not in named:
+            message = f"{name} version {version}: no entry registered it; it cannot be promoted"
+            remedy = (
+                "nothing, if an older plumbline or a run that was killed left it; "
+                "`dvc repro --force --single-item register` registers what was evaluated here"
+            )
+            yield DiagnosticResult("journal", True, message, remedy)
 
 
 def _check_named_versions(state: RegistryState) -> Iterator[DiagnosticResult]:
@@ -109,6 +127,8 @@ def check_pins(state: RegistryState) -> Iterator[DiagnosticResult]:
         last = state.find_last_move(name)
         champion = last.version if last else reconciliation.NO_CHAMPION
         yield from _check_pin(name, pin, champion, bundles)
+        if pin and bundles.get((name, pin.version)) == pin.bundle:
+            yield from _check_pinned_entry(name, pin, state.entries)
 
 
 def _check_pin(
@@ -123,6 +143,18 @@ def _check_pin(
         message = f"names {pinned} as champion of {name}; the champion is {champion} now"
         remedy = f"{remedy}; or leave it, to repeat an older comparison"
         yield DiagnosticResult("champion.json", True, message, remedy)
+
+
+def _check_pinned_entry(
+    name: str, pin: ChampionPin, entries: list[Entry]
+) -> Iterator[DiagnosticResult]:
+    """Whether the journal contains the decision that git knows of."""
+    try:
+        champion_pin.require_decision(name, pin, entries)
+    except PlumblineError as error:
+        message = str(error).removeprefix(f"{layout.CHAMPION}: ")
+        remedy = f"{BACKUP}; or `plumbline champion {name} --pin`, if the file was edited"
+        yield DiagnosticResult("champion.json", False, message, remedy)
 
 
 def check_pin_file() -> list[DiagnosticResult]:

@@ -59,16 +59,15 @@ def _use_registered_params(
 
 
 def _pin_champion(subject: ReproductionSubject, clone: Path) -> None:
-    """Let champion.json name the champion that the version was compared with."""
+    """Let the clone compare with the champion that its registry has, or with none."""
     if "champion" not in subject.evidence:
         return
     path = clone / layout.CHAMPION
     pins = layout.read_json(path) if path.exists() else {}
-    champion = subject.evidence["champion"]
-    pin = None
-    if champion:
-        pin = {"version": champion["version"], "bundle": champion["bundle"]}
-    layout.write_json(path, pins | {subject.model: pin})
+    pins.pop(subject.model, None)
+    if subject.evidence["champion"] is None:
+        pins[subject.model] = None
+    layout.write_json(path, pins)
 
 
 def _copy_data(clone: Path) -> int:

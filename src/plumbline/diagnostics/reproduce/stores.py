@@ -1,21 +1,31 @@
 """The clone's own registry and journal: the champion, and the uses of the test split."""
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.errors import JournalError, PlumblineError
+from plumbline.contract import layout
+from plumbline.contract.errors import JournalError, PlumblineError, RegistryError
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
 from plumbline.registry import journal
 from plumbline.registry.reader import open_version
+from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, EVIDENCE_TAG
+from plumbline.registry.reader.stores import RegisteredVersion
+from plumbline.registry.reader.versions import fetch_run_file
+from plumbline.registry.reconciliation import NO_CHAMPION
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
 
 # Run by the clone's own code, which may be older than this one: names have changed since.
-WRITE_LOOKS = """
+WRITE_DECISIONS = """
 import json, sys
 try:
     from plumbline.registry import journal
@@ -23,8 +33,10 @@ except ImportError:  # a commit from before the package had sub-packages
     from plumbline import journal
 open_journal = getattr(journal, "lock_journal", None) or journal.opened
 with open_journal() as book:
-    for look in json.load(sys.stdin):
-        book.append(journal.Decision(**look))
+    for decision in json.load(sys.stdin):
+        if not hasattr(journal, "find_actor"):  # a look of that time has no sketch
+            decision["reason"] = decision["reason"].partition("; sketch of ")[0]
+        book.append(journal.Decision(**decision))
 """
 
 
@@ -51,7 +63,7 @@ def build_environment(clone: Path, folder: Path) -> dict[str, str]:
 def copy_champion(
     subject: ReproductionSubject, environment: Mapping[str, str], folder: Path
 ) -> None:
-    """Register the champion that the version was compared with in the clone's registry.
+    """Make the champion that the version was compared with that of the clone's registry.
 
     It keeps its number.
     """
@@ -61,19 +73,44 @@ def copy_champion(
     address = f"models:/{subject.model}/{number}"
     package = folder / "champion"
     with open_version(address, "reproduce") as opened:
-        tags = opened.registered.tags
+        version = opened.registered
         shutil.copytree(opened.folder, package / "artifacts/bundle")
         shutil.copy(opened.golden, package / "artifacts/golden.json")
     uri = environment["MLFLOW_TRACKING_URI"]
     client = MlflowClient(uri, uri)
     client.create_registered_model(subject.model)
-    for version in range(1, number + 1):  # a registry assigns the numbers itself
-        client.create_model_version(
-            subject.model,
-            package.as_uri(),
-            tags=dict(tags) if version == number else {},
-            await_creation_for=0,
-        )
+    for _ in range(1, number):  # a registry assigns the numbers itself
+        client.create_model_version(subject.model, package.as_uri(), await_creation_for=0)
+    client.create_model_version(
+        subject.model,
+        package.as_uri(),
+        run_id=_copy_run(client, version, folder),
+        tags=dict(version.tags),
+        await_creation_for=0,
+    )
+    client.set_registered_model_alias(subject.model, CHAMPION, str(number))
+    decision = journal.Decision(
+        subject.model,
+        "first",
+        str(number),
+        NO_CHAMPION,
+        version.tags[BUNDLE_TAG],
+        version.tags.get(EVIDENCE_TAG, ""),
+        "copied to reproduce a version",
+    )
+    _append_decisions([asdict(decision)], environment)
+
+
+def _copy_run(client: "MlflowClient", version: RegisteredVersion, folder: Path) -> str:
+    """Copy what the champion was made from: evidence compares with it. Returns the run's id."""
+    target = folder / "run"
+    target.mkdir()
+    experiment = client.create_experiment("reproduce", (folder / "artifacts").as_uri())
+    run_id = str(client.create_run(experiment).info.run_id)
+    for path in (layout.EVIDENCE, layout.PARAMS, layout.MANIFEST):
+        with contextlib.suppress(RegistryError):
+            client.log_artifact(run_id, str(fetch_run_file(version, path.name, target)))
+    return run_id
 
 
 def copy_looks(
@@ -94,9 +131,13 @@ def copy_looks(
     for entry in entries:
         if entry.action == "look":
             looks.append({name: getattr(entry, name) for name in names})
+    _append_decisions(looks, environment)
+
+
+def _append_decisions(decisions: list[dict[str, Any]], environment: Mapping[str, str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", WRITE_LOOKS],
-        input=json.dumps(looks),
+        [sys.executable, "-c", WRITE_DECISIONS],
+        input=json.dumps(decisions),
         env=environment,
         capture_output=True,
         text=True,

@@ -8,12 +8,13 @@ from typing import Any
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.registry.reader import addresses, find_version
+from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.registry.reader.versions import fetch_run_file, read_evidence, require_signature
 
 
 @dataclass(frozen=True)
 class ReproductionSubject:
-    """A registered version, from its tags and its run's artifacts."""
+    """A registered version, from its evidence and its run's artifacts."""
 
     model: str
     version: str
@@ -30,29 +31,42 @@ class ReproductionSubject:
 def load_subject(model: str, version: str | None, folder: Path) -> ReproductionSubject:
     """Load a version (None: the champion) from the registry; its params.yaml goes to `folder`.
 
-    Raises PlumblineError where no commit made it, or its evidence is not what was registered.
+    Commit and params are those that its evidence names, whatever its tags say. Raises
+    PlumblineError where no commit made it, or a file is not what was registered.
     """
     address = f"models:/{model}/{version}"
     if not version:
         address = f"models:/{model}@{addresses.CHAMPION}"
     registered = find_version(address)
     require_signature(registered)
-    commit = registered.tags.get("plumbline.git_commit")
-    if not commit:
-        raise PlumblineError(
-            f"{registered.label} has no tag plumbline.git_commit: no commit made it"
-        )
     evidence = read_evidence(registered)
-    try:
-        params = fetch_run_file(registered, layout.PARAMS.name, folder)
-    except RegistryError:
-        params = None
+    lineage = evidence.get("lineage") or {}
+    commit = lineage.get("git_commit")
+    if not commit:
+        raise PlumblineError(f"{registered.label}: its evidence names no commit: none made it")
+    params = _fetch_params(registered, evidence, folder)
     return ReproductionSubject(
         model=model,
         version=registered.number,
         commit=commit,
-        dirty=registered.tags.get("plumbline.git_dirty") != "false",
+        dirty=lineage.get("git_dirty") != "false",
         bundle=registered.tags[addresses.BUNDLE_TAG],
         evidence=evidence,
         params=params,
     )
+
+
+def _fetch_params(
+    version: RegisteredVersion, evidence: Mapping[str, Any], folder: Path
+) -> Path | None:
+    """Fetch params.yaml; None where the run does not have it."""
+    try:
+        params = fetch_run_file(version, layout.PARAMS.name, folder)
+    except RegistryError:
+        return None
+    if layout.digest(params) != evidence["digests"].get("params"):
+        raise PlumblineError(
+            f"{version.label}: {layout.PARAMS} beside it is not the one that its evidence is "
+            "about; restore it from a backup"
+        )
+    return params

@@ -1,5 +1,6 @@
 """Check a package before MLflow loads it: an MLmodel file can name any code to run."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ ENTRIES = {  # all that MLflow writes for a model that plumbline logs
     "MLmodel", "artifacts", "conda.yaml", "input_example.json", "pyfunc.py", "python_env.yaml",
     "registered_model_meta", "requirements.txt", "serving_input_example.json",
 }  # fmt: skip
+BYTECODE = "__pycache__"
 ARTIFACTS = {"bundle": "artifacts/bundle", "golden": "artifacts/golden.json"}
 FLAVOR = {  # key -> the values that it may have; None: any, it is not followed
     "artifacts": None,
@@ -39,8 +41,26 @@ def check_package(package: Path) -> None:
     bundle.verify(package / ARTIFACTS["bundle"])
 
 
+def drop_bytecode(package: Path) -> None:
+    """Remove the bytecode that a Python beside the store left of pyfunc.py: it is never run."""
+    if _is_bytecode(package / BYTECODE):
+        shutil.rmtree(package / BYTECODE)
+
+
+def _is_bytecode(folder: Path) -> bool:
+    """Whether a folder is what Python itself writes beside a module, and holds nothing else."""
+    if folder.name != BYTECODE or folder.is_symlink() or not folder.is_dir():
+        return False
+    return all(
+        path.suffix == ".pyc" and path.is_file() and not path.is_symlink()
+        for path in folder.iterdir()
+    )
+
+
 def _check_entries(package: Path) -> None:
-    extra = sorted({path.name for path in package.iterdir()} - ENTRIES)
+    """Bytecode of pyfunc.py is not refused, but dropped before anything is loaded."""
+    names = {path.name for path in package.iterdir() if not _is_bytecode(path)}
+    extra = sorted(names - ENTRIES)
     if extra:
         raise BundleError(
             f"{package / extra[0]}: does not belong to the package of a model; do not load it"
@@ -55,7 +75,8 @@ def _check_entries(package: Path) -> None:
 
 
 def _check_plain_files(package: Path) -> None:
-    for path in [*package.iterdir(), package / "artifacts/golden.json"]:
+    entries = [path for path in package.iterdir() if not _is_bytecode(path)]
+    for path in [*entries, package / "artifacts/golden.json"]:
         is_expected_kind = path.is_dir() if path.name == "artifacts" else path.is_file()
         if path.is_symlink() or not is_expected_kind:
             raise BundleError(f"{path}: a link, or not a plain file; do not load it")

@@ -1,0 +1,177 @@
+"""What the clean process runs: it asks a package and writes down what it answered.
+
+It is not imported: rehearsal.py passes its text to an isolated Python. First it takes away what a
+user of the model does not have (plumbline, torch), and what only this checkout has: the held-out
+examples, and the network. The system may not allow the latter; then it says so.
+"""
+
+import ctypes
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+USER, NETWORK, MOUNTS = 0x10000000, 0x40000000, 0x00020000  # namespaces of Linux, <sched.h>
+NETWORK_EVENTS = ("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.sendto")
+MAX_SINGLES_S = 6.0  # of asking rows one by one
+MIN_SINGLES = 100  # that are asked in any case
+NUM_TIMED = 3  # calls with the longest input,
+MAX_TIMED_S = 1.0  # if the first ones do not take longer
+
+
+def main(package: str, asked: str, answered: str) -> None:
+    """Ask what the file `asked` says, and write the answers to the file `answered`."""
+    questions = json.loads(Path(asked).read_text(encoding="utf-8"))
+    isolation = isolate(questions["hidden"])
+    for name in ("plumbline", "torch", "transformers"):
+        sys.modules[name] = None  # type: ignore[assignment]  # importing it is an error
+    import mlflow
+    import pandas as pd
+
+    attempts = refuse_connections()
+    model = mlflow.pyfunc.load_model(package)
+    predictor = (
+        model.unwrap_python_model().predictor
+    )  # asked where the time of MLflow is in the way
+
+    def ask(columns: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, list[Any]]:
+        table = model.predict(pd.DataFrame(columns), params=dict(params))
+        answers: dict[str, list[Any]] = table.to_dict("list")
+        return answers
+
+    golden = questions["golden"]
+    result: dict[str, Any] = {"isolation": isolation}
+    result["answers"] = ask(golden["inputs"], golden["params"])
+    result["errors"] = collect_errors(ask, questions["faulty"], golden["params"])
+    result["longest_ms"], result["longest_error"] = time_longest(predictor, questions["longest"])
+    result["rss_mb"] = read_peak_memory() / 1e6  # before the rows of the test split are in memory
+    result["batches"] = [list_rows(ask(*part)) for part in read_parts(questions["batches"])]
+    result["singles"] = answer_singles(predictor, questions["singles"])
+    result["attempts"] = sorted(attempts)
+    with Path(answered).open("w", encoding="utf-8") as file:
+        json.dump(result, file, default=lambda value: value.tolist())
+
+
+def isolate(hidden: list[str]) -> dict[str, bool]:
+    """Leave the network, and the folders `hidden`, where the system allows it.
+
+    In a new user namespace, folders are hidden by an empty file system each. In a second one that
+    cannot be undone, and files that are read-only stay so, for root too. The processes of the
+    first user cannot be looked into.
+    """
+    isolation = {"network": False, "files": False}
+    unshare = getattr(ctypes.CDLL(None, use_errno=True), "unshare", None)
+    if sys.platform != "linux" or unshare is None:
+        return isolation
+    user, group = os.getuid(), os.getgid()
+    if unshare(USER | NETWORK | MOUNTS) != 0:
+        return isolation
+    isolation["network"] = True
+    try:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    except OSError:
+        return isolation
+    mount = ctypes.CDLL(None).mount
+    mounted = [mount(b"none", os.fsencode(path), b"tmpfs", 0, None) == 0 for path in hidden]
+    isolation["files"] = unshare(USER | MOUNTS) == 0 and all(mounted)
+    return isolation
+
+
+def refuse_connections() -> set[str]:
+    """Raise an error wherever Python code uses the network from now on; return the attempts.
+
+    This holds where the system has no namespaces, too, for all but compiled code.
+    """
+    attempts: set[str] = set()
+
+    def refuse(event: str, arguments: object) -> None:
+        if event in NETWORK_EVENTS:
+            attempts.add(event)
+            raise PermissionError(f"{event}: a model has no network in its rehearsal")
+
+    sys.addaudithook(refuse)
+    return attempts
+
+
+def collect_errors(
+    ask: Any, faulty: Mapping[str, Any], params: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the error that each faulty input gets; an empty one where it is answered."""
+    errors = {}
+    for name, columns in faulty.items():
+        try:
+            ask(columns, params)
+            errors[name] = ""
+        except Exception as error:  # noqa: BLE001  any error is a refusal
+            errors[name] = str(error).strip() or type(error).__name__
+    return errors
+
+
+def time_longest(
+    predictor: Any, columns: Mapping[str, Any] | None
+) -> tuple[float | None, str | None]:
+    """Return the milliseconds of the fastest of several calls with the longest input, or why not.
+
+    None and None where no longest input is asked.
+    """
+    if columns is None:
+        return None, None
+    times: list[float] = []
+    while len(times) < NUM_TIMED and sum(times) < 1000 * MAX_TIMED_S:
+        start = time.perf_counter()
+        try:
+            predictor.predict(columns)
+        except Exception as error:  # noqa: BLE001  the model's own code
+            return None, f"{type(error).__name__}: {error}"
+        times.append(1000 * (time.perf_counter() - start))
+    return min(times), None
+
+
+def read_peak_memory() -> int:
+    """Return the bytes that this process has had at most."""
+    try:  # Linux: its ru_maxrss is at least the peak of the process that started this one
+        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        status = dict(line.split(":", 1) for line in lines)
+        return int(status["VmHWM"].split()[0]) * 1024
+    except (FileNotFoundError, KeyError):  # macOS: in bytes
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def read_parts(path: str) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Yield columns and params of each line of the file at `path`."""
+    with Path(path).open(encoding="utf-8") as file:
+        for line in file:
+            part = json.loads(line)
+            yield part["columns"], part["params"]
+
+
+def answer_singles(predictor: Any, path: str) -> list[str]:
+    """Answer one row after another until the time is over."""
+    rows: list[str] = []
+    start = time.monotonic()
+    for columns, params in read_parts(path):
+        if len(rows) >= MIN_SINGLES and time.monotonic() - start > MAX_SINGLES_S:
+            break
+        rows += list_rows(predictor.predict(columns, **params))
+    return rows
+
+
+def list_rows(answers: Mapping[str, list[Any]]) -> list[str]:
+    """Return the answer of each row as JSON."""
+    rows = zip(*answers.values(), strict=True)
+    return [json.dumps(dict(zip(answers, row, strict=True)), default=convert) for row in rows]
+
+
+def convert(value: Any) -> Any:
+    """Return an array or a number of NumPy as JSON has it."""
+    return value.tolist()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

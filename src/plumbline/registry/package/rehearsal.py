@@ -1,0 +1,250 @@
+"""A package answers in a clean process, with nothing of the checkout near it, as it was measured.
+
+The rows that evaluate scored are asked again in another order, in batches of other sizes, and
+alone. An answer that depends on the order, on its neighbours, on chance or on what lies around
+differs in some of these calls.
+"""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.answers import SAME_MACHINE, is_same_answer
+from plumbline.contract.errors import BundleError, RegistryError
+from plumbline.contract.task import Columns, Task
+from plumbline.registry.package import mlmodel, packaging, questions
+from plumbline.registry.package.questions import Call, RowAnswer
+from plumbline.tracking import mlflow_client, store_location
+
+PYTHON = sys.executable  # which runs the clean process
+SCRIPT = Path(__file__).with_name("clean_process.py")
+TIMEOUT_S = 300
+KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "GOMP_SPINCOUNT", "OMP_NUM_THREADS")
+# Of the checkout: what holds answers, or data from which they could be taken.
+HIDDEN = ("data", "models", "reports", "mlruns", "src", ".dvc", ".git", ".plumbline")
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a package did in a clean process: what was wrong with it, and what it took."""
+
+    problems: tuple[str, ...]
+    rss_mb: float  # with golden rows and the longest input
+    longest_ms: float | None  # one call with the longest input; None where none was asked
+    num_rows: int  # asked again in another order
+    num_singles: int  # asked alone
+    seed: int  # of the order
+    isolation: Mapping[str, bool]  # from the `network`, from `files` of the checkout
+    answers: Sequence[Sequence[str]]  # of each call, row by row, as JSON
+
+
+def rehearse(
+    folder: Path,
+    digest: str,
+    golden: Path,
+    task: Task[Any],
+    calls: Sequence[Call],
+    longest: Columns,
+) -> Rehearsal:
+    """Package the bundle in `folder` as it would be registered; ask it in a clean process.
+
+    It is asked the rows of `calls` again, and `longest`, an input of one row. BundleError where the
+    bundle is not the one with this `digest`.
+    """
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        package = Path(private) / "model"
+        packaging.save_package(folder, golden, task, package)
+        return verify_package(str(package), golden, task, digest, calls, longest)
+
+
+def verify_package(
+    model_uri: str,
+    golden: Path,
+    task: Task[Any],
+    digest: str,
+    calls: Sequence[Call] = (),
+    longest: Columns | None = None,
+) -> Rehearsal:
+    """Load the package in a clean process, without plumbline or torch, and compare its answers.
+
+    Golden rows must be answered as in `golden`, faulty ones with an error, those of `calls` as
+    before. Raises BundleError if the package cannot answer, holds what plumbline did not write, or
+    changes its files, and RegistryError if it cannot be fetched.
+    """
+    expected = layout.read_json(golden)
+    plan = questions.plan_questions(calls)
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        folder = Path(private)
+        package = _fetch_package(model_uri, folder / "package")
+        _check_digest(package, digest)
+        paths = questions.write_plan(plan, calls, folder)
+        asked = _build_questions(task, expected, longest, folder) | paths
+        with _keep_unchanged(package):
+            result = _ask_in_clean_process(package, asked, folder)
+    again = plan.collect_answers(result["batches"], result["singles"])
+    return Rehearsal(
+        problems=(*_find_problems(expected, result), *questions.compare_answers(calls, again)),
+        rss_mb=float(result["rss_mb"]),
+        longest_ms=result["longest_ms"],
+        num_rows=sum(len(call.rows) for call in calls),
+        num_singles=len(result["singles"]),
+        seed=plan.seed,
+        isolation=result["isolation"],
+        answers=_sort_answers(calls, again),
+    )
+
+
+def _build_questions(
+    task: Task[Any], golden: Mapping[str, Any], longest: Columns | None, private: Path
+) -> dict[str, Any]:
+    return {
+        "hidden": _list_hidden_folders(private),
+        "golden": {"inputs": golden["inputs"], "params": golden["params"]},
+        "faulty": {name: dict(columns) for name, columns in task.faulty.items()},
+        "longest": longest and dict(longest),
+    }
+
+
+def _fetch_package(uri: str, target: Path) -> Path:
+    """Copy the package at `uri` to `target`, and check that it is safe to load."""
+    if Path(uri).is_dir():
+        mlmodel.check_package(Path(uri))
+        return shutil.copytree(uri, target, symlinks=True)
+    from mlflow.artifacts import download_artifacts
+    from mlflow.exceptions import MlflowException
+
+    mlflow_client.connect()
+    target.mkdir()
+    try:
+        return Path(download_artifacts(uri, dst_path=str(target)))
+    except (MlflowException, OSError) as error:
+        raise RegistryError(
+            f"{uri}: its files cannot be fetched ({store_location.shorten_error(error)})"
+        ) from None
+
+
+def _check_digest(package: Path, expected: str) -> None:
+    """BundleError where MLflow would run what plumbline did not write, or another bundle."""
+    mlmodel.check_package(package)
+    mlmodel.drop_bytecode(package)  # of our copy
+    actual = bundle.digest(package / mlmodel.ARTIFACTS["bundle"])
+    if actual != expected:
+        raise BundleError(
+            f"bundle digest mismatch: expected {expected[:12]}, which was measured, the package "
+            f"holds {actual[:12]}; run `dvc repro`"
+        )
+
+
+def _list_hidden_folders(private: Path) -> list[str]:
+    """List the folders of the checkout that the clean process must not see."""
+    here = Path.cwd()
+    folders = [here / name for name in HIDDEN if (here / name).is_dir()]
+    return [str(folder) for folder in folders if folder not in private.resolve().parents]
+
+
+@contextmanager
+def _keep_unchanged(package: Path) -> Iterator[None]:
+    """Make every file read-only meanwhile; BundleError where one changed nevertheless."""
+    before = layout.digest(package)
+    paths = [package, *package.rglob("*")]
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in paths}
+    for path, mode in modes.items():
+        path.chmod(mode & 0o555)
+    try:
+        yield
+    finally:
+        for path, mode in modes.items():
+            if path.exists():
+                path.chmod(mode)
+    after = layout.digest(package)
+    if after != before:
+        raise BundleError(
+            f"the packaged model changed its own files: digest {before[:12]} before it answered, "
+            f"{after[:12]} afterwards; do not use it"
+        )
+
+
+def _ask_in_clean_process(package: Path, asked: Mapping[str, Any], folder: Path) -> Any:
+    """Run clean_process.py in an empty folder, with next to no environment."""
+    for name in ("work", "home", "tmp"):
+        (folder / name).mkdir()
+    layout.write_json(folder / "asked.json", asked)
+    environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    environment |= {
+        "HOME": str(folder / "home"),
+        "TMPDIR": str(folder / "tmp"),
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+    }
+    paths = [str(folder / "asked.json"), str(folder / "answered.json")]
+    command = [PYTHON, "-I", "-B", "-c", SCRIPT.read_text(encoding="utf-8"), str(package), *paths]
+    try:
+        process = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            cwd=folder / "work",
+            env=environment,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        raise BundleError(f"the packaged model did not answer within {TIMEOUT_S} s") from None
+    if process.returncode != 0:
+        lines = process.stderr.strip().splitlines() or ["no message"]
+        raise BundleError(f"the packaged model does not answer in a clean process: {lines[-1]}")
+    return layout.read_json(folder / "answered.json")
+
+
+def _find_problems(golden: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
+    problems = [
+        *_find_wrong_answers(golden["outputs"], result["answers"])[:1],
+        *_find_missing_errors(result["errors"]),
+    ]
+    if result["longest_error"] is not None:
+        reason = f"{result['longest_error']:.200}"
+        problems.append(f"the packaged model does not answer the longest valid input ({reason})")
+    if result["attempts"]:
+        events = ", ".join(result["attempts"])
+        problems.append(f"the packaged model uses the network ({events})")
+    return problems
+
+
+def _find_wrong_answers(expected: Mapping[str, Any], answers: Mapping[str, Any]) -> list[str]:
+    problems = []
+    for column, values in expected.items():
+        for row, value in enumerate(values):
+            answer = answers.get(column, [])[row : row + 1]
+            if not is_same_answer([value], answer, tolerance=SAME_MACHINE):
+                problems.append(
+                    f"the packaged model's answer to golden row {row} ({column}) is different from "
+                    "the one that evaluate wrote"
+                )
+    return problems
+
+
+def _find_missing_errors(errors: Mapping[str, str]) -> list[str]:
+    problems = []
+    for name, message in errors.items():
+        if not message:
+            problems.append(f"the packaged model answers {name} instead of refusing it")
+    return problems
+
+
+def _sort_answers(calls: Sequence[Call], again: Sequence[RowAnswer]) -> list[list[str]]:
+    """Return the answers of the batches in the order of `calls`."""
+    ordered = [[""] * len(call.rows) for call in calls]
+    for answer in again:
+        if not answer.alone:
+            ordered[answer.call][answer.row] = answer.text
+    return ordered

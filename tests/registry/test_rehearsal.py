@@ -1,0 +1,188 @@
+"""A rehearsal: the package alone, with nothing near it, asked every row again in other calls."""
+
+import dataclasses
+import json
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.support.racing import TASK
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError
+from plumbline.contract.task import Task
+from plumbline.registry.package import packaging, questions, rehearsal
+from plumbline.registry.package.questions import Call, RowAnswer
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore"
+)  # MLflow, in this process, warns about its own libraries
+ODD = """
+import json, os, socket, sys
+from pathlib import Path
+
+def load(folder, form=None):
+    if Path(os.environ.get("HOME", "")).name == "home":  # only in the rehearsal
+        loaded(Path(folder))
+    return Odd()
+
+def loaded(folder):
+    {load}
+
+class Odd:
+    forms = ("fp32",)
+    def predict(self, columns, **params):
+        if None in columns["x"] or not all(isinstance(x, (int, float)) for x in columns["x"]):
+            raise ValueError("row 0: no number")
+        return {{"y": [self.answer(x, columns["x"]) for x in columns["x"]]}}
+    def answer(self, x, row):
+        return {answer}
+"""
+ROWS = [float(number) for number in range(64)]
+
+
+def package(root: Path, load: str = "pass", answer: str = "2 * x") -> tuple[Path, str, Task]:
+    """Package a bundle whose predictor is ODD; return the package and the bundle's digest."""
+    code = root / "predictor.py"
+    code.write_text(ODD.format(load=load, answer=answer), encoding="utf-8")
+    task = dataclasses.replace(TASK, predictor=code)
+    (root / "model").mkdir()
+    (root / "model/weights.json").write_text("{}", encoding="utf-8")
+    digest = bundle.seal(root / "model", task, "closed")
+    layout.write_json(
+        root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [2.0]}}
+    )
+    packaging.save_package(root / "model", root / "golden.json", task, root / "package")
+    return root / "package", digest, task
+
+
+def rehearse(root: Path, digest: str, task: Task) -> rehearsal.Rehearsal:
+    calls = [Call({"x": ROWS}, {}, [json.dumps({"y": 2 * x}) for x in ROWS])]
+    return rehearsal.verify_package(
+        str(root / "package"), root / "golden.json", task, digest, calls, {"x": [1e6]}
+    )
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with held-out examples in it."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/answers").write_text("2 * x", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(rehearsal, "PYTHON", sys.executable)  # no fork: the process is tested
+    return tmp_path
+
+
+def test_a_sound_package_repeats_every_row(here: Path) -> None:
+    _, digest, task = package(here)
+    result = rehearse(here, digest, task)
+    assert result.problems == ()
+    assert (result.num_rows, result.num_singles) == (64, questions.NUM_SINGLES)
+    assert [json.loads(row)["y"] for row in result.answers[0]] == [2 * x for x in ROWS]
+    assert result.longest_ms is not None
+    assert 0 <= result.longest_ms < 1000
+
+
+WRONG = {
+    "alone": ("2 * x + (len(row) == 1)", "asked alone, the packaged model answers"),
+    "on its neighbours": (
+        "2 * x + (row[0] == x and x > 40)",
+        "in another order, the packaged model answers",
+    ),
+    "on data that lie around": (
+        "2 * x if Path('data/answers').exists() else 0.0",
+        "in another order, the packaged model answers",
+    ),
+    "on the environment": (
+        "2 * x + ('SECRET' not in os.environ)",
+        "in another order, the packaged model answers",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_an_answer_that_depends_on_anything_but_the_row_is_seen(
+    what: str, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "known to the checkout")
+    answer, problem = WRONG[what]
+    _, digest, task = package(here, answer=answer)
+    assert problem in " ".join(rehearse(here, digest, task).problems)
+
+
+def test_the_network_is_not_there(here: Path) -> None:
+    connect = "socket.create_connection(('127.0.0.1', 9), timeout=1)"
+    _, digest, task = package(here, load=f"try: {connect}\n    except OSError: pass")
+    assert rehearse(here, digest, task).problems == (
+        "the packaged model uses the network (socket.getaddrinfo)",
+    )
+
+
+def test_the_examples_cannot_be_read_by_their_path(here: Path) -> None:
+    path = str(here / "data/answers")
+    _, digest, task = package(here, answer=f"2 * x if not Path({path!r}).exists() else 0.0")
+    result = rehearse(here, digest, task)
+    if not result.isolation["files"]:
+        pytest.skip("this system has no namespaces for users")
+    assert result.problems == ()
+
+
+def test_files_that_change_while_it_answers_are_seen(here: Path) -> None:
+    change = "os.chmod(folder, 0o755); (folder / 'other.json').write_text('{}')"
+    _, digest, task = package(here, load=change)
+    with pytest.raises(BundleError, match="changed its own files: digest"):
+        rehearse(here, digest, task)
+
+
+@pytest.mark.parametrize("where", ["package", "evidence"])
+def test_nothing_of_another_bundle_is_run(where: str, here: Path) -> None:
+    canary = here / "canary"
+    _, digest, task = package(here, load=f"open({str(canary)!r}, 'w').close()")
+    other = "0" * 64 if where == "evidence" else digest
+    if where == "package":
+        (here / "package/artifacts/bundle/weights.json").write_text('{"slope": 1}')
+        bundle.seal(here / "package/artifacts/bundle", task, "closed")
+    with pytest.raises(BundleError, match=r"bundle digest mismatch: expected .*was measured"):
+        rehearse(here, other, task)
+    assert not canary.exists()
+
+
+def test_a_package_is_left_as_it_was(here: Path) -> None:
+    folder, digest, task = package(here)
+    before = {path: path.stat().st_mode for path in folder.rglob("*")}
+    rehearse(here, digest, task)
+    assert {path: path.stat().st_mode for path in folder.rglob("*")} == before
+    shutil.rmtree(folder)
+
+
+def test_every_row_is_planned_once_in_an_order_that_nobody_knows() -> None:
+    calls = [Call({"x": ROWS}, {}, ["0"] * 64), Call({"x": ROWS}, {"k": 1}, ["0"] * 64)]
+    plans = [questions.plan_questions(calls) for _ in range(2)]
+    assert plans[0].batches != plans[1].batches
+    for plan in plans:
+        places = Counter(place for batch in plan.batches for place in batch)
+        assert set(places.values()) == {1}
+        assert len(places) == 128
+        assert all(len({call for call, _ in batch}) == 1 for batch in plan.batches)
+        assert len({len(batch) for batch in plan.batches}) > 1
+        assert len(plan.singles) == questions.NUM_SINGLES
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_repeated"),
+    [
+        ({"scores": [{"label": "b", "score": 0.5}, {"label": "a", "score": 0.5}]}, True),
+        ({"scores": [{"label": "a", "score": 0.500001}, {"label": "b", "score": 0.5}]}, True),
+        ({"scores": [{"label": "a", "score": 0.51}, {"label": "b", "score": 0.5}]}, False),
+        ({"scores": [{"label": "a", "score": 0.5}, {"label": "c", "score": 0.5}]}, False),
+        ({"scores": [{"label": "a", "score": 0.5}]}, False),
+    ],
+)
+def test_rounding_is_no_other_answer(answer: object, is_repeated: bool) -> None:
+    before = {"scores": [{"label": "a", "score": 0.5}, {"label": "b", "score": 0.5}]}
+    calls = [Call({"x": [1.0]}, {}, [json.dumps(before)])]
+    again = [RowAnswer(0, 0, json.dumps(answer), alone=False)]
+    assert (questions.compare_answers(calls, again) == []) is is_repeated
