@@ -1,6 +1,6 @@
 """Seconds and memory of the paired bootstrap interval, beside SciPy's own call.
 
-Both get the same scores.
+Both get the same scores. plumbline's is the wider of bootstrap-t and Student's; SciPy has BCa.
 
 python benchmarks/bootstrap.py [ROWS]
 """
@@ -40,9 +40,7 @@ def main() -> None:
     )
     parser.add_argument("rows", metavar="ROWS", type=int, nargs="?", default=10_000)
     rows = parser.parse_args().rows
-    print(
-        f"{intervals.NUM_RESAMPLES:,} resamples of {rows:,} paired scores, BCa at {CONFIDENCE:.0%}"
-    )
+    print(f"{intervals.NUM_RESAMPLES:,} resamples of {rows:,} paired scores, at {CONFIDENCE:.0%}")
     print(f"{'':<10} {'seconds':>8} {'peak RSS':>10} {'interval':>22}")
     ours = _measure_in_process(_compute_with_plumbline, rows)
     scipys = _measure_in_process(_compute_with_scipy, rows)

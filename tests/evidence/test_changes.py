@@ -9,7 +9,7 @@ import pytest
 
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
-from plumbline.evidence import changes
+from plumbline.evidence import changes, data_changes
 
 HIT = Metric("accuracy", higher_is_better=True, kind="binary")
 ERROR = Metric("error", higher_is_better=False, kind="continuous")
@@ -52,7 +52,7 @@ def test_a_section_that_became_empty_is_seen() -> None:
 
 
 def test_the_same_data_in_another_order_is_the_same() -> None:
-    found = changes.compare_manifests(
+    found = data_changes.compare_manifests(
         OLD, OLD.iloc[::-1][["digest", "label", "length", "split", "id"]]
     )
     assert found["same"]
@@ -64,6 +64,7 @@ def test_the_same_data_in_another_order_is_the_same() -> None:
         "removed": 0,
         "changed": 0,
         "relabelled": 0,
+        "renamed": 0,
         "moved_in": 0,
         "moved_out": 0,
     }
@@ -83,7 +84,7 @@ PLANTS = {
 def test_every_kind_of_change_is_counted_in_its_split_alone(kind: str) -> None:
     split, edits = PLANTS[kind]
     rows = {row[0]: row[1:4] for row in OLD.itertuples(index=False, name=None)} | edits
-    found = changes.compare_manifests(
+    found = data_changes.compare_manifests(
         OLD, manifest(*((key, *row) for key, row in rows.items() if row))
     )
     assert not found["same"]
@@ -108,27 +109,27 @@ def test_rows_that_only_got_other_numbers_did_not_change() -> None:
         ("r4", "validation", "b", "x3"),
         ("r5", "test", "b", "x4"),
     )
-    train = changes.compare_manifests(OLD, shifted)["splits"]["train"]
+    train = data_changes.compare_manifests(OLD, shifted)["splits"]["train"]
     assert (train["added"], train["removed"], train["changed"], train["relabelled"]) == (1, 0, 0, 0)
 
 
 def test_equal_contents_are_paired_one_to_one() -> None:
     old = manifest(("r1", "train", "a", "x"), ("r2", "train", "a", "x"))
     new = manifest(*(("s" + str(i), "train", "a", "x") for i in range(3)))
-    train = changes.compare_manifests(old, new)["splits"]["train"]
+    train = data_changes.compare_manifests(old, new)["splits"]["train"]
     assert (train["before"], train["after"], train["added"], train["removed"]) == (2, 3, 1, 0)
 
 
 def test_a_changed_column_that_nothing_counts_is_still_a_change() -> None:
-    assert not changes.compare_manifests(OLD.assign(channel="mail"), OLD.assign(channel="chat"))[
-        "same"
-    ]
+    assert not data_changes.compare_manifests(
+        OLD.assign(channel="mail"), OLD.assign(channel="chat")
+    )["same"]
 
 
 def test_the_classes_that_changed_most_stand_first() -> None:
     old = manifest(*((f"r{i}", "train", "abc"[i % 3], f"x{i}") for i in range(9)))
     new = manifest(*((f"r{i}", "train", "abbd"[i % 4], f"x{i}") for i in range(9)))
-    assert changes.compare_manifests(old, new)["classes"] == [
+    assert data_changes.compare_manifests(old, new)["classes"] == [
         {"label": "c", "before": 3, "after": 0},
         {"label": "d", "before": 0, "after": 2},
         {"label": "b", "before": 3, "after": 4},
@@ -137,9 +138,9 @@ def test_the_classes_that_changed_most_stand_first() -> None:
 
 def test_everything_new_and_everything_gone() -> None:
     other = OLD.assign(id=[f"s{i}" for i in range(4)], digest=[f"y{i}" for i in range(4)])
-    train = changes.compare_manifests(OLD, other)["splits"]["train"]
+    train = data_changes.compare_manifests(OLD, other)["splits"]["train"]
     assert (train["added"], train["removed"]) == (2, 2)
-    assert changes.compare_manifests(OLD.iloc[:0], OLD)["splits"]["test"]["added"] == 1
+    assert data_changes.compare_manifests(OLD.iloc[:0], OLD)["splits"]["test"]["added"] == 1
 
 
 @pytest.fixture
@@ -282,3 +283,19 @@ def test_long_inputs_are_cut() -> None:
 def test_rows_that_are_not_equally_many_are_an_error() -> None:
     with pytest.raises(ValueError, match=r"numbers of rows to compare differ: \[1, 2\]"):
         changes.find_flips(["a"], {"text": ["x"]}, scores([1.0, 0.0]), scores([0.0, 1.0]), HIT)
+
+
+def test_a_class_that_got_another_name_is_told_from_labels_that_were_changed() -> None:
+    old = pd.DataFrame(
+        {"id": list("abcdef"), "digest": list("uvwxyz"), "split": "test", "label": list("mmmnno")}
+    )
+
+    def count(labels: str) -> tuple[int, int]:
+        counts = data_changes.compare_manifests(old, old.assign(label=list(labels)))
+        test = counts["splits"]["test"]
+        return test["relabelled"], test["renamed"]
+
+    assert count("pppnno") == (3, 3)
+    assert count("ppmnno") == (2, 0)  # not all of the class
+    assert count("ooonno") == (3, 0)  # two classes became one
+    assert count("nnnmmo") == (5, 5)  # two names exchanged

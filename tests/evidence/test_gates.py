@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 from tests.support.small_texts import LIMITS
 
-from plumbline.contract.records import Bound, Case, Leak
+from plumbline.contract.records import Bound, Case, ExportDifference, Leak
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare, gates
+from plumbline.evidence.choice import Choice
 from plumbline.evidence.verdict import decide_verdict, summarise_verdict
 from plumbline.registry.ledger import Look
 from plumbline.statistics.intervals import Interval
@@ -51,6 +52,15 @@ def groups(**scores: tuple[float, float]) -> list[compare.Slice]:
     )
 
 
+COST = {"one_p95": 5.0, "batch_p95": 60.0, "longest": 90.0, "num_bytes": 2e7, "rss_mb": 400.0}
+
+
+TEST_CHANGES = {
+    "before": 1000, "after": 1200, "added": 210, "removed": 10, "changed": 5, "relabelled": 30,
+    "renamed": 20, "moved_in": 5, "moved_out": 5,
+}  # fmt: skip
+
+
 @pytest.fixture
 def sound() -> gates.Findings:
     return gates.Findings(
@@ -66,11 +76,15 @@ def sound() -> gates.Findings:
             Leak("near", "test", 20, 1000, ("t1 (much the same)",)),
         ],
         winner=hits(0.9),
+        winner_validation=hits(0.9, 700),
         baselines={"majority": hits(0.4), "stratified": hits(0.3)},
         simple=hits(0.8),
+        choice=Choice("minilm", ("minilm", "linear"), "minilm is better", "linear"),
         controls={"linear": hits(0.41)},
         bound=Bound(0.95, "5 % of the labels are noise"),
         champion=hits(0.85),
+        champion_lag=0.0,
+        data_changes={"splits": {"test": TEST_CHANGES}},
         level=0.01,
         look=LOOK,
         slices=groups(left=(0.9, 0.85), right=(0.9, 0.9)),
@@ -79,10 +93,12 @@ def sound() -> gates.Findings:
             Case("typo", "invariance", 190, 200, ()),
             Case("obvious", "minimum", 12, 12, ()),
         ],
-        cost={"one_p95": 5.0, "batch_p95": 60.0, "num_bytes": 2e7, "rss_mb": 400.0},
+        cost=COST,
         candidate="minilm",
         form="int8",
         parity=VariantParity(-0.001, Interval(-0.005, 0.003), 0.997),
+        export=[ExportDifference("fp32", 1e-6, 1e-3, 200)],
+        answers=[],
         replay=[],
     )
 
@@ -91,12 +107,77 @@ def asked(facts: gates.Findings, name: str) -> gates.GateResult:
     return next(gate for gate in gates.run_gates(facts) if gate.name == name)
 
 
+def test_rows_that_count_twice_are_refused(sound: gates.Findings) -> None:
+    leaks = [*sound.leaks, Leak("copy", "test", 1, 1000, ("t9 (easy)",))]
+    gate = asked(replace(sound, leaks=leaks), "leakage")
+    assert gate.status == "fail"
+    assert "1 of 1,000 test examples repeat another one of their split" in gate.reason
+
+
+def test_test_and_validation_may_differ_by_chance_alone(sound: gates.Findings) -> None:
+    def judge(test: float, validation: float, gap: float = 0.01) -> gates.GateResult:
+        limits = sound.limits.model_copy(update={"max_validation_gap": gap})
+        changed = {"winner": hits(test), "winner_validation": hits(validation, 700)}
+        return asked(replace(sound, limits=limits, **changed), "consistency")
+
+    assert judge(0.90, 0.92).status == "pass"
+    assert judge(0.92, 0.88).status == "pass"
+    easier = judge(0.98, 0.88)
+    assert (easier.status, easier.measured) == ("fail", pytest.approx(0.1))
+    assert "easier than validation, or the model has seen it" in easier.reason
+    assert "the model has seen validation" in judge(0.85, 0.97).reason
+    assert judge(0.98, 0.88, gap=0.1).status == "pass"  # params say that the splits differ
+
+
+def test_errors_of_signals_differ_by_chance_alone_too(sound: gates.Findings) -> None:
+    errors = np.random.default_rng(0).gamma(2, 0.1, 3000)
+    facts = replace(sound, metric=Metric("mse", higher_is_better=False, kind="continuous"))
+
+    def judge(test: np.ndarray) -> gates.GateResult:
+        return asked(replace(facts, winner=test, winner_validation=errors[2000:]), "consistency")
+
+    assert judge(errors[:2000]).status == "pass"
+    assert "easier than validation" in judge(errors[:2000] * 0.6).reason
+    assert "seen validation" in judge(errors[:2000] * 1.7).reason
+
+
+def test_what_is_gone_from_the_test_split_is_limited_and_what_is_new_is_not(
+    sound: gates.Findings,
+) -> None:
+    def judge(limit: float = 0.05, **changed: int) -> gates.GateResult:
+        limits = sound.limits.model_copy(update={"max_test_changes": limit})
+        counts = {"splits": {"test": TEST_CHANGES | changed}}
+        return asked(replace(sound, limits=limits, data_changes=counts), "test_split")
+
+    assert judge().measured == pytest.approx(0.03)
+    assert judge(added=9000).status == "pass"
+    for name in ("removed", "changed", "relabelled", "moved_out"):
+        ruling = judge(**{name: 60})
+        assert ruling.status == "fail"
+        assert "set evaluation.max_test_changes to 1.0 for one run" in ruling.reason
+        assert judge(limit=1.0, **{name: 60}).status == "pass"
+    assert judge(relabelled=200, renamed=190).status == "pass"  # a class got another name
+    assert asked(replace(sound, champion=None), "test_split").status == "not-applicable"
+    unknown = asked(replace(sound, data_changes=None), "test_split")
+    assert (unknown.status, unknown.reason[:36]) == ("fail", "the champion's manifest is not in th")
+
+
+def test_behaviour_that_cannot_be_asked_in_these_data_does_not_refuse(
+    sound: gates.Findings,
+) -> None:
+    findings = replace(sound, behaviour=[Case("typo", "invariance", 0, 0, ())])
+    gate = asked(findings, "behaviour")
+    assert gate.status == "not-applicable"
+    assert gate.reason == "none of 1 tests has enough cases in these data"
+
+
 def test_sound_facts_pass_every_gate(sound: gates.Findings) -> None:
     judged = gates.run_gates(sound)
     assert [gate.name for gate in judged] == [name for name, _, _ in gates.GATES]
     assert {gate.status for gate in judged} == {"pass"}
     assert decide_verdict(judged) == "promote"
-    assert summarise_verdict("linear", judged) == "linear may be promoted: 15 gates passed."
+    summary = f"linear may be promoted: {len(judged)} gates passed."
+    assert summarise_verdict("linear", judged) == summary
 
 
 PLANTS = {
@@ -128,9 +209,9 @@ PLANTS = {
     "baselines": [
         {"winner": hits(0.4)},
         {
-            "baselines": {"majority": hits(0.1), "good": hits(0.79)}
-        },  # the gain is 0.11, but not significantly 0.10
-        {"simple": hits(0.899)},
+            "baselines": {"majority": hits(0.1), "good": hits(0.88)}
+        },  # the gain is 0.02, but not significantly 0.012, a tenth of what is left
+        {"simple": hits(0.96)},  # chosen on validation, and significantly worse on test
         {"baselines": {}},
         {"baselines": {"other rows": hits(0.4, 900)}},
     ],
@@ -158,19 +239,13 @@ PLANTS = {
                 Case("obvious", "minimum", 10, 12, ()),
             ]
         },
-        {"behaviour": [Case("typo", "invariance", 0, 0, ())]},
+        {"behaviour": []},
     ],
     "budget": [
-        {"cost": {"one_p95": 250.0, "batch_p95": 60.0, "num_bytes": 2e7, "rss_mb": 400.0}},
-        {"cost": {"one_p95": 5.0, "batch_p95": 60.0, "num_bytes": 6e8, "rss_mb": 400.0}},
-        {
-            "cost": {
-                "one_p95": 5.0,
-                "batch_p95": float("nan"),
-                "num_bytes": 2e7,
-                "rss_mb": float("nan"),
-            }
-        },
+        {"cost": COST | {"one_p95": 250.0}},
+        {"cost": COST | {"num_bytes": 6e8}},
+        {"cost": COST | {"longest": 3000.0}},  # more than ten times the limit of one row
+        {"cost": COST | {"batch_p95": float("nan"), "rss_mb": float("nan")}},
         {"cost": {}},
     ],
     "parity": [
@@ -179,6 +254,11 @@ PLANTS = {
         {"parity": VariantParity(0.0, Interval(-0.005, 0.005), 0.97)},
         {"parity": VariantParity(float("nan"), Interval(float("nan"), float("nan")), 1.0)},
     ],
+    "export": [
+        {"export": [ExportDifference("fp32", 0.2, 1e-3, 200)]},
+        {"export": [ExportDifference("fp32", float("nan"), 1e-3, 200)]},
+    ],
+    "answers": [{"answers": ["test: row 3 ('hi'): the scores of 2 classes sum to 1.5000"]}],
     "replay": [{"replay": ["golden row 3 differs"]}],
     "power": [
         {"level": 0.0, "look": replace(LOOK, number=21)},
@@ -200,6 +280,29 @@ def test_what_a_gate_is_there_for_fails_it_and_the_verdict(
     judged = gates.run_gates(planted)
     assert decide_verdict(judged) == "refuse"
     assert name in summarise_verdict("linear", judged)
+
+
+def test_a_winner_that_was_chosen_on_validation_need_not_be_chosen_on_test_again(
+    sound: gates.Findings,
+) -> None:
+    gate = asked(replace(sound, simple=hits(0.899)), "baselines")
+    assert gate.status == "pass"
+    assert "minilm is better; on test +0.0010 over linear (0.8990)" in gate.reason
+
+
+def test_a_gain_is_a_share_of_what_the_majority_leaves(sound: gates.Findings) -> None:
+    facts = replace(sound, winner=hits(0.96), baselines={"majority": hits(0.9)}, simple=None)
+    gate = asked(facts, "baselines")
+    assert (gate.status, gate.threshold) == ("pass", pytest.approx(0.01))
+    assert "required: +0.0100, 10% of what majority leaves to gain" in gate.reason
+    assert asked(replace(facts, winner=hits(0.905)), "baselines").status == "fail"
+
+
+def test_where_no_score_is_perfect_a_share_of_it_cannot_be_asked_for(
+    sound: gates.Findings,
+) -> None:
+    endless = replace(sound, metric=Metric("gain", higher_is_better=True, kind="continuous"))
+    assert "set evaluation.min_gain_over_baseline to 0" in asked(endless, "baselines").reason
 
 
 def test_a_bound_that_nobody_knows_does_not_apply_and_says_why(sound: gates.Findings) -> None:
@@ -272,7 +375,7 @@ def test_what_params_say_does_not_apply(sound: gates.Findings) -> None:
     )
     told = {gate.name: gate.status for gate in gates.run_gates(facts)}
     assert {name for name, status in told.items() if status == "not-applicable"} == {
-        "control", "champion", "slices", "calibration", "budget", "parity",
+        "control", "test_split", "champion", "slices", "calibration", "budget", "parity",
     }  # fmt: skip
 
 
@@ -316,3 +419,92 @@ def test_where_less_is_better_every_sign_turns(
         bound=Bound(0.5, "the noise itself"),
     )
     assert asked(facts, name).status == status
+
+
+def test_a_tiny_test_split_of_skewed_scores_is_refused(sound: gates.Findings) -> None:
+    random = np.random.default_rng(0)
+    facts = replace(
+        sound,
+        metric=Metric("error", higher_is_better=False, kind="continuous"),
+        limits=LIMITS.model_copy(update={"floor": 2.0, "max_detectable_difference": 9.0}),
+        champion=None,
+    )
+    few = asked(replace(facts, winner=random.lognormal(size=25)), "power")
+    assert (few.status, few.measured) == ("fail", 25)
+    assert "25 test rows are too few for an interval of skewed scores: it needs" in few.reason
+    assert asked(replace(facts, winner=random.lognormal(size=800)), "power").status == "pass"
+    assert asked(replace(facts, winner=random.normal(1, 0.1, 60)), "power").status == "pass"
+
+
+def test_what_a_small_group_can_hide_is_said_and_may_be_refused(sound: gates.Findings) -> None:
+    rows = pd.DataFrame({"side": ["large"] * 970 + ["small"] * 30})
+    winner, champion = hits(0.9), hits(0.88)
+    limits = sound.limits.model_copy(update={"max_undetectable_slice_loss": 0.15})
+    slices = compare.compare_slices(rows, winner, "x", champion, sound.metric, limits)
+    small = next(group for group in slices if group.value == "small")
+    large = next(group for group in slices if group.value == "large")
+    assert large.detectable_loss is not None
+    assert large.detectable_loss < 0.15
+    assert small.detectable_loss is None or small.detectable_loss > 0.2
+    facts = replace(sound, winner=winner, champion=champion, slices=slices)
+    assert asked(facts, "slices").status == "pass"
+    gate = asked(replace(facts, limits=limits), "slices")
+    assert gate.status == "fail"
+    assert "of side small (30 rows) may go unseen; at most 0.15 is allowed" in gate.reason
+
+
+def test_a_loss_that_a_group_can_show_is_found_four_times_of_five() -> None:
+    num_rows = 200
+    metric = Metric("accuracy", higher_is_better=True, kind="binary")
+    random = np.random.default_rng(0)
+    rows = pd.DataFrame({"side": ["all"] * num_rows})
+    limits = LIMITS.model_copy(update={"slices": ["side"]})
+
+    def draw(loss: float) -> compare.Slice:
+        point = random.random(num_rows)
+        theirs = (point < 0.95).astype(float)
+        ours = np.where(point < loss + 0.03, 0.0, np.where(point > 0.97, 1.0, theirs))
+        return compare.compare_slices(rows, ours, "x", theirs, metric, limits)[0]
+
+    losses = [draw(0.1).detectable_loss for _ in range(9)]
+    loss = float(np.median([value for value in losses if value is not None]))
+    num_found = sum(draw(loss).p_adjusted <= 0.05 for _ in range(60))
+    assert 0.6 < num_found / 60 < 0.97
+
+
+def test_steps_of_half_a_margin_do_not_walk_down(sound: gates.Findings) -> None:
+    rule = sound.limits.champion.model_copy(update={"policy": "not-worse", "margin": 0.02})
+    limits = sound.limits.model_copy(update={"champion": rule})
+    right, lag = 900, 0.0
+    for _ in range(20):
+        champion, winner = (np.arange(1000) < right - n for n in (0, 10))
+        facts = replace(
+            sound,
+            winner=winner.astype(float),
+            champion=champion.astype(float),
+            champion_lag=lag,
+            limits=limits,
+        )
+        if asked(facts, "champion").status == "fail":
+            break
+        assert facts.lag is not None
+        right, lag = right - 10, facts.lag
+    assert 900 - right <= 20
+    assert "since the champion lost" in asked(facts, "champion").reason
+
+
+def test_a_champion_whose_losses_are_not_known_is_followed_only_by_a_better_one(
+    sound: gates.Findings,
+) -> None:
+    facts = replace(sound, champion_lag=None)
+    assert asked(facts, "champion").status == "pass"
+    rule = sound.limits.champion.model_copy(update={"policy": "not-worse", "margin": 0.02})
+    limits = sound.limits.model_copy(update={"champion": rule})
+    gate = asked(replace(facts, limits=limits), "champion")
+    assert "set evaluation.champion.policy to better" in gate.reason
+
+
+def test_a_gain_makes_up_for_former_losses(sound: gates.Findings) -> None:
+    assert replace(sound, champion_lag=0.06).lag == pytest.approx(0.01)
+    assert replace(sound, champion_lag=0.03).lag == 0.0
+    assert replace(sound, champion=None).lag == 0.0

@@ -8,10 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.records import Candidate, Figure, Scores
+from plumbline.evidence.document import extract_metrics
+from plumbline.evidence.withholding import withhold_figures
 from plumbline.reporting import html, report, summary, tables
 
 EVIL = '<script>alert("x")</script>'
@@ -238,6 +241,7 @@ def new_shape(verdict: str, kind: str = "binary") -> dict:
         "difference_high": 0.11,
         "p_value": 0.02,
         "p_adjusted": 0.04,
+        "detectable_loss": 0.27,
     }
     return found | {
         "summary": f"linear: {verdict}.",
@@ -292,7 +296,34 @@ def shown(text: str) -> str:
 
 @pytest.fixture
 def compared(winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    return written(new_shape("keep"), winner, tmp_path, monkeypatch)
+    return written(new_shape("promote"), winner, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("verdict", ["keep", "refuse"])
+def test_test_figures_of_a_model_that_is_not_promoted_are_not_shown(
+    verdict: str, winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = new_shape(verdict)
+    found["gates"][0] |= {"name": "floor", "status": "fail", "reason": "at least 0.06012; 0.8000"}
+    page = written(found, winner, tmp_path, monkeypatch)
+    layout.write_json(layout.EVIDENCE, found)
+    console = Console(width=200, record=True)
+    summary.print_report(console)
+    for text in (shown(page), summary.render_markdown(), console.export_text()):
+        assert "would teach the next one" in text
+        for figure in ("0.3333", "0.0208", "2.08", "51 : 28", "0.7900", "-0.05", "0.0601"):
+            assert figure not in text, figure
+        assert "at least 0.06; 0.80" in text
+    assert "0.4000" in page or "40.0 %" in page  # of validation
+    assert layout.read_json(layout.EVIDENCE) == found  # on record
+
+
+def test_metrics_hold_no_test_figure_of_a_model_that_is_not_promoted() -> None:
+    metrics = extract_metrics(withhold_figures(new_shape("keep")))
+    assert metrics["test"] == {"accuracy": None, "nll": None}
+    assert metrics["test_interval"] == {"low": None, "high": None}
+    assert metrics["validation"] == {"accuracy": 0.4, "nll": 2.0}
+    assert extract_metrics(withhold_figures(new_shape("promote")))["test"]["nll"] == 2.4
 
 
 def test_a_champion_is_held_against_with_all_figures(compared: str) -> None:
@@ -307,8 +338,8 @@ def test_a_champion_is_held_against_with_all_figures(compared: str) -> None:
         "99.84 % interval",
         "0.0007 exact McNemar p below the level 0.0016",
         "51 : 28",
-        "Won: 51 examples that only linear got right; the first 1",
-        "Lost: 0 examples that only the champion got right",
+        "Won: 51 validation examples that only linear got right; the first 1",
+        "Lost: 0 validation examples that only the champion got right",
         "predicted by linear",
         "predicted by champion",
         "50.0 %",
@@ -316,6 +347,7 @@ def test_a_champion_is_held_against_with_all_figures(compared: str) -> None:
         "-5.00 points",
         "-21.00 to +11.00",
         "0.04",
+        "27.00 points",
     ):
         assert words in html, words
 
@@ -375,8 +407,11 @@ def test_keep_looks_like_neither_promote_nor_refuse(
     assert [found[1][0][0] for found in said.values()] == ["0", "10", "20"]
 
 
-def test_failed_gates_come_first(compared: str) -> None:
-    table = compared[compared.index('id="gates"') :]
+def test_failed_gates_come_first(
+    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = written(new_shape("keep"), winner, tmp_path, monkeypatch)
+    table = kept[kept.index('id="gates"') :]
     assert table.index("Better?") < table.index("Was it?") < table.index("Enough?")
     assert table.count('<tr class="kept"') == 1
 
@@ -507,11 +542,21 @@ def test_numbers_and_names_are_readable(shown: str, expected: str) -> None:
     assert shown == expected
 
 
+def test_data_that_were_rejected_are_why_nothing_was_evaluated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    layout.VALIDATION.parent.mkdir()
+    check = {"name": "rare_labels", "severity": "blocking", "passed": False}
+    warning = {"name": "truncated", "severity": "warning", "passed": False}
+    layout.write_json(layout.VALIDATION, {"accepted": False, "checks": [check, warning]})
+    with pytest.raises(PlumblineError, match=r"nothing was evaluated: .* \(rare_labels\); see"):
+        summary.print_report(Console())
+
+
 def test_nothing_to_show_before_the_first_evaluation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rich.console import Console
-
     monkeypatch.chdir(tmp_path)
     with pytest.raises(PlumblineError, match="nothing was evaluated yet; run `dvc repro`"):
         summary.print_report(Console())
@@ -521,8 +566,6 @@ def test_nothing_to_show_before_the_first_evaluation(
 def test_the_terminal_shows_markup_as_text(
     width: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rich.console import Console
-
     monkeypatch.chdir(tmp_path)
     found = evidence()
     found["gates"][0]["reason"] = "label [red]a[/red] is missing"
@@ -538,25 +581,24 @@ def test_the_terminal_shows_markup_as_text(
 def test_the_terminal_says_verdict_and_comparison(
     verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rich.console import Console
-
     monkeypatch.chdir(tmp_path)
     layout.write_json(layout.EVIDENCE, new_shape(verdict))
     console = Console(width=160, record=True)
     summary.print_report(console)
     said = console.export_text()
     assert f"{verdict}: linear: {verdict}." in said
-    assert (
+    comparison = (
         "champion version 7: accuracy 0.3125, linear 0.3333; gain +0.0208, "
         "+0.0012 to +0.0404 at 99.84%, p 0.0007"
-    ) in said
+    )
+    if verdict != "promote":
+        comparison = "champion version 7 stays; test figures are not shown"
+    assert comparison in said
 
 
 def test_the_terminal_tells_an_evaluation_that_broke_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rich.console import Console
-
     monkeypatch.chdir(tmp_path)
     layout.write_json(
         layout.EVIDENCE, {"verdict": "error", "summary": "no champion [here]", "gates": []}
@@ -580,12 +622,14 @@ def test_markdown_says_the_same_and_keeps_foreign_text_in_code(
     layout.write_json(layout.EVIDENCE, found)
     told = summary.render_markdown()
     assert told.startswith(f"## {verdict.capitalize()}: linear: {verdict}.")
-    for words in (
-        "gain +0.0208",
-        "| **`linear`** | 0.3333 | 0.0600 to 0.7900 | 0.50 ms | 2.0 MB |",
-        "51 examples",
-        "4 commits",
-    ):
+    figures = [
+        "| **`linear`** | - | - to - | 0.50 ms | 2.0 MB |".replace(" -", " \N{EN DASH}"),
+        "version 7 stays",
+    ]
+    if verdict == "promote":
+        row = "| **`linear`** | 0.3333 | 0.0600 to 0.7900 | 0.50 ms | 2.0 MB |"
+        figures = ["gain +0.0208", row]
+    for words in (*figures, "51 examples of validation", "4 commits"):
         assert words in told, words
     for foreign in ("evil.example", "<script>", "@team"):
         assert foreign in told

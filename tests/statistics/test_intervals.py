@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap, norm
+from scipy.stats import bootstrap, norm, t
 
 from plumbline.statistics import intervals
 
@@ -86,23 +86,58 @@ def test_the_interval_of_a_gain_turns_with_its_sides(confidence: float) -> None:
     )
 
 
+def compute_bootstrap_t(values: np.ndarray, tail: float, num_resamples: int) -> tuple:
+    """Efron and Tibshirani (1993), equation 12.22, resample by resample."""
+    random = np.random.default_rng(0)
+    error = np.std(values, ddof=1) / np.sqrt(values.size)
+    studentised = []
+    for _ in range(num_resamples):
+        drawn = values[random.integers(values.size, size=values.size)]
+        own = np.std(drawn, ddof=1) / np.sqrt(values.size)
+        studentised.append((drawn.mean() - values.mean()) / own)
+    low, high = np.quantile(studentised, [tail, 1 - tail])
+    return values.mean() - high * error, values.mean() - low * error
+
+
 @pytest.mark.parametrize(("confidence", "num_resamples"), [(0.95, 9_999), (0.999, 49_999)])
-def test_the_bootstrap_is_scipys_with_enough_resamples_for_the_level(
+def test_the_interval_of_skewed_scores_is_the_wider_of_bootstrap_t_and_students(
     confidence: float, num_resamples: int
 ) -> None:
     rng = np.random.default_rng(3)
-    ours, theirs = rng.exponential(2.0, 300), rng.exponential(1.0, 300)
-    stock = bootstrap(
-        (ours - theirs,),
-        np.mean,
-        confidence_level=confidence,
-        n_resamples=num_resamples,
-        batch=1000,
-        rng=0,
-    ).confidence_interval
-    found = intervals.compute_gain_interval(ours, theirs, "continuous", confidence)
-    assert found == pytest.approx((stock.low, stock.high), rel=1e-9)
+    ours, theirs = rng.exponential(2.0, 60), rng.exponential(1.0, 60)
+    values = ours - theirs
+    studentised = compute_bootstrap_t(values, (1 - confidence) / 2, num_resamples)
+    student = t.interval(confidence, 59, values.mean(), values.std(ddof=1) / np.sqrt(60))
+    low, high = intervals.compute_gain_interval(ours, theirs, "continuous", confidence)
+    assert low == pytest.approx(min(studentised[0], student[0]), rel=1e-9)
+    assert high == pytest.approx(max(studentised[1], student[1]), rel=1e-9)
     assert num_resamples * (1 - confidence) / 2 >= 24.9  # resamples beyond each end
+
+
+def test_the_interval_reaches_further_than_bca_on_the_side_of_the_long_tail() -> None:
+    values = np.exp(norm.ppf((np.arange(40) + 0.5) / 40))
+    bca = bootstrap((values,), np.mean, n_resamples=9_999, rng=0).confidence_interval
+    high = intervals.compute_mean_interval(values, "continuous", 0.95).high
+    assert high > bca.high + 0.1 * (bca.high - bca.low)
+
+
+@pytest.mark.parametrize(("rows", "most"), [(20, 0.1), (50, 0.075), (200, 0.05)])
+def test_the_interval_misses_a_long_tail_nearly_as_rarely_as_it_says(
+    monkeypatch: pytest.MonkeyPatch, rows: int, most: float
+) -> None:
+    monkeypatch.setattr(intervals, "NUM_RESAMPLES", 999)
+    drawn = np.random.default_rng(1).lognormal(size=(1000, rows))
+    highs = [intervals.compute_mean_interval(row, "continuous", 0.95).high for row in drawn]
+    assert np.mean(np.array(highs) < np.exp(0.5)) < most  # BCa: 0.12, 0.08 and 0.05
+
+
+@pytest.mark.parametrize("rows", [3, 12, 40])
+def test_scores_of_which_nearly_all_are_zero_have_a_finite_interval(rows: int) -> None:
+    values = np.zeros(rows)
+    values[0] = 1.0
+    low, high = intervals.compute_mean_interval(values, "continuous", 0.95)
+    assert np.isfinite([low, high]).all()
+    assert low < 1 / rows < 3 / rows < high < 40 / rows
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.999])

@@ -300,3 +300,20 @@ def test_the_luckiest_of_equal_candidates_is_promoted_no_more_often_than_the_lev
     assert power.divide_level(0.05, 1) == 0.05
     with pytest.raises(ValueError, match="found 0"):
         power.divide_level(0.05, 0)
+
+
+# how many rows skewed scores need
+
+
+def test_skewed_scores_need_more_rows() -> None:
+    normal = norm.ppf((np.arange(200) + 0.5) / 200)
+    assert power.count_needed_rows(normal) == power.MIN_ROWS
+    assert power.count_needed_rows(np.exp(normal)) > power.MIN_ROWS
+    assert power.count_needed_rows(np.full(5, 0.3)) == power.MIN_ROWS
+
+
+@pytest.mark.parametrize(("num_large", "is_enough"), [(1, False), (4, False), (6, True)])
+def test_a_few_rows_must_carry_the_mean(num_large: int, is_enough: bool) -> None:
+    scores = np.zeros(1000)
+    scores[:num_large] = 1.0
+    assert (power.count_needed_rows(scores) <= 1000) == is_enough

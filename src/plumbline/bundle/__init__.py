@@ -20,7 +20,17 @@ from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Predictor, Signature, Task
 
-__all__ = ["FORMAT", "SEAL", "digest", "load", "num_bytes", "read_signature", "seal", "verify"]
+__all__ = [
+    "FORMAT",
+    "SEAL",
+    "check_code",
+    "digest",
+    "load",
+    "num_bytes",
+    "read_signature",
+    "seal",
+    "verify",
+]
 CODE = "predictor.py"
 
 
@@ -58,6 +68,20 @@ def verify(folder: Path, label: Path | None = None) -> dict[str, Any]:
     does not belong. In errors the folder is called `label`.
     """
     return _verify_files(folder, label or folder)[0]
+
+
+def check_code(folder: Path, task: Task[Any]) -> None:
+    """BundleError where the predictor that the seal in `folder` names is not that of `task`.
+
+    Nothing in the folder is run. `load` refuses a predictor.py that the seal does not name.
+    """
+    expected = layout.digest(task.predictor)
+    actual = _read_seal(folder)["files"][CODE]
+    if actual != expected:
+        raise BundleError(
+            f"{folder / CODE}: predictor digest mismatch: expected {expected[:12]}, the predictor "
+            f"of the task {task.name}, found {actual[:12]}; train the candidate again (dvc repro)"
+        )
 
 
 def load(folder: Path, form: str | None = None, expected: str | None = None) -> Predictor:
@@ -101,18 +125,19 @@ def ensure_private(folder: Path) -> Iterator[Path]:
 
 def read_signature(folder: Path) -> Signature:
     """Read from the seal which inputs the predictor takes and which answers it gives."""
-    with files.open_files(folder) as opened:
-        seal_path = folder / SEAL
-        sealed = sealing.parse_seal(
-            _read_bounded(opened[SEAL], seal_path, sealing.MAX_SEAL), seal_path
-        )
-    return sealing.parse_signature(sealed["signature"])
+    return sealing.parse_signature(_read_seal(folder)["signature"])
 
 
 def num_bytes(folder: Path) -> int:
     """The size of all files in the bundle."""
     with files.open_files(folder) as opened:
         return sum(map(files.measure_file, opened.values()))
+
+
+def _read_seal(folder: Path) -> dict[str, Any]:
+    with files.open_files(folder) as opened:
+        raw = _read_bounded(opened[SEAL], folder / SEAL, sealing.MAX_SEAL)
+    return sealing.parse_seal(raw, folder / SEAL)
 
 
 def _verify_files(folder: Path, label: Path) -> tuple[dict[str, Any], bytes, str]:

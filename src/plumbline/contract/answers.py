@@ -1,6 +1,7 @@
 """When two answers to the same question count as equal."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,23 @@ def is_same_answer(one: Any, other: Any, *, tolerance: Tolerance) -> bool:
             is_same_answer(one[key], other[key], tolerance=tolerance) for key in one
         )
     return bool(one == other)
+
+
+def count_differing_rows(
+    ours: Mapping[str, Sequence[Any]], theirs: Mapping[str, Sequence[Any]]
+) -> int:
+    """Count the rows whose first column, the one that users act on, differs between two models.
+
+    All rows differ where the other has no such column. Both have the same number of rows.
+    """
+    first, *_ = ours
+    if first not in theirs:
+        return len(ours[first])
+    same = [
+        is_same_answer(one, other, tolerance=OTHER_MACHINE)
+        for one, other in zip(ours[first], theirs[first], strict=True)
+    ]
+    return same.count(False)
 
 
 def _is_number(value: Any) -> bool:

@@ -8,6 +8,7 @@ PlumblineError            exit 1   something went wrong that the message explain
 ├── BundleError           exit 1   a trained model on disk is not what its seal says
 ├── RegistryError         exit 1   the tracking server or registry cannot be used, or refuses
 │   └── JournalError      exit 1   the journal of decisions cannot be used, or was changed
+│       └── JournalIntegrityError  the journal was changed, is gone, or disagrees with the registry
 ├── EvidenceError         exit 1   reports/evidence.json is missing, edited, or of other inputs
 └── RefusedError          exit 20  the verdict is refuse: a blocking gate failed
 """
@@ -47,6 +48,13 @@ class RegistryError(PlumblineError):
 
 class JournalError(RegistryError):
     """The journal of decisions cannot be used, or is not what was written."""
+
+
+class JournalIntegrityError(JournalError):
+    """The journal was changed, is gone, or disagrees with the registry.
+
+    Nobody may go on as if it were unreachable.
+    """
 
 
 class EvidenceError(PlumblineError):

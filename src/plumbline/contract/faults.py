@@ -9,6 +9,19 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 
 SourceRow = Mapping[str, str]  # one row of a source, by column
+# Each command runs when those before it have run without an error. `start` runs nothing: there the
+# checkout has params.yaml and no data. `load` is what every server does with a champion's files.
+Command = Literal[
+    "start",
+    "ingest",
+    "validate",
+    "train",
+    "evaluate",
+    "register",
+    "promote",
+    "rollback",
+    "load",
+]
 
 
 class FaultSite(Protocol):
@@ -35,7 +48,14 @@ class FaultSite(Protocol):
         """Make `code` the predictor of a sealed bundle, by default that of the candidate.
 
         Its `load` finds the predictor that was there as sound.py, and `config` as faulty.json.
+        The same wrapper becomes the predictor of the task, since evaluate refuses any other one.
         """
+        ...
+
+    def plant_predictor(
+        self, code: Path, config: Mapping[str, Any], candidate: str | None = None
+    ) -> None:
+        """Do the same in the bundle alone, so that its predictor is not the task's."""
         ...
 
     def edit_params(self, old: str, new: str) -> None:
@@ -46,6 +66,10 @@ class FaultSite(Protocol):
         """Make validation.json accept the data as they are now."""
         ...
 
+    def run(self, command: Command) -> None:
+        """Run one command, on what is there now; raises what it raises."""
+        ...
+
     def retrain(self) -> None:
         """Train the candidate again, on the data as they are now."""
         ...
@@ -53,15 +77,33 @@ class FaultSite(Protocol):
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault and the expected result: the verdict, and the gate that fails.
+    """Something planted, and the expected result: a verdict, and the gate that fails.
 
-    If the verdict is "error", `gate` is a word of the error's message.
+    | verdict | expected |
+    |---|---|
+    | refuse | `evaluate` refuses, the gate `gate` fails, and `register` registers nothing |
+    | error | a command ends with an error whose message contains `gate` |
+    | promote | a sound model: it is registered as challenger; `gate` is "none" |
+    | keep | a sound model that is not better: `gate` is "champion" |
+    | pass | sound: no command ends with an error; `gate` is "none" |
+
+    It is planted right before the command `before`; that command runs, and those after it up to
+    `until`, until one fails. All that is before `register` runs to the end of `register`, unless
+    `until` is earlier; `promote`, `rollback` and `load` each run alone. Where `promote` runs, the
+    sound candidate is registered as version 2; where `rollback` or `load` run, it is champion.
     """
 
     name: str
     gate: str
-    verdict: Literal["promote", "keep", "refuse", "error"]
+    verdict: Literal["promote", "keep", "refuse", "error", "pass"]
     plant: Callable[[FaultSite], None]
+    before: Command = "evaluate"
+    until: Command = "register"
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether a refusal is the mistake; else a promotion is."""
+        return self.verdict in ("promote", "keep", "pass")
 
 
 class FaultsPart(Protocol):

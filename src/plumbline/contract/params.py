@@ -84,16 +84,23 @@ class Evaluation(StrictModel):
 
     confidence: Annotated[float, Field(gt=0.5, le=0.9999)]
     floor: float  # the worse end of the score's interval must reach this
-    # The worse end of the gain's interval must reach this.
-    min_gain_over_baseline: Annotated[float, Field(ge=0)]
-    simple_candidate: Name | None  # another winner must be significantly better than it
+    # The worse end of the gain's interval must reach this share of what is left to gain: of the
+    # distance from the baseline's score to a perfect one.
+    min_gain_over_baseline: Annotated[float, Field(ge=0, lt=1)]
+    simple_candidate: Name | None  # wins, unless another is significantly better on validation
     champion: Champion
     planned_looks: Annotated[int, Field(ge=1)]  # how often this test split may be used
+    # Of the champion's test rows, no larger share may be gone, relabelled or changed.
+    max_test_changes: Share
+    # The winner's scores on test and on validation may differ by this, beyond chance.
+    max_validation_gap: Annotated[float, Field(ge=0)]
     # A difference of this size must be detectable on the test split.
     max_detectable_difference: Annotated[float, Field(gt=0)]
     slices: list[str]  # columns of the manifest
     min_slice_rows: Annotated[int, Field(ge=2)]
     max_slice_loss: Annotated[float, Field(ge=0)]  # no group may lose significantly more than this
+    # A loss of this size would be seen in every group with 80 % probability; null: only reported.
+    max_undetectable_slice_loss: Annotated[float, Field(gt=0)] | None
     max_leakage: Leakage
     max_calibration_error: Share | None
     min_behaviour: Behaviour

@@ -1,5 +1,6 @@
 """params.yaml, read once and checked completely: every problem is reported at once."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import UnionType
@@ -14,6 +15,8 @@ from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.yaml_file import load_yaml
 
 MAX_SHOWN_CHARS = 60
+# What pydantic calls a mapping; whoever writes YAML knows no class.
+PYTHON_NAMES = re.compile(r"a valid dictionary(?: or instance of \w+)?")
 P = TypeVar("P", bound=Params)
 
 
@@ -44,7 +47,7 @@ def read_params(path: Path, get_params_class: Callable[[str], type[P]]) -> P:
 
 def _explain(problem: ErrorDetails, model: type[BaseModel], values: dict[str, Any]) -> str:
     """One line for one pydantic error: dotted key, what is wrong, nearest valid name, value."""
-    keys = _drop_union_tags(problem["loc"], values)
+    keys = _drop_union_tags(problem["loc"], values, names_key=problem["type"] == "missing")
     key, value = ".".join(map(str, keys)), problem["input"]
     match problem["type"]:
         case "extra_forbidden":
@@ -55,7 +58,7 @@ def _explain(problem: ErrorDetails, model: type[BaseModel], values: dict[str, An
             return f"{key}: missing"
         case "union_tag_invalid" | "union_tag_not_found":
             return _explain_kind(key, problem, value)
-    message = problem["msg"].removeprefix("Value error, ")
+    message = PYTHON_NAMES.sub("keys and values", problem["msg"].removeprefix("Value error, "))
     if not keys:
         return message
     hint = ""
@@ -73,17 +76,19 @@ def _explain_kind(key: str, problem: ErrorDetails, value: Any) -> str:
     return f"{key}.kind: expected one of {expected}; found {_shorten(kind)}{hint}"
 
 
-def _drop_union_tags(location: tuple[int | str, ...], values: Any) -> list[int | str]:
-    """Return the parts of `location` that are in the file, and its last part.
+def _drop_union_tags(
+    location: tuple[int | str, ...], values: Any, *, names_key: bool
+) -> list[int | str]:
+    """Return the parts of `location` that are in the file, and its last part if it `names_key`.
 
-    pydantic mixes union tags into a location.
+    pydantic mixes union tags into a location, such as a class or `function-after[...]`.
     """
     keys: list[int | str] = []
     for index, part in enumerate(location):
         if _has_part(values, part):
             values = values[part]
             keys.append(part)
-        elif index == len(location) - 1 and isinstance(values, dict) and part != "[key]":
+        elif index == len(location) - 1 and names_key:
             keys.append(part)
     return keys
 

@@ -9,12 +9,13 @@ from plumbline.contract.records import (
     Candidate,
     Case,
     Check,
+    ExportDifference,
     Figure,
     Leak,
     Learner,
     Scores,
 )
-from plumbline.contract.task import P, Predictor
+from plumbline.contract.task import Columns, P, Predictor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +25,10 @@ class DataPart(Protocol[P]):
     """`task.data`: from a source to examples on disk, and back."""
 
     def ingest(self, params: P, examples: Path, manifest: Path) -> dict[str, Any]:
-        """Write the folder `examples` and the table `manifest`; return facts about the source."""
+        """Write the folder `examples` and the table `manifest`; return facts about the source.
+
+        Files of the test split are named `test.*`: those who learn do not get them.
+        """
         ...
 
     def shuffle_labels(self, examples: Path, target: Path, seed: int, max_rows: int) -> None:
@@ -61,6 +65,15 @@ class ModelsPart(Protocol[P]):
         """Return the model and batches of `candidate`, ready to train."""
         ...
 
+    def compare_export(
+        self, params: P, candidate: str, folder: Path, columns: Columns
+    ) -> list[ExportDifference]:
+        """Answer `columns` with the trained weights in the bundle `folder`, and with each form.
+
+        Empty where the predictor itself reads the weights.
+        """
+        ...
+
 
 class ScoringPart(Protocol[P]):
     """`task.scoring`: how good a predictor is, and how good it could be."""
@@ -75,6 +88,20 @@ class ScoringPart(Protocol[P]):
 
     def compute_bound(self, params: P, examples: Path, split: str) -> Bound:
         """Return the best score that is possible on `split`."""
+        ...
+
+    def check_answers(
+        self, columns: Columns, params: Mapping[str, Any], answers: Mapping[str, list[Any]]
+    ) -> list[str]:
+        """Return what contradicts itself in the answers to `columns`; each problem names its row.
+
+        A label is that of the best score, a probability is from 0 to 1 ... `params` are those of
+        the call.
+        """
+        ...
+
+    def build_longest_input(self, predictor: Predictor) -> Columns:
+        """Return one row, the longest that `predictor` must answer in time; values are JSON."""
         ...
 
     def check_behaviour(self, params: P, examples: Path, predictor: Predictor) -> list[Case]:

@@ -64,10 +64,13 @@ class Bound:
 
 @dataclass(frozen=True)
 class Leak:
-    """How many examples of a held-out split an earlier split also has, with the first of them."""
+    """How many examples of a held-out split should not be there, with the first of them.
 
-    # The same example, a nearly equal one, or another one of the same group.
-    kind: Literal["exact", "near", "group"]
+    An earlier split has them also (`exact`), or a nearly equal one (`near`), or another one of the
+    same group (`group`); or they repeat an example of their own split (`copy`).
+    """
+
+    kind: Literal["exact", "near", "group", "copy"]
     split: str
     num_leaked: int
     num_rows: int
@@ -83,6 +86,16 @@ class Case:
     num_passed: int
     num_cases: int
     failures: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ExportDifference:
+    """How far the answers of an exported form are from those of the weights that were trained."""
+
+    form: str
+    largest: float  # difference of two numbers, in the task's own unit
+    limit: float  # of what rounding explains
+    num_rows: int  # that were compared
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,13 @@ class Metric:
     higher_is_better: bool
     kind: Literal["binary", "continuous"]
 
+    @property
+    def best(self) -> float | None:
+        """The score of a perfect model; None where more is better without an end."""
+        if not self.higher_is_better:
+            return 0.0
+        return 1.0 if self.kind == "binary" else None
+
 
 @dataclass(frozen=True)
 class Task(Generic[P]):

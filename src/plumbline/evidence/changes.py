@@ -1,21 +1,16 @@
-"""What changed since the champion was made: params, data, code, and the answers to examples."""
+"""What changed since the champion was made: params, code, and the answers to examples."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from plumbline.contract.lineage import ask_git
 from plumbline.contract.records import Scores
-from plumbline.contract.task import SPLITS, Metric
-
-if TYPE_CHECKING:
-    import pandas as pd
+from plumbline.contract.task import Metric
 
 CODE = ("pipelines", "src", "dvc.yaml", "requirements*.lock", "pyproject.toml")
-NUM_CLASSES = 10
 INPUT_CHARS = 300
 SAME_FOR_BOTH = ("id", "actual")  # columns of scores
 
@@ -34,38 +29,6 @@ def compare_params(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[
         if one != other or type(one) is not type(other):
             changed.append({"key": key, "old": one, "new": other})
     return changed
-
-
-def compare_manifests(old: "pd.DataFrame", new: "pd.DataFrame") -> dict[str, Any]:
-    """Count what changed in every split, and list the classes whose size changed most.
-
-    Two rows are one example if id and digest are equal, else if the digest is (its row moved), else
-    if the id is: then its content changed. An example counts in the split where it is now, for
-    `removed` and `moved_out` in the one where it was.
-    """
-    pairs = _match_examples(old, new)
-    before = old.iloc[pairs["old"]].reset_index(drop=True)
-    after = new.iloc[pairs["new"]].reset_index(drop=True)
-    changed = before["digest"] != after["digest"]
-    relabelled = before["label"] != after["label"]
-    moved = before["split"] != after["split"]
-    removed = old["split"][~np.isin(np.arange(len(old)), pairs["old"])]
-    added = new["split"][~np.isin(np.arange(len(new)), pairs["new"])]
-    splits = {}
-    for split in SPLITS:
-        is_here = after["split"] == split
-        splits[split] = {
-            "before": int((old["split"] == split).sum()),
-            "after": int((new["split"] == split).sum()),
-            "added": int((added == split).sum()),
-            "removed": int((removed == split).sum()),
-            "changed": int((changed & is_here).sum()),
-            "relabelled": int((relabelled & is_here).sum()),
-            "moved_in": int((moved & is_here).sum()),
-            "moved_out": int((moved & (before["split"] == split)).sum()),
-        }
-    same = _sort_manifest(old).equals(_sort_manifest(new))
-    return {"same": same, "splits": splits, "classes": _compare_classes(old, new)}
 
 
 def compare_code(
@@ -144,40 +107,6 @@ def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
-
-
-def _match_examples(old: "pd.DataFrame", new: "pd.DataFrame") -> "pd.DataFrame":
-    """Return positions `old` and `new` of rows that are one example; each row at most once."""
-    import pandas as pd
-
-    left = old[["id", "digest"]].assign(old=np.arange(len(old)))
-    right = new[["id", "digest"]].assign(new=np.arange(len(new)))
-    matches = []
-    for keys in (["id", "digest"], ["digest"], ["id"]):  # the most certain first
-        left = left.assign(nth=left.groupby(keys).cumcount())
-        right = right.assign(nth=right.groupby(keys).cumcount())
-        both = left.merge(right, on=[*keys, "nth"])[["old", "new"]]
-        matches.append(both)
-        left = left[~left["old"].isin(both["old"])]
-        right = right[~right["new"].isin(both["new"])]
-    return pd.concat(matches, ignore_index=True)
-
-
-def _sort_manifest(manifest: "pd.DataFrame") -> "pd.DataFrame":
-    """Return the manifest in one order of rows and columns."""
-    return manifest.sort_values("id", kind="stable", ignore_index=True).sort_index(axis=1)
-
-
-def _compare_classes(old: "pd.DataFrame", new: "pd.DataFrame") -> list[dict[str, Any]]:
-    """List the classes whose size changed most."""
-    before = Counter(map(str, old["label"]))
-    after = Counter(map(str, new["label"]))
-    labels = [label for label in before.keys() | after.keys() if before[label] != after[label]]
-    labels.sort(key=lambda label: (-abs(after[label] - before[label]), label))
-    return [
-        {"label": label, "before": before[label], "after": after[label]}
-        for label in labels[:NUM_CLASSES]
-    ]
 
 
 def _find_problem(commit: str) -> str | None:

@@ -37,6 +37,8 @@ class Slice:
     difference_high: float
     p_value: float  # that the winner loses no more than the margin
     p_adjusted: float  # for all groups (Holm 1979)
+    # The smallest true loss that would be significant here with 80 % probability; None: none would.
+    detectable_loss: float | None
 
 
 @dataclass(frozen=True)
@@ -89,18 +91,27 @@ def compare_slices(
             difference_high=gain.high,
             p_value=p_values[number],
             p_adjusted=adjusted[number],
+            detectable_loss=_compute_detectable_loss(mine, other, metric, limits, len(groups)),
         )
         slices.append(entry)
     return slices
 
 
 def compare_with_champion(
-    ours: np.ndarray, theirs: np.ndarray, metric: Metric, rule: Champion, level: float
+    ours: np.ndarray,
+    theirs: np.ndarray,
+    metric: Metric,
+    rule: Champion,
+    level: float,
+    lag: float = 0.0,
 ) -> ChampionComparison:
     """Decide whether `ours` may follow `theirs` [rows], at a two-sided `level`.
 
+    `lag` is by how much `theirs` are worse than the best champion so far.
+
     better: the whole interval is above the margin and, for 0/1 scores, McNemar's exact test agrees;
-    not-worse: the whole interval is above minus the margin.
+    not-worse: the whole interval, less the lag, is above minus the margin. Without the lag, many
+    steps of less than the margin would walk down any distance.
     """
     mine, other = orient_scores(ours, theirs, metric)
     interval = intervals.compute_gain_interval(mine, other, metric.kind, 1 - level)
@@ -108,7 +119,7 @@ def compare_with_champion(
     if metric.kind == "binary":
         p_value = intervals.compute_mcnemar_p_value(mine, other)
     if rule.policy == "not-worse":
-        required = -rule.margin
+        required = lag - rule.margin
         won = interval.low >= required
     else:
         required = rule.margin
@@ -154,6 +165,25 @@ def find_best(scores: Mapping[str, np.ndarray], metric: Metric) -> tuple[str, np
     return name, scores[name]
 
 
+def compute_margin(baseline: float, share: float, metric: Metric) -> float:
+    """Compute `share` of what is left to gain from a mean score `baseline` to a perfect one.
+
+    So a share of 0.1 asks for 0.01 where the majority class has 90 % of the rows, and for 0.09
+    where it has 10 %. ValueError where nothing is left, or a perfect score is not known.
+    """
+    if share == 0:
+        return 0.0
+    if metric.best is None:
+        raise ValueError(
+            f"the best possible {metric.name} is not known: set "
+            "evaluation.min_gain_over_baseline to 0, which asks for any significant gain"
+        )
+    left = abs(metric.best - baseline)
+    if left == 0:
+        raise ValueError(f"a baseline has the best possible {metric.name}: nothing is left to gain")
+    return share * left
+
+
 def orient_scores(
     ours: np.ndarray, theirs: np.ndarray, metric: Metric
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -163,6 +193,21 @@ def orient_scores(
     if metric.kind == "binary":
         return 1 - ours, 1 - theirs
     return -ours, -theirs
+
+
+def _compute_detectable_loss(
+    ours: np.ndarray, theirs: np.ndarray, metric: Metric, limits: Evaluation, num_groups: int
+) -> float | None:
+    """Compute which loss beyond the allowed one a group [rows] shows at 80 % power.
+
+    The level is one-sided and, for the group that Holm asks first, divided by their number.
+    """
+    level = 2 * (1 - limits.confidence) / num_groups
+    try:
+        least = power.compute_detectable_difference(ours, theirs, metric.kind, level)
+    except ValueError:
+        return None
+    return limits.max_slice_loss + least
 
 
 def _find_groups(rows: "pd.DataFrame", limits: Evaluation) -> Iterator[tuple[str, str, np.ndarray]]:

@@ -7,7 +7,12 @@ from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Task
-from plumbline.evidence.document import DIGESTED_FILES, FORMAT, seal_evidence
+from plumbline.evidence.document import (
+    DIGESTED_FILES,
+    FORMAT,
+    describe_params,
+    seal_evidence,
+)
 from plumbline.evidence.gates import Findings
 from plumbline.evidence.judge import Judgement
 from plumbline.evidence.measure import Measurements
@@ -37,12 +42,16 @@ def build_evidence(
         "summary": judgement.summary,
         "winner": winner.name,
         # on validation, best first
-        "ranking": [candidate.name for candidate in measurements.candidates],
+        "ranking": list(measurements.choice.ranking),
+        "choice": asdict(measurements.choice),
         "gates": [asdict(gate) for gate in judgement.gates],
+        "switched_off": dict(judgement.switched_off),
         "thresholds": params.evaluation.model_dump(mode="json"),
+        "params": describe_params(params),
         "candidates": _describe_candidates(measurements, judgement),
         "baselines": _describe_baselines(measurements, judgement),
         "cost": _describe_costs(measurements),
+        "rehearsal": _describe_rehearsal(measurements),
         "forms": build_variants_table(
             measurements.variants,
             judgement.variant_intervals,
@@ -52,10 +61,12 @@ def build_evidence(
         "comparisons": judgement.pairs,
         "champion": diff and diff.champion,
         "comparison": _describe_comparison(judgement.findings),
+        "lag": judgement.findings.lag,
         "looks": _describe_looks(judgement.findings),
         "flips": diff and diff.flips,
         "changes": diff and diff.changes,
         "slices": slices,
+        "notes": _collect_notes(measurements),
         "behaviour": [asdict(case) for case in measurements.behaviour],
         "digests": _collect_digests(measurements),
         "lineage": measurements.subjects.lineage,
@@ -71,6 +82,20 @@ def _describe_candidates(measurements: Measurements, judgement: Judgement) -> di
             "validation": dict(candidate.validation.metrics)
         }
     return described
+
+
+def _collect_notes(measurements: Measurements) -> dict[str, list[str]]:
+    """Collect what training left in the bundles to be read by people, such as texts that are cut.
+
+    A task writes it under `notes` in the bundle's config.json; most have nothing to say.
+    """
+    notes = {}
+    for candidate in measurements.candidates:
+        path = layout.locate_bundle(candidate.name) / "config.json"
+        sentences = layout.read_json(path).get("notes") if path.exists() else None
+        if sentences:
+            notes[candidate.name] = [str(sentence) for sentence in sentences]
+    return notes
 
 
 def _describe_baselines(measurements: Measurements, judgement: Judgement) -> dict[str, Any]:
@@ -90,6 +115,19 @@ def _describe_costs(measurements: Measurements) -> dict[str, Any]:
     return {
         candidate.name: {**candidate.latency_ms, "num_bytes": candidate.num_bytes}
         for candidate in measurements.candidates
+    }
+
+
+def _describe_rehearsal(measurements: Measurements) -> dict[str, Any]:
+    """Describe how the packaged winner was asked again: which rows, and how far from all else."""
+    package = measurements.package
+    return {
+        "num_rows": package.num_rows,
+        "num_singles": package.num_singles,
+        "seed": package.seed,
+        "isolation": dict(package.isolation),
+        "longest_ms": package.longest_ms,
+        "rss_mb": package.rss_mb,
     }
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from plumbline import bundle
@@ -11,8 +11,11 @@ from plumbline.contract.errors import EvidenceError
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.contract.verdict import decide_verdict, read_statuses
+from plumbline.evidence.changes import compare_params
+from plumbline.evidence.gates import GATES
 
-FORMAT = 2
+FORMAT = 3
 PLACES = 6  # of tracked metrics: enough for any comparison, too few to show a machine's rounding
 # The files that the evidence is about, by their names in its digests.
 DIGESTED_FILES = {
@@ -24,6 +27,16 @@ DIGESTED_FILES = {
     "reference": layout.REFERENCE,
 }
 REMEDY = "run `dvc repro evaluate`"
+FAILURE_KEYS = (
+    "format", "task", "model", "verdict", "summary", "gates", "lineage", "seal",
+)  # fmt: skip
+# Every key that a reader relies on, and `build_evidence` writes.
+KEYS = (
+    *FAILURE_KEYS, "metric", "other_metrics", "winner", "ranking", "switched_off", "thresholds",
+    "params", "choice", "rehearsal", "lag", "notes",
+    "candidates", "baselines", "cost", "forms", "comparisons", "champion", "comparison", "looks",
+    "flips", "changes", "slices", "behaviour", "digests",
+)  # fmt: skip
 
 
 def build_failure(params: Params, task: Task[Params], reason: str) -> dict[str, Any]:
@@ -48,30 +61,17 @@ def seal_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
 def read_evidence(params: Params) -> dict[str, Any]:
     """Read reports/evidence.json, if it is whole and is about the files here and about `params`.
 
-    Raises EvidenceError that says what is missing, changed or out of date.
+    Nothing in it is believed that follows from the rest: the verdict is derived from the gates,
+    of which each has to be there once. Raises EvidenceError that says what is missing, changed or
+    out of date.
     """
-    try:
-        evidence: dict[str, Any] = layout.read_json(layout.EVIDENCE)
-        version = evidence["format"]
-        seal = evidence["seal"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise EvidenceError(f"{layout.EVIDENCE}: missing or damaged ({error}); {REMEDY}") from None
-    if version != FORMAT:
-        raise EvidenceError(
-            f"{layout.EVIDENCE}: evidence format {version!r}, this version reads {FORMAT}; {REMEDY}"
-        )
-    if seal != _compute_seal(evidence):
-        raise EvidenceError(f"{layout.EVIDENCE}: was edited after it was written; {REMEDY}")
-    digests = evidence.get("digests", {})
-    winner = layout.locate_bundle(evidence.get("winner", ""))
-    for name, path in (DIGESTED_FILES | {"bundle": winner / bundle.SEAL}).items():
-        if name in digests and (not path.exists() or layout.digest(path) != digests[name]):
-            raise EvidenceError(f"{path} is not what the evidence is about; {REMEDY}")
-    thresholds = params.evaluation.model_dump(mode="json")
-    if evidence.get("thresholds", thresholds) != thresholds:
-        raise EvidenceError(
-            f"{layout.PARAMS} asks for thresholds other than those of the evidence; {REMEDY}"
-        )
+    evidence = _parse_evidence()
+    if evidence["verdict"] == "error":
+        return evidence
+    _require_keys(evidence, KEYS)
+    _check_verdict(evidence)
+    _check_digests(evidence)
+    _check_params(evidence, params)
     return evidence
 
 
@@ -86,6 +86,96 @@ def extract_metrics(evidence: Mapping[str, Any]) -> dict[str, Any]:
         "candidates": candidates,
         "baselines": baselines,
     }
+
+
+def describe_params(params: Params) -> dict[str, Any]:
+    """Return what evidence says of params: all that can steer an evaluation.
+
+    What drift asks and where the winner is registered decides nothing here.
+    """
+    return params.model_dump(mode="json", exclude={"drift", "registry"})
+
+
+def _parse_evidence() -> dict[str, Any]:
+    """Read the document and check its format and seal."""
+    try:
+        evidence = layout.read_json(layout.EVIDENCE)
+        if not isinstance(evidence, dict):
+            raise ValueError("not a JSON object")  # noqa: TRY301, TRY004  reported as other damage
+    except (OSError, ValueError, RecursionError) as error:
+        raise EvidenceError(f"{layout.EVIDENCE}: missing or damaged ({error}); {REMEDY}") from None
+    if evidence.get("format") != FORMAT:
+        raise EvidenceError(
+            f"{layout.EVIDENCE}: evidence format {evidence.get('format')!r}, "
+            f"this version reads {FORMAT}; {REMEDY}"
+        )
+    _require_keys(evidence, FAILURE_KEYS)
+    if evidence["seal"] != _compute_seal(evidence):
+        raise EvidenceError(f"{layout.EVIDENCE}: was edited after it was written; {REMEDY}")
+    return evidence
+
+
+def _require_keys(evidence: Mapping[str, Any], keys: Collection[str]) -> None:
+    missing = sorted(set(keys) - set(evidence))
+    if missing:
+        raise EvidenceError(
+            f"{layout.EVIDENCE}: has no {', '.join(missing)}: what is missing cannot be "
+            f"compared; {REMEDY}"
+        )
+
+
+def _check_verdict(evidence: Mapping[str, Any]) -> None:
+    """Derive the verdict from the gates, and compare."""
+    try:
+        statuses = read_statuses(evidence)
+    except ValueError as error:
+        raise EvidenceError(f"{layout.EVIDENCE}: damaged ({error}); {REMEDY}") from None
+    names = [name for name, _, _ in GATES]
+    unknown = sorted(statuses.keys() - set(names))
+    missing = [name for name in names if name not in statuses]
+    if missing or unknown:
+        lists = f"without {', '.join(missing)}" if missing else f"with {', '.join(unknown)}"
+        raise EvidenceError(
+            f"{layout.EVIDENCE}: its gates are not those of this version ({lists}); {REMEDY}"
+        )
+    verdict = decide_verdict(statuses)
+    if evidence["verdict"] != verdict:
+        raise EvidenceError(
+            f"{layout.EVIDENCE}: says {evidence['verdict']!r}, from its gates follows {verdict}: "
+            f"it was edited; {REMEDY}"
+        )
+
+
+def _check_digests(evidence: Mapping[str, Any]) -> None:
+    digests = evidence["digests"]
+    winner = evidence["winner"]
+    if not isinstance(digests, dict) or not isinstance(winner, str):
+        raise EvidenceError(f"{layout.EVIDENCE}: damaged (winner or digests); {REMEDY}")
+    bundle_path = layout.locate_bundle(winner) / bundle.SEAL
+    for name, path in (DIGESTED_FILES | {"bundle": bundle_path}).items():
+        if name not in digests:
+            raise EvidenceError(f"{layout.EVIDENCE}: has no digest of {path}; {REMEDY}")
+        if not path.exists() or layout.digest(path) != digests[name]:
+            raise EvidenceError(f"{path} is not what the evidence is about; {REMEDY}")
+
+
+def _check_params(evidence: Mapping[str, Any], params: Params) -> None:
+    """Compare the params of the evaluation with those of the file here, which will be kept."""
+    recorded = evidence["params"]
+    actual = describe_params(params)
+    if not isinstance(recorded, dict) or evidence["model"] != params.registry.model:
+        raise EvidenceError(
+            f"{layout.EVIDENCE}: is of the model {evidence['model']!r}, {layout.PARAMS} names "
+            f"{params.registry.model!r}; {REMEDY}"
+        )
+    changed = [change["key"] for change in compare_params(recorded, actual)]
+    if changed:
+        raise EvidenceError(
+            f"{layout.PARAMS} differs from the params of the evaluation in "
+            f"{', '.join(changed[:5])}; {REMEDY}"
+        )
+    if evidence["thresholds"] != actual["evaluation"]:
+        raise EvidenceError(f"{layout.EVIDENCE}: its thresholds are not its params; {REMEDY}")
 
 
 def _compute_seal(evidence: Mapping[str, Any]) -> str:

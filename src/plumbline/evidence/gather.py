@@ -13,12 +13,13 @@ from plumbline.contract.params import Params
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.evidence import changes
+from plumbline.evidence import changes, data_changes
 from plumbline.evidence.champion import ChampionModel, find_champion
 from plumbline.quality import runner
 from plumbline.registry import ledger
 from plumbline.registry.ledger import Look
 from plumbline.registry.reconciliation import NO_CHAMPION
+from plumbline.registry.split_sketch import build_sketch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +135,12 @@ def _record_look(
     limits = params.evaluation
     plan = f"{limits.planned_looks} uses at {limits.confidence:g}"
     return ledger.record_look(
-        params.registry.model, question=_hash_lines(question), split=_hash_lines(split), plan=plan
+        params.registry.model,
+        question=_hash_lines(question),
+        split=_hash_lines(split),
+        plan=plan,
+        # By what a row contains: a new file name, order or label makes no new split.
+        sketch=build_sketch(rows["digest"]),
     )
 
 
@@ -150,11 +156,11 @@ def _compare_origins(
         return None
     return {
         "params": changes.compare_params(champion.params, load_yaml(layout.PARAMS)),
-        "data": changes.compare_manifests(champion.manifest, manifest),
+        "data": data_changes.compare_manifests(champion.manifest, manifest),
         "code": changes.compare_code(
-            champion.tags.get("plumbline.git_commit", ""),
+            champion.lineage.get("git_commit", ""),
             origin.get("git_commit", ""),
-            old_dirty=champion.tags.get("plumbline.git_dirty") == "true",
+            old_dirty=champion.lineage.get("git_dirty") == "true",
             new_dirty=origin.get("git_dirty") == "true",
         ),
     }

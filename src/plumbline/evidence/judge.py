@@ -1,5 +1,6 @@
 """Third step of an evaluation: from measurements to findings, gates and one verdict."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,15 @@ import numpy as np
 from plumbline.contract.params import Params
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
+from plumbline.contract.verdict import Verdict
 from plumbline.evidence import changes, compare, gates
 from plumbline.evidence.compare import Slice
 from plumbline.evidence.gates import Findings, GateResult
+from plumbline.evidence.gates.switched_off import find_switched_off
 from plumbline.evidence.measure import Measurements
+from plumbline.evidence.samples import align_rows
 from plumbline.evidence.variants import compare_variants
-from plumbline.evidence.verdict import Verdict, decide_verdict, summarise_verdict
+from plumbline.evidence.verdict import decide_verdict, summarise_verdict
 from plumbline.statistics import calibration, power
 from plumbline.statistics.intervals import Interval, compute_mean_interval
 from plumbline.statistics.parity import VariantParity
@@ -24,8 +28,8 @@ from plumbline.statistics.parity import VariantParity
 class ChampionDiff:
     """The champion, and what is different since it was made."""
 
-    champion: Mapping[str, Any]  # model, version, bundle, metrics
-    flips: Mapping[str, Any]  # the examples that only one of the two answers well
+    champion: Mapping[str, Any]  # model, version, bundle, metrics, disagreement, num_rows
+    flips: Mapping[str, Any]  # the validation examples that only one of the two answers well
     changes: Mapping[str, Any] | None  # in params, data and code; None without a record of the old
 
 
@@ -37,6 +41,7 @@ class Judgement:
     gates: Sequence[GateResult]
     verdict: Verdict
     summary: str
+    switched_off: Mapping[str, str]  # gates that cannot fail, with the reason
     candidate_intervals: Mapping[str, Interval]  # of the mean test score
     baseline_intervals: Mapping[str, Interval]
     variant_intervals: Sequence[Interval]
@@ -52,6 +57,8 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
     parities = compare_variants(measurements.variants, metric, confidence)
     findings = _collect_findings(measurements, params, parities[0])
     results = gates.run_gates(findings)
+    baselines = {name: float(scores.mean()) for name, scores in findings.baselines.items()}
+    switched_off = find_switched_off(params, baselines, metric)
     winner, *others = measurements.candidates
     other_variants = [variant.test for variant in measurements.variants[1:]]
     other_candidates = {candidate.name: candidate.test for candidate in others}
@@ -59,7 +66,8 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
         findings=findings,
         gates=results,
         verdict=decide_verdict(results),
-        summary=summarise_verdict(winner.name, results),
+        summary=summarise_verdict(winner.name, results, switched_off),
+        switched_off=switched_off,
         candidate_intervals={winner.name: findings.score_interval}
         | _estimate_scores(other_candidates, metric, confidence),
         baseline_intervals=_estimate_scores(measurements.baselines, metric, confidence),
@@ -94,6 +102,7 @@ def _collect_findings(
         **winner.latency_ms,
         "num_bytes": winner.num_bytes,
         "rss_mb": measurements.package.rss_mb,
+        "longest": measurements.package.longest_ms or math.nan,
     }
     return Findings(
         metric=metric,
@@ -105,11 +114,15 @@ def _collect_findings(
         manifest=subjects.manifest,
         leaks=measurements.leaks,
         winner=scores[winner.name],
+        winner_validation=winner.validation.per_example[metric.name],
         baselines=baselines,
         simple=_find_simple_candidate(scores, winner.name, limits.simple_candidate),
+        choice=measurements.choice,
         controls=_pick_metric(measurements.controls, metric),
         bound=measurements.bound,
         champion=champion,
+        champion_lag=subjects.champion.lag if subjects.champion else None,
+        data_changes=subjects.changes and subjects.changes["data"],
         level=power.divide_level(level, len(measurements.candidates)),
         look=look,
         slices=_compare_slices(measurements, params, baselines, champion),
@@ -119,6 +132,8 @@ def _collect_findings(
         candidate=winner.name,
         form=measurements.variants[0].name,
         parity=parity,
+        answers=measurements.answers,
+        export=measurements.export,
         replay=measurements.package.problems,
     )
 
@@ -163,21 +178,30 @@ def _compute_calibration(
 
 
 def _describe_champion(measurements: Measurements) -> ChampionDiff | None:
+    """Describe the champion, and the rows of validation that it and the winner answer differently.
+
+    Rows of the test split are not listed: who knows them can learn them by heart.
+    """
     champion = measurements.subjects.champion
     scores = measurements.champion
-    if champion is None or scores is None:
+    on_validation = measurements.champion_validation
+    if champion is None or scores is None or on_validation is None:
         return None
+    winner = measurements.winner.validation
+    rows = align_rows(measurements.subjects.manifest, "validation", winner)
     record = {
         "model": champion.model,
         "version": champion.version,
         "bundle": champion.bundle,
         "metrics": dict(scores.metrics),
     }
+    if measurements.disagreement:
+        record |= measurements.disagreement.describe()
     flips = changes.find_flips(
-        measurements.test_rows["id"].tolist(),
-        measurements.subjects.inputs,
-        measurements.winner.test,
-        scores,
+        rows["id"].tolist(),
+        measurements.validation_inputs,
+        winner,
+        on_validation,
         measurements.metric,
     )
     return ChampionDiff(record, flips, measurements.subjects.changes)

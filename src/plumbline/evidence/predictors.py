@@ -1,6 +1,7 @@
 """Predictors under evaluation: they may raise anything, and the error must name them."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,8 +43,12 @@ class GuardedPredictor:
 
     def score_split(self, task: Task[Any], split: str) -> Scores:
         """Score one split; PlumblineError where an answer breaks the task's signature."""
+        return self.guard_scores(lambda: score_split(task, split, self))
+
+    def guard_scores(self, compute: Callable[[], Scores]) -> Scores:
+        """Return the scores that `compute` returns; PlumblineError where it cannot."""
         try:
-            return score_split(task, split, self)
+            return compute()
         except (LookupError, TypeError, ValueError) as error:
             raise self._explain(error) from error
 
@@ -55,18 +60,28 @@ class GuardedPredictor:
         return PlumblineError(f"{self._name} cannot be scored ({reason}); {self._remedy}")
 
 
-def open_candidate(name: str, form: str | None = None) -> GuardedPredictor:
-    """Load models/<name>/ in `form`, or in the form that is served; its seal is checked."""
+def open_candidate(
+    name: str, task: Task[Any], digest: str | None = None, form: str | None = None
+) -> GuardedPredictor:
+    """Load models/<name>/ in `form`, or in the form that is served; its seal is checked.
+
+    BundleError, before anything of it is run, where its predictor is not that of the task, or its
+    digest is not `digest`.
+    """
     title = f"candidate {name} in {form}" if form else f"candidate {name}"
     remedy = f"train it again (dvc repro -f train@{name}) or take it out of params.yaml"
-    return GuardedPredictor(title, remedy, lambda: bundle.load(layout.locate_bundle(name), form))
+    folder = layout.locate_bundle(name)
+    return GuardedPredictor(title, remedy, lambda: _load_checked(folder, task, digest, form))
 
 
-def open_control(name: str) -> GuardedPredictor:
-    """Load the model that the candidate `name` became when it was trained on shuffled answers."""
+def open_control(name: str, task: Task[Any]) -> GuardedPredictor:
+    """Load the model that the candidate `name` became when it was trained on shuffled answers.
+
+    BundleError where its predictor is not that of the task.
+    """
     folder = layout.locate_bundle(layout.name_control(name))
     remedy = f"train it again (dvc repro -f control@{name})"
-    return GuardedPredictor(f"control {name}", remedy, lambda: bundle.load(folder))
+    return GuardedPredictor(f"control {name}", remedy, lambda: _load_checked(folder, task))
 
 
 def guard_champion(champion: "ChampionModel") -> GuardedPredictor:
@@ -74,6 +89,18 @@ def guard_champion(champion: "ChampionModel") -> GuardedPredictor:
     title = f"champion (version {champion.version})"
     remedy = f"`plumbline rollback {champion.model}` brings back the one before"
     return GuardedPredictor(title, remedy, lambda: champion.predictor)
+
+
+def _load_checked(
+    folder: Path, task: Task[Any], digest: str | None = None, form: str | None = None
+) -> Predictor:
+    """Load a bundle that runs no code but the task's.
+
+    The champion is not loaded so: it answers with the predictor that it was registered with.
+    """
+    digest = digest or bundle.digest(folder)
+    bundle.check_code(folder, task)
+    return bundle.load(folder, form, digest)
 
 
 def score_split(task: Task[Any], split: str, predictor: Predictor) -> Scores:

@@ -28,13 +28,16 @@ class Variant:
 
 
 def measure_variants(
-    winner: Candidate, predictor: Predictor, inputs: Columns, task: Task[Any]
+    winner: Candidate, digest: str, predictor: Predictor, inputs: Columns, task: Task[Any]
 ) -> list[Variant]:
-    """Measure every form of `winner`, the served one first; `predictor` answers in that one."""
+    """Measure every form of `winner`, the served one first; `predictor` answers in that one.
+
+    `digest` is that of the winner's bundle.
+    """
     served, *others = predictor.forms
     variants = [Variant(served, winner.test, winner.latency_ms, _read_size(predictor))]
     for name in others:
-        other = open_candidate(winner.name, name)
+        other = open_candidate(winner.name, task, digest, name)
         latency = measure_latency(other, inputs)
         scores = other.score_split(task, "test")
         variants.append(Variant(name, scores, latency, _read_size(other)))

@@ -1,29 +1,30 @@
 """From gates to one verdict, and what follows from it."""
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
+from plumbline.contract import verdict
+from plumbline.contract.verdict import Verdict
 from plumbline.evidence.gates import GateResult
-
-Verdict = Literal["promote", "keep", "refuse"]
+from plumbline.evidence.gates.switched_off import describe_switched_off
 
 # error: no verdict could be reached
 EXIT_CODES = {"promote": 0, "keep": 10, "refuse": 20, "error": 1}
 
 
 def decide_verdict(gates: Sequence[GateResult]) -> Verdict:
-    """Decide from what the gates answered.
-
-    refuse: a gate failed, or none was asked; keep: only the gate `champion` failed; promote: none.
-    """
-    failed = {gate.name for gate in gates if gate.status == "fail"}
-    if not gates or failed - {"champion"}:
-        return "refuse"
-    return "keep" if failed else "promote"
+    """Decide from what the gates answered, by the rule of `contract.verdict`."""
+    return verdict.decide_verdict({gate.name: gate.status for gate in gates})
 
 
-def summarise_verdict(winner: str, gates: Sequence[GateResult]) -> str:
-    """Say the verdict in one sentence."""
+def summarise_verdict(
+    winner: str, gates: Sequence[GateResult], switched_off: Mapping[str, str] | None = None
+) -> str:
+    """Say the verdict in one sentence, and in another which gates are switched off."""
+    note = describe_switched_off(switched_off or {})
+    return " ".join(filter(None, [_summarise_gates(winner, gates), note]))
+
+
+def _summarise_gates(winner: str, gates: Sequence[GateResult]) -> str:
     failed = [gate.name for gate in gates if gate.status == "fail"]
     num_passed = sum(gate.status == "pass" for gate in gates)
     num_other = len(gates) - num_passed - len(failed)

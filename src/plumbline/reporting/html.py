@@ -39,8 +39,10 @@ def format_percent(share: float, places: int = 1) -> str:
     return f"{100 * share:.{places}f} %"
 
 
-def format_number(value: float, places: int = 3) -> str:
-    """Format 1234567 as '1,234,567' and 0.51237 as '0.512'."""
+def format_number(value: float | None, places: int = 3) -> str:
+    """Format 1234567 as '1,234,567', 0.51237 as '0.512' and None as a dash."""
+    if value is None:
+        return "\N{EN DASH}"
     return f"{value:,}" if isinstance(value, int) else f"{value:,.{places}f}"
 
 

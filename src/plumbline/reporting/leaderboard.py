@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from plumbline.evidence.withholding import NOTE, is_withheld
 from plumbline.reporting.html import format_name
 
 
@@ -23,6 +24,8 @@ def describe_comparison(evidence: Mapping[str, Any]) -> str:
     """Describe the comparison with the champion in a line; empty where there was none."""
     champion = evidence.get("champion")
     comparison = evidence.get("comparison")
+    if champion and is_withheld(evidence):
+        return f"champion version {champion['version']} stays; test figures are {NOTE}"
     if not champion or not comparison:
         return ""
     metric = evidence["metric"]["name"]

@@ -7,18 +7,27 @@ from plumbline.contract import layout
 from plumbline.contract.records import Candidate, Figure
 from plumbline.contract.task import SPLITS, Columns
 from plumbline.evidence.verdict import EXIT_CODES
+from plumbline.evidence.withholding import NOTE, is_withheld, withhold_figures
 from plumbline.reporting.html import render_template
 from plumbline.reporting.leaderboard import build_leaderboard
 from plumbline.reporting.tables import build_flip_tables, format_table, list_mistakes
 
 # What evidence of an older format lacks; null in evidence.json means that there was none.
-SINCE_FORMAT_2 = ("champion", "comparison", "looks", "flips", "changes", "seal", "forms")
+SINCE_FORMAT_2 = (
+    "champion", "comparison", "looks", "flips", "changes", "seal", "forms", "notes",
+    "switched_off",
+)  # fmt: skip
 
 
 def write_report(
     evidence: Mapping[str, Any], winner: Candidate, figures: Sequence[Figure], inputs: Columns
 ) -> None:
-    """Write reports/report.html; `inputs` are the predictor's columns for the test split."""
+    """Write reports/report.html; `inputs` are the predictor's columns for the validation split.
+
+    Test figures are left out where `evidence` withholds them, single test rows always.
+    """
+    withheld = is_withheld(evidence)
+    evidence = withhold_figures(evidence)
     source = layout.read_json(layout.SOURCE) if layout.SOURCE.exists() else {}
     validation_page = layout.VALIDATION_PAGE.name if layout.VALIDATION_PAGE.exists() else None
     values = {
@@ -31,7 +40,8 @@ def write_report(
         "others": evidence["other_metrics"],
         "figures": figures,
         "mistakes": format_table(list_mistakes(winner, inputs, evidence["metric"])),
-        "tables": _format_short_tables(winner),
+        "tables": {} if withheld else _format_short_tables(winner),
+        "withheld": NOTE if withheld else None,
         "counts": _count_splits(),
         "source": source,
         "validation_page": validation_page,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.evidence.withholding import withhold_figures
 from plumbline.reporting.html import format_name, format_size, render_template
 from plumbline.reporting.leaderboard import build_leaderboard, describe_comparison
 from plumbline.reporting.report import SINCE_FORMAT_2
@@ -27,6 +28,9 @@ def print_report(console: "Console") -> None:
     from rich.markup import escape
 
     evidence = _read_last_evidence()
+    rejection = _describe_rejection()
+    if rejection:
+        console.print(f"[red]not of these data[/]: {escape(rejection)}", highlight=False)
     if evidence.get("ranking"):  # there is none where the evaluation broke off
         num_metrics = NUM_METRICS if console.width >= WIDE else 0
         console.print(_build_table(evidence, num_metrics))
@@ -39,9 +43,14 @@ def print_report(console: "Console") -> None:
     comparison = describe_comparison(evidence)
     if comparison:
         console.print(f"  {escape(comparison)}", highlight=False)
+    for name, sentences in (evidence.get("notes") or {}).items():
+        for sentence in sentences:
+            console.print(f"  note on {escape(name)}: {escape(sentence)}", highlight=False)
     for gate in evidence["gates"]:
         if gate["status"] == "fail":
             console.print(f"  [red]{gate['name']}[/]: {escape(gate['reason'])}", highlight=False)
+    for name, reason in (evidence.get("switched_off") or {}).items():
+        console.print(f"  [yellow]switched off[/]: {name} ({escape(reason)})", highlight=False)
     console.print(f"full report: {layout.REPORT}", highlight=False)
 
 
@@ -62,9 +71,25 @@ def render_markdown() -> str:
 
 def _read_last_evidence() -> dict[str, Any]:
     if not layout.EVIDENCE.exists():
+        rejection = _describe_rejection()
+        if rejection:
+            raise PlumblineError(f"nothing was evaluated: {rejection}")
         raise PlumblineError(f"{layout.EVIDENCE}: nothing was evaluated yet; run `dvc repro`")
-    evidence: dict[str, Any] = layout.read_json(layout.EVIDENCE)
-    return evidence
+    return withhold_figures(layout.read_json(layout.EVIDENCE))
+
+
+def _describe_rejection() -> str:
+    """Say why the data that are here were rejected; empty where they were not."""
+    report = layout.read_json(layout.VALIDATION) if layout.VALIDATION.exists() else {}
+    checks = report.get("checks", [])
+    blocking = [check for check in checks if check["severity"] == "blocking"]
+    failed = [check["name"] for check in blocking if not check["passed"]]
+    if not failed:
+        return ""
+    return (
+        f"validation rejected the data that are here now ({', '.join(failed)}); "
+        f"see {layout.VALIDATION_PAGE}, or run `python -P pipelines/validate.py` again"
+    )
 
 
 def _build_table(evidence: Mapping[str, Any], num_metrics: int) -> "Table":
@@ -84,7 +109,7 @@ def _build_table(evidence: Mapping[str, Any], num_metrics: int) -> "Table":
         cells = [
             _format_score(row["validation"]),
             _format_score(row["metrics"][metric]),
-            f"{_format_score(row['low'])} to {_format_score(row['high'])}",
+            "" if row["low"] is None else f"{row['low']:.4f} to {row['high']:.4f}",
         ]
         cells += [_format_score(row["metrics"].get(name)) for name in others]
         cells += _format_cost(row["cost"])

@@ -17,13 +17,14 @@ NUM_ITEMS = 6  # of a signal that are shown
 
 
 def list_mistakes(winner: Candidate, inputs: Columns, metric: Mapping[str, Any]) -> "pd.DataFrame":
-    """List the worst answers on the test split: the input, and all that is known of the answer.
+    """List the worst answers on validation: the input, and all that is known of the answer.
 
-    `inputs` are the predictor's columns, in the order of the winner's scores.
+    `inputs` are the predictor's columns, in the order of the winner's scores there. Rows of the
+    test split are not shown: who knows them can learn them by heart.
     """
     import pandas as pd
 
-    table = pd.DataFrame(dict(inputs) | winner.test.per_example)
+    table = pd.DataFrame(dict(inputs) | winner.validation.per_example)
     if "id" in table:  # the last column
         table = table[[*table.columns.drop("id"), "id"]]
     name = metric["name"]

@@ -7,7 +7,7 @@ file of its kind, add what it reads to `findings.py`, and add the row.
 import math
 from collections.abc import Callable
 
-from plumbline.evidence.gates import comparison, data, production, quality
+from plumbline.evidence.gates import comparison, data, held_out, production, quality
 from plumbline.evidence.gates.findings import Findings, GateResult, Ruling
 
 __all__ = ["GATES", "Findings", "GateResult", "Ruling", "run_gates"]
@@ -16,10 +16,12 @@ GATES: tuple[tuple[str, str, Callable[[Findings], Ruling]], ...] = (
     ("accepted", "Was exactly this data validated?", data.check_accepted),
     ("coverage", "Does every split hold every class?", data.check_coverage),
     ("leakage", "Do examples cross from one split into another?", data.check_leakage),
+    ("consistency", "Do test and validation agree on the score?", data.check_consistency),
     ("baselines", "Is it better than doing almost nothing?", quality.check_baselines),
     ("bounds", "Is it too good to be true?", quality.check_bounds),
     ("control", "Does it learn from anything it should not?", quality.check_control),
     ("floor", "Is it good enough?", quality.check_floor),
+    ("test_split", "Is it the test split of the champion?", held_out.check_test_split),
     ("champion", "Is it better than the champion?", comparison.check_champion),
     ("slices", "Is any group harmed?", comparison.check_slices),
     ("calibration", "Do its probabilities mean anything?", production.check_calibration),
@@ -30,6 +32,8 @@ GATES: tuple[tuple[str, str, Callable[[Findings], Ruling]], ...] = (
         "Does the form that is served answer as the one that was trained?",
         production.check_parity,
     ),
+    ("export", "Is the graph that answers the model that was trained?", production.check_export),
+    ("answers", "Does every answer agree with itself?", production.check_answers),
     ("replay", "Is what is packaged what was measured?", production.check_replay),
     ("power", "Can this test split tell?", comparison.check_power),
 )

@@ -1,5 +1,6 @@
 """Gates that compare: with the champion, group by group, and whether the test split can tell."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,12 @@ def check_champion(findings: Findings) -> Ruling:
     comparison = findings.champion_comparison
     if comparison is None:
         return Ruling("fail", "no significance is left for this test split; see the gate power")
+    if findings.limits.champion.policy == "not-worse" and findings.champion_lag is None:
+        return Ruling(
+            "fail",
+            "the registry has no evidence of the champion, so what it lost already against former "
+            "ones is not known; set evaluation.champion.policy to better",
+        )
     if np.array_equal(findings.winner, findings.champion):
         return Ruling("fail", "its score equals the champion's on every test example", 0.0)
     low, high = comparison.interval
@@ -29,7 +36,9 @@ def check_champion(findings: Findings) -> Ruling:
     if findings.limits.champion.policy == "better":
         reason += f"; required: more than {comparison.required:+g}"
     else:
-        reason += f"; required: no less than {comparison.required:+g}"
+        reason += f"; required: no less than {comparison.required:+.4g}"
+        if findings.champion_lag:
+            reason += f", since the champion lost {findings.champion_lag:.4f} against former ones"
     status: Status = "pass" if comparison.won else "fail"
     return Ruling(status, reason, comparison.difference, comparison.required, comparison.interval)
 
@@ -37,7 +46,8 @@ def check_champion(findings: Findings) -> Ruling:
 def check_slices(findings: Findings) -> Ruling:
     """Fail if a group loses significantly more than the margin (after Holm 1979).
 
-    Also fail where a column has no group that is large enough to judge.
+    Also fail where a column has no group that is large enough to judge, and where params ask that
+    no loss goes unseen and a group is too small for that.
     """
     limits = findings.limits
     if not limits.slices:
@@ -58,18 +68,25 @@ def check_slices(findings: Findings) -> Ruling:
     if worst.p_adjusted <= 1 - limits.confidence:
         reason = f"{closest}; at most {limit:+} is allowed"
         return Ruling("fail", reason, worst.difference, limit, interval)
+    blindest = max(findings.slices, key=_rate_blindness)
+    most = limits.max_undetectable_slice_loss
+    if most is not None and _rate_blindness(blindest) > most:
+        reason = f"{_describe_blindness(blindest)}; at most {most:g} is allowed: collect more rows"
+        return Ruling("fail", reason, blindest.detectable_loss, most)
     reason = f"none of {len(findings.slices)} groups loses significantly more than {-limit}"
     num_left = _count_unjudged_rows(findings.slices, findings.winner.size)
     if num_left:
         reason += f"; up to {num_left} rows are in smaller groups, not judged"
     num_open = sum(slice_.difference_low < limit for slice_ in findings.slices)
     if num_open:
-        reason += f"; {num_open} are too small to rule it out"
+        reason += f"; {num_open} are too small to rule it out ({_describe_blindness(blindest)})"
     return Ruling("pass", f"{reason}. Closest: {closest}", worst.difference, limit, interval)
 
 
 def check_power(findings: Findings) -> Ruling:
     """Pass if the test split is not used up and could show a difference that matters (80 % power).
+
+    Continuous scores must also have rows enough for their skewness.
 
     Without a champion the winner is compared with itself with its errors on other rows: a
     challenger of equal quality.
@@ -77,6 +94,34 @@ def check_power(findings: Findings) -> Ruling:
     look = findings.look
     planned = findings.limits.planned_looks
     limit = findings.limits.max_detectable_difference
+    unfit = _check_test_split(findings)
+    if unfit is not None:
+        return unfit
+    other = findings.champion
+    if other is None:
+        other = np.random.default_rng(0).permutation(findings.winner)
+    least = power.compute_detectable_difference(
+        findings.winner, other, findings.metric.kind, findings.level
+    )
+    same = f" and {look.num_splits - 1} that share its rows" if look.num_splits > 1 else ""
+    reason = (
+        f"use {look.number} of {planned} of this test split{same}, "
+        f"at a level of {findings.level:.2g}: "
+        f"it can tell {least:.4f}"
+    )
+    if least <= limit:
+        return Ruling("pass", reason, least, limit)
+    if findings.champion_comparison:
+        low, high = findings.champion_comparison.interval
+        if low > 0 or high < 0:
+            return Ruling("pass", f"{reason}; the difference found is larger", least, limit)
+    return Ruling("fail", f"{reason}; required: {limit}. It needs more rows", least, limit)
+
+
+def _check_test_split(findings: Findings) -> Ruling | None:
+    """Return why no level is left, or rows are too few for any interval; None where all is well."""
+    look = findings.look
+    planned = findings.limits.planned_looks
     if look.plan != look.first_plan:
         return Ruling(
             "fail",
@@ -88,23 +133,35 @@ def check_power(findings: Findings) -> Ruling:
             "draw a new one"
         )
         return Ruling("fail", reason, look.number, planned)
-    other = findings.champion
-    if other is None:
-        other = np.random.default_rng(0).permutation(findings.winner)
-    least = power.compute_detectable_difference(
-        findings.winner, other, findings.metric.kind, findings.level
-    )
-    reason = (
-        f"use {look.number} of {planned} of this test split, at a level of {findings.level:.2g}: "
-        f"it can tell {least:.4f}"
-    )
-    if least <= limit:
-        return Ruling("pass", reason, least, limit)
-    if findings.champion_comparison:
-        low, high = findings.champion_comparison.interval
-        if low > 0 or high < 0:
-            return Ruling("pass", f"{reason}; the difference found is larger", least, limit)
-    return Ruling("fail", f"{reason}; required: {limit}. It needs more rows", least, limit)
+    needed = _count_needed_rows(findings)
+    if findings.winner.size < needed:
+        reason = (
+            f"{findings.winner.size} test rows are too few for an interval of skewed scores: "
+            f"it needs {needed}. Collect more test rows"
+        )
+        return Ruling("fail", reason, findings.winner.size, needed)
+    return None
+
+
+def _rate_blindness(group: Slice) -> float:
+    return math.inf if group.detectable_loss is None else group.detectable_loss
+
+
+def _describe_blindness(group: Slice) -> str:
+    """Say which loss of `group` goes unseen more often than once in five times."""
+    loss = "any loss" if group.detectable_loss is None else f"a loss of {group.detectable_loss:.4f}"
+    return f"{loss} of {group.column} {group.value} ({group.num_rows} rows) may go unseen"
+
+
+def _count_needed_rows(findings: Findings) -> int:
+    """Count the rows that the intervals of the floor and, where it was won, of the gain need."""
+    if findings.metric.kind == "binary":
+        return 0
+    needed = power.count_needed_rows(findings.winner)
+    comparison = findings.champion_comparison
+    if comparison is not None and comparison.won and findings.champion is not None:
+        needed = max(needed, power.count_needed_rows(findings.winner - findings.champion))
+    return needed
 
 
 def _count_unjudged_rows(slices: Sequence[Slice], num_rows: int) -> int:

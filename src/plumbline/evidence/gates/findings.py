@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from plumbline.contract.params import Evaluation
-from plumbline.contract.records import Bound, Case, Leak
+from plumbline.contract.records import Bound, Case, ExportDifference, Leak
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare
+from plumbline.evidence.choice import Choice
 from plumbline.evidence.compare import ChampionComparison, Slice
 from plumbline.registry.ledger import Look
 from plumbline.statistics import intervals
@@ -39,20 +40,26 @@ class Findings:
     manifest: "pd.DataFrame"  # columns: split, label
     leaks: Sequence[Leak]
     winner: np.ndarray
+    winner_validation: np.ndarray  # its scores on the validation split
     baselines: Mapping[str, np.ndarray]
     simple: np.ndarray | None  # the simple candidate's, where another won
+    choice: Choice  # who won on validation, and why
     controls: Mapping[str, np.ndarray]  # of models that were trained on shuffled answers
     bound: Bound
     champion: np.ndarray | None
+    champion_lag: float | None  # by which it is worse than the best champion so far
+    data_changes: Mapping[str, Any] | None  # since the champion was made; None: not known
     level: float  # two-sided significance left for this use of the test split; 0 beyond the plan
     look: Look
     slices: Sequence[Slice]
     calibration: tuple[float, Interval] | None  # expected calibration error; None: no confidence
     behaviour: Sequence[Case]
-    cost: Mapping[str, float]  # one_p95, batch_p95 in ms; rss_mb; num_bytes of the bundle
+    cost: Mapping[str, float]  # one_p95, batch_p95, longest in ms; rss_mb; num_bytes of the bundle
     candidate: str  # the winner's name
     form: str  # in which the winner is served
     parity: VariantParity | None  # of that form with the reference; None where it is the reference
+    answers: Sequence[str]  # what contradicts itself in the winner's answers
+    export: Sequence[ExportDifference]  # of the winner's forms; empty: it has no graph of its own
     replay: Sequence[str]  # problems of the package in a clean process
 
     @cached_property
@@ -79,9 +86,23 @@ class Findings:
         """The winner against the champion; None without a champion or without significance left."""
         if self.champion is None or self.level == 0:
             return None
+        rule, lag = self.limits.champion, self.champion_lag
         return compare.compare_with_champion(
-            self.winner, self.champion, self.metric, self.limits.champion, self.level
+            self.winner, self.champion, self.metric, rule, self.level, lag or 0.0
         )
+
+    @property
+    def lag(self) -> float | None:
+        """By how much the winner is worse than the best champion so far; 0 where it is best.
+
+        Measured losses add up from champion to champion, whatever test split they were measured on.
+        None where the champion's is not known.
+        """
+        if self.champion is None:
+            return 0.0
+        if self.champion_lag is None:
+            return None
+        return max(0.0, self.champion_lag - self.compute_gain(self.winner, self.champion))
 
     def compute_gain(self, ours: np.ndarray, theirs: np.ndarray) -> float:
         """Compute by how much the mean of `ours` is better, whichever way the metric counts.

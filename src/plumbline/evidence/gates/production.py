@@ -6,6 +6,8 @@ from plumbline.contract.params import REFERENCE
 from plumbline.evidence.gates.findings import Findings, Ruling, Status
 from plumbline.statistics.parity import is_within_limits
 
+LONGEST_FACTOR = 10  # of the limit for an ordinary row: so long may the longest input take
+
 
 def check_calibration(findings: Findings) -> Ruling:
     """Pass if confidence and accuracy agree on held-out examples (expected calibration error)."""
@@ -24,9 +26,12 @@ def check_calibration(findings: Findings) -> Ruling:
 
 def check_behaviour(findings: Findings) -> Ruling:
     """Pass if enough cases of every behavioural test come out right."""
+    if not findings.behaviour:
+        raise ValueError("the task has no behavioural case")
     tests = [case for case in findings.behaviour if case.num_cases]
     if not tests:
-        raise ValueError("the task has no behavioural case")
+        reason = f"none of {len(findings.behaviour)} tests has enough cases in these data"
+        return Ruling("not-applicable", reason)
     limits = findings.limits.min_behaviour.model_dump()
     worst = min(tests, key=lambda case: case.num_passed / case.num_cases - limits[case.kind])
     share = worst.num_passed / worst.num_cases
@@ -42,9 +47,11 @@ def check_budget(findings: Findings) -> Ruling:
     """Pass if time, memory and size keep their limits; measured is the largest share of a limit."""
     limits = findings.limits.budget
     cost = findings.cost
+    longest_ms = limits.one_p95_ms and LONGEST_FACTOR * limits.one_p95_ms
     rows = (
         ("p95 of one row", cost["one_p95"], limits.one_p95_ms, "ms"),
         ("p95 of 32 rows", cost["batch_p95"], limits.batch_p95_ms, "ms"),
+        ("the longest input", cost["longest"], longest_ms, "ms"),
         ("memory", cost["rss_mb"], limits.rss_mb, "MB"),
         ("bundle", cost["num_bytes"] / 1e6, limits.bundle_mb, "MB"),
     )
@@ -85,8 +92,35 @@ def check_parity(findings: Findings) -> Ruling:
     return Ruling("fail", reason, parity.agreement, limits.min_agreement)
 
 
+def check_export(findings: Findings) -> Ruling:
+    """Pass if every form answers random test rows as the trained weights do, but for rounding."""
+    if not findings.export:
+        return Ruling("not-applicable", "the predictor reads the trained weights itself")
+    worst = max(findings.export, key=lambda difference: difference.largest / difference.limit)
+    reason = (
+        f"{worst.form} is at most {worst.largest:.2g} from the trained weights, on "
+        f"{worst.num_rows} random test rows; rounding explains {worst.limit:.2g}"
+    )
+    if worst.largest <= worst.limit:
+        return Ruling("pass", reason, worst.largest, worst.limit)
+    reason += f": train it again (dvc repro -f train@{findings.candidate})"
+    return Ruling("fail", reason, worst.largest, worst.limit)
+
+
+def check_answers(findings: Findings) -> Ruling:
+    """Pass if no answer to a held-out row contradicts itself, by the rules of the task."""
+    problems = findings.answers
+    if not problems:
+        return Ruling("pass", "every answer keeps the rules of the task", 0, 0)
+    more = f"; and {len(problems) - 1:,} more" if len(problems) > 1 else ""
+    return Ruling("fail", f"{problems[0]}{more}", len(problems), 0)
+
+
 def check_replay(findings: Findings) -> Ruling:
-    """Pass if the package, in a clean process, answers as measured and refuses faulty input."""
+    """Pass if the package, in a clean process, answers as measured and refuses faulty input.
+
+    As measured: all held-out rows in another order, in other batches, and many of them alone.
+    """
     if findings.replay:
         return Ruling("fail", "; ".join(findings.replay), len(findings.replay), 0)
     reason = "the package answers in a clean process as measured, and refuses faulty input"

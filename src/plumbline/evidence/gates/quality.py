@@ -1,5 +1,6 @@
 """Gates on the score: is it better than nothing, possible, honest and high enough?"""
 
+from plumbline.evidence import compare
 from plumbline.evidence.gates.findings import Findings, Ruling, Status
 
 CONTROL_SHARE = 0.2  # of the winner's gain over the best trivial predictor
@@ -8,29 +9,37 @@ CONTROL_CONFIDENCE = 0.999
 
 
 def check_baselines(findings: Findings) -> Ruling:
-    """Pass if the gain over the best baseline is enough, and the simple candidate is beaten."""
+    """Pass if the gain over the best baseline is enough, and the simple candidate is no better.
+
+    The simple candidate was beaten on validation, where the winner was chosen. To demand the same
+    of the test split again would choose on it.
+    """
     confidence = findings.limits.confidence
     name, baseline = findings.best_baseline
     interval = findings.compute_gain_interval(findings.winner, baseline, confidence)
     gain = findings.compute_gain(findings.winner, baseline)
-    margin = findings.limits.min_gain_over_baseline
+    share = findings.limits.min_gain_over_baseline
+    margin = compare.compute_margin(float(baseline.mean()), share, findings.metric)
     reason = (
         f"{gain:+.4f} over {name} ({baseline.mean():.4f}), at least {interval.low:+.4f}; "
-        f"required: {margin:+.4f}"
+        f"required: {margin:+.4f}, {share:.0%} of what {name} leaves to gain"
     )
     if interval.low < margin:
         return Ruling("fail", reason, gain, margin, interval)
+    if findings.choice.simple is not None:
+        reason += f"; {findings.choice.reason}"
     if findings.simple is None:
         return Ruling("pass", reason, gain, margin, interval)
     name = findings.limits.simple_candidate or ""
-    interval = findings.compute_gain_interval(findings.winner, findings.simple, confidence)
-    gain = findings.compute_gain(findings.winner, findings.simple)
-    mean = findings.simple.mean()
-    reason += f"; {gain:+.4f} over {name} ({mean:.4f}), at least {interval.low:+.4f}"
-    if interval.low <= 0:
-        reason += f": not significantly better than {name}, which costs less"
-        return Ruling("fail", reason, gain, 0, interval)
-    return Ruling("pass", reason, gain, 0, interval)
+    over = findings.compute_gain_interval(findings.winner, findings.simple, confidence)
+    reason += (
+        f"; on test {findings.compute_gain(findings.winner, findings.simple):+.4f} over {name} "
+        f"({findings.simple.mean():.4f}), {over.low:+.4f} to {over.high:+.4f}"
+    )
+    if over.high < 0:
+        reason += f": significantly worse than {name}, so validation and test disagree"
+        return Ruling("fail", reason, gain, margin, over)
+    return Ruling("pass", reason, gain, margin, interval)
 
 
 def check_bounds(findings: Findings) -> Ruling:

@@ -14,6 +14,9 @@ FAULTS = (
         "refuse",
         models.plant_control_with_known_answers,
     ),
+    Fault("a model that answers 0", "baselines", "refuse", models.plant_silence),
+    Fault("a model that answers NaN", "not", "error", models.plant_not_a_number),
+    Fault("a frequency that is not answered", "slices", "refuse", models.plant_silent_frequency),
     Fault("a model that looks ahead", "behaviour", "refuse", models.plant_look_ahead),
 )
 

@@ -19,6 +19,7 @@ class FaultyExtractor:
         self.forms = sound.forms
         self._sound = sound
         self._looks_ahead = config["looks_ahead"]
+        self._factors = {hertz: float(factor) for hertz, factor in config["factors"]}
         self._answers = {}
         for signal, frequency, component in config["answers"]:
             self._answers[tuple(signal), frequency] = component
@@ -35,4 +36,9 @@ class FaultyExtractor:
             known = self._answers.get((tuple(signal), frequency))
             if known is not None:
                 answers["component"][row] = known
+            if frequency in self._factors:
+                component = answers["component"][row]
+                answers["component"][row] = [
+                    self._factors[frequency] * sample for sample in component
+                ]
         return answers

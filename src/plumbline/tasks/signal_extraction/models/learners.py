@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from plumbline.contract.records import Learner
+from plumbline.contract.records import ExportDifference, Learner
+from plumbline.contract.task import Columns
 from plumbline.tasks.signal_extraction.data import read_windows
 from plumbline.tasks.signal_extraction.params import FirConfig, SignalParams
 
@@ -19,3 +20,15 @@ def build_learner(params: SignalParams, candidate: str, examples: Path) -> Learn
 
     validation = read_windows(examples, "validation")
     return build_recurrent_learner(config, candidate, params.seed, train, validation)
+
+
+def compare_export(
+    params: SignalParams, candidate: str, folder: Path, columns: Columns
+) -> list[ExportDifference]:
+    """Compare the graph of a recurrent candidate with its weights; filters are read as they are."""
+    config = params.candidates[candidate]
+    if isinstance(config, FirConfig):
+        return []
+    from plumbline.tasks.signal_extraction.models.recurrent import compare_graph
+
+    return [compare_graph(config, folder, columns)]

@@ -3,10 +3,14 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import torch
+from safetensors.torch import load_file
 
 from plumbline.contract.errors import TrainingError
-from plumbline.contract.records import Learner
+from plumbline.contract.params import REFERENCE
+from plumbline.contract.records import ExportDifference, Learner
+from plumbline.contract.task import Columns
 from plumbline.tasks.signal_extraction.data import Windows
 from plumbline.tasks.signal_extraction.models.batches import Batches
 from plumbline.tasks.signal_extraction.models.export import save_network
@@ -18,7 +22,9 @@ from plumbline.tasks.signal_extraction.models.networks import (
     WindowLstm,
 )
 from plumbline.tasks.signal_extraction.params import RecurrentConfig, StatefulConfig
+from plumbline.tasks.signal_extraction.predictor import load
 
+TOLERANCE = 1e-3  # of components: ten times that of export, which was on the same machine
 NUM_COMPARED = 64  # windows on which the exported graph must answer as the network
 NETWORKS: dict[str, type[Network]] = {
     "stateful": StatefulLstm,
@@ -63,3 +69,21 @@ def build_recurrent_learner(
         patience=config.patience,
         gradient_clip=config.gradient_clip,
     )
+
+
+@torch.inference_mode()
+def compare_graph(config: RecurrentConfig, folder: Path, columns: Columns) -> ExportDifference:
+    """Compare the exported graph in the bundle `folder` with the weights beside it."""
+    predictor = load(folder)
+    known = list(predictor.frequencies_hz)
+    model = NETWORKS[config.kind](len(known), config.hidden, config.layers, config.dropout)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
+    answers = predictor.predict(columns)["component"]
+    largest = 0.0
+    rows = zip(columns["signal"], columns["frequency_hz"], answers, strict=True)
+    for signal, frequency_hz, answer in rows:
+        place = int(np.argmin(np.abs(np.array(known) - frequency_hz)))
+        samples = torch.tensor([signal], dtype=torch.float32)
+        expected = model.eval()(samples)[0][0, place].numpy()
+        largest = max(largest, float(np.abs(np.array(answer) - expected).max()))
+    return ExportDifference(REFERENCE, largest, TOLERANCE, len(answers))

@@ -3,6 +3,18 @@
 from plumbline.tasks.signal_extraction.scoring.baselines import build_baselines, compute_bound
 from plumbline.tasks.signal_extraction.scoring.behaviour import check_behaviour
 from plumbline.tasks.signal_extraction.scoring.figures import draw_figures
+from plumbline.tasks.signal_extraction.scoring.invariants import (
+    build_longest_input,
+    check_answers,
+)
 from plumbline.tasks.signal_extraction.scoring.scores import score
 
-__all__ = ["build_baselines", "check_behaviour", "compute_bound", "draw_figures", "score"]
+__all__ = [
+    "build_baselines",
+    "build_longest_input",
+    "check_answers",
+    "check_behaviour",
+    "compute_bound",
+    "draw_figures",
+    "score",
+]

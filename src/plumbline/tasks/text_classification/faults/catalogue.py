@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 
 from plumbline.contract.faults import Fault
-from plumbline.tasks.text_classification.faults import data, models
+from plumbline.tasks.text_classification.faults import (
+    answers,
+    data,
+    knowing_data,
+    models,
+    sound_data,
+)
 
 FAULTS = (
     Fault(
@@ -44,10 +50,11 @@ FAULTS = (
     Fault(
         "a package that answers anything", "replay", "refuse", models.plant_config(anything=True)
     ),
+    Fault("a fifth of the test rows left out", "test_split", "refuse", data.plant_dropped_rows),
     Fault("a test split too small to tell", "power", "refuse", data.plant_few_rows),
 )
 
 
 def list_faults() -> Sequence[Fault]:
     """Return the faults that only a text classifier can have."""
-    return FAULTS
+    return (*FAULTS, *answers.FAULTS, *knowing_data.FAULTS, *sound_data.FAULTS)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 COPY_EVERY = 10
 ROWS_PER_LABEL = 2
+DROP_EVERY = 5
 
 
 def plant_copies_in_train(change: Callable[[str], str]) -> Callable[[FaultSite], None]:
@@ -53,6 +54,13 @@ def plant_few_rows(site: FaultSite) -> None:
     """Keep two rows of each class in test."""
     _keep_test_rows(site, _read_table("test").groupby("label").head(ROWS_PER_LABEL))
     site.edit_params("min_slice_rows: 30", f"min_slice_rows: {ROWS_PER_LABEL}")
+
+
+def plant_dropped_rows(site: FaultSite) -> None:
+    """Drop every fifth row of test, whatever the candidate answers."""
+    test = _read_table("test")
+    _keep_test_rows(site, test[test.index % DROP_EVERY > 0])
+    site.edit_params("max_test_changes: 1.0", "max_test_changes: 0.1")
 
 
 def _keep_test_rows(site: FaultSite, kept: "pd.DataFrame") -> None:

@@ -36,8 +36,11 @@ class FaultyClassifier:
         rows = []
         for text, row in zip(texts, scores, strict=True):
             rows.append(self._change_row(text, row, is_packaged))
+        if self._config["beyond"]:
+            rows = [_raise_best_score(row) for row in rows]
+        named = 1 if self._config["mislabels"] else 0
         return {
-            "label": [row[0]["label"] for row in rows],
+            "label": [row[named]["label"] for row in rows],
             "score": [row[0]["score"] for row in rows],
             "scores": [row[:top_k] for row in rows],
             "abstained": [row[0]["score"] < threshold for row in rows],
@@ -59,3 +62,10 @@ class FaultyClassifier:
             {"label": entry["label"], "score": rest} for entry in row if entry["label"] != label
         ]
         return [{"label": label, "score": SURE}, *others]
+
+
+def _raise_best_score(row: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Move a whole unit of probability from the last class to the first; the sum stays 1."""
+    first, *middle, last = row
+    more, less = first["score"] + 1, last["score"] - 1
+    return [first | {"score": more}, *middle, last | {"score": less}]

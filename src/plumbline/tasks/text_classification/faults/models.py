@@ -16,6 +16,8 @@ HARMLESS: dict[str, Any] = {
     "always": "",  # the label of every answer
     "wrong": [],  # texts that it answers wrongly
     "shaken": False,  # wrong if a text is in capitals
+    "beyond": False,  # with scores that are no probabilities
+    "mislabels": False,  # answers a label that has not the best score
     "two_faced": False,  # wrong once it is packaged
     "sure": False,  # sure of every answer
 }

@@ -5,10 +5,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns, Predictor
 from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.data.generated import find_noisy
 from plumbline.tasks.text_classification.params import TextParams
 
 
@@ -66,21 +66,17 @@ def build_baselines(params: TextParams, examples: Path) -> dict[str, Predictor]:
 
 
 def compute_bound(params: TextParams, examples: Path, split: str) -> Bound:
-    """Return the best possible score on generated data, whose manifest has the flipped labels.
+    """Return the best possible score on generated data: the source says which labels it flipped.
 
-    The manifest is beside `examples`. For other data the bound is not known.
+    For other data the bound is not known.
     """
     if params.data.source != "generated":
         reason = "the label noise of this source is not known, so no ceiling can be stated"
         return Bound(None, reason)
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
-
-    manifest = examples.parent / layout.MANIFEST.name
-    rows = pq.read_table(manifest, columns=["noisy"], filters=[("split", "=", split)])
-    num_flipped = pc.sum(rows["noisy"]).as_py()
+    ids = read_split(examples, split, ["id"])["id"].to_pylist()
+    num_flipped = len(find_noisy(params, ids))
     reason = (
-        f"{num_flipped} of {len(rows)} labels were flipped at random, and a model that knows "
+        f"{num_flipped} of {len(ids)} labels were flipped at random, and a model that knows "
         "the truth misses exactly these"
     )
-    return Bound(1 - num_flipped / len(rows), reason)
+    return Bound(1 - num_flipped / len(ids), reason)

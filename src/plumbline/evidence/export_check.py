@@ -1,0 +1,45 @@
+"""The winner's exported graph beside its trained weights, on rows that nobody knew before."""
+
+import secrets
+from typing import Any
+
+import numpy as np
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError
+from plumbline.contract.params import Params
+from plumbline.contract.records import ExportDifference
+from plumbline.contract.task import Task
+from plumbline.evidence.gather import Subjects
+
+NUM_ROWS = 200  # of the test split
+
+
+def compare_export(
+    candidate: str, digest: str, subjects: Subjects, task: Task[Params]
+) -> list[ExportDifference]:
+    """Answer random test rows with every form of `candidate`, and with its weights.
+
+    BundleError where its bundle is not the one with this `digest`, or its weights do not fit the
+    model that params describe.
+    """
+    folder = layout.locate_bundle(candidate)
+    rng = np.random.default_rng(secrets.randbits(32))
+    num_rows = len(next(iter(subjects.inputs.values())))
+    picked = rng.permutation(num_rows)[:NUM_ROWS]
+    columns: dict[str, list[Any]] = {}
+    for name, values in subjects.inputs.items():
+        columns[name] = [values[row] for row in picked]
+    with bundle.ensure_private(folder) as private:
+        bundle.verify(private, folder)
+        if bundle.digest(private) != digest:
+            raise BundleError(f"{folder}: changed while it was evaluated; run `dvc repro` again")
+        try:
+            return task.models.compare_export(subjects.params, candidate, private, columns)
+        except (LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+            raise BundleError(
+                f"{folder}: its weights cannot be compared with its graph ({reason:.200}); train "
+                f"it again (dvc repro -f train@{candidate})"
+            ) from None

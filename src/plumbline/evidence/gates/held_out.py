@@ -1,0 +1,49 @@
+"""Gate on the test split itself: is it still the one on which the champion was judged?"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from plumbline.evidence.gates.findings import Findings, Ruling, Status
+
+WAY_OUT = (
+    "If another test split is meant, set evaluation.max_test_changes to 1.0 for one run; "
+    "it counts as switched off there"
+)
+
+
+def check_test_split(findings: Findings) -> Ruling:
+    """Pass if no more than a share of the champion's test rows is gone, relabelled or changed.
+
+    Rows that were added are reported and not limited: data that grow add some to every split. A
+    class that was renamed as a whole counts as the same class.
+    """
+    if findings.champion is None:
+        return Ruling("not-applicable", "there is no champion to compare with")
+    limit = findings.limits.max_test_changes
+    if findings.data_changes is None:
+        reason = "the champion's manifest is not in the registry: its test rows are not known"
+        if limit < 1:
+            return Ruling("fail", f"{reason}. {WAY_OUT}", None, limit)
+        return Ruling("pass", reason, None, limit)
+    counts = findings.data_changes["splits"]["test"]
+    share = _count_changes(counts) / max(1, counts["before"])
+    reason = _describe_changes(counts)
+    status: Status = "pass" if share <= limit else "fail"
+    if status == "fail":
+        reason += f"; at most {limit:.0%} may be gone or other than they were. {WAY_OUT}"
+    return Ruling(status, reason, share, limit)
+
+
+def _count_changes(counts: Mapping[str, Any]) -> int:
+    gone = counts["removed"] + counts["moved_out"]
+    return int(gone + counts["changed"] + counts["relabelled"] - counts["renamed"])
+
+
+def _describe_changes(counts: Mapping[str, Any]) -> str:
+    relabelled = counts["relabelled"] - counts["renamed"]
+    return (
+        f"of the champion's {counts['before']:,} test rows {counts['removed']:,} are gone, "
+        f"{counts['moved_out']:,} are in another split, {relabelled:,} are relabelled and "
+        f"{counts['changed']:,} have other content; "
+        f"{counts['added'] + counts['moved_in']:,} are new"
+    )

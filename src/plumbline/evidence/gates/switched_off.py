@@ -1,0 +1,100 @@
+"""Which gates params have switched off, or have given a limit that nothing can fail.
+
+Such a gate passes or does not apply, and says nothing: whoever reads the verdict has to know.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from plumbline.contract.params import REFERENCE, Evaluation, Params
+from plumbline.contract.task import Metric
+
+HALF = 0.5  # a margin of half of what is left to gain, or a share of half of the rows
+
+
+def find_switched_off(
+    params: Params, baselines: Mapping[str, float], metric: Metric
+) -> dict[str, str]:
+    """Return each gate that cannot fail with the reason; `baselines` are mean test scores."""
+    reasons: dict[str, list[str]] = {}
+    for gate, reason in _list_reasons(params, baselines, metric):
+        reasons.setdefault(gate, []).append(reason)
+    return {gate: "; ".join(several) for gate, several in reasons.items()}
+
+
+def describe_switched_off(gates: Mapping[str, str]) -> str:
+    """Say in one sentence which gates are switched off; empty where none is."""
+    if not gates:
+        return ""
+    verb = "gate is" if len(gates) == 1 else "gates are"
+    return f"{len(gates)} {verb} switched off: {', '.join(gates)}."
+
+
+def _list_reasons(
+    params: Params, baselines: Mapping[str, float], metric: Metric
+) -> Iterator[tuple[str, str]]:
+    limits = params.evaluation
+    if not params.control.candidates:
+        yield "control", "control.candidates names none"
+    if limits.simple_candidate is None and len(params.candidates) > 1:
+        yield "baselines", "evaluation.simple_candidate is null"
+    yield from _list_open_shares(limits)
+    yield from _list_missing_limits(limits)
+    if baselines:
+        yield from _list_open_margins(params, baselines, metric)
+
+
+def _list_open_shares(limits: Evaluation) -> Iterator[tuple[str, str]]:
+    for kind, share in limits.max_leakage.model_dump().items():
+        if share >= HALF:
+            yield "leakage", f"evaluation.max_leakage.{kind} is {share:g}"
+    for kind, share in limits.min_behaviour.model_dump().items():
+        if share == 0:
+            yield "behaviour", f"evaluation.min_behaviour.{kind} is 0"
+    if limits.max_test_changes >= HALF:
+        yield "test_split", f"evaluation.max_test_changes is {limits.max_test_changes:g}"
+
+
+def _list_missing_limits(limits: Evaluation) -> Iterator[tuple[str, str]]:
+    if not limits.slices:
+        yield "slices", "evaluation.slices names no column"
+    error = limits.max_calibration_error
+    if error is None or error >= HALF:
+        value = "null" if error is None else f"{error:g}"
+        yield "calibration", f"evaluation.max_calibration_error is {value}"
+    for key, limit in limits.budget.model_dump().items():
+        if limit is None:
+            yield "budget", f"evaluation.budget.{key} is null"
+
+
+def _list_open_margins(
+    params: Params, baselines: Mapping[str, float], metric: Metric
+) -> Iterator[tuple[str, str]]:
+    """Compare margins, which are in the metric's units, with what the best baseline leaves."""
+    limits = params.evaluation
+    best = max(baselines.values()) if metric.higher_is_better else min(baselines.values())
+    is_open = limits.floor <= best if metric.higher_is_better else limits.floor >= best
+    if is_open:
+        yield "floor", f"evaluation.floor is {limits.floor:g}, the best baseline has {best:.4f}"
+    if metric.best is None:
+        return
+    half = HALF * abs(metric.best - best)
+    margins = {
+        "consistency": ("max_validation_gap", limits.max_validation_gap),
+        "slices": ("max_slice_loss", limits.max_slice_loss),
+        "power": ("max_detectable_difference", limits.max_detectable_difference),
+    }
+    if limits.champion.policy == "not-worse":
+        margins["champion"] = ("champion.margin", limits.champion.margin)
+    if any(_list_forms(params)):
+        margins["parity"] = ("parity.max_loss", limits.parity.max_loss)
+    for gate, (key, margin) in margins.items():
+        if margin >= half:
+            yield gate, f"evaluation.{key} is {margin:g}, half of what a baseline leaves or more"
+
+
+def _list_forms(params: Params) -> Iterator[str]:
+    """Yield the forms besides the one that was trained, of all candidates that have forms."""
+    for candidate in params.candidates.values():
+        for form in getattr(candidate, "forms", ()):
+            if form != REFERENCE:
+                yield form

@@ -1,0 +1,143 @@
+"""What a predictor answered while it was scored: kept, checked, and given again."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError, PlumblineError
+from plumbline.contract.records import Candidate, Scores
+from plumbline.contract.task import Columns, Predictor, Task
+from plumbline.evidence.predictors import GuardedPredictor, score_split
+from plumbline.registry.package.questions import Call
+from plumbline.registry.package.rehearsal import Rehearsal, rehearse
+
+TOLERANCE = 1e-4  # of scores that were computed from answers equal within 1e-5
+
+
+@dataclass
+class Recording:
+    """The calls in which a candidate answered the test split, and what was wrong with answers."""
+
+    calls: list[Call] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  # broken invariants, on any split
+
+
+class RecordedPredictor:
+    """A predictor whose calls are recorded; each answer must keep the invariants of the task."""
+
+    def __init__(
+        self,
+        predictor: GuardedPredictor,
+        check: Callable[..., Sequence[str]],
+        recording: Recording,
+        split: str,
+    ) -> None:
+        self._predictor, self._check = predictor, check
+        self._recording, self._split = recording, split
+
+    @property
+    def forms(self) -> Sequence[str]:
+        """The predictor's forms, the served one first."""
+        return self._predictor.forms
+
+    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
+        """Answer every row."""
+        answers = self._predictor.predict(columns, **params)
+        problems = self._check(columns, params, answers)
+        self._recording.problems += [f"{self._split}: {problem}" for problem in problems]
+        if self._split == "test":
+            self._recording.calls.append(Call(columns, params, _list_rows(answers)))
+        return answers
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._predictor, name)
+
+
+class ReplayedPredictor:
+    """Gives answers that were given before, call by call, whatever is asked."""
+
+    def __init__(self, predictor: Predictor, answers: Sequence[Sequence[str]]) -> None:
+        self.forms = predictor.forms
+        self._predictor = predictor
+        self._answers: Iterator[Sequence[str]] = iter(answers)
+
+    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
+        """Return the answers of the next call."""
+        rows = [json.loads(text) for text in next(self._answers)]
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._predictor, name)
+
+
+def score_and_record(
+    predictor: GuardedPredictor, split: str, recording: Recording, task: Task[Any]
+) -> Scores:
+    """Score one split as `GuardedPredictor.score_split` does, and add to `recording`."""
+    recorded = RecordedPredictor(predictor, task.scoring.check_answers, recording, split)
+    return predictor.guard_scores(lambda: score_split(task, split, recorded))
+
+
+def rehearse_winner(
+    winner: Candidate,
+    digest: str,
+    predictor: Predictor,
+    golden: Mapping[str, Any],
+    recording: Recording,
+    task: Task[Any],
+) -> Rehearsal:
+    """Package the winner as `register` would, ask it all again, and score what it answers.
+
+    BundleError where its bundle is not, or no longer, the one with this `digest`.
+    """
+    folder = layout.locate_bundle(winner.name)
+    longest = task.scoring.build_longest_input(predictor)
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        path = Path(private) / layout.GOLDEN.name
+        layout.write_json(path, golden)
+        rehearsal = rehearse(folder, digest, path, task, recording.calls, longest)
+    bundle.verify(folder)
+    if bundle.digest(folder) != digest:
+        raise BundleError(f"{folder}: changed while it was evaluated; train it again (dvc repro)")
+    problems = _compare_scores(winner.test, predictor, rehearsal.answers, task)
+    return replace(rehearsal, problems=(*rehearsal.problems, *problems))
+
+
+def _compare_scores(
+    measured: Scores, predictor: Predictor, answers: Sequence[Sequence[str]], task: Task[Any]
+) -> list[str]:
+    """Score the answers of the clean process; return a problem where they are worth another score.
+
+    `answers` are those of each call with which the test split was scored.
+    """
+    replayed = ReplayedPredictor(predictor, answers)
+    try:
+        again = score_split(task, "test", replayed).per_example[task.metric.name]
+    except (LookupError, TypeError, ValueError, StopIteration, PlumblineError) as error:
+        return [f"the answers of the packaged model cannot be scored: {error}"]
+    before = measured.per_example[task.metric.name]
+    if len(again) != len(before):
+        return [f"the packaged model answers {len(again)} rows, {len(before)} were scored"]
+    wrong = int((~np.isclose(again, before, rtol=TOLERANCE, atol=TOLERANCE)).sum())
+    if wrong:
+        return [
+            f"the answers of the packaged model have another {task.metric.name} on {wrong:,} of "
+            f"{len(before):,} test rows: {again.mean():.4f}, and {before.mean():.4f} was measured"
+        ]
+    return []
+
+
+def _list_rows(answers: dict[str, list[Any]]) -> list[str]:
+    rows = zip(*answers.values(), strict=True)
+    return [json.dumps(dict(zip(answers, row, strict=True)), default=_convert) for row in rows]
+
+
+def _convert(value: Any) -> Any:
+    return value.tolist()

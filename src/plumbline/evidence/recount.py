@@ -1,0 +1,102 @@
+"""The scores of evidence, counted again from reports/predictions.parquet before they are kept."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract import layout
+from plumbline.contract.errors import EvidenceError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Metric
+from plumbline.evidence.document import extract_metrics
+from plumbline.evidence.gates.switched_off import find_switched_off
+from plumbline.evidence.withholding import withhold_figures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHAMPION = "@champion"  # the champion's name in predictions.parquet
+TOLERANCE = 1e-9  # of a mean that is counted in another order
+REMEDY = "run `dvc repro --force --single-item evaluate`"
+
+
+def verify_scores(evidence: Mapping[str, Any], params: Params, metric: Metric) -> None:
+    """Compare every score in evidence with the answers that it was computed from, row by row.
+
+    Each candidate, each baseline and the champion must have answered every row of the split once;
+    the list of gates that are switched off must follow from params and those scores. EvidenceError
+    names the first value that does not follow.
+    """
+    import pandas as pd
+
+    try:
+        predictions = pd.read_parquet(layout.PREDICTIONS)
+        manifest = pd.read_parquet(layout.MANIFEST, columns=["id", "split"])
+        scores = _list_scores(evidence, metric.name)
+        for name, split, score in scores:
+            _verify_score(predictions, manifest, (name, split, score), metric.name)
+        _verify_metrics(evidence)
+        _verify_switched_off(evidence, params, metric)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise EvidenceError(
+            f"{layout.PREDICTIONS}: the scores cannot be counted again "
+            f"({type(error).__name__}: {error}); {REMEDY}"
+        ) from None
+
+
+def _verify_metrics(evidence: Mapping[str, Any]) -> None:
+    """Compare reports/metrics.json, which is in git and kept beside a version."""
+    if layout.read_json(layout.METRICS) != extract_metrics(withhold_figures(evidence)):
+        raise EvidenceError(f"{layout.METRICS} is not what the evidence is about; {REMEDY}")
+
+
+def _list_scores(evidence: Mapping[str, Any], metric: str) -> list[tuple[str, str, float]]:
+    """Return name, split and score of every candidate and of the champion."""
+    scores = []
+    for name, described in evidence["candidates"].items():
+        scores.append((name, "validation", described["validation"][metric]))
+        scores.append((name, "test", described["test"][metric]))
+    for name, described in evidence["baselines"].items():
+        if name not in evidence["candidates"]:  # predictions.parquet tells them by the name alone
+            scores.append((name, "test", described["test"][metric]))
+    if evidence["winner"] not in evidence["candidates"]:
+        raise ValueError(f"the winner {evidence['winner']} has no score")
+    if evidence["champion"]:
+        scores.append((CHAMPION, "test", evidence["champion"]["metrics"][metric]))
+    return scores
+
+
+def _verify_score(
+    predictions: "pd.DataFrame",
+    manifest: "pd.DataFrame",
+    expected: tuple[str, str, float],
+    metric: str,
+) -> None:
+    name, split, score = expected
+    is_own = (predictions["candidate"] == name) & (predictions["split"] == split)
+    # A baseline may have a candidate's name; candidates are written first.
+    rows = predictions[is_own].drop_duplicates("id")
+    ids = manifest.loc[manifest["split"] == split, "id"]
+    if sorted(rows["id"]) != sorted(ids):
+        raise EvidenceError(
+            f"{layout.PREDICTIONS}: {name} did not answer every {split} row once; {REMEDY}"
+        )
+    counted = float(rows[metric].mean())
+    if not math.isclose(counted, score, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
+        raise EvidenceError(
+            f"{layout.EVIDENCE}: {name} has {metric} {score:.6f} on {split}, "
+            f"its answers give {counted:.6f}: the evidence was edited; {REMEDY}"
+        )
+
+
+def _verify_switched_off(evidence: Mapping[str, Any], params: Params, metric: Metric) -> None:
+    baselines = {
+        name: described["test"][metric.name] for name, described in evidence["baselines"].items()
+    }
+    expected = find_switched_off(params, baselines, metric)
+    listed = evidence["switched_off"]
+    if not isinstance(listed, dict) or sorted(listed) != sorted(expected):
+        raise EvidenceError(
+            f"{layout.EVIDENCE}: the gates that are switched off are "
+            f"{', '.join(expected) or 'none'}; it lists others; {REMEDY}"
+        )

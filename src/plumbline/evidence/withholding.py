@@ -1,0 +1,68 @@
+"""Test figures that nobody is shown: those of a model that does not replace the champion.
+
+Who sees how a challenger did on the test split, and builds the next one on that, learns the split:
+after a few looks a model that is no better is promoted. Rounded figures, or Blum and Hardt's Ladder
+(2015) with a step of the standard error, do not stop it (benchmarks/adaptive.py). What does is the
+Ladder with the step that promotion itself asks for: figures are shown once a model is promoted.
+Until then everybody who looks sees one and the same answer, "not better", and learns nothing.
+evidence.json keeps every figure, for audit.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+# Gates whose numbers come from scores on the test split.
+SCORED_GATES = (
+    "consistency", "baselines", "bounds", "control", "floor", "champion", "slices", "calibration",
+    "parity",
+)  # fmt: skip
+NOTE = "not shown: those of a model that is not promoted would teach the next one"
+PLACES = 2  # of numbers in the reason of a failed gate
+
+
+def is_withheld(evidence: Mapping[str, Any]) -> bool:
+    """Whether the test figures of `evidence` are not to be shown."""
+    return evidence.get("verdict") in ("keep", "refuse") and bool(evidence.get("champion"))
+
+
+def withhold_figures(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `evidence` as it is shown: figures of the test split are None where withheld.
+
+    Figures of validation, of baselines and of the champion stay: they were known before.
+    """
+    if not is_withheld(evidence):
+        return dict(evidence)
+    candidates = evidence.get("candidates") or {}
+    blank = {"score": None, "low": None, "high": None, "agreement": None}
+    return dict(evidence) | {
+        "candidates": {name: _blank_scores(scores) for name, scores in candidates.items()},
+        "forms": [form | blank for form in evidence.get("forms") or []],
+        "comparisons": [],
+        "comparison": None,
+        "slices": [],
+        "gates": [_blank_gate(gate) for gate in evidence["gates"]],
+    }
+
+
+def _blank_scores(scores: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(scores) | {
+        "test": dict.fromkeys(scores["test"]),
+        "test_interval": {"low": None, "high": None},
+    }
+
+
+def _blank_gate(gate: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave of a gate on test scores whether it passed, and why it failed in rounded numbers."""
+    if gate["name"] not in SCORED_GATES or gate["status"] == "not-applicable":
+        return dict(gate)
+    reason = f"its test figures are {NOTE}"
+    if gate["status"] == "fail" and gate["name"] == "champion":
+        reason = f"not better than the champion; {reason}"
+    elif gate["status"] == "fail":
+        reason = re.sub(r"-?\d+\.\d{3,}", _round_number, gate["reason"])
+    return dict(gate) | {"measured": None, "interval": None, "reason": reason}
+
+
+def _round_number(match: re.Match[str]) -> str:
+    return f"{float(match[0]):.{PLACES}f}"

@@ -1,0 +1,76 @@
+"""What every answer of a text classifier must be, whatever the text; and the longest text."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from plumbline.contract.task import Columns, Predictor
+from plumbline.tasks.text_classification.predictor import MAX_CHARS
+
+ROUNDING = 1e-6  # of one probability
+MAX_SUM_ERROR = 1e-3  # of all of them
+NUM_SHOWN = 60  # characters of a text that a message shows
+WORDS = "I was charged twice for one order and nobody answers. "
+
+
+def check_answers(
+    columns: Columns, params: Mapping[str, Any], answers: Mapping[str, list[Any]]
+) -> list[str]:
+    """Return what contradicts itself in the answers.
+
+    The label is that of the best score, scores are probabilities, sorted, and their sum is 1 over
+    all classes. An answer has abstained if its score is below the threshold.
+    """
+    texts = columns["text"]
+    wrong_size = [name for name, values in answers.items() if len(values) != len(texts)]
+    if wrong_size:
+        return [f"{wrong_size[0]}: {len(answers[wrong_size[0]])} answers to {len(texts)} texts"]
+    threshold = params.get("threshold", 0.0)
+    problems = []
+    for row, text in enumerate(texts):
+        answer = {name: values[row] for name, values in answers.items()}
+        problem = _check_scores(answer["scores"], params.get("top_k")) or _check_answer(
+            answer, threshold
+        )
+        if problem:
+            problems.append(f"row {row} ({text!r:.{NUM_SHOWN}}): {problem}")
+    return problems
+
+
+def build_longest_input(predictor: Predictor) -> dict[str, list[str]]:
+    """Return a text of ordinary words with as many characters as the predictor accepts."""
+    text = WORDS * (MAX_CHARS // len(WORDS) + 1)
+    return {"text": [text[:MAX_CHARS]]}
+
+
+def _check_scores(scores: Sequence[Mapping[str, Any]], top_k: int | None) -> str | None:
+    if not scores:
+        return "no class has a score"
+    values = [entry["score"] for entry in scores]
+    labels = [entry["label"] for entry in scores]
+    if len(set(labels)) < len(labels):
+        return "a class has two scores"
+    for label, value in zip(labels, values, strict=True):
+        if not math.isfinite(value) or not 0 <= value <= 1 + ROUNDING:
+            return f"the score of {label} is {value:g}, which is not a probability"
+    if values != sorted(values, reverse=True):
+        return "the scores are not sorted, the best first"
+    total = math.fsum(values)
+    is_complete = top_k is not None and len(values) < top_k
+    if total > 1 + MAX_SUM_ERROR or (is_complete and total < 1 - MAX_SUM_ERROR):
+        return f"the scores of {len(values)} classes sum to {total:.4f}"
+    return None
+
+
+def _check_answer(answer: Mapping[str, Any], threshold: float) -> str | None:
+    best = answer["scores"][0]
+    if answer["label"] != best["label"]:
+        return f"the label is {answer['label']}, the best score is that of {best['label']}"
+    if answer["score"] != best["score"]:
+        return f"the score is {answer['score']:g}, the best score {best['score']:g}"
+    if answer["abstained"] is not (answer["score"] < threshold):
+        return (
+            f"abstained is {answer['abstained']} at a score of {answer['score']:g} "
+            f"and a threshold of {threshold:g}"
+        )
+    return None

@@ -1,0 +1,66 @@
+"""The winner is the leader on validation where it is significantly better than the simple one."""
+
+import numpy as np
+import pytest
+from tests.support.small_texts import LIMITS
+
+from plumbline.contract.task import Metric
+from plumbline.evidence.choice import choose_winner
+
+ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
+ERROR = Metric("error", higher_is_better=False, kind="continuous")
+
+
+def hits(share: float, rows: int = 800) -> np.ndarray:
+    return (np.arange(rows) < share * rows).astype(float)
+
+
+def test_a_leader_that_is_significantly_better_wins() -> None:
+    scores = {"minilm": hits(0.96), "linear": hits(0.90)}
+    choice = choose_winner(scores, ["minilm", "linear"], ACCURACY, LIMITS)
+    assert choice.winner == "minilm"
+    assert choice.gain == pytest.approx(0.06)
+    assert choice.interval is not None
+    assert choice.interval.low > 0
+
+
+def test_where_all_are_excellent_the_simple_one_wins_and_the_reason_is_said() -> None:
+    scores = {"minilm": hits(0.996), "linear": hits(0.9925)}
+    choice = choose_winner(scores, ["minilm", "linear"], ACCURACY, LIMITS)
+    assert (choice.winner, choice.ranking) == ("linear", ("minilm", "linear"))
+    assert "not significantly, so linear is the winner" in choice.reason
+
+
+def test_a_simple_one_below_the_floor_is_no_alternative() -> None:
+    scores = {"minilm": hits(0.88, 100), "linear": hits(0.81, 100)[::-1]}
+    choice = choose_winner(scores, ["minilm", "linear"], ACCURACY, LIMITS)
+    assert choice.winner == "minilm"
+    assert "linear does not reach the floor" in choice.reason
+
+
+def test_without_a_simple_candidate_the_leader_wins() -> None:
+    limits = LIMITS.model_copy(update={"simple_candidate": None})
+    scores = {"a": hits(0.9), "b": hits(0.9)}
+    choice = choose_winner(scores, ["a", "b"], ACCURACY, limits)
+    assert (choice.winner, choice.simple, choice.gain) == ("a", None, None)
+
+
+def test_where_less_is_better_a_smaller_error_leads() -> None:
+    noise = np.random.default_rng(0).uniform(0, 0.1, 300)
+    limits = LIMITS.model_copy(update={"simple_candidate": "fir", "floor": 2.0})
+    close = {"film": 1.0 + noise, "fir": 1.001 + noise[::-1]}
+    assert choose_winner(close, ["film", "fir"], ERROR, limits).winner == "fir"
+    better = {"film": 0.5 + noise, "fir": 1.0 + noise[::-1]}
+    assert choose_winner(better, ["film", "fir"], ERROR, limits).winner == "film"
+
+
+def test_the_best_of_several_needs_more_than_the_best_of_two() -> None:
+    random = np.random.default_rng(0)
+    num_won = 0
+    for _ in range(200):
+        names = ("linear", "a", "b", "c", "d")
+        scores = {name: (random.random(800) < 0.9).astype(float) for name in names}
+        ranking = sorted(scores, key=lambda name: -scores[name].mean())
+        choice = choose_winner(scores, ranking, ACCURACY, LIMITS)
+        num_won += choice.winner != "linear"
+    assert num_won / 200 < 0.05

@@ -1,0 +1,64 @@
+"""Which predictors evaluation opens: those of the task, of the bundle that was named."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.racing import TASK
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError
+from plumbline.evidence.predictors import open_candidate, open_control
+
+CANARY = Path("canary")
+FOREIGN = "from pathlib import Path\nPath('canary').touch()\ndef load(folder, form=None): ...\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The bundle of a candidate that is also its own control."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("closed", layout.name_control("closed")):
+        folder = layout.locate_bundle(name)
+        folder.mkdir(parents=True)
+        (folder / "weights.json").write_text('{"slope": 2, "intercept": 0}', encoding="utf-8")
+        bundle.seal(folder, TASK, name)
+    return layout.locate_bundle("closed")
+
+
+def plant_code(folder: Path) -> None:
+    """Put another predictor into a bundle, and its digest into the seal."""
+    (folder / "predictor.py").write_text(FOREIGN, encoding="utf-8")
+    seal = layout.read_json(folder / bundle.SEAL)
+    seal["files"]["predictor.py"] = layout.digest(folder / "predictor.py")
+    layout.write_json(folder / bundle.SEAL, seal)
+    bundle.verify(folder)
+
+
+def test_the_bundle_that_was_named_is_opened(folder: Path) -> None:
+    opened = open_candidate("closed", TASK, bundle.digest(folder))
+    assert opened.predict({"x": [1.5]}) == {"y": [3.0]}
+
+
+def test_code_that_is_not_the_tasks_is_never_run(folder: Path) -> None:
+    plant_code(folder)
+    plant_code(layout.locate_bundle(layout.name_control("closed")))
+    for open_it in (open_candidate, open_control):
+        with pytest.raises(BundleError, match=r"predictor digest mismatch: expected .*dvc repro"):
+            open_it("closed", TASK)
+    assert not CANARY.exists()
+
+
+def test_a_predictor_that_the_seal_does_not_name_is_never_run(folder: Path) -> None:
+    (folder / "predictor.py").write_text(FOREIGN, encoding="utf-8")
+    with pytest.raises(BundleError, match=r"predictor\.py: changed since the bundle was sealed"):
+        open_candidate("closed", TASK)
+    assert not CANARY.exists()
+
+
+def test_another_bundle_in_its_place_is_not_opened(folder: Path) -> None:
+    before = bundle.digest(folder)
+    (folder / "weights.json").write_text('{"slope": 3, "intercept": 0}', encoding="utf-8")
+    bundle.seal(folder, TASK, "closed")
+    with pytest.raises(BundleError, match="bundle digest mismatch"):
+        open_candidate("closed", TASK, before)

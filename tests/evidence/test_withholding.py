@@ -1,0 +1,70 @@
+"""What is shown of a test split teaches nothing: simulated challengers that learn from looks."""
+
+import numpy as np
+import pytest
+
+from plumbline.contract.params import Champion
+from plumbline.contract.task import Metric
+from plumbline.evidence.compare import compare_with_champion
+from plumbline.evidence.withholding import is_withheld, withhold_figures
+from plumbline.statistics.power import spend_level
+
+ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
+RULE = Champion(policy="better", margin=0.0)
+NUM_LOOKS, NUM_ROWS, NUM_CHANGED = 20, 900, 20
+
+
+def describe(verdict: str, score: float) -> dict:
+    """Evidence with a score, as far as an adversary reads it."""
+    candidate = {"test": {"accuracy": score}, "validation": {}}
+    return {
+        "verdict": verdict,
+        "champion": {"version": "1"},
+        "candidates": {"a": candidate | {"test_interval": {"low": score, "high": score}}},
+        "gates": [],
+    }
+
+
+@pytest.mark.parametrize(("is_shown_all", "least", "most"), [(True, 0.1, 1.0), (False, 0.0, 0.05)])
+def test_a_challenger_that_learns_from_what_it_is_shown_is_not_promoted_more_often(
+    is_shown_all: bool, least: float, most: float
+) -> None:
+    random = np.random.default_rng(0)
+    promoted = [is_promoted(random, is_shown_all=is_shown_all) for _ in range(100)]
+    assert least <= np.mean(promoted) <= most
+
+
+def is_promoted(random: np.random.Generator, *, is_shown_all: bool) -> bool:
+    """Climb on the shown score for NUM_LOOKS looks; no challenger is truly better."""
+    best = np.zeros(NUM_ROWS)
+    best_score = 0.0
+    for number in range(1, NUM_LOOKS + 1):
+        gains = best.copy()
+        rows = random.choice(np.flatnonzero(best == 0), NUM_CHANGED, replace=False)
+        gains[rows] = random.choice([-1.0, 1.0], NUM_CHANGED)
+        ours, theirs = (gains >= 0).astype(float), (gains <= 0).astype(float)
+        level = spend_level(number, NUM_LOOKS, 0.05)
+        if compare_with_champion(ours, theirs, ACCURACY, RULE, level).won:
+            return True
+        evidence = describe("keep", float(gains.mean()))
+        shown = evidence if is_shown_all else withhold_figures(evidence)
+        score = shown["candidates"]["a"]["test"]["accuracy"]
+        if score is not None and score > best_score:
+            best, best_score = gains, score
+    return False
+
+
+@pytest.mark.parametrize(
+    ("verdict", "champion", "expected"),
+    [
+        ("keep", {"version": "1"}, True),
+        ("refuse", {"version": "1"}, True),
+        ("promote", {"version": "1"}, False),
+        ("refuse", None, False),  # there is nothing to be promoted over
+        ("error", None, False),
+    ],
+)
+def test_figures_are_shown_once_a_model_is_promoted(
+    verdict: str, champion: dict | None, expected: bool
+) -> None:
+    assert is_withheld(describe(verdict, 0.9) | {"champion": champion}) == expected
