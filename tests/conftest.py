@@ -16,7 +16,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
-from plumbline.registry.package import smoke_test
+from plumbline.registry.package import rehearsal
 
 pytest_plugins = ["tests.support.serving.fixtures"]
 
@@ -40,7 +40,7 @@ def warm_commands(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> N
         controller = os.getpid() if worker_id == "master" else os.getppid()
         folder = commands.write_commands(shared / "warm", controller)
         checkouts.warm_commands[:] = [folder]
-        smoke_test.PYTHON = str(folder / "python")
+        rehearsal.PYTHON = str(folder / "python")
 
 
 @pytest.fixture(scope="module")

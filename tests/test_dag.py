@@ -2,7 +2,9 @@
 
 import ast
 import copy
+import re
 from collections.abc import Iterable
+from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +18,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/plumbline"
 STAGES = ("ingest", "validate", "train", "control", "evaluate", "register")
 TASKS = sorted(path.parent.name for path in PACKAGE.glob("tasks/*/task.py"))
+# DVC cannot tell which of them is installed.
+TORCH_LOCKS = {"requirements-cpu.lock", "requirements-cuda.lock"}
 # A stage calls `task.data` and so on: the sub-packages of a task, each imported when it is called.
 PARTS = {name for name, value in vars(Task).items() if isinstance(value, property)}
 PIPELINE = YAML(typ="safe").load((ROOT / "dvc.yaml").read_text(encoding="utf-8"))
@@ -63,6 +67,31 @@ def test_a_stage_depends_on_no_code_that_it_does_not_run(name: str) -> None:
     assert not superfluous, f"{name} does not run it: it is no dependency in dvc.yaml"
 
 
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", STAGES)
+def test_an_upgrade_of_its_packages_runs_a_stage_again(name: str, task: str) -> None:
+    locks = {dep for dep in get_stage(name)["deps"] if dep.endswith(".lock")}
+    assert locks >= list_locks(name, task)
+    assert all((ROOT / lock).is_file() for lock in locks)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_an_upgrade_of_torch_runs_only_what_uses_torch(name: str) -> None:
+    locks = {dep for dep in get_stage(name)["deps"] if dep.endswith(".lock")}
+    assert locks == set.union(*(list_locks(name, task) for task in TASKS))
+
+
+@pytest.mark.parametrize(("workflow", "event"), [("retrain", "push"), ("report", "pull_request")])
+def test_a_workflow_watches_what_the_stages_depend_on(workflow: str, event: str) -> None:
+    text = (ROOT / f".github/workflows/{workflow}.yml").read_text(encoding="utf-8")
+    patterns = YAML(typ="safe").load(text)["on"][event]["paths"]
+    deps = {dep for name in STAGES for dep in get_stage(name)["deps"]}
+    watched = {dep for dep in deps if any(fnmatch(dep, pattern) for pattern in patterns)}
+    left_out = {dep for dep in deps - watched if not dep.startswith(("models", "reports/", "${"))}
+    # `promote` writes champion.json: a promotion does not train.
+    assert left_out == {"champion.json"}
+
+
 @pytest.mark.parametrize(
     ("name", "removed", "missing"),
     [
@@ -108,6 +137,13 @@ def test_every_value_in_params_belongs_to_a_stage() -> None:
     listed = {str(key).split(".")[0] for name in STAGES for key in get_stage(name)["params"]}
     values = YAML(typ="safe").load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     assert set(values) - {"drift"} <= listed  # drift is looked for in what comes after all stages
+
+
+def list_locks(name: str, task: str) -> set[str]:
+    """List the locks of the packages that a stage can import."""
+    texts = [_read_module(module) for module in reach(name, task)]
+    uses_torch = any(re.search(r"^\s*(import|from) torch\b", text, re.M) for text in texts)
+    return {"requirements.lock"} | (TORCH_LOCKS if uses_torch else set())
 
 
 def find_missing(name: str, task: str, pipeline: dict) -> set[str]:

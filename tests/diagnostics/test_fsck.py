@@ -81,6 +81,13 @@ def second_version(client: Any) -> str:
     )
 
 
+def register(client: Any, version: str) -> None:
+    """Let the journal say what `register` says of a version."""
+    tags = client.get_model_version("line", version).tags
+    digests = (tags[addresses.BUNDLE_TAG], tags[addresses.EVIDENCE_TAG])
+    promotion.record_registration("line", version, *digests, "a test")
+
+
 def test_all_is_well(clean: Checkout) -> None:
     said = clean.run("plumbline", "fsck").stdout
     for what in (
@@ -235,6 +242,7 @@ def test_the_champion_and_its_alias(clean: Checkout) -> None:
     two = second_version(client)
     client.set_registered_model_alias("line", addresses.CHAMPION, two)
     said = faults(clean)
+    assert f"warn journal: line version {two}: no entry registered it" in said
     assert (
         f"the registry says {two}, the journal 1: the alias was changed outside plumbline" in said
     )
@@ -256,6 +264,7 @@ def test_the_champion_and_its_alias(clean: Checkout) -> None:
 def test_the_journal(clean: Checkout) -> None:
     client = model_versions.connect_registry()
     two = second_version(client)
+    register(client, two)
     promotion.promote("line", two, expect="1", reason="to see it go", override=True)
     promotion.roll_back("line", None, "")
     client.delete_model_version("line", two)
@@ -271,7 +280,7 @@ def test_the_journal(clean: Checkout) -> None:
     )
     assert "and all after it are missing -> restore it from a backup" in said
     assert (
-        f"FAIL journal: line version {two}, named in entry 3, does not exist -> restore "
+        f"FAIL journal: line version {two}, named in entry 4, 5, does not exist -> restore "
         "it from a backup" in said
     )
     assert "FAIL champion: line:" in said
@@ -283,6 +292,7 @@ def test_the_journal(clean: Checkout) -> None:
     assert "no decision made it so -> " in faults(clean)
     client.delete_registered_model_tag("line", journal_head.HEAD_TAG)
     client.delete_registered_model_alias("line", addresses.CHAMPION)
+    register(client, "1")
     promotion.bootstrap_champion("line", "1")
     clean.run("git", "checkout", "champion.json")
 
@@ -300,6 +310,14 @@ def test_a_stale_pointer_is_a_warning_a_wrong_one_a_fault(clean: Checkout) -> No
         "FAIL champion.json: names line version 1 with a bundle that the registry does not have"
         in faults(clean)
     )
+    bundle = (
+        model_versions.connect_registry().get_model_version("line", "1").tags["plumbline.bundle"]
+    )
+    pin = {"version": "1", "bundle": bundle}
+    layout.write_json(path, {"line": pin})
+    assert "FAIL champion.json: names no journal entry for line version 1" in faults(clean)
+    layout.write_json(path, {"line": pin | {"entry": 9, "seal": "0" * 64}})
+    assert "FAIL champion.json: journal entry 9 made line version 1 champion" in faults(clean)
     path.write_text("{")
     assert "champion.json: damaged" in faults(clean)
     path.write_text("{}")

@@ -6,12 +6,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.checkouts import Checkout
 
 from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+from plumbline.diagnostics import reproduce as reproduction
 from plumbline.diagnostics.reproduce.comparison import (
     ComparisonRow,
     Reproduction,
@@ -117,38 +121,47 @@ def test_the_champion_comes_out_the_same_and_nothing_is_left(
     assert list(tmp_path.iterdir()) == []
 
 
+def reproduce_from(
+    commit: str, checkout: Checkout, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> tuple[Reproduction, list[str]]:
+    """Reproduce version 1 as if its evidence named another commit."""
+    load = reproduction.load_subject
+    monkeypatch.chdir(checkout.path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", store(checkout))
+    monkeypatch.setattr(
+        reproduction, "load_subject", lambda *given: replace(load(*given), commit=commit)
+    )
+    lines: list[str] = []
+    settings = {"allow_dirty": False, "keep": None, "say": lines.append} | options
+    return reproduction.reproduce("line", "1", **settings), lines
+
+
 @pytest.mark.slow
 def test_other_source_gives_another_model_and_all_that_differs_is_named(
-    committed: Checkout, tmp_path: Path
+    committed: Checkout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tag names a commit whose data have more noise than those of the version."""
+    """The commit has data with more noise than those of the version."""
     committed.run("git", "checkout", "-qb", "other", "HEAD~1")
     committed.replace(
         "src/plumbline/tasks/line/data/__init__.py", "params.data.noise", "(3 * params.data.noise)"
     )
     other = commit(committed, "other noise")
     committed.run("git", "checkout", "-q", "main")
-    with tagged(committed, "plumbline.git_commit", other):
-        done = committed.run(
-            "plumbline", "reproduce", "line", "1", "--keep", str(tmp_path / "kept"), code=1
-        )
-    assert "line version 1 is not reproduced: bundle, closed differ" in done.stderr
-    assert "no: weights.json" in done.stdout
-    assert "metrics differ, most" in done.stdout
-    assert "Traceback" not in done.stderr
-    assert json.loads((tmp_path / "kept" / layout.EVIDENCE).read_text())["winner"] == "closed"
-    again = committed.run(
-        "plumbline", "reproduce", "line", "1", "--keep", str(tmp_path / "kept"), code=1
-    )
+    kept = tmp_path / "kept"
+    result, _ = reproduce_from(other, committed, monkeypatch, keep=kept)
+    assert result.summary == "line version 1 is not reproduced: bundle, closed differ"
+    notes = {row.what: row.note for row in result.rows}
+    assert "weights.json" in notes["bundle"]
+    assert "metrics differ, most" in notes["closed"]
+    assert json.loads((kept / layout.EVIDENCE).read_text())["winner"] == "closed"
+    again = committed.run("plumbline", "reproduce", "line", "1", "--keep", str(kept), code=1)
     assert "is not an empty folder" in again.stderr
 
 
 @pytest.mark.slow
-def test_an_unknown_commit_is_told(committed: Checkout) -> None:
-    with tagged(committed, "plumbline.git_commit", "ab" * 20):
-        done = committed.run("plumbline", "reproduce", code=1)
-    assert f"made from commit {'ab' * 20}, which is not in this clone; fetch it" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_an_unknown_commit_is_told(committed: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(PlumblineError, match=f"commit {'ab' * 20}, which is not in this clone"):
+        reproduce_from("ab" * 20, committed, monkeypatch)
 
 
 @pytest.mark.slow

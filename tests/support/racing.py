@@ -8,11 +8,13 @@ from subprocess import PIPE
 from typing import Any
 
 from tests.support.checkouts import LINE
+from tests.support.evidence import describe_gates
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.task import Field, Metric, Signature, Task
-from plumbline.registry import model_versions, promotion
+from plumbline.registry import journal_head, model_versions, promotion
+from plumbline.registry.journal import Entry
 from plumbline.registry.package import packaging
 from plumbline.registry.reader import addresses
 from plumbline.tracking import mlflow_client
@@ -62,6 +64,7 @@ def add_version(root: Path, slope: int, **changes: Any) -> str:
     )
     evidence = {
         "verdict": "promote",
+        "gates": describe_gates(changes.get("verdict", "promote")),
         "summary": "it is better.",
         "champion": champion,
         "digests": {"bundle": digest},
@@ -75,7 +78,31 @@ def add_version(root: Path, slope: int, **changes: Any) -> str:
         addresses.BUNDLE_TAG: digest,
         addresses.EVIDENCE_TAG: layout.digest(root / "evidence.json"),
     }
-    return str(model_versions.add_version(client, NAME, info, tags).version)
+    version = str(model_versions.add_version(client, NAME, info, tags).version)
+    promotion.record_registration(NAME, version, *tags.values(), "it is better.")
+    return version
+
+
+def empty_journal() -> int:
+    """Let the registry forget all decisions; the number of entries that register its versions.
+
+    Whoever calls it removes the journal first.
+    """
+    client = model_versions.connect_registry()
+    if model_versions.find_alias_holder(client, NAME, addresses.CHAMPION):
+        client.delete_registered_model_alias(NAME, addresses.CHAMPION)
+    for name in model_versions.read_model_tags(client, journal_head.HEAD_TAG):
+        client.delete_registered_model_tag(name, journal_head.HEAD_TAG)
+    versions = client.search_model_versions(f"name = '{NAME}'")
+    for version in sorted(versions, key=lambda version: int(version.version)):
+        tags = (version.tags[addresses.BUNDLE_TAG], version.tags[addresses.EVIDENCE_TAG])
+        promotion.record_registration(NAME, str(version.version), *tags, "it is better.")
+    return len(versions)
+
+
+def read_decisions(name: str = NAME) -> list[Entry]:
+    """All entries on a model but those that register its versions."""
+    return [entry for entry in promotion.read_history(name) if entry.action != "registered"]
 
 
 def find_in_mlflow(address: str) -> Any:

@@ -58,7 +58,11 @@ def _check_predictor(task: Task, predictor: Predictor) -> None:
         except (ValueError, LookupError, TypeError):
             continue
         raise AssertionError(f"{name}: is answered, and should be refused")
+    longest = task.scoring.build_longest_input(predictor)
+    assert len(next(iter(predictor.predict(longest).values()))) == 1, "the longest input is one row"
     columns = task.data.read_inputs(layout.EXAMPLES, "test")
+    broken = task.scoring.check_answers(columns, {}, predictor.predict(columns))
+    assert not broken, f"an answer breaks the rules of the task: {broken[:1]}"
     some = {name: values[:8] for name, values in columns.items()}
     together = predictor.predict(some)
     for row in range(len(next(iter(some.values())))):

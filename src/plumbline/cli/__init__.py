@@ -16,6 +16,7 @@ from plumbline.cli import (
     fsck,
     journal,
     merge_lock,
+    pin,
     predict,
     promote,
     recipe,
@@ -75,6 +76,7 @@ _add_command(app, "champion", champion.show_champion, champion.EXAMPLE)
 _add_command(app, "journal", journal.show_journal, journal.EXAMPLE)
 _add_command(app, "sign", sign.sign_version, sign.EXAMPLE)
 _add_command(app, "drift", drift.check_drift, drift.EXAMPLE)
+_add_command(app, "pin", pin.pin_weights, pin.EXAMPLE)
 _add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE)
 _add_command(app, "doctor", doctor.run_doctor, doctor.EXAMPLE)
 _add_command(app, "fsck", fsck.run_fsck, fsck.EXAMPLE)

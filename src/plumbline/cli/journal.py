@@ -23,7 +23,7 @@ def show_journal(
     ] = False,
 ) -> None:
     """Print every decision on NAME, oldest first, after the hash chain is verified."""
-    from plumbline.registry import promotion
+    from plumbline.registry import ledger, promotion
 
     entries = promotion.read_history(name)
     if as_json:
@@ -39,7 +39,7 @@ def show_journal(
             _describe_decision(entry),
             entry.bundle[:12],
             entry.evidence[:12],
-            entry.reason,
+            ledger.describe_reason(entry),
         )
     out.print(table, markup=False)
 

@@ -44,18 +44,23 @@ def predict(
     The model's files are verified against the registry before any of its code runs.
     """
     from plumbline.registry.reader import open_version
+    from plumbline.registry.reader.loading import ask_predictor
 
     params = load_params(layout.PARAMS)
     task = load_task(params.task)
     rows = [line.rstrip("\n") for line in sys.stdin] if values == ["-"] else values
     columns = _parse_rows(task, rows)
-    defaults = {param.name: param.default for param in task.signature.params}
-    chosen = parse_inference_params(set_, defaults)
+    chosen = parse_inference_params(set_, task.signature.params)
     address = model or f"models:/{params.registry.model}@champion"
     with open_version(address, "predict") as version:
+        if version.task != task.name:
+            raise PlumblineError(
+                f"{version.registered.label} is of the task {version.task}, params.yaml names "
+                f"{task.name}; give its own params.yaml, or another --model"
+            )
         predictor = version.load_predictor()
     try:
-        answers = predictor.predict(columns, **chosen)
+        answers = ask_predictor(predictor, columns, chosen, version.registered.label)
     except ValueError as error:
         raise PlumblineError(str(error)) from None
     records = [dict(zip(answers, row, strict=True)) for row in zip(*answers.values(), strict=True)]

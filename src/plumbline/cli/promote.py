@@ -52,10 +52,12 @@ def promote(
     """
     from plumbline.registry import promotion
     from plumbline.registry.reader import find_version
+    from plumbline.registry.reader.versions import read_evidence
 
     if asked_by is not None:
-        version_tags = find_version(f"models:/{name}/{version}").tags
-        approval = github.describe_approval(asked_by, version_tags.get("plumbline.git_commit", ""))
+        # Of the evidence, which is checked: a tag may have been changed in MLflow.
+        lineage = read_evidence(find_version(f"models:/{name}/{version}")).get("lineage") or {}
+        approval = github.describe_approval(asked_by, lineage.get("git_commit", ""))
         reason = f"{reason}; {approval}" if reason else approval
     once = asked_by is not None
     announce_decision(promotion.promote(name, version, expect, reason, override, bundle, once=once))

@@ -10,9 +10,12 @@ import typer
 
 from plumbline.cli.console import out, print_plain
 from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.task import Columns
 from plumbline.entrypoint import load_params, load_task
 
 EXAMPLE = "plumbline report --markdown"
+MAX_EXAMPLE = 300  # characters of a row of the user's data that is shown as an example
 
 
 def show_report(
@@ -46,10 +49,21 @@ def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> N
 
 
 def _quote_example() -> str:
-    """The task's example as one shell argument: a bare string, else JSON."""
+    """Quote a row of the user's validation split, or the task's example, as one shell argument.
+
+    It is a bare string, else JSON.
+    """
     task = load_task(load_params(layout.PARAMS).task)
-    inputs = {name: values[0] for name, values in task.example.items()}
+    try:
+        own = _quote_row(task.data.read_inputs(layout.EXAMPLES, "validation"))
+    except (PlumblineError, OSError, LookupError):  # the examples are not in every checkout
+        own = ""
+    return own if 0 < len(own) <= MAX_EXAMPLE and own.isprintable() else _quote_row(task.example)
+
+
+def _quote_row(columns: Columns) -> str:
+    inputs = {name: values[0] for name, values in columns.items()}
     if len(inputs) > 1:
-        return shlex.quote(json.dumps(inputs))
+        return shlex.quote(json.dumps(inputs, ensure_ascii=False))
     (value,) = inputs.values()
     return shlex.quote(value if isinstance(value, str) else json.dumps(value))

@@ -41,7 +41,10 @@ def score(
     set_: InferenceParams = [],  # noqa: B006 (typer copies it)
     prefix: Annotated[
         str,
-        typer.Option(help="Text before the name of each added column.", show_default="no prefix"),
+        typer.Option(
+            help="Text before the name of each added column.",
+            show_default="none, or predicted_ where INPUT has a column of such a name",
+        ),
     ] = "",
     bad_rows: Annotated[
         Literal["stop", "keep"],
@@ -64,8 +67,9 @@ def score(
     from plumbline.registry.reader.verified_cache import VerifiedModelCache
 
     copy = VerifiedModelCache(model).fetch_latest()
-    defaults = {param.name: param.default for param in bundle.read_signature(copy.folder).params}
-    params = defaults | parse_inference_params(set_, defaults)
+    signature = bundle.read_signature(copy.folder)
+    defaults = {param.name: param.default for param in signature.params}
+    params = defaults | parse_inference_params(set_, signature.params)
     chosen = [name.strip() for name in columns.split(",") if name.strip()]
     request = scoring.ScoringRequest(
         input_, output, params, chosen, prefix, bad_rows == "keep", overwrite
@@ -80,7 +84,7 @@ def score(
     who = f"{copy.name} version {copy.version}"
     summary = f"{output}: {done.num_rows:,} rows by {who}, {rate:,.0f} rows/s"
     if done.num_bad:
-        summary += f"; {done.num_bad:,} could not be answered, see the column {prefix}error"
+        summary += f"; {done.num_bad:,} could not be answered, see the column {done.error_column}"
     print_plain(summary)
 
 

@@ -1,52 +1,165 @@
 """`plumbline selftest`: fault injection against the gates."""
 
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.markup import escape
 from rich.table import Table
 
-from plumbline.cli.console import out
+from plumbline.cli.console import out, print_plain
 from plumbline.cli.options import DEFAULT_TASK, TaskName
 from plumbline.contract.errors import PlumblineError
 
 if TYPE_CHECKING:
+    from plumbline.contract.faults import Fault
     from plumbline.diagnostics.selftest import Outcome, Rates
 
 EXAMPLE = "plumbline selftest"
+INTERRUPTED = 130
 
 
-def run_selftest(task: TaskName = DEFAULT_TASK) -> None:
-    """Inject faults into models and data, and check that the right gate refuses each.
+def run_selftest(
+    task: TaskName = DEFAULT_TASK,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            help="Plant only what has this text in its name or its gate, and skip the A/A test.",
+            show_default="everything",
+        ),
+    ] = None,
+    list_only: Annotated[
+        bool,
+        typer.Option("--list", help="Print what would be planted and what is expected; run none."),
+    ] = False,
+) -> None:
+    """Plant faults and sound models: each fault must be refused by its gate, no sound model.
 
-    Takes minutes. Exit code 0 if every fault is caught, else 1.
+    Takes minutes. Exit code 0 if every result is the expected one, else 1.
     """
     from plumbline.diagnostics import selftest
 
-    num_faults = selftest.count_faults(task)
-    missed = 0
-    table = Table("planted", "verdict", "failed", "", title="selftest", title_justify="left")
-    with out.status("preparing sound data, a champion and a challenger") as status:
-        for number, result in enumerate(selftest.run(task), 1):
-            status.update(f"{number} of {num_faults + 1} done")
-            if isinstance(result, selftest.Outcome):
-                missed += not result.caught
-                _add_row(table, result)
-            else:
-                rates = result
-    out.print(table)
-    low, _ = rates.aa_interval
-    _print_rates(rates, selftest.ALPHA / 2)
-    if missed:
-        raise PlumblineError(f"{missed} of {num_faults} injected faults were not caught")
-    if low > selftest.ALPHA / 2:
+    faults = selftest.select_faults(task, only)
+    if list_only:
+        print_plain("\n".join(describe_faults(faults)))
+        return
+    start = time.monotonic()
+    try:
+        outcomes, rates = _collect_results(task, faults, with_rates=only is None)
+    except KeyboardInterrupt:
+        print_plain("selftest: interrupted; it leaves nothing behind")
+        raise typer.Exit(INTERRUPTED) from None
+    _print_outcomes(outcomes)
+    _print_alone(outcomes)
+    if rates:
+        _print_rates(rates, selftest.ALPHA / 2)
+    print_plain(f"{_count(outcomes)}; {time.monotonic() - start:.0f} s")
+    _raise_if_unexpected(outcomes)
+    if rates and rates.aa_interval.low > selftest.ALPHA / 2:
         raise PlumblineError(
             "the champion gate promotes a model that is not better more often than it states"
         )
 
 
-def _add_row(table: Table, result: "Outcome") -> None:
-    caught = "[green]caught[/]" if result.caught else f"[red]MISSED[/] (expected: {result.gate})"
-    table.add_row(escape(result.name), result.verdict, escape(", ".join(result.failed)), caught)
+def _collect_results(
+    task: str, faults: "Sequence[Fault]", *, with_rates: bool
+) -> "tuple[list[Outcome], Rates | None]":
+    """Run all, show how far it is, and return the outcomes in the order of `faults`."""
+    from plumbline.diagnostics import selftest
+
+    outcomes: dict[str, Outcome] = {}
+    rates = None
+    with out.status("preparing sound data, a champion and a challenger") as status:
+        for result in selftest.run(task, faults, with_rates=with_rates):
+            if isinstance(result, selftest.Outcome):
+                outcomes[result.name] = result
+                status.update(f"{len(outcomes)} of {len(faults)} done")
+            else:
+                rates = result
+    return [outcomes[fault.name] for fault in faults], rates
+
+
+def describe_faults(faults: "Sequence[Fault]") -> list[str]:
+    """Return two tables in Markdown: faults, and sound models and data."""
+    lines: list[str] = []
+    for title, is_sound in (("planted fault", False), ("planted sound model or data", True)):
+        rows = [(title, "before", "expected")]
+        for fault in faults:
+            if fault.is_sound == is_sound:
+                rows.append((fault.name, fault.before, _describe_expected(fault)))
+        lines += ["", *_align(rows)] if lines else _align(rows)
+    return lines
+
+
+def _describe_expected(fault: "Fault") -> str:
+    if fault.verdict == "refuse":
+        return f"refused by the gate {fault.gate}"
+    if fault.verdict == "error":
+        return f"an error: … {fault.gate} …"
+    words = {"promote": "promoted", "keep": "kept", "pass": "no error"}
+    return words[fault.verdict]
+
+
+def _align(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines.insert(1, f"|{'|'.join('-' * (width + 2) for width in widths)}|")
+    return lines
+
+
+def _print_outcomes(outcomes: "Sequence[Outcome]") -> None:
+    for title, is_sound in (("planted faults", False), ("planted sound models and data", True)):
+        table = Table(title, "verdict", "failed", "")
+        for outcome in outcomes:
+            if outcome.is_sound == is_sound:
+                failed = escape(", ".join(outcome.failed))
+                table.add_row(escape(outcome.name), outcome.verdict, failed, _mark(outcome))
+        if table.row_count:
+            out.print(table)
+    for outcome in outcomes:
+        if not outcome.caught:
+            print_plain(f"\n{outcome.name}: the last lines that were printed\n{outcome.output}")
+
+
+def _print_alone(outcomes: "Sequence[Outcome]") -> None:
+    """Name the gates of which each is the only one that fails in some plant."""
+    alone = []
+    for outcome in outcomes:
+        is_new = outcome.failed and outcome.failed[0] not in alone
+        if outcome.verdict in ("refuse", "keep") and len(outcome.failed) == 1 and is_new:
+            alone.append(outcome.failed[0])
+    if alone:
+        print_plain(f"fails alone in at least one plant: {', '.join(alone)}")
+
+
+def _mark(outcome: "Outcome") -> str:
+    if outcome.caught:
+        return "[green]as it should be[/]" if outcome.is_sound else "[green]caught[/]"
+    word = "MISSED" if outcome.is_promoted else "NOT CAUGHT"
+    if outcome.is_sound:
+        word = "REFUSED"
+    return f"[red]{word}[/] (expected: {outcome.expected}, {escape(outcome.gate)})"
+
+
+def _count(outcomes: "Sequence[Outcome]") -> str:
+    faults = [outcome for outcome in outcomes if not outcome.is_sound]
+    sound = [outcome for outcome in outcomes if outcome.is_sound]
+    num_caught = sum(outcome.caught for outcome in faults)
+    num_refused = sum(outcome.verdict in ("refuse", "error", "crash") for outcome in sound)
+    return f"{len(faults)} faults, {num_caught} caught; {len(sound)} sound, {num_refused} refused"
+
+
+def _raise_if_unexpected(outcomes: "Sequence[Outcome]") -> None:
+    unexpected = [outcome.name for outcome in outcomes if not outcome.caught]
+    if unexpected:
+        raise PlumblineError(
+            f"{len(unexpected)} of {len(outcomes)} planted faults and sound models had another "
+            f"result than expected: {'; '.join(unexpected)}"
+        )
 
 
 def _print_rates(rates: "Rates", allowed: float) -> None:

@@ -41,7 +41,7 @@ def serve(
     token_file: TokenFile = None,
     allowed_host: AllowedHost = [],  # noqa: B006 (typer copies it)
     canary: CanaryShare = "",
-    max_disagreement: MaxDisagreement = 0.10,
+    max_disagreement: MaxDisagreement = None,
     max_slowdown: MaxSlowdown = 2.0,
     shadow: Shadow = "",
     log_folder: LogFolder = None,
@@ -97,7 +97,7 @@ def serve(
     )
 
 
-def _parse_canary(text: str, max_disagreement: float, max_slowdown: float) -> Canary | None:
+def _parse_canary(text: str, max_disagreement: float | None, max_slowdown: float) -> Canary | None:
     if not text:
         return None
     match = re.fullmatch(r"(\d{1,9})=(\d+(?:\.\d+)?)%", text)

@@ -41,11 +41,12 @@ CanaryShare = Annotated[
     ),
 ]
 MaxDisagreement = Annotated[
-    float,
+    float | None,
     typer.Option(
         min=0.001,
-        max=0.9,
-        help="Largest share of canary answers that may differ from the champion's.",
+        max=1.0,
+        help="Largest share of rows on which the canary may differ from the champion.",
+        show_default="what the canary's evidence measured against this champion, and 5 points",
     ),
 ]
 MaxSlowdown = Annotated[

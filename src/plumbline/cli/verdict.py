@@ -29,6 +29,7 @@ def show_verdict(
     from plumbline.ci import workflow_report
     from plumbline.evidence import document
     from plumbline.evidence.verdict import EXIT_CODES
+    from plumbline.evidence.withholding import withhold_figures
 
     params = load_params(layout.PARAMS)
     if workflow:
@@ -38,7 +39,9 @@ def show_verdict(
         print(json.dumps(evidence, ensure_ascii=False, indent=2))
     else:
         print_plain(f"{evidence['verdict']}: {evidence['summary']}")
-        for gate in evidence["gates"]:
+        for gate in withhold_figures(evidence)["gates"]:
             if gate["status"] == "fail":
                 print_plain(f"  {gate['name']}: {gate['reason']}")
+        for name, reason in evidence.get("switched_off", {}).items():
+            print_plain(f"  switched off: {name} ({reason})")
     raise typer.Exit(EXIT_CODES[evidence["verdict"]])

@@ -1,69 +1,93 @@
-"""Tests of the gates: faults are planted in models and data; the right gate must refuse each."""
+"""Tests of the gates: faults are planted in models and data; the right gate must refuse each.
+
+Sound models and data are planted too: none of them may be refused.
+"""
 
 import multiprocessing
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import replace
 from pathlib import Path
 
-from plumbline.diagnostics.selftest import aa_test, fixture
+from plumbline.contract.faults import Command, Fault
+from plumbline.diagnostics.selftest import aa_test, fixture, states
 from plumbline.diagnostics.selftest.aa_test import ALPHA, Rates
-from plumbline.diagnostics.selftest.faults import list_faults
+from plumbline.diagnostics.selftest.catalogue import list_faults, select_faults
 from plumbline.diagnostics.selftest.injection import Outcome, inject_fault
 from plumbline.entrypoint import THREADS, load_task
 
-__all__ = ["ALPHA", "Outcome", "Rates", "count_faults", "run"]
+__all__ = ["ALPHA", "Outcome", "Rates", "run", "select_faults"]
 
 WORKERS = 2
+NUM_LINES = 30  # of what the commands printed
 
 
-def count_faults(task: str) -> int:
-    """Return how many outcomes `run` yields; raises ParamsError if the task offers no faults."""
-    return len(list_faults(load_task(task)))
-
-
-def run(task: str) -> Iterator[Outcome | Rates]:
-    """Yield the outcome of every fault and the rates of the A/A test, each when it is known."""
-    num_faults = count_faults(task)
+def run(task: str, faults: Sequence[Fault], *, with_rates: bool) -> Iterator[Outcome | Rates]:
+    """Yield the outcome of each of `faults` when it is known, and the rates of the A/A test."""
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     context = multiprocessing.get_context("spawn")
+    needed = set(map(states.find_state, faults))
+    if with_rates:
+        needed.add("evaluate")
+    names = [fault.name for fault in faults]
     with tempfile.TemporaryDirectory(prefix="plumbline-selftest-") as private:
         folder = Path(private)
-        with ProcessPoolExecutor(
-            WORKERS, context, initializer=_redirect_output, initargs=(folder / "log.txt",)
-        ) as pool:
-            (folder / "fixture").mkdir()
-            pool.submit(fixture.prepare_fixture, folder / "fixture", task).result()
-            jobs: list[Future[Outcome | Rates]] = [pool.submit(_run_aa_test, folder)]
-            jobs += [pool.submit(_run_fault, folder, task, number) for number in range(num_faults)]
+        with ProcessPoolExecutor(WORKERS, context, initializer=_use_one_thread) as pool:
+            jobs: list[Future[Outcome | Rates]] = []
             try:
+                pool.submit(_prepare, folder, task, needed).result()
+                if with_rates:  # first, since it takes longest
+                    jobs.append(pool.submit(_run_aa_test, folder))
+                jobs += [pool.submit(_run_fault, folder, task, name) for name in names]
                 for done in as_completed(jobs):
                     yield done.result()
             finally:
                 pool.shutdown(cancel_futures=True)
 
 
-def _run_fault(folder: Path, task: str, number: int) -> Outcome:
-    fault = list_faults(load_task(task))[number]
-    checkout = fixture.copy_fixture(folder / "fixture", folder / f"fault{number}")
-    with fixture.enter_checkout(checkout):
-        return inject_fault(fault)
+def _prepare(folder: Path, task: str, needed: set[Command]) -> None:
+    _redirect_output(folder / "prepare.log")
+    states.prepare_states(folder, task, needed)
+
+
+def _run_fault(folder: Path, task: str, name: str) -> Outcome:
+    """Plant the fault of this name in a copy of its state; a fault itself cannot be sent here."""
+    faults = {fault.name: fault for fault in list_faults(load_task(task))}
+    fault = faults[name]
+    private = Path(tempfile.mkdtemp(dir=folder))
+    log = private / "log.txt"
+    _redirect_output(log)
+    state = folder / states.find_state(fault)
+    with fixture.enter_checkout(fixture.copy_fixture(state, private / "checkout")):
+        outcome = inject_fault(fault)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    return replace(outcome, output="\n".join(lines[-NUM_LINES:]))
 
 
 def _run_aa_test(folder: Path) -> Rates:
-    checkout = fixture.copy_fixture(folder / "fixture", folder / "aa")
+    _redirect_output(folder / "rates.log")
+    checkout = fixture.copy_fixture(folder / "evaluate", folder / "rates")
     with fixture.enter_checkout(checkout):
         return aa_test.compute_rates(checkout)
 
 
 def _redirect_output(log: Path) -> None:
-    """Write what stages print to a file; use one thread in each worker, as each has one core."""
-    import torch
-
+    """Write what stages print to a file."""
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for stream in (sys.stdout, sys.stderr):
+        stream.flush()
         os.dup2(handle, stream.fileno())
+    os.close(handle)
+
+
+def _use_one_thread() -> None:
+    """Use one thread in each worker, as each has one core."""
+    import torch
+
     torch.set_num_threads(1)

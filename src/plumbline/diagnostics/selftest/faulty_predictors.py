@@ -1,4 +1,9 @@
-"""Faulty models: a bundle with another predictor in front, or with the files of another one."""
+"""Faulty models: a bundle with another predictor in front, or with the files of another one.
+
+`evaluate` refuses a bundle whose predictor.py is not the task's. To test the gates behind that
+check, a fault of this kind changes the predictor of the task too, as a pull request could that
+nobody read: in the checkout of the fault, TASK_PREDICTOR is the predictor of the task.
+"""
 
 import shutil
 from collections.abc import Mapping
@@ -13,20 +18,50 @@ from plumbline.contract.task import Task
 
 WRAPPER = Path(__file__).with_name("wrapped_predictor.py")
 SLOW = Path(__file__).with_name("slow_predictor.py")
+TASK_PREDICTOR = Path(".plumbline/predictor.py")  # in the checkout of a fault
+
+
+def find_task_predictor(task: Task[Params]) -> Task[Params]:
+    """Return `task` with the predictor of the checkout in the current folder, if it has one."""
+    if not TASK_PREDICTOR.exists():
+        return task
+    return replace(task, predictor=TASK_PREDICTOR.resolve())
 
 
 def wrap_predictor(
     task: Task[Params], candidate: str, code: Path, config: Mapping[str, Any]
 ) -> None:
-    """Put `code` around the predictor in the bundle of `candidate`, and seal it as train does."""
+    """Put `code` around the predictor of `candidate`, and a harmless wrapper around all others.
+
+    The wrapper becomes the predictor of the task, so that only the faulty answers are a fault.
+    """
+    TASK_PREDICTOR.parent.mkdir(exist_ok=True)
+    shutil.copy(WRAPPER, TASK_PREDICTOR)
+    for folder in sorted(layout.MODELS.iterdir()):
+        if folder.name != candidate:
+            _seal_wrapped(task, folder)
+    plant_predictor(task, candidate, code, config)
+
+
+def plant_predictor(
+    task: Task[Params], candidate: str, code: Path, config: Mapping[str, Any]
+) -> None:
+    """Put `code` around the predictor of `candidate` alone; it is not the task's any longer."""
     folder = layout.locate_bundle(candidate)
-    shutil.copy(folder / "predictor.py", folder / "sound.py")
     shutil.copy(code, folder / "faulty.py")
     layout.write_json(folder / "faulty.json", dict(config))
-    bundle.seal(folder, replace(task, predictor=WRAPPER), candidate)
+    _seal_wrapped(task, folder)
 
 
 def exchange_bundle(candidate: str, other: Path) -> None:
     """Replace the bundle of `candidate` with the bundle in `other`."""
     shutil.rmtree(layout.locate_bundle(candidate))
     shutil.copytree(other, layout.locate_bundle(candidate))
+
+
+def _seal_wrapped(task: Task[Params], folder: Path) -> None:
+    """Seal the bundle in `folder` as train does, with the wrapper in front of its predictor."""
+    sound = folder / "sound.py"
+    if not sound.exists():
+        shutil.copy(folder / "predictor.py", sound)
+    bundle.seal(folder, replace(task, predictor=WRAPPER), folder.name)

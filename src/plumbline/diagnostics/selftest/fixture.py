@@ -1,8 +1,10 @@
 """A sound pipeline, small and complete, in its own folder; faults are planted in copies of it."""
 
 import contextlib
+import functools
 import os
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,22 +14,39 @@ from plumbline.contract.errors import ParamsError
 from plumbline.contract.faults import FaultsPart
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.diagnostics.selftest import faulty_predictors
 from plumbline.entrypoint import list_tasks, load_params, load_task, run_stage
 
+# Where MLflow's database has absolute paths of files.
+PATH_COLUMNS = (
+    ("experiments", "artifact_location"),
+    ("runs", "artifact_uri"),
+    ("logged_models", "artifact_location"),
+    ("model_versions", "source"),
+    ("model_versions", "storage_location"),
+)
 # Without these, a selftest uses a registry of its own, whose versions nobody has signed.
 REGISTRY_VARIABLES = ("MLFLOW_TRACKING_URI", "PLUMBLINE_JOURNAL_URI", "PLUMBLINE_PUBLIC_KEY")
 
 
 def read_settings() -> tuple[Params, Task[Params]]:
-    """Return what params.yaml in the current folder says, and the task that it names."""
-    params = load_params(layout.PARAMS)
-    return params, load_task(params.task)
+    """Return what params.yaml in the current folder says, and the task that it names.
+
+    A fault may have changed the predictor of the task.
+    """
+    params = _parse_params(layout.PARAMS.read_text(encoding="utf-8"))
+    return params, faulty_predictors.find_task_predictor(load_task(params.task))
+
+
+@functools.lru_cache(maxsize=4)
+def _parse_params(text: str) -> Params:
+    """Read params.yaml, which has this text: half a second, and a plant asks several times."""
+    return load_params(layout.PARAMS)
 
 
 def get_candidate(params: Params) -> str:
-    """Return the name of the one candidate of the fixture."""
-    (candidate,) = params.candidates
-    return candidate
+    """Return the name of the candidate of the fixture; a plant may add others after it."""
+    return next(iter(params.candidates))
 
 
 def get_faults_part(task: Task[Params]) -> FaultsPart:
@@ -45,8 +64,8 @@ def get_faults_part(task: Task[Params]) -> FaultsPart:
 def prepare_fixture(folder: Path, task: str) -> None:
     """Make `folder` a checkout with a weak champion, and a better candidate to evaluate."""
     part = get_faults_part(load_task(task))
+    prepare_empty(folder, task)
     with enter_checkout(folder):
-        subprocess.run(["git", "init", "--quiet"], check=True)
         layout.PARAMS.write_text(part.read_weak_fixture(), encoding="utf-8")
         _train_champion()
         layout.PARAMS.write_text(part.read_fixture(), encoding="utf-8")
@@ -54,10 +73,18 @@ def prepare_fixture(folder: Path, task: str) -> None:
         run_stage("train", params, loaded, get_candidate(params))
 
 
+def prepare_empty(folder: Path, task: str) -> None:
+    """Make `folder` a checkout that has the params.yaml of the sound pipeline, and no data."""
+    part = get_faults_part(load_task(task))
+    folder.mkdir(exist_ok=True)
+    with enter_checkout(folder):
+        subprocess.run(["git", "init", "--quiet"], check=True)
+        layout.PARAMS.write_text(part.read_fixture(), encoding="utf-8")
+        Path(read_settings()[0].data.watch).mkdir(parents=True)  # type: ignore[attr-defined]  # dvc.yaml: every task has it
+
+
 def _train_champion() -> None:
     params, task = read_settings()
-    watched = Path(params.data.watch)  # type: ignore[attr-defined]  # dvc.yaml: every task has it
-    watched.mkdir(parents=True)
     candidate = get_candidate(params)
     run_stage("ingest", params, task)
     run_stage("validate", params, task)
@@ -79,10 +106,18 @@ def enter_checkout(folder: Path) -> Iterator[None]:
 
 
 def copy_fixture(fixture: Path, folder: Path) -> Path:
-    """Copy the fixture with its registry; the files of registered versions are shared."""
-
-    def skip_artifacts(path: str, names: list[str]) -> set[str]:
-        return {"artifacts"} if path.endswith("mlruns") else set()
-
-    shutil.copytree(fixture, folder, ignore=skip_artifacts)
+    """Copy a checkout with its registry, which then has the paths of the copy."""
+    shutil.copytree(fixture, folder, symlinks=True)
+    database = folder / "mlruns" / "mlflow.db"
+    if database.exists():
+        _move_store(database, str(fixture), str(folder))
     return folder
+
+
+def _move_store(database: Path, old: str, new: str) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        for table, column in PATH_COLUMNS:
+            connection.execute(
+                f"UPDATE {table} SET {column} = replace({column}, ?, ?)",  # noqa: S608  constants
+                (old + "/", new + "/"),
+            )

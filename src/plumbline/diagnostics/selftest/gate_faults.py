@@ -1,31 +1,18 @@
-"""The faults that fit any task, and all faults of one task in the order of the gates."""
+"""Faults of any task: for each gate one, and of the looks at a test split and the champion."""
+
+from dataclasses import replace
 
 from plumbline.contract import layout
 from plumbline.contract.faults import Fault, FaultSite
-from plumbline.contract.params import Params
-from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.diagnostics.selftest.faulty_predictors import SLOW, exchange_bundle
-from plumbline.diagnostics.selftest.fixture import get_faults_part
-from plumbline.evidence import gates
 from plumbline.quality import runner
-from plumbline.registry import champion_pin, ledger
+from plumbline.registry import champion_pin, ledger, promotion
 from plumbline.registry.reader import open_version
 
-NO_GATE, EDITED = "none", "was edited"
 NUM_CUT_CHECKS = 6
 SLOW_S = 0.15
-
-
-def list_faults(task: Task[Params]) -> list[Fault]:
-    """Return the faults of `task` and those of any task; raises ParamsError if it offers none."""
-    faults = [*GENERIC_FAULTS, *get_faults_part(task).list_faults()]
-    order = [NO_GATE, *(name for name, _, _ in gates.GATES)]
-
-    def rank(fault: Fault) -> int:
-        return order.index(fault.gate) if fault.gate in order else len(order)
-
-    return sorted(faults, key=rank)
+HIGH_FLOOR, LOW_FLOOR = 0.97, 0.001
 
 
 def _plant_nothing(site: FaultSite) -> None:
@@ -57,6 +44,31 @@ def _delay_answers(site: FaultSite) -> None:
     site.wrap_predictor(SLOW, {"seconds": SLOW_S})
 
 
+def _raise_floor(site: FaultSite) -> None:
+    """Ask for nearly the best score there is; the sound candidate does not have it."""
+    floor = HIGH_FLOOR if site.task.metric.higher_is_better else LOW_FLOOR
+    _set_limit(site, "floor", floor)
+
+
+def _limit_size(site: FaultSite) -> None:
+    _set_limit(
+        site, "budget", "{one_p95_ms: null, batch_p95_ms: null, rss_mb: null, bundle_mb: 0.001}"
+    )
+
+
+def _limit_memory(site: FaultSite) -> None:
+    _set_limit(
+        site, "budget", "{one_p95_ms: null, batch_p95_ms: null, rss_mb: 20, bundle_mb: null}"
+    )
+
+
+def _set_limit(site: FaultSite, key: str, value: object) -> None:
+    """Write `value` in place of what params.yaml has there; the comment behind it goes."""
+    lines = layout.PARAMS.read_text(encoding="utf-8").splitlines()
+    (line,) = [line for line in lines if line.startswith(f"  {key}:")]
+    site.edit_params(line, f"  {key}: {value}")
+
+
 def _use_up_looks(site: FaultSite) -> None:
     """Spend the planned looks at this test split on other questions."""
     name, planned = site.params.registry.model, site.params.evaluation.planned_looks
@@ -72,26 +84,36 @@ def _plan_more_looks(site: FaultSite) -> None:
 
 
 def _pin_lost_champion(site: FaultSite) -> None:
-    champion_pin.write_pin(site.params.registry.model, champion_pin.ChampionPin("7", "0" * 64))
+    name = site.params.registry.model
+    pin = promotion.pin_champion(name)
+    if pin:
+        champion_pin.write_pin(name, replace(pin, version="7"))
 
 
 def _pin_other_champion(site: FaultSite) -> None:
     champion_pin.write_pin(site.params.registry.model, champion_pin.ChampionPin("1", "0" * 64))
 
 
-GENERIC_FAULTS = (
-    Fault("nothing: a sound challenger", NO_GATE, "promote", _plant_nothing),
+FAULTS = (
+    Fault("nothing: a sound challenger", "none", "promote", _plant_nothing),
     Fault("an expectation suite with its end cut off", "accepted", "refuse", _cut_suite),
     Fault("a model of shuffled labels", "baselines", "refuse", _use_shuffled_model),
     Fault("the champion again", "champion", "keep", _use_champion),
+    Fault("a model that is not good enough", "floor", "refuse", _raise_floor),
+    Fault("a model that is too large", "budget", "refuse", _limit_size),
+    Fault("a model that takes too much memory", "budget", "refuse", _limit_memory),
     Fault("a slow model", "budget", "refuse", _delay_answers),
     Fault("a test split that is worn out", "power", "refuse", _use_up_looks),
     Fault("more uses of a test split than were planned", "power", "refuse", _plan_more_looks),
-    Fault("evidence edited by hand", EDITED, "error", _use_shuffled_model),
-    Fault("a champion that the registry does not have", "selftest/7", "error", _pin_lost_champion),
     Fault(
-        "a champion with files different from those that were promoted",
-        "bundle digest mismatch",
+        "a champion in champion.json that no decision made",
+        "does not contain that entry",
+        "error",
+        _pin_lost_champion,
+    ),
+    Fault(
+        "a champion in champion.json without its decision",
+        "names no journal entry",
         "error",
         _pin_other_champion,
     ),

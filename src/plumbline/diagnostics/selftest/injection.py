@@ -1,70 +1,103 @@
-"""One fault is planted, evaluate and register run over it, and the result is compared."""
+"""One plant: what it starts from is copied, it is planted, commands run, the result is compared."""
 
+import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError, RefusedError
-from plumbline.contract.faults import Fault
-from plumbline.diagnostics.selftest.faults import EDITED, NO_GATE
+from plumbline.contract.faults import Command, Fault
+from plumbline.diagnostics.selftest import commands
 from plumbline.diagnostics.selftest.fixture import read_settings
 from plumbline.diagnostics.selftest.site import CheckoutSite
-from plumbline.entrypoint import run_stage
 from plumbline.registry.reader import addresses
+
+NO_GATE = "none"
+CRASH = "crash"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What evaluate and register said of a planted fault."""
+    """What the commands said of a plant."""
 
     name: str
-    gate: str  # that has to fail
+    is_sound: bool
+    expected: str  # verdict
+    gate: str  # that has to fail, or a word of the message
     verdict: str
     failed: tuple[str, ...]  # gates; for an error its message
-    caught: bool
+    caught: bool  # as expected
+    output: str = ""  # the end of what the commands printed
+
+    @property
+    def is_promoted(self) -> bool:
+        """Whether it got through as if it were sound and better."""
+        return self.verdict in ("promote", "pass")
 
 
 def inject_fault(fault: Fault) -> Outcome:
-    """Plant the fault in the checkout in the current folder, then evaluate and register."""
-    fault.plant(CheckoutSite())
+    """Plant the fault in the checkout in the current folder, then run what comes after it."""
     try:
-        run_stage("evaluate", *read_settings())
-        if fault.gate == EDITED:
-            _edit_verdict()
-        run_stage("register", *read_settings())
-    except RefusedError:
-        return _compare_evidence(fault)
+        fault.plant(CheckoutSite())
+        versions = _read_aliases()
+        verdict, failed = _run_commands(commands.list_commands(fault), fault.gate)
+        changed = _read_aliases() != versions
+    except Exception as error:  # noqa: BLE001  a crash is a result too; its traceback is printed
+        traceback.print_exc()
+        verdict, failed, changed = CRASH, (f"{type(error).__name__}: {error}",), False
+    caught = verdict == fault.verdict and _is_named(fault, failed)
+    if verdict in ("refuse", "error"):
+        caught = caught and not changed
+    return Outcome(
+        fault.name, fault.is_sound, fault.verdict, fault.gate, verdict, tuple(failed), caught
+    )
+
+
+def _run_commands(names: Sequence[Command], wanted: str) -> tuple[str, Sequence[str]]:
+    """Run the commands until one fails; return the verdict, and gates or a message."""
+    try:
+        for name in names:
+            commands.run_command(name)
+    except RefusedError as error:
+        if "register" in names:
+            return _read_evidence()
+        return "error", [_pick_line(str(error), wanted)]
     except PlumblineError as error:
-        expected = fault.verdict == "error" and fault.gate in str(error)
-        message = str(error).splitlines()[0]
-        return Outcome(
-            fault.name, fault.gate, "error", (message,), expected and not _is_registered()
-        )
-    return _compare_evidence(fault)
+        return "error", [_pick_line(str(error), wanted)]
+    if "evaluate" in names or "register" in names:
+        return _read_evidence()
+    return "pass", []
 
 
-def _compare_evidence(fault: Fault) -> Outcome:
+def _read_evidence() -> tuple[str, Sequence[str]]:
     evidence = layout.read_json(layout.EVIDENCE)
-    verdict = evidence["verdict"]
-    failed = tuple(gate["name"] for gate in evidence["gates"] if gate["status"] == "fail")
-    named = not failed if fault.gate == NO_GATE else fault.gate in failed
-    registered_if_promoted = _is_registered() == (verdict == "promote")
-    caught = named and verdict == fault.verdict and registered_if_promoted
-    return Outcome(fault.name, fault.gate, verdict, failed, caught)
+    failed = [gate["name"] for gate in evidence["gates"] if gate["status"] == "fail"]
+    return evidence["verdict"], failed
 
 
-def _is_registered() -> bool:
-    """Whether the registry in the current folder has a challenger that could be promoted."""
+def _is_named(fault: Fault, failed: Sequence[str]) -> bool:
+    """Whether the gate that had to fail did, or the message has the word that it had to have."""
+    if fault.gate == NO_GATE:
+        return not failed
+    if fault.verdict == "error":
+        return any(fault.gate in message for message in failed)
+    return fault.gate in failed
+
+
+def _pick_line(message: str, wanted: str) -> str:
+    """The line of `message` that has the word in it, else the first."""
+    lines = message.strip().splitlines() or [""]
+    return next((line.strip() for line in lines if wanted in line), lines[0])
+
+
+def _read_aliases() -> dict[str, str | None]:
+    """Which versions are champion and challenger, whatever the journal says."""
     from plumbline.registry import model_versions
 
     name = read_settings()[0].registry.model
-    holder = model_versions.find_alias_holder(
-        model_versions.connect_registry(), name, addresses.CHALLENGER
-    )
-    return holder is not None and str(holder.version) != "1"
-
-
-def _edit_verdict() -> None:
-    """Do what somebody does who wants a refused model in: write that it passed."""
-    evidence = layout.read_json(layout.EVIDENCE)
-    gates = [gate | {"status": "pass"} for gate in evidence["gates"]]
-    layout.write_json(layout.EVIDENCE, evidence | {"verdict": "promote", "gates": gates})
+    client = model_versions.connect_registry()
+    holders = {}
+    for alias in (addresses.CHAMPION, addresses.CHALLENGER):
+        holder = model_versions.find_alias_holder(client, name, alias)
+        holders[alias] = str(holder.version) if holder else None
+    return holders

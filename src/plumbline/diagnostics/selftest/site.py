@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract import layout
+from plumbline.contract.faults import Command
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.diagnostics.selftest import faulty_predictors
+from plumbline.diagnostics.selftest import commands, faulty_predictors
 from plumbline.diagnostics.selftest.fixture import get_candidate, read_settings
 from plumbline.entrypoint import run_stage
 
@@ -33,8 +34,17 @@ class CheckoutSite:
     def wrap_predictor(
         self, code: Path, config: Mapping[str, Any], candidate: str | None = None
     ) -> None:
-        """Put `code` around the predictor of `candidate` (None: the candidate of the fixture)."""
+        """Put `code` around the predictor of `candidate` (None: the candidate of the fixture).
+
+        The wrapper is the predictor of the task from now on, since any other one is refused.
+        """
         faulty_predictors.wrap_predictor(self.task, candidate or self.candidate, code, config)
+
+    def plant_predictor(
+        self, code: Path, config: Mapping[str, Any], candidate: str | None = None
+    ) -> None:
+        """Do the same in the bundle alone: its predictor is not the task's any longer."""
+        faulty_predictors.plant_predictor(self.task, candidate or self.candidate, code, config)
 
     def edit_params(self, old: str, new: str) -> None:
         """Replace text in params.yaml; raises LookupError if it is not there."""
@@ -50,6 +60,10 @@ class CheckoutSite:
             "examples": layout.digest(layout.EXAMPLES),
         }
         layout.write_json(layout.VALIDATION, layout.read_json(layout.VALIDATION) | digests)
+
+    def run(self, command: Command) -> None:
+        """Run one command, on what is there now; raises what it raises."""
+        commands.run_command(command)
 
     def retrain(self) -> None:
         """Train the candidate again."""

@@ -1,4 +1,4 @@
-"""The predictor of a faulty bundle: faulty.py around the sound predictor, sound.py.
+"""The predictor of a faulty bundle: faulty.py, if there is one, around the sound predictor.
 
 Like every predictor it goes into a bundle and imports nothing of plumbline.
 """
@@ -10,9 +10,11 @@ from typing import Any
 
 
 def load(folder: Path, form: str | None = None) -> Any:
-    """Load the sound predictor in `folder` and wrap it as faulty.py says."""
+    """Load the sound predictor, sound.py in `folder`, and wrap it as faulty.py says."""
     folder = Path(folder)
     sound = _run_module(folder / "sound.py").load(folder, form)
+    if not (folder / "faulty.py").exists():
+        return sound
     config = json.loads((folder / "faulty.json").read_text(encoding="utf-8"))
     return _run_module(folder / "faulty.py").wrap(sound, config)
 

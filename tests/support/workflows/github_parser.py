@@ -1,0 +1,89 @@
+"""GitHub's own parser of workflows and evaluator of expressions, which run on Node."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SOURCE = Path(__file__).parent / "github"
+PACKAGES = ("package.json", "package-lock.json")
+MIN_NODE = 20
+# Values of contexts by name, and answers of `success()` and its like.
+World = tuple[Mapping[str, Any], Mapping[str, bool]]
+# What a registry that cannot be reached may cost.
+NPM_CI = ("npm", "ci", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=20000")
+
+
+@dataclass
+class GitHubParser:
+    """A folder with the packages and the scripts that call them."""
+
+    folder: Path
+
+    def check(self, *files: Path) -> tuple[list[str], dict[str, list[str]]]:
+        """Faults of workflow and action files, and by file the conditions of jobs and steps."""
+        read = json.loads(self._run("check_files.js", *map(str, files)))
+        return read["faults"], read["conditions"]
+
+    def evaluate(
+        self, expressions: list[str], worlds: Sequence[World]
+    ) -> list[list[tuple[int | str, str | None]]]:
+        """By world, the kind and the text of each expression's value; "error" and its message."""
+        asked = {"worlds": worlds, "expressions": expressions}
+        answers = json.loads(self._run("evaluate.js", asked=asked))
+        return [[tuple(found) for found in answer] for answer in answers]
+
+    def _run(self, script: str, *arguments: str, asked: object = None) -> str:
+        command = ["node", str(self.folder / script), *arguments]
+        done = subprocess.run(
+            command, input=json.dumps(asked), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def install_parser() -> GitHubParser:
+    """Install what the lock names below the user's cache folder, once; skips where it cannot be."""
+    _demand_node()
+    digest = hashlib.sha256(b"".join((SOURCE / name).read_bytes() for name in PACKAGES))
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "plumbline"
+    installed = cache / f"github-parser-{digest.hexdigest()[:16]}"
+    if not installed.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        _install(cache, installed)
+    for script in SOURCE.glob("*.js"):
+        shutil.copy2(script, installed)
+    return GitHubParser(installed)
+
+
+def _demand_node() -> None:
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("GitHub's parser runs on Node: node or npm is not installed")
+    said = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+    match = re.match(r"v(\d+)\.", said)
+    if match is None or int(match[1]) < MIN_NODE:
+        pytest.skip(f"GitHub's parser needs Node {MIN_NODE} or newer, found {said.strip()}")
+
+
+def _install(cache: Path, installed: Path) -> None:
+    folder = Path(tempfile.mkdtemp(dir=cache))
+    for name in PACKAGES:
+        shutil.copy2(SOURCE / name, folder)
+    done = subprocess.run(NPM_CI, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        shutil.rmtree(folder)
+        reason = next((line for line in done.stderr.splitlines() if "error" in line), "no reason")
+        pytest.skip(f"GitHub's parser cannot be installed: {' '.join(NPM_CI[:2])}: {reason}")
+    try:
+        folder.rename(installed)
+    except OSError:  # another process was faster
+        shutil.rmtree(folder)
