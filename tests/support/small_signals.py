@@ -8,6 +8,7 @@ import numpy as np
 from plumbline.contract.records import Bound, Leak
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import gates
+from plumbline.evidence.choice import Choice
 from plumbline.tasks.signal_extraction.data import Setting, ingest
 from plumbline.tasks.signal_extraction.params import SignalParams
 from plumbline.tasks.signal_extraction.task import TASK
@@ -63,6 +64,7 @@ def asked(name: str, params: SignalParams, **facts: Any) -> gates.Ruling:
         "limits": params.evaluation,
         "bound": Bound(None, ""),
         "simple": None,
+        "choice": Choice("window", ("window",), "window is the best on validation"),
     }
     found |= {"leaks": [Leak("group", "test", 0, 1, ())], "winner": np.zeros(2), "baselines": {}}
     check = next(check for gate, _, check in gates.GATES if gate == name)

@@ -20,11 +20,18 @@ def sign_version(
     name: ModelName,
     version: Version,
     key: Annotated[
-        Path | None, typer.Option(help="A PEM file with a private key of an elliptic curve.")
+        Path | None,
+        typer.Option(
+            help="A PEM file with a private key of an elliptic curve.",
+            show_default="none: --key-variable holds the key",
+        ),
     ] = None,
     key_variable: Annotated[
         str | None,
-        typer.Option(help="The environment variable that holds the key itself, as in a workflow."),
+        typer.Option(
+            help="The environment variable that holds the key itself, as in a workflow.",
+            show_default="none: --key names a file",
+        ),
     ] = None,
 ) -> None:
     """Sign VERSION of NAME and its evidence with a private key.

@@ -376,9 +376,8 @@ def test_drift_against_an_earlier_ingest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    limits = {
-        "max_unknown_word_share": 0.3
-    }  # the row number in each text is a word that no other has
+    # The row number in each text is a word that no other has, and each label has words of its own.
+    limits = {"max_unknown_word_share": 0.3, "max_label_word_share": 1.0}
     write_texts(tmp_path / "raw.csv", WORDS, 0.5, 8)
     run_stages("raw.csv", **limits)
     shutil.copytree(tmp_path / "data", tmp_path / "old")
