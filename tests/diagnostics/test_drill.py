@@ -31,7 +31,7 @@ def test_the_whole_life(checkout: Checkout) -> None:
 
 @pytest.mark.slow
 def test_a_gate_that_is_off_is_noticed(checkout: Checkout) -> None:
-    verdict = "src/plumbline/evidence/verdict.py"
+    verdict = "src/plumbline/contract/verdict.py"
     original = (checkout.path / verdict).read_text()
     checkout.replace(verdict, 'return "refuse"', 'return "promote"')
     checkout.run("git", "commit", "-qam", "no more refusals")
