@@ -17,6 +17,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import (
     BundleError,
     EvidenceError,
+    JournalError,
     ParamsError,
     PlumblineError,
     RegistryError,
@@ -26,7 +27,7 @@ from plumbline.contract.yaml_file import load_yaml
 from plumbline.entrypoint import load_task
 from plumbline.evidence import document, gates
 from plumbline.quality import runner
-from plumbline.registry import champion_pin
+from plumbline.registry import champion_pin, promotion
 from plumbline.reporting import summary
 from plumbline.stages.evaluate import evaluate
 from plumbline.stages.register import register
@@ -473,7 +474,12 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
     assert {slice_["reference"] for slice_ in evidence["slices"]} == {"the champion"}
 
     champion_pin.write_pin("ticket-router", champion_pin.ChampionPin("1", "0" * 64))
-    with pytest.raises(BundleError, match=r"bundle digest mismatch: the champion was 0{12}, found"):
+    with pytest.raises(JournalError, match=r"champion.json: names no journal entry"):
+        evaluate(params, task)
+    pin = promotion.pin_champion("ticket-router")
+    assert pin
+    champion_pin.write_pin("ticket-router", dataclasses.replace(pin, bundle="0" * 64))
+    with pytest.raises(JournalError, match="the journal does not contain that entry"):
         evaluate(params, task)
     champion_pin.write_pin("ticket-router", None)
     evaluate(params, task)

@@ -143,7 +143,7 @@ def race(rounds: int, processes: int = 8) -> None:
     ]
     try:
         assert [_said(racer) for racer in racers] == ["ready"] * processes
-        before = len(promotion.read_history(NAME))
+        before = len(read_decisions())
         for _ in range(rounds):
             current = read_champion_alias()
             for racer in racers:
@@ -155,7 +155,7 @@ def race(rounds: int, processes: int = 8) -> None:
         for racer in racers:
             racer.communicate(timeout=60)
     assert [racer.returncode for racer in racers] == [0] * processes
-    entries = promotion.read_history(NAME)
+    entries = read_decisions()
     assert len(entries) == before + rounds
     assert all(entry.previous == earlier.version for earlier, entry in pairwise(entries))
 

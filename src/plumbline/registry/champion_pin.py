@@ -42,7 +42,10 @@ def read_pins() -> dict[str, ChampionPin | None]:
 
 def write_pin(name: str, champion: ChampionPin | None) -> None:
     """Pin `champion` for the model; what is pinned for others stays."""
-    values = _read_values() | {name: champion and asdict(champion)}
+    value = None
+    if champion:
+        value = {key: given for key, given in asdict(champion).items() if given is not None}
+    values = _read_values() | {name: value}
     try:
         layout.write_json(layout.CHAMPION, values)
     except OSError as error:

@@ -38,10 +38,11 @@ class Outcome:
 def inject_fault(fault: Fault) -> Outcome:
     """Plant the fault in the checkout in the current folder, then run what comes after it."""
     try:
+        name = read_settings()[0].registry.model
         fault.plant(CheckoutSite())
-        versions = _read_aliases()
+        versions = _read_aliases(name)
         verdict, failed = _run_commands(commands.list_commands(fault), fault.gate)
-        changed = _read_aliases() != versions
+        changed = _read_aliases(name) != versions
     except Exception as error:  # noqa: BLE001  a crash is a result too; its traceback is printed
         traceback.print_exc()
         verdict, failed, changed = CRASH, (f"{type(error).__name__}: {error}",), False
@@ -90,11 +91,10 @@ def _pick_line(message: str, wanted: str) -> str:
     return next((line.strip() for line in lines if wanted in line), lines[0])
 
 
-def _read_aliases() -> dict[str, str | None]:
-    """Which versions are champion and challenger, whatever the journal says."""
+def _read_aliases(name: str) -> dict[str, str | None]:
+    """Which versions of a model are champion and challenger, whatever the journal says."""
     from plumbline.registry import model_versions
 
-    name = read_settings()[0].registry.model
     client = model_versions.connect_registry()
     holders = {}
     for alias in (addresses.CHAMPION, addresses.CHALLENGER):
