@@ -15,7 +15,6 @@ from rich.console import Console
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import (
-    BundleError,
     EvidenceError,
     JournalError,
     ParamsError,
