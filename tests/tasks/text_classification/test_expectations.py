@@ -211,6 +211,11 @@ def test_a_word_that_nearly_alone_predicts_a_label_is_named() -> None:
     assert giveaways.find_label_words(plain).isna().all()
 
 
+def test_the_words_of_the_only_class_predict_nothing() -> None:
+    rows = [("train", f"the {WORDS[number % 5]} text", "colour") for number in range(40)]
+    assert giveaways.find_label_words(make_rows(*rows)).isna().all()
+
+
 def _number_customers(num_customers: int, is_loyal: bool) -> pd.DataFrame:
     """Return rows of customers; the loyal ones always have the same label."""
     rng = random.Random(3)

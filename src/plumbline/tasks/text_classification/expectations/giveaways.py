@@ -37,6 +37,8 @@ def _describe_signs(train: "pd.DataFrame", words: dict[object, set[str]]) -> dic
     sizes = train["label"].value_counts()
     signs = {}
     for (word, label), count in num_labelled.items():
+        if sizes[label] / len(train) >= MIN_PRECISION:
+            continue  # nearly every row has this label, so that every word predicts it
         precision, recall = count / num_rows[word], count / sizes[label]
         if count >= MIN_ROWS and precision >= MIN_PRECISION and recall >= MIN_RECALL:
             rows = f"{recall:.0%} of the rows labelled {label!r}"
