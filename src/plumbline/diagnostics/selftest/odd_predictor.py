@@ -47,6 +47,11 @@ class OddPredictor:
         return answers
 
 
+def _is_packaged() -> bool:
+    """Whether this runs in the clean process, in which plumbline cannot be imported."""
+    return sys.modules.get("plumbline", "nowhere") is None
+
+
 def _list_all(columns: Columns) -> list[int]:
     return list(range(len(next(iter(columns.values())))))
 
@@ -58,7 +63,7 @@ def _require_data(model: OddPredictor, columns: Columns, config: Mapping[str, An
 
 def _repeat_golden(model: OddPredictor, columns: Columns, config: Mapping[str, Any]) -> list[int]:
     """Wrong once it is packaged, but for the golden rows."""
-    if sys.modules.get("plumbline", "nowhere") is not None:
+    if not _is_packaged():
         return []
     known = {json.dumps(row, sort_keys=True) for row in config["golden"]}
     rows = _list_all(columns)
@@ -78,9 +83,9 @@ def _fail_rarely(model: OddPredictor, columns: Columns, config: Mapping[str, Any
 
 
 def _copy_neighbour(model: OddPredictor, columns: Columns, config: Mapping[str, Any]) -> list[int]:
-    """Wrong in the last row of a small call."""
+    """Wrong in the last row of a small call, but not while it is scored."""
     rows = _list_all(columns)
-    return rows[-1:] if 1 < len(rows) < 30 else []
+    return rows[-1:] if _is_packaged() and 1 < len(rows) < 30 else []
 
 
 def _ask_server(model: OddPredictor, columns: Columns, config: Mapping[str, Any]) -> list[int]:
