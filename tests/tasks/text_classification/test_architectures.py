@@ -19,6 +19,10 @@ from plumbline.tasks.text_classification.models.architectures import (
     check_files,
     get_max_tokens,
 )
+from plumbline.tasks.text_classification.models.encoder import (
+    build_pretrained_body,
+    describe_architecture,
+)
 from plumbline.tasks.text_classification.params import PretrainedConfig, TextParams
 from plumbline.tasks.text_classification.predictor import load
 from plumbline.training import fitting
@@ -182,3 +186,25 @@ def test_a_name_that_is_no_address_is_refused_with_the_command_to_run(
 ) -> None:
     with pytest.raises(ValueError, match=advice):
         make_params(write_model(tmp_path, "bert"), weights=name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [
+        ("qwen3", {"rope_parameters": {"rope_type": "default", "rope_theta": 1e6}}),
+        ("deberta-v2", {"pos_att_type": ["p2c", "c2p"], "relative_attention": True}),
+    ],
+)
+def test_an_encoder_is_rebuilt_with_the_lists_and_mappings_of_its_config(
+    kind: str, settings: dict[str, Any]
+) -> None:
+    from transformers import AutoConfig, AutoModel
+
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = AutoConfig.for_model(kind, **sizes, intermediate_size=64, vocab_size=50, **settings)
+    encoder = AutoModel.from_config(config)
+    kept = json.loads(json.dumps(describe_architecture(encoder)))
+    rebuilt = build_pretrained_body(kept)
+    rebuilt.load_state_dict(encoder.state_dict())
+    for name, value in settings.items():
+        assert getattr(rebuilt.config, name) == value

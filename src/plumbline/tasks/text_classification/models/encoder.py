@@ -137,7 +137,7 @@ def describe_architecture(encoder: Any) -> dict[str, Any]:
     """
     kept = {}
     for name, value in encoder.config.to_dict().items():
-        is_plain = value is None or isinstance(value, str | int | float)
+        is_plain = value is None or isinstance(value, str | int | float | list | dict)
         if is_plain and not name.startswith("_") and name not in UNKEPT:
             kept[name] = value
     return kept
