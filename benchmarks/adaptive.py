@@ -7,12 +7,11 @@ python benchmarks/adaptive.py [--repeats 200]
 """
 
 import argparse
-import platform
 import time
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
 import numpy as np
+from machine import read_cpu_name
 
 from plumbline.contract.params import Champion
 from plumbline.contract.task import Metric
@@ -49,7 +48,7 @@ def main() -> None:
     for name, shown in SHOWN.items():
         print(f"| {name} | " + " | ".join(f"{rates[shown, rows]:.3f}" for rows in CHANGED) + " |")
     seconds = time.perf_counter() - start
-    print(f"\n{_read_cpu()}, {seconds:.0f} s; nominal {ALPHA / 2:g}")
+    print(f"\n{read_cpu_name()}, {seconds:.0f} s; nominal {ALPHA / 2:g}")
 
 
 def _measure_rate(shown: str, changed: int, repeats: int) -> float:
@@ -90,13 +89,6 @@ def _learn(
         score = round(score / STEP) * STEP
     needed = best_score + (STEP if shown == "ladder" else 0.0)
     return (gains, score) if score > needed else (best, best_score)
-
-
-def _read_cpu() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 if __name__ == "__main__":

@@ -8,11 +8,10 @@ python benchmarks/consistency.py [--repeats 5000]
 
 import argparse
 import functools
-import platform
 import time
-from pathlib import Path
 
 import numpy as np
+from machine import read_cpu_name
 
 from plumbline.statistics.independent import compute_share_difference_interval
 
@@ -40,7 +39,7 @@ def main() -> None:
             rates = [_measure_rate(*rows, accuracy, gap, repeats) for accuracy in ACCURACIES]
             print(f"| {rows[0]:,}, {rows[1]:,} | " + " | ".join(f"{r:.2%}" for r in rates) + " |")
         print()
-    print(f"{_read_cpu()}, {time.perf_counter() - start:.0f} s")
+    print(f"{read_cpu_name()}, {time.perf_counter() - start:.0f} s")
 
 
 def _measure_rate(
@@ -67,13 +66,6 @@ def _measure_rate(
 def _compute_interval(test: tuple[int, int], validation: tuple[int, int]) -> tuple[float, float]:
     interval = compute_share_difference_interval(test, validation, CONFIDENCE)
     return interval.low, interval.high
-
-
-def _read_cpu() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 if __name__ == "__main__":

@@ -4,14 +4,13 @@ python benchmarks/coverage.py [--repeats 2000]
 """
 
 import argparse
-import platform
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from machine import read_cpu_name
 
 from plumbline.statistics import intervals, power
 
@@ -68,7 +67,7 @@ def main() -> None:
     for name in SHAPES:
         print(f"| {name} | " + " | ".join(_format(misses[name, rows]) for rows in SIZES) + " |")
     seconds = time.perf_counter() - start
-    print(f"\n{_read_cpu()}, {seconds:.0f} s; nominal {100 * (1 - CONFIDENCE) / 2:g} %")
+    print(f"\n{read_cpu_name()}, {seconds:.0f} s; nominal {100 * (1 - CONFIDENCE) / 2:g} %")
 
 
 def _measure_cell(name: str, num_rows: int, repeats: int) -> Misses:
@@ -91,13 +90,6 @@ def _measure_cell(name: str, num_rows: int, repeats: int) -> Misses:
 def _format(misses: Misses) -> str:
     text = f"{100 * misses.below:.1f} / {100 * misses.above:.1f}"
     return f"{text} ({misses.refused:.0%})" if misses.refused else text
-
-
-def _read_cpu() -> str:
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 if __name__ == "__main__":

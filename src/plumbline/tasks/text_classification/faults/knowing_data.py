@@ -6,12 +6,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.faults import Fault, FaultSite
 from plumbline.contract.task import SPLITS
-from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.faults import models
+from plumbline.tasks.text_classification.faults.examples import (
+    add_copies,
+    answer_rows,
+    keep_test_rows,
+    read_rows,
+    write_rows,
+)
 
 COPY_EVERY = 10
 DOUBLE_EVERY = 4
@@ -60,34 +65,28 @@ def plant_hidden_copies(change: Callable[[str], str]) -> Callable[[FaultSite], N
     """Return what puts a tenth of the test texts, each changed, into train."""
 
     def plant(site: FaultSite) -> None:
-        copies = _read_rows("test").iloc[::COPY_EVERY]
+        copies = read_rows("test").iloc[::COPY_EVERY]
         copies = copies.assign(text=copies["text"].map(change))
-        _add_rows(site, "train", copies)
+        add_copies(site, "train", copies)
 
     return plant
 
 
 def plant_doubled_rows(site: FaultSite) -> None:
     """Double test rows that the candidate answers rightly."""
-    _add_rows(site, "test", _find_easy_rows(site).iloc[::DOUBLE_EVERY])
+    add_copies(site, "test", _find_easy_rows(site).iloc[::DOUBLE_EVERY])
 
 
 def plant_easy_rows(site: FaultSite) -> None:
     """Keep the test rows that the candidate answers rightly."""
-    easy = set(_find_easy_rows(site)["id"])
-    test = _read_rows("test")
-    _write_rows("test", test[test["id"].isin(easy)])
-    manifest = pd.read_parquet(layout.MANIFEST)
-    kept = (manifest["split"] != "test") | manifest["id"].isin(easy)
-    manifest[kept].to_parquet(layout.MANIFEST, index=False)
-    site.accept_data()
+    keep_test_rows(site, _find_easy_rows(site))
 
 
 def plant_accepted_answers(site: FaultSite) -> None:
     """Make the candidate's answers the labels of test, in the manifest too."""
-    test = _read_rows("test")
-    test["label"] = _answer(site, test)
-    _write_rows("test", test)
+    test = read_rows("test")
+    test["label"] = answer_rows(site, test)
+    write_rows("test", test)
     manifest = pd.read_parquet(layout.MANIFEST)
     labels = manifest["id"].map(dict(zip(test["id"], test["label"], strict=True)))
     manifest.assign(label=labels.fillna(manifest["label"])).to_parquet(layout.MANIFEST, index=False)
@@ -96,15 +95,15 @@ def plant_accepted_answers(site: FaultSite) -> None:
 
 def plant_customers(site: FaultSite) -> None:
     """Add a customer's number to each text; a customer always has the same label."""
-    labels = sorted(set(_read_rows("train")["label"]))
+    labels = sorted(set(read_rows("train")["label"]))
     for split in SPLITS:
-        rows = _read_rows(split)
+        rows = read_rows(split)
         draw = random.Random(split)  # noqa: S311 - no secrets
         numbers = []
         for label in rows["label"]:
             customer = draw.randrange(CUSTOMERS_EACH) * len(labels) + labels.index(label)
             numbers.append(f" {50_000 + customer}")
-        _write_rows(split, rows.assign(text=rows["text"] + numbers))
+        write_rows(split, rows.assign(text=rows["text"] + numbers))
     site.accept_data()
 
 
@@ -135,34 +134,8 @@ def plant_unpinned_weights(site: FaultSite) -> None:
 
 
 def _find_easy_rows(site: FaultSite) -> pd.DataFrame:
-    test = _read_rows("test")
-    return test[test["label"] == _answer(site, test)]
-
-
-def _answer(site: FaultSite, rows: pd.DataFrame) -> list[str]:
-    predictor = bundle.load(layout.locate_bundle(site.candidate))
-    labels: list[str] = predictor.predict({"text": rows["text"].tolist()})["label"]
-    return labels
-
-
-def _add_rows(site: FaultSite, split: str, copies: pd.DataFrame) -> None:
-    """Add `copies` of test rows, under other names, to a split and to the manifest."""
-    manifest = pd.read_parquet(layout.MANIFEST)
-    entries = manifest.set_index("id").loc[copies["id"]].reset_index()
-    copies = copies.assign(id="copy:" + copies["id"])
-    entries = entries.assign(id=copies["id"].to_numpy(), split=split)
-    _write_rows(split, pd.concat([_read_rows(split), copies]))
-    pd.concat([manifest, entries]).to_parquet(layout.MANIFEST, index=False)
-    site.accept_data()
-
-
-def _read_rows(split: str) -> pd.DataFrame:
-    rows: pd.DataFrame = read_split(layout.EXAMPLES, split).to_pandas()
-    return rows
-
-
-def _write_rows(split: str, rows: pd.DataFrame) -> None:
-    rows.to_parquet(layout.EXAMPLES / f"{split}.parquet", index=False)
+    test = read_rows("test")
+    return test[test["label"] == answer_rows(site, test)]
 
 
 HIDDEN = {
