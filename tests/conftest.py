@@ -1,5 +1,6 @@
 """Checkouts shared by the tests of a module."""
 
+import gc
 import importlib
 import os
 import shutil
@@ -41,6 +42,16 @@ def warm_commands(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> N
         folder = commands.write_commands(shared / "warm", controller)
         checkouts.warm_commands[:] = [folder]
         rehearsal.PYTHON = str(folder / "python")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frozen_heap() -> None:
+    """Let collections of garbage pass over what lives for as long as the process: the libraries.
+
+    Each full one would take half a second otherwise, and statsmodels asks for one at each use.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")
