@@ -1,13 +1,16 @@
 """A canary and a shadow beside the champion, under real requests."""
 
 import fcntl
+import os
+import shutil
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from tests.support.serving.lines import MOODY, READY_S, Lines, serving
-from tests.support.serving.load import ANY_SPEED, loaded, read_history
+from tests.support.serving.lines import MOODY, READY_S, Lines, Server, is_ready, serving
+from tests.support.serving.load import ANY_SPEED, list_workers, loaded, read_history, read_version
 from tests.support.serving.moody import GO_FILE, RAISES, REJECTS, WAITS, WAITS_FILE
 
 # MLflow, in this process, warns about its own libraries.
@@ -89,6 +92,58 @@ def test_beside_a_champion_it_was_not_compared_with_a_canary_is_stopped(lines: L
     assert "return" not in [entry.action for entry in read_history(lines)[before:]]
 
 
+def test_a_worker_that_starts_beside_another_champion_serves_without_its_canary(
+    lines: Lines,
+) -> None:
+    with serving(lines, "--canary", "3=50%", "--poll-s", "0.2", *ANY_SPEED) as server:
+        lines.champion("2")
+        server.wait(lambda: "taken out of service, not returned" in server.log.read_text())
+        replace_workers(server)
+        assert "canary: not in service" in server.log.read_text()
+        assert {read_version(server) for _ in range(20)} == {"2"}
+
+
+def test_a_worker_that_starts_without_a_registry_serves_what_was_kept(
+    lines: Lines, tmp_path: Path
+) -> None:
+    mlruns = lines.folder / "mlruns"
+    with serving(lines, "--canary", "3=50%", "--shadow", "2", *ANY_SPEED) as server:
+        mlruns.rename(tmp_path / "away")
+        try:
+            replace_workers(server)
+            log = server.log.read_text()
+            assert "canary: not in service" in log
+            assert "shadow: not in service" in log
+            assert {read_version(server) for _ in range(20)} == {"1"}
+        finally:
+            shutil.rmtree(mlruns, ignore_errors=True)
+            (tmp_path / "away").rename(mlruns)
+
+
+def test_a_worker_that_is_replaced_hands_its_canary_on(lines: Lines) -> None:
+    with serving(lines, "--canary", "3=50%", *ANY_SPEED) as server:
+        replace_workers(server)
+        assert {read_version(server) for _ in range(40)} == {"1", "3"}
+
+
+def test_a_canary_whose_worker_dies_is_not_served_again(lines: Lines) -> None:
+    with serving(lines, "--canary", "3=50%", *ANY_SPEED) as server:
+        (worker,) = list_workers(server.process.pid)
+        os.kill(int(worker), signal.SIGKILL)
+        server.wait(lambda: "its worker ended without shutting down" in server.log.read_text())
+        server.wait(lambda: is_ready(server))
+        assert {read_version(server) for _ in range(20)} == {"1"}
+
+
+def test_a_returned_canary_stays_out_of_service_when_its_worker_is_replaced(lines: Lines) -> None:
+    with serving(lines, "--canary", "2=50%", *ANY_SPEED) as server:
+        with loaded(server, 4):
+            server.wait(lambda: "is returned" in server.log.read_text())
+        replace_workers(server)
+        assert "canary 2: it was returned" in server.log.read_text()
+        assert {read_version(server) for _ in range(20)} == {"1"}
+
+
 def test_what_the_canary_rejects_and_the_champion_answers_is_a_failure(lines: Lines) -> None:
     with serving(lines, "--canary", f"{MOODY}=50%") as server:
         answers = [server.predict(REJECTS) for _ in range(20)]
@@ -148,3 +203,11 @@ def test_a_shadow_gets_requests_and_never_answers(lines: Lines) -> None:
                 'outcome="differs",side="shadow"} 10.0' in server.ask("GET", "/metrics")[2].decode()
             )
         )
+
+
+def replace_workers(server: Server) -> None:
+    """SIGHUP; returns when another worker answers, and the old one has ended."""
+    (old,) = list_workers(server.process.pid)
+    server.process.send_signal(signal.SIGHUP)
+    server.wait(lambda: old not in list_workers(server.process.pid))
+    server.wait(lambda: is_ready(server))

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -14,15 +13,12 @@ from plumbline.contract.errors import (
 )
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
-from plumbline.serving.canary import CanaryInService
-from plumbline.serving.canary_return import ReturnRecorder
-from plumbline.serving.disagreement_limit import find_disagreement_limit
+from plumbline.serving.canary_slot import CanarySlot
 from plumbline.serving.errors import NotReadyError
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer, LoadedModel
-from plumbline.serving.settings import Canary, Settings
+from plumbline.serving.settings import Settings
 from plumbline.serving.shadow import mirror_to_shadow
-from plumbline.serving.trial import Trial
 
 log = logging.getLogger(__name__)
 
@@ -34,11 +30,11 @@ class TrafficRouter:
         self._settings = settings
         self._cache = VerifiedModelCache(settings.uri, settings.cache)
         self.champion: LoadedModel | None = None
-        self._canary: CanaryInService | None = None
+        self._canary = CanarySlot(
+            settings, self._cache, self._ask_champion, self._run_in_background
+        )
         self._shadow: LoadedModel | None = None
-        self._returns = ReturnRecorder()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._recording: asyncio.Task[None] | None = None
         self.is_draining = False
         self.problem: str | None = None  # why the version that the registry names is not served
 
@@ -54,12 +50,10 @@ class TrafficRouter:
 
     async def start(self) -> None:
         """Load the versions, then start to follow the registry."""
-        if self._settings.shadow:
-            self._shadow = await self._load_variant(self._settings.shadow, "shadow")
         champion = await self._load_or_fall_back()
-        if self._settings.canary:
-            model = await self._load_variant(self._settings.canary.version, "canary")
-            self._canary = await self._begin_trial(self._settings.canary, model, champion)
+        if self._settings.shadow:
+            self._shadow = await self._load_shadow(self._settings.shadow)
+        await self._canary.start(champion)
         self.champion = champion
         log.info("%s is serving", self._name_champion())
         self._run_in_background(self._follow_registry())
@@ -68,9 +62,8 @@ class TrafficRouter:
         self, request: InferenceRequest, client_disconnected: Callable[[], bool]
     ) -> Answer:
         """Ask the champion or, for its share of the requests, the canary. Raises RequestError."""
-        canary = self._canary
-        share = self._settings.canary.share if self._settings.canary else 0.0
-        if canary and random.random() < share:  # noqa: S311  not for security
+        canary = self._canary.draw()
+        if canary:
             return await canary.answer(request, client_disconnected)
         deadline_s = self._settings.limits.deadline_s
         answer = await self._ask_champion(request, client_disconnected, deadline_s)
@@ -80,13 +73,10 @@ class TrafficRouter:
 
     async def close(self) -> None:
         """Answer what is queued, record a return that is due in the journal, then stop."""
-        for task in self._tasks - {self._recording}:
+        for task in self._tasks:
             task.cancel()
-        if self._recording:
-            await self._recording
-        await self._returns.record()
-        canary = self._canary.model if self._canary else None
-        for model in (self.champion, canary, self._shadow):
+        await self._canary.close()
+        for model in (self.champion, self._shadow):
             if model:
                 await model.close()
 
@@ -130,10 +120,15 @@ class TrafficRouter:
         model.export_metrics("champion")
         return model
 
-    async def _load_variant(self, version: str, variant: str) -> LoadedModel:
-        cached = await asyncio.to_thread(self._cache.fetch_version, version)
-        model = await LoadedModel.load(cached, self._settings.limits)
-        model.export_metrics(variant)
+    async def _load_shadow(self, version: str) -> LoadedModel | None:
+        """Load the shadow; None where it cannot be used: the champion serves without it."""
+        try:
+            cached = await asyncio.to_thread(self._cache.fetch_version, version)
+            model = await LoadedModel.load(cached, self._settings.limits)
+        except (PlumblineError, OSError) as error:
+            log.warning("shadow: not in service: %s", error)
+            return None
+        model.export_metrics("shadow")
         return model
 
     async def _follow_registry(self) -> None:
@@ -151,7 +146,7 @@ class TrafficRouter:
             except Exception as error:
                 log.exception("%s keeps serving", self._name_champion())
                 self._report_problem(error)
-            await self._returns.record()
+            await self._canary.record_return()
 
     def _report_problem(self, error: Exception | None) -> None:
         """Show why the registry is not followed: in the log once, in /version and in metrics."""
@@ -177,53 +172,7 @@ class TrafficRouter:
             "%s version %s replaces version %s", cached.name, cached.version, old.cached.version
         )
         self._run_in_background(old.close())
-        await self._renew_trial(self.champion)
-
-    async def _begin_trial(
-        self, canary: Canary, model: LoadedModel, champion: LoadedModel
-    ) -> CanaryInService:
-        """Put a canary on trial beside this champion. ParamsError where no limit is known."""
-        limit = await asyncio.to_thread(
-            find_disagreement_limit, canary, model.cached, champion.cached
-        )
-        return CanaryInService(
-            model,
-            Trial(limit.share, canary.max_slowdown),
-            self._settings.limits.deadline_s,
-            self._ask_champion,
-            self._run_in_background,
-            self._return_canary,
-        )
-
-    async def _renew_trial(self, champion: LoadedModel) -> None:
-        """Begin a new trial beside a new champion; a canary never compared with it is stopped."""
-        canary = self._canary
-        settings = self._settings.canary
-        if canary is None or settings is None:
-            return
-        canary.end_trial()
-        if canary.model.cached.version != champion.cached.version:
-            try:
-                self._canary = await self._begin_trial(settings, canary.model, champion)
-            except PlumblineError as error:
-                log.warning("canary: taken out of service, not returned: %s", error)
-            else:
-                return
-        self._stop_canary()
-
-    def _return_canary(self, cached: CachedVersion, reason: str) -> None:
-        """Take the canary out of service and record why."""
-        log.error("canary: %s version %s is returned: %s", cached.name, cached.version, reason)
-        self._returns.add(cached, reason)
-        self._stop_canary()
-        self._recording = self._run_in_background(self._returns.record())
-
-    def _stop_canary(self) -> None:
-        canary = self._canary
-        self._canary = None
-        if canary:
-            metrics.MODEL_VERSION.remove(canary.model.cached.name, "canary")
-            self._run_in_background(canary.model.close())
+        await self._canary.renew(self.champion)
 
     def _run_in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work)

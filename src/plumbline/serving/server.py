@@ -5,6 +5,8 @@ import os
 import resource
 import socket
 import tempfile
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -33,7 +35,8 @@ def serve(settings: Settings) -> None:
     is in use.
     """
     _fetch_versions(settings)
-    with tempfile.TemporaryDirectory(prefix="plumbline-metrics-") as shared:
+    with tempfile.TemporaryDirectory(prefix="plumbline-serve-") as shared:
+        settings = replace(settings, state=Path(shared))
         if settings.workers > 1:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
         _raise_file_limit()

@@ -46,4 +46,5 @@ class Settings:
     log_share: float = 1.0
     redact: str | None = None  # MODULE:FUNCTION that changes a row before it is logged
     cache: Path | None = None
+    state: Path | None = None  # a folder that the workers share while the server runs
     limits: Limits = field(default_factory=Limits)

@@ -191,7 +191,7 @@ def serving(
     server = Server(process, port, log)
     try:
         if ready:
-            server.wait(lambda: _is_ready(server), READY_S)
+            server.wait(lambda: is_ready(server), READY_S)
         yield server
     finally:
         if process.poll() is None:
@@ -200,7 +200,8 @@ def serving(
         free.close()
 
 
-def _is_ready(server: Server) -> bool:
+def is_ready(server: Server) -> bool:
+    """Whether it answers; an AssertionError where it has ended."""
     assert server.process.poll() is None, server.log.read_text()
     try:
         return server.ask("GET", "/v2/health/ready")[0] == 200
