@@ -214,6 +214,35 @@ def test_training_cools_down() -> None:
     assert (found.verdict, "less than 12" in found.reason) == ("watch", True)
 
 
+@pytest.mark.parametrize("symbols", [["gpt", "claude", "llama", "qwen"], [1, 2, 3, 4]])
+def test_arrays_of_text_and_of_few_whole_numbers_are_compared_by_shares(symbols: list) -> None:
+    random = np.random.default_rng(5)
+
+    def draw(rows: int, weights: list[float], length: int = 12) -> list[list]:
+        picked = random.choice(len(symbols), (rows, length), p=weights)
+        return [[symbols[place] for place in row] for row in picked]
+
+    def list_drifted(current: list) -> set[str]:
+        old = pd.DataFrame({"input.agents": draw(400, [0.25] * 4)})
+        new = pd.DataFrame({"input.agents": current})
+        tests = statistical_tests.compare_tables(old, new, "output.answer", 0)
+        return {t.column for t in statistical_tests.judge_tests(tests, 0.05, 0.1) if t.drifted}
+
+    assert list_drifted([json.dumps(row) for row in draw(400, [0.25] * 4)]) == set()
+    # the mean of 1, 2, 3, 4 stays 2.5
+    changed = list_drifted(draw(400, [0.4, 0.1, 0.1, 0.4]))
+    assert {f"input.agents share of {symbols[0]}", f"input.agents share of {symbols[1]}"} <= changed
+    assert "input.agents mean" not in changed
+
+
+def test_a_new_value_in_arrays_of_text_is_seen() -> None:
+    old = pd.DataFrame({"input.agents": [["a", "b"]] * 300})
+    new = pd.DataFrame({"input.agents": [["a", "z"]] * 300})
+    tests = statistical_tests.compare_tables(old, new, "output.answer", 0)
+    drifted = {t.column for t in statistical_tests.judge_tests(tests, 0.05, 0.1) if t.drifted}
+    assert {"input.agents share of b", "input.agents share of any other value"} <= drifted
+
+
 def test_arrays_are_compared_by_mean_spread_and_length_also_where_they_are_logged_as_json() -> None:
     random = np.random.default_rng(5)
 

@@ -54,6 +54,32 @@ def test_where_less_is_better_a_smaller_error_leads() -> None:
     assert choose_winner(better, ["film", "fir"], ERROR, limits).winner == "film"
 
 
+DOLLARS = Metric("accuracy", higher_is_better=True, kind="binary", cost_unit="$")
+
+
+def test_of_those_that_do_not_differ_significantly_the_cheapest_wins() -> None:
+    scores = {"plurality": hits(0.98), "logit": hits(0.97), "cheap": hits(0.80)}
+    costs = {"plurality": 0.03, "logit": 0.011, "cheap": 0.001}
+    limits = LIMITS.model_copy(update={"simple_candidate": None, "confidence": 0.9999})
+    ranking = ["plurality", "logit", "cheap"]
+    choice = choose_winner(scores, ranking, DOLLARS, limits, costs)
+    assert (choice.winner, choice.costs) == ("logit", costs)
+    assert "logit costs least (0.011 $ an answer, plurality 0.03)" in choice.reason
+    assert choose_winner(scores, ranking, DOLLARS, limits).winner == "plurality"
+
+
+def test_the_simple_candidate_replaces_no_cheaper_one() -> None:
+    scores = {"logit": hits(0.97), "linear": hits(0.968)}
+    dear = choose_winner(
+        scores, ["logit", "linear"], DOLLARS, LIMITS, {"logit": 0.01, "linear": 0.02}
+    )
+    assert dear.winner == "logit"
+    cheap = choose_winner(
+        scores, ["logit", "linear"], DOLLARS, LIMITS, {"logit": 0.02, "linear": 0.01}
+    )
+    assert cheap.winner == "linear"
+
+
 def test_the_best_of_several_needs_more_than_the_best_of_two() -> None:
     random = np.random.default_rng(0)
     num_won = 0

@@ -23,6 +23,16 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
+class Identity(StrictModel):
+    """How a run sees that a remote source changed; DVC itself compares files on this machine."""
+
+    # [remote]: each run asks the servers of remote sources. []: no source is remote, or the run
+    # goes on with the rows of the last one.
+    lookup: Annotated[list[Literal["remote"]], Field(max_length=1)]
+    # For SQL sources, a query of one row that changes with the data; null: all rows are read.
+    watermark: str | None
+
+
 class Training(StrictModel):
     """How candidates that learn by gradient are trained; other values are with each candidate."""
 
@@ -77,6 +87,7 @@ class Budget(StrictModel):
     batch_p95_ms: Annotated[float, Field(gt=0)] | None  # of 32 rows
     rss_mb: Annotated[float, Field(gt=0)] | None  # of a process that answers with the package
     bundle_mb: Annotated[float, Field(gt=0)] | None
+    cost: Annotated[float, Field(gt=0)] | None  # of one answer in the mean, in the task's unit
 
 
 class Evaluation(StrictModel):
@@ -153,6 +164,7 @@ class Params(StrictModel):
     task: str
     seed: Annotated[int, Field(ge=0, lt=2**31)]
     data: StrictModel
+    identity: Identity
     validation: StrictModel
     candidates: Mapping[Name, StrictModel]
     training: Training
@@ -160,6 +172,10 @@ class Params(StrictModel):
     evaluation: Evaluation
     drift: Drift
     registry: Registry
+
+    def list_sources(self) -> dict[str, str | None]:
+        """Map the address of each source that ingest reads to its pinned SHA-256, if it has one."""
+        return {}
 
     @model_validator(mode="after")
     def _check_candidate_names(self) -> "Params":

@@ -43,10 +43,11 @@ class Scores:
 
     `per_example` holds the task's metric by its name, in the order of `id` (without it, in the
     order of the manifest). Intervals assume independent rows: of two rows that share a recording or
-    a person, score only one. Two more columns are optional. `confidence` is the probability that
-    the predictor gave its answer; the calibration gate compares it with a metric of 0 and 1.
-    `predicted` is the answer, where answers are equal or not; the parity gate counts the rows on
-    which two forms agree.
+    a person, score only one. More columns are optional. `confidence` is the probability that the
+    predictor gave its answer; the calibration gate compares it with `correct`, 0 or 1, and without
+    that column with the metric. `predicted` is the answer, where answers are equal or not; the
+    parity gate counts the rows on which two forms agree. `cost` is what the answer cost in the
+    metric's `cost_unit`, and its mean is in `metrics` too.
     """
 
     per_example: dict[str, "np.ndarray"]
@@ -56,10 +57,16 @@ class Scores:
 
 @dataclass(frozen=True)
 class Bound:
-    """The best possible score on a split, and the reason; a limit of None means it is not known."""
+    """The best possible score on a split, and the reason; a limit of None means it is not known.
 
-    limit: float | None
+    An array is one limit for each example, in the order of `ids`. `exact`: it is a theorem, so that
+    a single example beyond its limit shows that something leaks.
+    """
+
+    limit: "float | np.ndarray | None"
     reason: str
+    ids: "np.ndarray | None" = None  # of the examples, where `limit` is an array
+    exact: bool = False
 
 
 @dataclass(frozen=True)

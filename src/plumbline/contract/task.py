@@ -79,6 +79,8 @@ class Metric:
     name: str
     higher_is_better: bool
     kind: Literal["binary", "continuous"]
+    # Of the column `cost` in Scores, such as $; empty where an answer costs nothing to speak of.
+    cost_unit: str = ""
 
     @property
     def best(self) -> float | None:

@@ -1,7 +1,7 @@
 """Which candidate is the winner: the leader on validation, or the simple one if that is as good."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class Choice:
     gain: float | None = None  # of the leader over it, on validation
     interval: Interval | None = None  # of that gain
     confidence: float | None = None  # of that interval
+    costs: Mapping[str, float] | None = None  # of an answer, in the mean over validation
 
 
 def choose_winner(
@@ -30,17 +31,65 @@ def choose_winner(
     ranking: Sequence[str],
     metric: Metric,
     limits: Evaluation,
+    costs: Mapping[str, float] | None = None,
 ) -> Choice:
     """Choose between the leader of `ranking` and the simple candidate, by scores on validation.
 
     `validation` has each candidate's scores [rows], all in one order. The leader wins if the
     interval of its gain excludes 0, or if the simple candidate is below the floor. The leader is
     the best of several: the level is divided by their number (Bonferroni).
+
+    Where answers have `costs`, the leader is the cheapest of those that are not significantly worse
+    than the best one, and the simple candidate replaces no cheaper one.
     """
-    leader = ranking[0]
+    if costs is not None:
+        leader, reason = _find_cheapest(validation, ranking, metric, limits, costs)
+    else:
+        leader = ranking[0]
+        reason = f"{leader} is the best on validation"
+    chosen = _choose_simple(validation, ranking, leader, metric, limits, costs)
+    return replace(chosen or Choice(leader, tuple(ranking), reason), costs=costs)
+
+
+def _find_cheapest(
+    validation: Mapping[str, np.ndarray],
+    ranking: Sequence[str],
+    metric: Metric,
+    limits: Evaluation,
+    costs: Mapping[str, float],
+) -> tuple[str, str]:
+    """Return the cheapest of those as good as the first of `ranking`, and why it leads."""
+    best = ranking[0]
+    equals = [best]
+    for name in ranking[1:]:
+        ours, theirs = orient_scores(validation[best], validation[name], metric)
+        gain = intervals.compute_gain_interval(ours, theirs, metric.kind, limits.confidence)
+        if gain.low <= 0:
+            equals.append(name)
+    cheapest = min(equals, key=lambda name: costs[name])
+    price = f"{costs[cheapest]:.4g} {metric.cost_unit} an answer"
+    if cheapest == best:
+        return best, f"{best} is the best on validation, at {price}"
+    return cheapest, (
+        f"{cheapest} costs least ({price}, {best} {costs[best]:.4g}) of those that {best}, the "
+        "best on validation, is not significantly better than"
+    )
+
+
+def _choose_simple(
+    validation: Mapping[str, np.ndarray],
+    ranking: Sequence[str],
+    leader: str,
+    metric: Metric,
+    limits: Evaluation,
+    costs: Mapping[str, float] | None,
+) -> Choice | None:
+    """Compare `leader` with the simple candidate; None where that is no alternative."""
     simple = limits.simple_candidate
     if simple is None or simple == leader or simple not in validation:
-        return Choice(leader, tuple(ranking), f"{leader} is the best on validation")
+        return None
+    if costs is not None and costs[simple] > costs[leader]:
+        return None
     ours, theirs = orient_scores(validation[leader], validation[simple], metric)
     confidence = 1 - (1 - limits.confidence) / (len(ranking) - 1)
     interval = intervals.compute_gain_interval(ours, theirs, metric.kind, confidence)

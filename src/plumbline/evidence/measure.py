@@ -190,7 +190,10 @@ def _choose(subjects: Subjects, measured: Sequence[Candidate], task: Task[Params
         candidate.name: candidate.validation.per_example[task.metric.name] for candidate in measured
     }
     ranking = [candidate.name for candidate in rank_candidates(measured, task.metric)]
-    return choose_winner(validation, ranking, task.metric, subjects.params.evaluation)
+    costs = None
+    if task.metric.cost_unit:
+        costs = {candidate.name: candidate.validation.metrics["cost"] for candidate in measured}
+    return choose_winner(validation, ranking, task.metric, subjects.params.evaluation, costs)
 
 
 def _read_history(name: str) -> "pd.DataFrame | None":

@@ -115,4 +115,15 @@ def score_split(task: Task[Any], split: str, predictor: Predictor) -> Scores:
         raise ValueError(f"{metric.name} must be 0 or 1, and on the {split} split it is not")
     if not np.isclose(values.mean(), scores.metrics[metric.name]):
         raise ValueError(f"{metric.name} on the {split} split is not the mean of its examples")
+    if metric.cost_unit:
+        _check_cost(scores, split)
     return scores
+
+
+def _check_cost(scores: Scores, split: str) -> None:
+    """ValueError where a cost is not finite or negative, or the mean is not that of the rows."""
+    costs = scores.per_example["cost"]
+    if not np.isfinite(costs).all() or (costs < 0).any():
+        raise ValueError(f"a cost on the {split} split is not a finite number from 0")
+    if not np.isclose(costs.mean(), scores.metrics["cost"]):
+        raise ValueError(f"cost on the {split} split is not the mean of its examples")

@@ -52,13 +52,17 @@ def _raise_floor(site: FaultSite) -> None:
 
 def _limit_size(site: FaultSite) -> None:
     _set_limit(
-        site, "budget", "{one_p95_ms: null, batch_p95_ms: null, rss_mb: null, bundle_mb: 0.001}"
+        site,
+        "budget",
+        "{one_p95_ms: null, batch_p95_ms: null, rss_mb: null, bundle_mb: 0.001, cost: null}",
     )
 
 
 def _limit_memory(site: FaultSite) -> None:
     _set_limit(
-        site, "budget", "{one_p95_ms: null, batch_p95_ms: null, rss_mb: 20, bundle_mb: null}"
+        site,
+        "budget",
+        "{one_p95_ms: null, batch_p95_ms: null, rss_mb: 20, bundle_mb: null, cost: null}",
     )
 
 

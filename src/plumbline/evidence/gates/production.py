@@ -54,6 +54,7 @@ def check_budget(findings: Findings) -> Ruling:
         ("the longest input", cost["longest"], longest_ms, "ms"),
         ("memory", cost["rss_mb"], limits.rss_mb, "MB"),
         ("bundle", cost["num_bytes"] / 1e6, limits.bundle_mb, "MB"),
+        _find_answer_cost(findings),
     )
     if not all(math.isfinite(value) for _, value, _, _ in rows):
         raise ValueError(f"not all costs were measured: {dict(cost)}")
@@ -65,6 +66,15 @@ def check_budget(findings: Findings) -> Ruling:
     if worst is None:
         return Ruling("not-applicable", "evaluation.budget in params.yaml sets no limit")
     return Ruling("pass" if worst <= 1 else "fail", reason, worst, 1)
+
+
+def _find_answer_cost(findings: Findings) -> tuple[str, float, float | None, str]:
+    """Return the mean cost of an answer; ValueError where a limit is set and the task has none."""
+    limit = findings.limits.budget.cost
+    unit = findings.metric.cost_unit
+    if limit is not None and not unit:
+        raise ValueError("answers of this task cost nothing; set evaluation.budget.cost to null")
+    return "cost of an answer", findings.cost["answer"] if unit else 0.0, limit, unit
 
 
 def check_parity(findings: Findings) -> Ruling:

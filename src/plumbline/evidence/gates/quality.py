@@ -1,11 +1,16 @@
 """Gates on the score: is it better than nothing, possible, honest and high enough?"""
 
+import numpy as np
+
 from plumbline.evidence import compare
 from plumbline.evidence.gates.findings import Findings, Ruling, Status
 
 CONTROL_SHARE = 0.2  # of the winner's gain over the best trivial predictor
 # A control is checked again on every data set, and its alarm must mean something.
 CONTROL_CONFIDENCE = 0.999
+# A bound is checked in every evaluation, too.
+BOUND_CONFIDENCE = 0.999
+ROUNDING = 1e-9  # by which a score may be beyond its row's limit
 
 
 def check_baselines(findings: Findings) -> Ruling:
@@ -47,6 +52,8 @@ def check_bounds(findings: Findings) -> Ruling:
     limit = findings.bound.limit
     if limit is None:
         return Ruling("not-applicable", findings.bound.reason)
+    if not isinstance(limit, float | int):
+        return _check_bound_of_each_row(findings, limit)
     interval = findings.score_interval
     is_beyond = interval.high < limit
     if findings.metric.higher_is_better:
@@ -55,6 +62,30 @@ def check_bounds(findings: Findings) -> Ruling:
     judgement = "is too good to be true" if is_beyond else "is possible"
     reason = f"{findings.score:.4f} {judgement}: {findings.bound.reason}"
     return Ruling(status, reason, findings.score, limit, interval)
+
+
+def _check_bound_of_each_row(findings: Findings, limits: np.ndarray) -> Ruling:
+    """Compare each score with the limit of its row [rows], and both means pair by pair.
+
+    Rows differ far more from each other than a score from its limit, so pairs show a smaller leak.
+    """
+    gain = findings.compute_gain(findings.winner, limits)
+    interval = findings.compute_gain_interval(findings.winner, limits, BOUND_CONFIDENCE)
+    beyond = limits - findings.winner
+    if findings.metric.higher_is_better:
+        beyond = findings.winner - limits
+    num_beyond = int((beyond > ROUNDING).sum())
+    mean = float(limits.mean())
+    status: Status = "pass"
+    judgement = "is possible"
+    if findings.bound.exact and num_beyond:
+        status = "fail"
+        judgement = f"is too good to be true on {num_beyond} of {limits.size} rows"
+    elif interval.low > 0:
+        status = "fail"
+        judgement = f"is too good to be true, by {gain:.4f}, at least {interval.low:.4f}"
+    reason = f"{findings.score:.4f} (at best {mean:.4f}) {judgement}: {findings.bound.reason}"
+    return Ruling(status, reason, findings.score, mean, findings.score_interval)
 
 
 def check_control(findings: Findings) -> Ruling:

@@ -38,7 +38,7 @@ def _list_reasons(
     if limits.simple_candidate is None and len(params.candidates) > 1:
         yield "baselines", "evaluation.simple_candidate is null"
     yield from _list_open_shares(limits)
-    yield from _list_missing_limits(limits)
+    yield from _list_missing_limits(limits, metric)
     if baselines:
         yield from _list_open_margins(params, baselines, metric)
 
@@ -54,7 +54,7 @@ def _list_open_shares(limits: Evaluation) -> Iterator[tuple[str, str]]:
         yield "test_split", f"evaluation.max_test_changes is {limits.max_test_changes:g}"
 
 
-def _list_missing_limits(limits: Evaluation) -> Iterator[tuple[str, str]]:
+def _list_missing_limits(limits: Evaluation, metric: Metric) -> Iterator[tuple[str, str]]:
     if not limits.slices:
         yield "slices", "evaluation.slices names no column"
     error = limits.max_calibration_error
@@ -62,7 +62,7 @@ def _list_missing_limits(limits: Evaluation) -> Iterator[tuple[str, str]]:
         value = "null" if error is None else f"{error:g}"
         yield "calibration", f"evaluation.max_calibration_error is {value}"
     for key, limit in limits.budget.model_dump().items():
-        if limit is None:
+        if limit is None and (key != "cost" or metric.cost_unit):
             yield "budget", f"evaluation.budget.{key} is null"
 
 
