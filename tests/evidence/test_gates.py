@@ -22,8 +22,12 @@ ACCEPTED = {
     "manifest": "abc",
     "examples": "def",
     "suite": "all",
-    "checks": [{"name": "noise", "severity": "warning", "passed": False}],
+    "checks": [
+        {"name": "nulls", "severity": "blocking", "passed": True},
+        {"name": "noise", "severity": "warning", "passed": False},
+    ],
 }
+NULLS, NOISE = ACCEPTED["checks"]
 
 
 def hits(share: float, rows: int = 1000) -> np.ndarray:
@@ -70,6 +74,7 @@ def sound() -> gates.Findings:
         manifest_digest="abc",
         examples_digest="def",
         suite="all",
+        checks={"nulls": "blocking", "noise": "warning"},
         manifest=manifest(train="abc", validation="abc", test="abc"),
         leaks=[
             Leak("exact", "test", 0, 1000, ()),
@@ -105,6 +110,45 @@ def sound() -> gates.Findings:
 
 def asked(facts: gates.Findings, name: str) -> gates.GateResult:
     return next(gate for gate in gates.run_gates(facts) if gate.name == name)
+
+
+def test_a_single_row_beyond_an_exact_bound_is_refused(sound: gates.Findings) -> None:
+    limits = wrong(0.985)  # the first 15 rows are impossible
+    bound = Bound(limits, "no agent is right there", ids=np.arange(1000), exact=True)
+    possible = np.minimum(limits, hits(0.99))
+    assert asked(replace(sound, bound=bound, winner=possible), "bounds").status == "pass"
+    possible[0] = 1.0
+    gate = asked(replace(sound, bound=bound, winner=possible), "bounds")
+    assert gate.status == "fail"
+    assert "is too good to be true on 1 of 1000 rows" in gate.reason
+
+
+def test_a_bound_for_each_row_shows_a_leak_that_means_hide(sound: gates.Findings) -> None:
+    random = np.random.default_rng(0)
+    limits = random.normal(1.0, 0.4, 600)
+    facts = replace(sound, metric=Metric("excess", higher_is_better=False, kind="continuous"))
+
+    def judge(winner: np.ndarray) -> str:
+        bound = Bound(limits, "exact Bayes", ids=np.arange(600))
+        return asked(replace(facts, bound=bound, winner=winner), "bounds").status
+
+    assert judge(limits + random.normal(0.0, 0.01, 600)) == "pass"
+    assert judge(limits - 0.009) == "fail"
+
+
+def test_the_cost_of_an_answer_has_a_limit(sound: gates.Findings) -> None:
+    budget = sound.limits.budget.model_copy(update={"cost": 0.012})
+    facts = replace(
+        sound,
+        metric=Metric("accuracy", True, "binary", cost_unit="$"),
+        limits=sound.limits.model_copy(update={"budget": budget}),
+    )
+    assert asked(replace(facts, cost=COST | {"answer": 0.011}), "budget").status == "pass"
+    gate = asked(replace(facts, cost=COST | {"answer": 0.03}), "budget")
+    assert gate.status == "fail"
+    assert "cost of an answer, 0.03 of 0.012 $" in gate.reason
+    assert "cannot be computed" in asked(facts, "budget").reason
+    assert "cost nothing" in asked(replace(facts, metric=sound.metric), "budget").reason
 
 
 def test_rows_that_count_twice_are_refused(sound: gates.Findings) -> None:
@@ -187,10 +231,14 @@ PLANTS = {
         {"examples_digest": "another"},
         {"validation": ACCEPTED | {"accepted": False}},
         {"validation": ACCEPTED | {"accepted": "yes"}},
-        {
-            "validation": ACCEPTED
-            | {"checks": [{"name": "nulls", "severity": "blocking", "passed": False}]}
-        },
+        {"validation": ACCEPTED | {"checks": [NULLS | {"passed": False}, NOISE]}},
+        {"validation": ACCEPTED | {"checks": [NULLS | {"passed": "yes"}, NOISE]}},
+        {"validation": ACCEPTED | {"checks": []}},
+        {"validation": ACCEPTED | {"checks": [NULLS]}},
+        {"validation": ACCEPTED | {"checks": [NULLS, NULLS, NOISE]}},
+        {"validation": ACCEPTED | {"checks": [NULLS | {"severity": "warning"}, NOISE]}},
+        {"validation": ACCEPTED | {"checks": [NULLS, NOISE, NOISE | {"name": "more"}]}},
+        {"validation": ACCEPTED | {"checks": []}, "checks": {}},
         {"validation": {}},
     ],
     "coverage": [

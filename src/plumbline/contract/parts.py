@@ -35,6 +35,14 @@ class DataPart(Protocol[P]):
         """Write train (`max_rows` of it) and validation to `target` with their answers shuffled."""
         ...
 
+    def list_rows(self, examples: Path, split: str) -> "pd.DataFrame":
+        """Return the rows of one split as the manifest has them, in order.
+
+        The columns are `id` and all others that follow from the examples: the manifest is compared
+        with them.
+        """
+        ...
+
     def read_inputs(self, examples: Path, split: str) -> dict[str, list[Any]]:
         """Return the predictor's columns for one split, in order."""
         ...

@@ -16,9 +16,10 @@ from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import changes, data_changes
 from plumbline.evidence.champion import ChampionModel, find_champion
 from plumbline.quality import runner
+from plumbline.quality.manifest_check import check_manifest
 from plumbline.registry import ledger
+from plumbline.registry.journal_rules import NO_CHAMPION
 from plumbline.registry.ledger import Look
-from plumbline.registry.reconciliation import NO_CHAMPION
 from plumbline.registry.split_sketch import build_sketch
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Subjects:
     baselines: Mapping[str, Predictor]
     inputs: Columns  # the predictor's columns of the test split
     suite: str  # digest of the expectations that params ask for
+    checks: Mapping[str, str]  # these expectations by name, each with its severity
     digests: Mapping[str, str]  # of the files in DIGESTED
     lineage: Mapping[str, str]
     changes: Mapping[str, Any] | None  # since the champion; None without a record of its making
@@ -61,6 +63,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     This is one use of the test split: the ledger records it before anything is known of the split.
     """
     manifest = _read_manifest(params)
+    check_manifest(manifest, task, layout.EXAMPLES)
     validation = _read_validation()
     champion = find_champion(params.registry.model, task)
     candidates = {
@@ -68,6 +71,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     }
     look = _record_look(params, task, manifest, champion, candidates)
     origin = collect_lineage()
+    checks = task.expectations.build_checks(params, manifest)
     return Subjects(
         params=params,
         manifest=manifest,
@@ -78,7 +82,8 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         controls=params.control.candidates,
         baselines=task.scoring.build_baselines(params, layout.EXAMPLES),
         inputs=task.data.read_inputs(layout.EXAMPLES, "test"),
-        suite=runner.digest_suite(task.expectations.build_checks(params, manifest)),
+        suite=runner.digest_suite(checks),
+        checks={check.name: check.severity for check in checks},
         digests={name: layout.digest(path) for name, path in DIGESTED.items()},
         lineage=origin,
         changes=_compare_origins(champion, manifest, origin),

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from plumbline.contract.params import Params
-from plumbline.contract.records import Scores
+from plumbline.contract.records import Bound, Scores
 from plumbline.contract.task import Metric
 from plumbline.contract.verdict import Verdict
 from plumbline.evidence import changes, compare, gates
@@ -104,6 +104,8 @@ def _collect_findings(
         "rss_mb": measurements.package.rss_mb,
         "longest": measurements.package.longest_ms or math.nan,
     }
+    if metric.cost_unit:
+        cost["answer"] = float(winner.test.per_example["cost"].mean())
     return Findings(
         metric=metric,
         limits=limits,
@@ -111,6 +113,7 @@ def _collect_findings(
         manifest_digest=subjects.digests["manifest"],
         examples_digest=subjects.digests["examples"],
         suite=subjects.suite,
+        checks=subjects.checks,
         manifest=subjects.manifest,
         leaks=measurements.leaks,
         winner=scores[winner.name],
@@ -119,7 +122,7 @@ def _collect_findings(
         simple=_find_simple_candidate(scores, winner.name, limits.simple_candidate),
         choice=measurements.choice,
         controls=_pick_metric(measurements.controls, metric),
-        bound=measurements.bound,
+        bound=_align_bound(measurements),
         champion=champion,
         champion_lag=subjects.champion.lag if subjects.champion else None,
         data_changes=subjects.changes and subjects.changes["data"],
@@ -136,6 +139,16 @@ def _collect_findings(
         export=measurements.export,
         replay=measurements.package.problems,
     )
+
+
+def _align_bound(measurements: Measurements) -> Bound:
+    """Return the bound with the limits of single rows in the order of the scores."""
+    bound = measurements.bound
+    if bound.ids is None or not isinstance(bound.limit, np.ndarray):
+        return bound
+    limits = dict(zip(bound.ids, bound.limit, strict=True))
+    ids = measurements.test_rows["id"].to_numpy()
+    return replace(bound, ids=ids, limit=np.array([limits[name] for name in ids], float))
 
 
 def _find_simple_candidate(
@@ -172,7 +185,7 @@ def _compute_calibration(
     stated = test.per_example.get("confidence")
     if stated is None:
         return None
-    hits = test.per_example[metric]
+    hits = test.per_example.get("correct", test.per_example[metric])
     error = calibration.compute_calibration_error(stated, hits)
     return error, calibration.compute_calibration_interval(stated, hits, confidence)
 

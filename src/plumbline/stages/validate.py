@@ -9,6 +9,7 @@ from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.params import Params
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
 from plumbline.quality import runner
+from plumbline.quality.manifest_check import check_manifest
 from plumbline.reporting.html import render_template
 from plumbline.statistics.reach import find_unreachable_limits
 
@@ -28,6 +29,7 @@ def validate(params: Params, task: Task[Params]) -> None:
     """
     layout.write_json(layout.VALIDATION, LOCK_OUT)
     manifest, source = _read_ingested()
+    check_manifest(manifest, task, layout.EXAMPLES)
     table = task.expectations.build_table(params, layout.EXAMPLES, manifest, source)
     checks = task.expectations.build_checks(params, table)
     results = runner.run_checks(table, checks)

@@ -13,7 +13,13 @@ from plumbline.contract.params_file import read_params
 from plumbline.contract.task import SPLITS
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
-from plumbline.tasks.signal_extraction.data import generators, read_windows, shuffle_labels, storage
+from plumbline.tasks.signal_extraction.data import (
+    generators,
+    list_rows,
+    read_windows,
+    shuffle_labels,
+    storage,
+)
 from plumbline.tasks.signal_extraction.data import read_realisations as read_split
 from plumbline.tasks.signal_extraction.expectations import find_leaks
 from plumbline.tasks.signal_extraction.expectations.spectrum import find_peaks
@@ -117,23 +123,23 @@ def _damage(split: str, change: str) -> None:
 
     found = read_split(layout.EXAMPLES, split)
     ids, signals, components = list(found.ids), found.signals.copy(), found.components.copy()
-    manifest, source = pd.read_parquet(layout.MANIFEST), layout.read_json(layout.SOURCE)
+    source = layout.read_json(layout.SOURCE)
+    other = read_split(layout.EXAMPLES, "train")
     if change == "swapped components":
         components = components[:, ::-1]
     elif change == "a copied realisation":
-        other = read_split(layout.EXAMPLES, "train")
-        manifest.loc[manifest["realisation"] == ids[0], "realisation"] = other.ids[0]
         ids[0] = other.ids[0]
     elif change == "a copied window":
-        digest = manifest.loc[manifest["split"] == "train", "digest"].iloc[0]
-        manifest.loc[manifest["realisation"] == ids[0], "digest"] = digest
+        signals[0] = other.signals[0]
     elif change == "a wild sample":
-        manifest.loc[manifest["realisation"] == ids[0], "furthest"] = 40.0
+        signals[0, 0] = 40.0
     elif change == "a missing sample":
-        manifest.loc[manifest["realisation"] == ids[0], "furthest"] = np.nan
+        signals[0, 0] = np.nan
     storage.write_realisations(
         layout.EXAMPLES, split, storage.Realisations(ids, signals, components)
     )
+    tables = [list_rows(layout.EXAMPLES, name).assign(split=name) for name in SPLITS]
+    manifest = pd.concat(tables, ignore_index=True)
     manifest.to_parquet(layout.MANIFEST, index=False)
     seal = {"digest": layout.digest(layout.EXAMPLES), "manifest": layout.digest(layout.MANIFEST)}
     layout.write_json(layout.SOURCE, source | seal)

@@ -7,6 +7,7 @@ from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Task
 from plumbline.diagnostics.selftest import (
     bundle_file_faults,
+    data_faults,
     gate_faults,
     predictor_faults,
     reader_faults,
@@ -21,6 +22,7 @@ from plumbline.evidence import gates
 
 GENERIC_FAULTS = (
     *gate_faults.FAULTS,
+    *data_faults.FAULTS,
     *bundle_file_faults.FAULTS,
     *predictor_faults.FAULTS,
     *verdict_faults.FAULTS,

@@ -1,5 +1,9 @@
 """Gates on the data: was it accepted, does it cover what it should, does it leak?"""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from plumbline.contract.records import Leak
 from plumbline.contract.task import SPLITS
 from plumbline.evidence.gates.findings import Findings, Ruling
@@ -29,11 +33,31 @@ def check_accepted(findings: Findings) -> Ruling:
             "fail",
             "validation did not run all checks of params.yaml; run `dvc repro -f validate`",
         )
+    problem = _compare_checks(report["checks"], findings.checks)
+    if problem:
+        return Ruling("fail", f"{problem}; run `dvc repro -f validate`")
     blocking = [check for check in report["checks"] if check["severity"] == "blocking"]
-    all_passed = all(check["passed"] for check in blocking)
+    all_passed = all(check["passed"] is True for check in blocking)
     if report["accepted"] is not True or not all_passed:
         return Ruling("fail", "validation rejected this data; see reports/validation.html")
     return Ruling("pass", "validation accepted exactly these data")
+
+
+def _compare_checks(results: Sequence[Mapping[str, Any]], wanted: Mapping[str, str]) -> str | None:
+    """Say which result is missing, superfluous, there twice or of another severity."""
+    names = Counter(result["name"] for result in results)
+    for name in wanted:
+        if names[name] != 1:
+            return f"reports/validation.json has {names[name]} results of the check {name}, not 1"
+    for result in results:
+        name, severity = result["name"], result["severity"]
+        if name not in wanted:
+            return f"reports/validation.json has the check {name}, which this version does not know"
+        if severity != wanted[name]:
+            return f"reports/validation.json has {name} as {severity}, params as {wanted[name]}"
+    if not wanted:
+        return "the task names no check"
+    return None
 
 
 def check_coverage(findings: Findings) -> Ruling:

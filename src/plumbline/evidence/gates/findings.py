@@ -37,6 +37,7 @@ class Findings:
     manifest_digest: str  # of the manifest that was scored
     examples_digest: str  # of the examples that were scored
     suite: str  # digest of the expectations that params ask for
+    checks: Mapping[str, str]  # these expectations by name, each with its severity
     manifest: "pd.DataFrame"  # columns: split, label
     leaks: Sequence[Leak]
     winner: np.ndarray
@@ -54,7 +55,8 @@ class Findings:
     slices: Sequence[Slice]
     calibration: tuple[float, Interval] | None  # expected calibration error; None: no confidence
     behaviour: Sequence[Case]
-    cost: Mapping[str, float]  # one_p95, batch_p95, longest in ms; rss_mb; num_bytes of the bundle
+    # one_p95, batch_p95, longest in ms; rss_mb; num_bytes of the bundle; answer in metric.cost_unit
+    cost: Mapping[str, float]
     candidate: str  # the winner's name
     form: str  # in which the winner is served
     parity: VariantParity | None  # of that form with the reference; None where it is the reference

@@ -1,6 +1,6 @@
 """From a generator to realisations on disk, and back."""
 
-from plumbline.tasks.signal_extraction.data.ingestion import ingest
+from plumbline.tasks.signal_extraction.data.ingestion import ingest, list_rows
 from plumbline.tasks.signal_extraction.data.permutation import shuffle_labels
 from plumbline.tasks.signal_extraction.data.setting import Setting
 from plumbline.tasks.signal_extraction.data.storage import (
@@ -21,6 +21,7 @@ __all__ = [
     "Windows",
     "ingest",
     "list_inputs",
+    "list_rows",
     "read_inputs",
     "read_realisations",
     "read_setting",

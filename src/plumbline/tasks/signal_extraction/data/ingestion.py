@@ -13,7 +13,7 @@ from plumbline.tasks.signal_extraction.data.storage import (
     write_realisations,
     write_setting,
 )
-from plumbline.tasks.signal_extraction.data.windows import Windows, read_windows
+from plumbline.tasks.signal_extraction.data.windows import read_windows
 from plumbline.tasks.signal_extraction.params import PublishedMixture, SignalParams
 
 if TYPE_CHECKING:
@@ -31,9 +31,28 @@ def ingest(params: SignalParams, examples: Path, manifest: Path) -> dict[str, An
         realisations = _draw_realisations(params, setting, split, number)
         write_realisations(examples, split, realisations)
         counts[split] = len(realisations.ids)
-    tables = [_build_rows(split, read_windows(examples, split)) for split in SPLITS]
+    tables = [list_rows(examples, split).assign(split=split) for split in SPLITS]
     pd.concat(tables, ignore_index=True).to_parquet(manifest, index=False)
     return {"generator": setting.kind, "realisations": counts}
+
+
+def list_rows(examples: Path, split: str) -> "pd.DataFrame":
+    """Return the manifest's rows of one split, in order, with all columns but `split`."""
+    import pandas as pd
+
+    windows = read_windows(examples, split)
+    window, part = windows.rows
+    setting = windows.setting
+    table = pd.DataFrame({"id": windows.ids, "label": np.array(setting.labels)[part]})
+    return table.assign(
+        length=setting.window,
+        digest=np.array(windows.digests)[window],
+        answer=np.array(windows.answer_digests)[window],
+        realisation=np.array(windows.realisations)[window],
+        start=windows.starts[window],
+        frequency_hz=np.array(setting.frequencies_hz)[part],
+        furthest=np.abs(windows.signals).max(axis=1)[window],  # NaN if a sample is NaN
+    )
 
 
 def _draw_realisations(
@@ -49,22 +68,3 @@ def _draw_realisations(
     random = np.random.default_rng((params.seed, number))
     signals, components = generators.draw_windows(setting, total, random)
     return Realisations([f"{split}{row}" for row in range(total)], signals, components)
-
-
-def _build_rows(split: str, windows: Windows) -> "pd.DataFrame":
-    """The rows of one split in the manifest."""
-    import pandas as pd
-
-    window, part = windows.rows
-    setting = windows.setting
-    table = pd.DataFrame(
-        {"id": windows.ids, "split": split, "label": np.array(setting.labels)[part]}
-    )
-    return table.assign(
-        length=setting.window,
-        digest=np.array(windows.digests)[window],
-        realisation=np.array(windows.realisations)[window],
-        start=windows.starts[window],
-        frequency_hz=np.array(setting.frequencies_hz)[part],
-        furthest=np.abs(windows.signals).max(axis=1)[window],  # NaN if a sample is NaN
-    )

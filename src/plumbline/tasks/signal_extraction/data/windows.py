@@ -50,8 +50,12 @@ class Windows:
     @property
     def digests(self) -> list[str]:
         """SHA-256 of the samples of each window [M]."""
-        contiguous = [np.ascontiguousarray(signal) for signal in self.signals]
-        return [hashlib.sha256(signal.tobytes()).hexdigest() for signal in contiguous]
+        return _digest_arrays(self.signals)
+
+    @property
+    def answer_digests(self) -> list[str]:
+        """SHA-256 of the components of each window [M]."""
+        return _digest_arrays(self.components)
 
 
 def read_windows(examples: Path, split: str) -> Windows:
@@ -87,6 +91,11 @@ def list_inputs(windows: Windows) -> dict[str, list[Any]]:
         "signal": [signals[place] for place in window],
         "frequency_hz": [windows.setting.frequencies_hz[place] for place in part],
     }
+
+
+def _digest_arrays(arrays: np.ndarray) -> list[str]:
+    contiguous = [np.ascontiguousarray(array) for array in arrays]
+    return [hashlib.sha256(array.tobytes()).hexdigest() for array in contiguous]
 
 
 def _slide_window(samples: np.ndarray, window: int) -> np.ndarray:

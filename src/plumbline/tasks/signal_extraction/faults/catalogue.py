@@ -7,6 +7,12 @@ from plumbline.tasks.signal_extraction.faults import data, models
 
 FAULTS = (
     Fault("train realisations copied into test", "leakage", "refuse", data.plant_copies_in_test),
+    Fault(
+        "answers of test exchanged, the manifest kept",
+        "in data/manifest.parquet",
+        "error",
+        data.plant_exchanged_answers,
+    ),
     Fault("an error below the floor of the data", "bounds", "refuse", models.plant_known_answers),
     Fault(
         "a model of shuffled answers that knows the answers",

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
+from plumbline.tasks.text_classification.data.normalisation import digest_text
 from plumbline.tasks.text_classification.data.parquet_batches import BatchWriter
 from plumbline.tasks.text_classification.data.policies import TextExample
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 
@@ -32,6 +34,15 @@ def read_split(examples: Path, split: str, columns: list[str] | None = None) -> 
 def read_inputs(examples: Path, split: str) -> dict[str, list[Any]]:
     """Return the predictor's columns for one split, in order."""
     return {"text": read_split(examples, split, ["text"])["text"].to_pylist()}
+
+
+def list_rows(examples: Path, split: str) -> "pd.DataFrame":
+    """Return the manifest's rows of one split, in order, without what only ingest can know."""
+    rows: pd.DataFrame = read_split(examples, split).to_pandas()
+    texts = rows["text"].tolist()
+    return rows.drop(columns="text").assign(
+        length=[len(text) for text in texts], digest=[digest_text(text) for text in texts]
+    )
 
 
 class ExampleWriter(AbstractContextManager["ExampleWriter"]):

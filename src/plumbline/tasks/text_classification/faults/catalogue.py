@@ -15,6 +15,19 @@ FAULTS = (
     Fault(
         "test labels replaced by the model's answers", "accepted", "refuse", data.plant_own_answers
     ),
+    Fault(
+        "labels of train exchanged, the manifest kept",
+        "in data/manifest.parquet",
+        "error",
+        data.plant_exchanged_labels,
+        before="validate",
+    ),
+    Fault(
+        "texts of test exchanged, the manifest kept",
+        "in data/manifest.parquet",
+        "error",
+        data.plant_exchanged_texts,
+    ),
     Fault("a test split of one class", "coverage", "refuse", data.plant_one_class),
     Fault("test rows copied into train", "leakage", "refuse", data.plant_copies_in_train(str)),
     Fault(

@@ -8,6 +8,8 @@ from plumbline.tasks.text_classification.faults.examples import (
     answer_rows,
     keep_test_rows,
     read_rows,
+    renew_manifest,
+    seal_source,
     write_rows,
 )
 
@@ -28,9 +30,25 @@ def plant_copies_in_train(change: Callable[[str], str]) -> Callable[[FaultSite],
 
 
 def plant_own_answers(site: FaultSite) -> None:
-    """Replace the labels of test by what the model answers."""
+    """Replace the labels of test by what the model answers, in the manifest too."""
     test = read_rows("test")
     write_rows("test", test.assign(label=answer_rows(site, test)))
+    renew_manifest()
+
+
+def plant_exchanged_labels(site: FaultSite) -> None:
+    """Exchange two classes among the rows of train, and seal the source again."""
+    train = read_rows("train")
+    one, other = sorted(set(train["label"]))[:2]
+    write_rows("train", train.assign(label=train["label"].replace({one: other, other: one})))
+    seal_source()
+
+
+def plant_exchanged_texts(site: FaultSite) -> None:
+    """Exchange texts among the rows of test; validation is made to accept it."""
+    test = read_rows("test")
+    write_rows("test", test.assign(text=test["text"].to_numpy()[::-1]))
+    site.accept_data()
 
 
 def plant_one_class(site: FaultSite) -> None:

@@ -5,7 +5,11 @@ import pandas as pd
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.faults import FaultSite
-from plumbline.tasks.text_classification.data import read_split
+from plumbline.contract.task import SPLITS
+from plumbline.tasks.text_classification.data import list_rows, read_split
+
+COPY = "copy:"  # before the id of a row that is there twice
+FLAGS = ("decoded", "truncated", "noisy")  # which do not follow from the examples
 
 
 def read_rows(split: str) -> pd.DataFrame:
@@ -19,24 +23,40 @@ def write_rows(split: str, rows: pd.DataFrame) -> None:
     rows.to_parquet(layout.EXAMPLES / f"{split}.parquet", index=False)
 
 
+def accept_rows(site: FaultSite) -> None:
+    """Derive the manifest from the examples as they are now, and make validation accept both."""
+    renew_manifest()
+    site.accept_data()
+
+
+def renew_manifest() -> None:
+    """Derive the manifest from the examples as they are now; flags are those that each row had."""
+    before = pd.read_parquet(layout.MANIFEST).set_index("id")
+    tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
+    rows = pd.concat(tables, ignore_index=True)
+    origins = rows["id"].str.removeprefix(COPY)
+    for flag in FLAGS:
+        rows[flag] = before.loc[origins, flag].to_numpy()
+    rows.to_parquet(layout.MANIFEST, index=False)
+
+
+def seal_source() -> None:
+    """Write the digests of examples and manifest as they are now into source.json."""
+    seal = {"digest": layout.digest(layout.EXAMPLES), "manifest": layout.digest(layout.MANIFEST)}
+    layout.write_json(layout.SOURCE, layout.read_json(layout.SOURCE) | seal)
+
+
 def add_copies(site: FaultSite, split: str, rows: pd.DataFrame) -> None:
     """Add `rows` of test, under other names, to a split and to the manifest."""
-    manifest = pd.read_parquet(layout.MANIFEST)
-    entries = manifest.set_index("id").loc[rows["id"]].reset_index()
-    copies = rows.assign(id="copy:" + rows["id"])
-    entries = entries.assign(id=copies["id"].to_numpy(), split=split)
+    copies = rows.assign(id=COPY + rows["id"])
     write_rows(split, pd.concat([read_rows(split), copies]))
-    pd.concat([manifest, entries]).to_parquet(layout.MANIFEST, index=False)
-    site.accept_data()
+    accept_rows(site)
 
 
 def keep_test_rows(site: FaultSite, kept: pd.DataFrame) -> None:
     """Leave only `kept` in test and in its part of the manifest."""
-    manifest = pd.read_parquet(layout.MANIFEST)
-    remains = (manifest["split"] != "test") | manifest["id"].isin(kept["id"])
     write_rows("test", kept)
-    manifest[remains].to_parquet(layout.MANIFEST, index=False)
-    site.accept_data()
+    accept_rows(site)
 
 
 def answer_rows(site: FaultSite, rows: pd.DataFrame) -> list[str]:

@@ -11,6 +11,7 @@ from plumbline.contract.faults import Fault, FaultSite
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.faults import models
 from plumbline.tasks.text_classification.faults.examples import (
+    accept_rows,
     add_copies,
     answer_rows,
     keep_test_rows,
@@ -87,10 +88,7 @@ def plant_accepted_answers(site: FaultSite) -> None:
     test = read_rows("test")
     test["label"] = answer_rows(site, test)
     write_rows("test", test)
-    manifest = pd.read_parquet(layout.MANIFEST)
-    labels = manifest["id"].map(dict(zip(test["id"], test["label"], strict=True)))
-    manifest.assign(label=labels.fillna(manifest["label"])).to_parquet(layout.MANIFEST, index=False)
-    site.accept_data()
+    accept_rows(site)
 
 
 def plant_customers(site: FaultSite) -> None:
@@ -104,7 +102,7 @@ def plant_customers(site: FaultSite) -> None:
             customer = draw.randrange(CUSTOMERS_EACH) * len(labels) + labels.index(label)
             numbers.append(f" {50_000 + customer}")
         write_rows(split, rows.assign(text=rows["text"] + numbers))
-    site.accept_data()
+    accept_rows(site)
 
 
 def plant_claim_of_no_noise(site: FaultSite) -> None:

@@ -29,6 +29,11 @@ def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> No
         table.to_parquet(target / f"{split}.parquet", index=False)
 
 
+def list_rows(examples: Path, split: str) -> pd.DataFrame:
+    rows = read_points(examples, split).drop(columns=["split", "y"])
+    return rows.assign(label=np.where(rows["x"] > 0, "right", "left"))
+
+
 def read_inputs(examples: Path, split: str) -> dict[str, list[float]]:
     return {"x": read_points(examples, split)["x"].tolist()}
 

@@ -1,0 +1,121 @@
+"""The manifest and the examples say the same of every row, in both tasks; or validate stops."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.support.dirty_texts import make_values, run_stages
+from tests.support.small_signals import small_params
+
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError
+from plumbline.contract.task import SPLITS
+from plumbline.stages.ingest import ingest
+from plumbline.stages.validate import validate
+from plumbline.tasks.signal_extraction.data import Realisations, read_realisations
+from plumbline.tasks.signal_extraction.data.storage import write_realisations
+from plumbline.tasks.signal_extraction.task import TASK as SIGNALS
+from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.task import TASK as TEXTS
+
+
+@pytest.fixture
+def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TextParams:
+    """Tickets that were ingested into the current folder."""
+    monkeypatch.chdir(tmp_path)
+    values = make_values("generated")
+    values["data"]["generated"]["num_rows"] = 900
+    values["data"]["columns"]["metadata"] = ["channel"]
+    params = TextParams.model_validate(values)
+    ingest(params, TEXTS)
+    return params
+
+
+def seal_source() -> None:
+    seal = {"digest": layout.digest(layout.EXAMPLES), "manifest": layout.digest(layout.MANIFEST)}
+    layout.write_json(layout.SOURCE, layout.read_json(layout.SOURCE) | seal)
+
+
+def edit_examples(split: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    path = layout.EXAMPLES / f"{split}.parquet"
+    change(pd.read_parquet(path)).to_parquet(path, index=False)
+    seal_source()
+
+
+def exchange_labels(rows: pd.DataFrame) -> pd.DataFrame:
+    first, second = sorted(set(rows["label"]))[:2]
+    return rows.assign(label=rows["label"].replace({first: second, second: first}))
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_labels_that_are_exchanged_are_named_with_row_and_both_values(
+    texts: TextParams, split: str
+) -> None:
+    before = pd.read_parquet(layout.EXAMPLES / f"{split}.parquet")
+    edit_examples(split, exchange_labels)
+    after = pd.read_parquet(layout.EXAMPLES / f"{split}.parquet")
+    row = int((before["label"] != after["label"]).to_numpy().argmax())
+
+    with pytest.raises(DataError) as caught:
+        validate(texts, TEXTS)
+
+    message = str(caught.value)
+    assert message.startswith(f"data/examples: {split}, row {row + 1} ({before['id'][row]}): ")
+    assert f"label is {after['label'][row]!r} there and {before['label'][row]!r}" in message
+    assert message.endswith("run `dvc repro -f ingest`")
+    assert layout.read_json(layout.VALIDATION)["accepted"] is False
+
+
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        (lambda rows: rows.assign(text=rows["text"].to_numpy()[::-1]), "length|digest"),
+        (lambda rows: rows.assign(text=rows["text"].str.replace("e", "a", n=1)), "digest"),
+        (lambda rows: rows.assign(channel=rows["channel"].to_numpy()[::-1]), "channel"),
+        (lambda rows: rows.assign(id=rows["id"].to_numpy()[::-1]), "id"),
+        (lambda rows: rows[1:], "test has"),
+    ],
+)
+def test_nothing_else_can_be_exchanged_either(
+    texts: TextParams, change: Callable[[pd.DataFrame], pd.DataFrame], column: str
+) -> None:
+    edit_examples("test", change)
+    with pytest.raises(DataError, match=column):
+        validate(texts, TEXTS)
+
+
+def test_labels_of_the_manifest_alone_are_compared_too(texts: TextParams) -> None:
+    manifest = pd.read_parquet(layout.MANIFEST)
+    exchange_labels(manifest).to_parquet(layout.MANIFEST, index=False)
+    seal_source()
+    with pytest.raises(DataError, match="label is"):
+        validate(texts, TEXTS)
+
+
+def test_odd_texts_and_empty_metadata_are_the_same_on_both_sides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    odd = ["\N{COMBINING ACUTE ACCENT}", "\N{GRINNING FACE}\u200d", "a\x00b", '"', "x" * 5000]
+    rows = [f"{sign} text of row {row}\t{row % 2}" for row in range(300) for sign in [odd[row % 5]]]
+    Path("raw.tsv").write_text("\n".join(["text\tlabel", *rows]) + "\n", encoding="utf-8")
+    _, message = run_stages("raw.tsv")
+    assert "data/manifest.parquet" not in message
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_answers_of_signals_that_are_exchanged_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    params = small_params("signal_extraction")
+    ingest(params, SIGNALS)
+    validate(params, SIGNALS)
+    before = read_realisations(layout.EXAMPLES, split)
+    components = np.ascontiguousarray(before.components[:, ::-1])
+    write_realisations(layout.EXAMPLES, split, Realisations(before.ids, before.signals, components))
+    seal_source()
+    with pytest.raises(DataError, match=rf"{split}, row 1 .*: answer is '\w+…?' there and"):
+        validate(params, SIGNALS)
