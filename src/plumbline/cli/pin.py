@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,11 +39,10 @@ def pin_weights(
     name = _choose_candidate(layout.PARAMS, candidate)
     pin = find_pin(address)
     path = layout.PARAMS
-    text = path.read_text(encoding="utf-8")
-    for key, value in (("weights", pin.weights), ("sha256", pin.sha256)):
-        text = _replace_value(text, ("candidates", name, key), value)
+    text = path.read_bytes().decode("utf-8")  # with its own line ends
+    edited = _edit(text, name, {"weights": pin.weights, "sha256": pin.sha256})
     with layout.write_aside(path) as aside:
-        aside.write_text(text, encoding="utf-8")
+        aside.write_bytes(edited.encode("utf-8"))
     print_plain(f"{path}: candidates.{name}: weights: {pin.weights}, sha256: {pin.sha256}")
 
 
@@ -68,15 +68,52 @@ def _is_pretrained(config: Any) -> bool:
     return isinstance(config, dict) and config.get("kind") == "pretrained"
 
 
+def _edit(text: str, candidate: str, values: Mapping[str, str]) -> str:
+    """Write `values` into a candidate of a YAML text; every other character stays.
+
+    ParamsError where the text would then say anything else than these values.
+    """
+    from ruamel.yaml.error import YAMLError
+
+    expected = _parse(text)
+    edited = text
+    for key, value in values.items():
+        expected["candidates"][candidate][key] = value
+        edited = _replace_value(edited, ("candidates", candidate, key), value)
+    try:
+        is_as_expected = _parse(edited) == expected
+    except YAMLError:
+        is_as_expected = False
+    if not is_as_expected:
+        lines = ", ".join(f"`{key}: {value}`" for key, value in values.items())
+        raise ParamsError(
+            f"{layout.PARAMS}: candidates.{candidate} is written in a way that cannot be edited "
+            f"here; nothing was changed. Write there: {lines}"
+        )
+    return edited
+
+
+def _parse(text: str) -> Any:
+    from ruamel.yaml import YAML
+
+    return YAML(typ="safe", pure=True).load(text)
+
+
 def _replace_value(text: str, keys: tuple[str, ...], value: str) -> str:
-    """Replace one scalar of a YAML text; every other character stays."""
+    """Replace one scalar of a YAML text, or write it where the key's value is blank."""
     from ruamel.yaml import YAML
 
     node = YAML(pure=True).compose(text)
     for key in keys:
-        inside = {name.value: child for name, child in node.value}
+        inside = {name.value: (name, child) for name, child in node.value}
         if key not in inside:
             raise ParamsError(f"{layout.PARAMS}: {'.'.join(keys)}: missing; add `{key}: null`")
-        node = inside[key]
+        name, node = inside[key]
     shown = value if PLAIN.fullmatch(value) else json.dumps(value)
-    return text[: node.start_mark.index] + shown + text[node.end_mark.index :]
+    start, end = node.start_mark.index, node.end_mark.index
+    if start == end:  # blank: the node's place is anywhere between its key and the next one
+        colon = re.compile(r"\s*:").match(text, name.end_mark.index)
+        start = end = colon.end() if colon else name.end_mark.index
+        shown = f" {shown}" if colon else f": {shown}"
+    end = start + len(text[start:end].rstrip())  # that of a block includes its last line break
+    return text[:start] + shown + text[end:]
