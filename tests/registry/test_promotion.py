@@ -2,6 +2,7 @@
 
 import json
 import os
+import pkgutil
 import pwd
 import socket
 import sqlite3
@@ -38,6 +39,7 @@ from plumbline.contract.task import Predictor
 from plumbline.registry import (
     champion_pin,
     journal,
+    journal_head,
     ledger,
     model_versions,
     promotion,
@@ -464,17 +466,37 @@ def test_an_alias_changed_outside_plumbline_stops_everything(
     assert read_champion_alias() == version
 
 
+def kill_at(patch: pytest.MonkeyPatch, name: str) -> None:
+    """Let the process end where `name` is called, once it has announced its move."""
+    call = pkgutil.resolve_name(name)
+
+    def end(*arguments: object) -> None:
+        if journal_head.INTENT_TAG not in arguments:
+            raise KeyboardInterrupt
+        call(*arguments)
+
+    patch.setattr(name, end)
+
+
+def test_a_crash_before_a_move_is_in_the_journal_leaves_all_as_it_was(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    with monkeypatch.context() as patch:
+        kill_at(patch, "plumbline.registry.journal.Journal.append")
+        with pytest.raises(KeyboardInterrupt):
+            promotion.promote(NAME, "2", expect="1", reason="")
+    assert promotion.find_champion(NAME).version == "1"  # type: ignore[union-attr]
+    assert promotion.promote(NAME, "2", expect="1", reason="").version == "2"
+
+
 @pytest.mark.parametrize("lost", ["set_registered_model_alias", "set_registered_model_tag"])
 def test_a_crash_between_journal_and_registry_heals(
     here: Path, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
     promotion.bootstrap_champion(NAME, "1")
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
     with monkeypatch.context() as patch:
-        patch.setattr(f"mlflow.MlflowClient.{lost}", killed)
+        kill_at(patch, f"mlflow.MlflowClient.{lost}")
         with pytest.raises(KeyboardInterrupt):
             promotion.promote(NAME, "2", expect="1", reason="")
     assert read_champion_alias() == ("1" if "alias" in lost else "2")
@@ -645,17 +667,13 @@ def test_a_move_that_is_finished_after_a_crash_mends_champion_json(
 ) -> None:
     promotion.bootstrap_champion(NAME, "1")
     (here / "champion.json").write_text("{}")
-
-    def killed(*_: object) -> None:
-        raise KeyboardInterrupt
-
     for number, lost in (
         ("2", "mlflow.MlflowClient.set_registered_model_alias"),
         ("3", "plumbline.registry.champion_pin.write_pin"),
         ("2", "mlflow.MlflowClient.set_registered_model_tag"),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(lost, killed)
+            kill_at(patch, lost)
             with pytest.raises(KeyboardInterrupt):
                 move_to(number)
         entry = promotion.find_champion(NAME)
@@ -693,3 +711,76 @@ def test_who_decides_is_not_taken_from_the_environment(
     record_look("b")
     actors = [entry.actor for entry in read_decisions()]
     assert actors == [user, f"{user} (says github:ada, run 7)"]
+
+
+def forge_entry(action: journal.Action, version: str, previous: str = "1") -> None:
+    """Do what somebody does who can write to the journal's database alone: append a move."""
+    tags = find_in_mlflow(f"models:/{NAME}/{version}").tags
+    digests = (tags[addresses.BUNDLE_TAG], tags[addresses.EVIDENCE_TAG])
+    with journal.lock_journal() as book:
+        book.append(journal.Decision(NAME, action, version, previous, *digests, "a forgery"))
+
+
+@pytest.mark.parametrize(
+    ("action", "version"), [("promote", "2"), ("promote", REFUSE), ("override", KEEP)]
+)
+def test_a_move_that_somebody_appended_to_the_journal_is_not_finished(
+    here: Path, action: journal.Action, version: str
+) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    forge_entry(action, version)
+    for attempt in (
+        lambda: record_look("a"),
+        lambda: promotion.find_champion(NAME),
+        lambda: promotion.promote(NAME, "2", expect="1", reason=""),
+    ):
+        with pytest.raises(JournalError, match=r"entry 8 .* was not written by plumbline: the reg"):
+            attempt()
+    assert read_champion_alias() == "1"
+
+
+def announce(action: journal.Action, version: str, previous: str = "1") -> None:
+    """Append a move that the registry was told of, as somebody who can write to both would."""
+    client = model_versions.connect_registry()
+    entries = promotion.read_history(NAME)
+    forge_entry(action, version, previous)
+    with journal.lock_journal() as book:
+        move = book.read_entries(NAME)[-1]
+    intent = journal_head.format_intent(move, entries[-1])
+    client.set_registered_model_tag(NAME, journal_head.INTENT_TAG, intent)
+
+
+@pytest.mark.parametrize(
+    ("action", "version", "previous", "message"),
+    [
+        ("promote", REFUSE, "1", "the verdict is refuse"),
+        ("promote", KEEP, "1", "the verdict is keep"),
+        ("promote", "3", "1", "was compared with champion 2"),
+        ("promote", "2", "none", "it replaces champion none, the champion was 1"),
+        ("rollback", "2", "1", "version 2 never was champion"),
+        ("promote", OTHER_BUNDLE, "1", "is about another bundle"),
+    ],
+)
+def test_a_move_is_finished_only_where_it_would_be_made_again(
+    here: Path, action: journal.Action, version: str, previous: str, message: str
+) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    announce(action, version, previous)
+    client = model_versions.connect_registry()
+    if previous == "none":
+        client.delete_registered_model_alias(NAME, addresses.CHAMPION)
+    before = read_champion_alias()
+    with pytest.raises(PlumblineError, match=message):
+        promotion.find_champion(NAME)
+    assert read_champion_alias() == before
+
+
+def test_a_move_of_what_was_refused_or_returned_since_is_not_finished(here: Path) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    digest = find_in_mlflow(f"models:/{NAME}/2").tags[addresses.BUNDLE_TAG]
+    with journal.lock_journal() as book:
+        book.append(journal.Decision(NAME, "return", "7", "", digest, "", "3 failures"))
+    announce("promote", "2")
+    with pytest.raises(JournalError, match="was returned, as version 7, as a canary"):
+        promotion.find_champion(NAME)
+    assert read_champion_alias() == "1"

@@ -91,8 +91,9 @@ def empty_journal() -> int:
     client = model_versions.connect_registry()
     if model_versions.find_alias_holder(client, NAME, addresses.CHAMPION):
         client.delete_registered_model_alias(NAME, addresses.CHAMPION)
-    for name in model_versions.read_model_tags(client, journal_head.HEAD_TAG):
-        client.delete_registered_model_tag(name, journal_head.HEAD_TAG)
+    for tag in (journal_head.HEAD_TAG, journal_head.INTENT_TAG):
+        for name in model_versions.read_model_tags(client, tag):
+            client.delete_registered_model_tag(name, tag)
     versions = client.search_model_versions(f"name = '{NAME}'")
     for version in sorted(versions, key=lambda version: int(version.version)):
         tags = (version.tags[addresses.BUNDLE_TAG], version.tags[addresses.EVIDENCE_TAG])

@@ -9,7 +9,7 @@ from plumbline.contract.errors import EvidenceError, PlumblineError
 from plumbline.contract.params import Params
 from plumbline.evidence import document
 from plumbline.evidence.verdict import EXIT_CODES
-from plumbline.registry import promotion, reconciliation
+from plumbline.registry import journal_rules, promotion
 from plumbline.reporting import html, summary
 
 
@@ -50,8 +50,8 @@ def _describe_registered(evidence: dict[str, Any]) -> dict[str, str]:
     name = done["model"]
     version = done["version"]
     entry = promotion.find_champion(name)
-    champion = entry.version if entry else reconciliation.NO_CHAMPION
-    compared = reconciliation.NO_CHAMPION
+    champion = entry.version if entry else journal_rules.NO_CHAMPION
+    compared = journal_rules.NO_CHAMPION
     if evidence["champion"]:
         compared = str(evidence["champion"]["version"])
     if champion not in (compared, version):

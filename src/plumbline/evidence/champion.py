@@ -11,10 +11,9 @@ from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
 from plumbline.contract.task import Predictor, Task
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.registry import promotion_checks
 from plumbline.registry.journal import Entry
 from plumbline.registry.pinned_champion import find_compared_champion
-from plumbline.registry.reader import open_version
+from plumbline.registry.reader import journal_check, open_version
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.registry.reader.versions import fetch_run_file, read_evidence
 
@@ -52,7 +51,7 @@ def find_champion(name: str, task: Task[Any]) -> ChampionModel | None:
                 f"{name} version {entry.version}: bundle digest mismatch: the champion was "
                 f"{entry.bundle[:12]}, found {opened.bundle[:12]}"
             )
-        promotion_checks.require_as_decided(opened.registered, [entry])
+        journal_check.verify_digests(opened.registered, entry)
         _refuse_other_task(opened.registered, task)
         predictor = opened.load_predictor()
     return _describe_champion(opened.registered, entry, predictor)

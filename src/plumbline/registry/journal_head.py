@@ -2,18 +2,37 @@
 
 A chain of hashes does not show that its end is missing; the head does. An entry is sealed over all
 entries before it, of whichever model: the newest head of all models is that of the whole journal.
+Nor does a chain show that somebody appended to it: therefore the registry also records a move that
+is about to be written.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping
+from dataclasses import fields
 
-from plumbline.registry.journal import Entry
+from plumbline.registry.journal import START, Decision, Entry
 
 HEAD_TAG = "plumbline.journal"
+INTENT_TAG = "plumbline.intent"  # the move that is about to be written
 
 
 def format_head(entry: Entry) -> str:
     """Return the number and seal of an entry, as the registry records them."""
     return f"{entry.number}:{entry.seal}"
+
+
+def format_intent(decision: Decision, last: Entry | None) -> str:
+    """Return a digest of a move and its place: right behind the entry `last`."""
+    return _digest_move(decision, last.seal if last else START)
+
+
+def is_intended(move: Entry, intent: str | None) -> bool:
+    """Whether the registry recorded that this entry was about to be written.
+
+    Who can write to the journal's database alone can append a move, and not announce it.
+    """
+    return intent == _digest_move(move, move.prior)
 
 
 def find_missing_tail(entries: list[Entry], head: str | None) -> str | None:
@@ -37,6 +56,11 @@ def find_missing_entry(entries: list[Entry], heads: Mapping[str, str]) -> str | 
     missing = [find_missing_tail(entries, head) for head in heads.values()]
     numbers = [number for number in missing if number is not None]
     return min(numbers, key=_sort_number, default=None)
+
+
+def _digest_move(decision: Decision, prior: str) -> str:
+    content = {field.name: getattr(decision, field.name) for field in fields(Decision)}
+    return hashlib.sha256(json.dumps([prior, content], sort_keys=True).encode()).hexdigest()
 
 
 def _sort_number(number: str) -> tuple[int, str]:

@@ -13,16 +13,11 @@ from plumbline.registry import champion_pin
 from plumbline.registry import promotion_checks as checks
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.journal import Action, Decision, Entry, Journal
+from plumbline.registry.journal_rules import NO_CHAMPION, require_allowed
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, EVIDENCE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion
-from plumbline.registry.reconciliation import (
-    NO_CHAMPION,
-    append_entry,
-    apply_to_registry,
-    lock_decisions,
-    reconcile,
-)
+from plumbline.registry.reconciliation import append_entry, lock_decisions, reconcile, write_move
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -35,9 +30,10 @@ def bootstrap_champion(name: str, version: str) -> Entry | None:
             return None
         registered, evidence = checks.verify_version(name, version)
         checks.require_promotable(registered, evidence)
-        checks.require_registered(book, registered, override=False)
         reason = "registry.first_champion in params.yaml"
-        return _decide(client, book, registered, NO_CHAMPION, "first", reason)
+        decision = _build_decision(registered, NO_CHAMPION, "first", reason)
+        require_allowed(decision, book.read_entries(name))
+        return _decide(client, book, decision)
 
 
 def promote(
@@ -78,13 +74,12 @@ def promote(
             raise RegistryError(
                 f"{name}: version {version} was evaluated again meanwhile; look again, then decide"
             )
-        checks.require_registered(book, registered, override=override)
-        if not override:
-            checks.refuse_former_champion(book, name, version)
-            checks.refuse_returned_canary(book, name, version)
-            checks.refuse_other_comparison(name, version, evidence, current)
         action: Action = "override" if override else "promote"
-        return _decide(client, book, registered, champion, action, reason)
+        decision = _build_decision(registered, champion, action, reason)
+        require_allowed(decision, book.read_entries(name))
+        if not override:
+            checks.refuse_other_comparison(name, version, evidence, current)
+        return _decide(client, book, decision)
 
 
 def roll_back(name: str, to: str | None, reason: str, expect: str | None = None) -> Entry:
@@ -95,20 +90,17 @@ def roll_back(name: str, to: str | None, reason: str, expect: str | None = None)
     with lock_decisions() as (client, book):
         current = reconcile(client, book, name)
         champion = checks.check_expected_champion(name, current, expect)
-        moves = [entry for entry in book.read_entries(name) if entry.moves]
-        version = to or _find_predecessor(moves, champion)
+        entries = book.read_entries(name)
+        version = to or _find_predecessor(entries, champion)
         if version == NO_CHAMPION:
             raise RegistryError(f"{name}: there is no champion before {champion} to go back to")
         if version == champion:
             raise RegistryError(f"{name}: version {version} is the champion already")
-        if version not in [entry.version for entry in moves]:
-            raise RegistryError(
-                f"{name}: version {version} never was champion; use `plumbline promote`"
-            )
         with open_version(f"models:/{name}/{version}", "rollback") as opened:
-            checks.require_as_decided(opened.registered, moves)
+            decision = _build_decision(opened.registered, champion, "rollback", reason)
+            require_allowed(decision, entries)
             opened.load_predictor()
-        return _decide(client, book, opened.registered, champion, "rollback", reason)
+        return _decide(client, book, decision)
 
 
 def record_registration(name: str, version: str, bundle: str, evidence: str, reason: str) -> Entry:
@@ -210,35 +202,30 @@ def _is_same_request(current: Entry, version: str, expect: str, reason: str) -> 
     return (current.version, current.previous, current.reason) == (version, expect, reason)
 
 
-def _find_predecessor(moves: list[Entry], version: str) -> str:
+def _find_predecessor(entries: list[Entry], version: str) -> str:
     """The champion that `version` replaced when it was chosen.
 
     So going back twice goes back two steps.
     """
-    for entry in reversed(moves):
-        if entry.version == version and entry.action != "rollback":
+    for entry in reversed(entries):
+        if entry.moves and entry.version == version and entry.action != "rollback":
             return entry.previous
     return NO_CHAMPION
 
 
-def _decide(
-    client: "MlflowClient",
-    book: Journal,
-    version: RegisteredVersion,
-    previous: str,
-    action: Action,
-    reason: str,
-) -> Entry:
-    """Write the decision: into the journal, then the registry and champion.json."""
+def _build_decision(
+    version: RegisteredVersion, previous: str, action: Action, reason: str
+) -> Decision:
     bundle = version.tags.get(BUNDLE_TAG, "")
     evidence = version.tags.get(EVIDENCE_TAG, "")
-    number = version.number
-    decision = Decision(version.name, action, number, previous, bundle, evidence, reason)
-    if action != "first" and champion_pin.is_checkout():
-        _check_pin(book, version.name)
-    entry = book.append(decision)
-    apply_to_registry(client, entry, entry)
-    return entry
+    return Decision(version.name, action, version.number, previous, bundle, evidence, reason)
+
+
+def _decide(client: "MlflowClient", book: Journal, decision: Decision) -> Entry:
+    """Write the decision: into the journal, then the registry and champion.json."""
+    if decision.action != "first" and champion_pin.is_checkout():
+        _check_pin(book, decision.model)
+    return write_move(client, book, decision)
 
 
 def _check_pin(book: Journal, name: str) -> None:

@@ -1,8 +1,10 @@
 """Keep journal and registry in agreement: first the journal, then the alias, then champion.json.
 
-At last the registry records the entry's number and seal (its head). If a crash comes between, the
-next command that takes the lock finishes the move; an alias that is anywhere else was changed
-outside plumbline, and everything stops until a person has looked.
+Before that the registry records the move that is about to be written, and at last the entry's
+number and seal (its head). If a crash comes between, the next command that takes the lock finishes
+the move, if it was announced and would be made again: an entry that somebody appended to the
+journal is not finished. An alias that is anywhere else was changed outside plumbline, and
+everything stops until a person has looked.
 """
 
 from collections.abc import Iterator
@@ -10,16 +12,22 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import JournalIntegrityError, RegistryError
-from plumbline.registry import champion_pin, journal, model_versions
+from plumbline.registry import champion_pin, journal, model_versions, promotion_checks
 from plumbline.registry.journal import Decision, Entry, Journal
-from plumbline.registry.journal_head import HEAD_TAG, find_missing_entry, format_head
+from plumbline.registry.journal_head import (
+    HEAD_TAG,
+    INTENT_TAG,
+    find_missing_entry,
+    format_head,
+    format_intent,
+    is_intended,
+)
+from plumbline.registry.journal_rules import NO_CHAMPION, build_forgery_error, require_founded
 from plumbline.registry.reader.addresses import CHAMPION, describe_registry
 from plumbline.tracking import store_location
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-
-NO_CHAMPION = "none"
 
 
 @contextmanager
@@ -63,7 +71,9 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
             )
         return None
     last = moves[-1]
+    intent = model_versions.read_model_tags(client, INTENT_TAG).get(name)
     if is_half_done(last, champion, head):
+        _require_sound_move(last, entries, intent)
         apply_to_registry(client, last, entries[-1])
     elif champion != last.version:
         raise JournalIntegrityError(
@@ -72,6 +82,16 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
             f"{last.version} (see the journal)"
         )
     return last
+
+
+def write_move(client: "MlflowClient", book: Journal, decision: Decision) -> Entry:
+    """Write a decision that moves the champion: announced first, then journal and registry."""
+    entries = book.read_entries()
+    intent = format_intent(decision, entries[-1] if entries else None)
+    client.set_registered_model_tag(decision.model, INTENT_TAG, intent)
+    entry = book.append(decision)
+    apply_to_registry(client, entry, entry)
+    return entry
 
 
 def append_entry(client: "MlflowClient", book: Journal, decision: Decision) -> Entry:
@@ -99,10 +119,23 @@ def apply_to_registry(client: "MlflowClient", move: Entry, last: Entry) -> None:
 
 
 def is_half_done(move: Entry, champion: str, head: str | None) -> bool:
-    """Whether a crash came between journal and registry.
+    """Whether a crash came between journal and registry, or somebody appended to the journal.
 
     The journal has the last `move`, the registry never recorded it: `champion` is the version that
     is champion there, `head` the last entry that it recorded.
     """
     recorded = int(head.partition(":")[0]) if head else 0
     return recorded < move.number and champion in (move.previous, move.version)
+
+
+def _require_sound_move(move: Entry, entries: list[Entry], intent: str | None) -> None:
+    """Require that plumbline was about to write this move, and would do so again.
+
+    JournalIntegrityError where it was not announced or the entries before it forbid it; what
+    `promote` raises where files, evidence, verdict or signature do.
+    """
+    if not is_intended(move, intent):
+        raise build_forgery_error(move, "the registry was not told before that it would come")
+    earlier = [entry for entry in entries if entry.number < move.number]
+    require_founded(move, earlier)
+    promotion_checks.require_grounds(move, earlier)

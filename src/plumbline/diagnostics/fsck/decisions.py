@@ -10,6 +10,7 @@ from plumbline.registry import (
     champion_pin,
     journal,
     journal_head,
+    journal_rules,
     model_versions,
     reconciliation,
 )
@@ -76,12 +77,15 @@ def check_champions(state: RegistryState) -> Iterator[DiagnosticResult]:
     for name, model in state.models.items():
         last = state.find_last_move(name)
         holder = model_versions.find_alias_holder(state.client, name, addresses.CHAMPION)
-        champion = str(holder.version) if holder else reconciliation.NO_CHAMPION
+        champion = str(holder.version) if holder else journal_rules.NO_CHAMPION
         if last is None:
             if holder:
                 yield _report_undecided(name, champion)
         elif reconciliation.is_half_done(last, champion, model.tags.get(journal_head.HEAD_TAG)):
-            yield _report_half_done(name, champion, last)
+            if journal_head.is_intended(last, model.tags.get(journal_head.INTENT_TAG)):
+                yield _report_half_done(name, champion, last)
+            else:
+                yield _report_forged(name, champion, last)
         elif champion != last.version:
             yield _report_moved_alias(name, champion, last)
 
@@ -101,6 +105,16 @@ def _report_half_done(name: str, champion: str, last: Entry) -> DiagnosticResult
     )
     return DiagnosticResult(
         "champion", False, message, f"`plumbline champion {name}` finishes the move"
+    )
+
+
+def _report_forged(name: str, champion: str, last: Entry) -> DiagnosticResult:
+    message = (
+        f"{name}: entry {last.number} ({last.action} of version {last.version}) was not written by "
+        f"plumbline: the registry was not told before that it would come; champion is {champion}"
+    )
+    return DiagnosticResult(
+        "champion", False, message, f"{BACKUP} of the journal, and find out who can write to it"
     )
 
 
@@ -125,7 +139,7 @@ def check_pins(state: RegistryState) -> Iterator[DiagnosticResult]:
     bundles = state.list_bundles()
     for name, pin in champion_pin.read_pins().items():
         last = state.find_last_move(name)
-        champion = last.version if last else reconciliation.NO_CHAMPION
+        champion = last.version if last else journal_rules.NO_CHAMPION
         yield from _check_pin(name, pin, champion, bundles)
         if pin and bundles.get((name, pin.version)) == pin.bundle:
             yield from _check_pinned_entry(name, pin, state.entries)
@@ -135,7 +149,7 @@ def _check_pin(
     name: str, pin: ChampionPin | None, champion: str, bundles: dict[tuple[str, str], str | None]
 ) -> Iterator[DiagnosticResult]:
     remedy = f"`plumbline champion {name} --pin`, then `dvc repro`"
-    pinned = pin.version if pin else reconciliation.NO_CHAMPION
+    pinned = pin.version if pin else journal_rules.NO_CHAMPION
     if pin and bundles.get((name, pin.version)) != pin.bundle:
         message = f"names {name} version {pinned} with a bundle that the registry does not have"
         yield DiagnosticResult("champion.json", False, message, remedy)

@@ -15,11 +15,11 @@ from plumbline.contract import layout
 from plumbline.contract.errors import JournalError, PlumblineError, RegistryError
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
 from plumbline.registry import journal
+from plumbline.registry.journal_rules import NO_CHAMPION
 from plumbline.registry.reader import open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, EVIDENCE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.registry.reader.versions import fetch_run_file
-from plumbline.registry.reconciliation import NO_CHAMPION
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

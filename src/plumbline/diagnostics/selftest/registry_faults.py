@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.faults import Fault, FaultSite
-from plumbline.registry import journal_head, ledger, model_versions, promotion
+from plumbline.registry import journal, journal_head, ledger, model_versions, promotion
+from plumbline.registry.journal import Decision
 from plumbline.registry.reader import addresses
 
 if TYPE_CHECKING:
@@ -117,6 +118,15 @@ def _use_up_renamed_split(site: FaultSite) -> None:
         )
 
 
+def _forge_promotion(site: FaultSite) -> None:
+    """Append a promotion to the journal, as who can write to its database alone."""
+    name = site.params.registry.model
+    tags = model_versions.connect_registry().get_model_version(name, CHALLENGER).tags
+    digests = (tags[addresses.BUNDLE_TAG], tags[addresses.EVIDENCE_TAG])
+    with journal.lock_journal() as book:
+        book.append(Decision(name, "promote", CHALLENGER, CHAMPION, *digests, "selftest"))
+
+
 def _build_fault(name: str, message: str, plant: Callable[[FaultSite], None]) -> Fault:
     return Fault(name, message, "error", plant, before="promote", until="promote")
 
@@ -136,6 +146,9 @@ FAULTS = (
         "a version with the files of another",
         "not say that it was registered",
         _exchange_version(CHALLENGER, CHAMPION),
+    ),
+    _build_fault(
+        "a promotion appended to the journal", "was not written by plumbline", _forge_promotion
     ),
     _build_fault("the end of the journal cut off", "ends before entry", _cut_journal),
     _build_fault(

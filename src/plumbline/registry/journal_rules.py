@@ -1,0 +1,153 @@
+"""What the journal allows: checks of a decision against the entries before it, and nothing else.
+
+The same checks are made before a decision is written, and before one is finished that a crash cut
+off: an entry that somebody appended to the database does not pass because it is there.
+"""
+
+from collections.abc import Sequence
+
+from plumbline.contract.errors import (
+    BundleError,
+    JournalError,
+    JournalIntegrityError,
+    PlumblineError,
+    RefusedError,
+    RegistryError,
+)
+from plumbline.registry.journal import Decision, Entry
+
+NO_CHAMPION = "none"
+RULINGS = ("registered", "keep", "refuse")  # what `register` writes about a bundle
+
+
+def require_allowed(decision: Decision, earlier: Sequence[Entry]) -> None:
+    """Require that the entries before a move, all of its model, allow it.
+
+    `first` and `promote` take a version that was registered with this bundle and evidence, neither
+    refused nor returned since, and never champion; `override` one that was registered; `rollback`
+    a former champion as it was chosen. JournalError, RefusedError, RegistryError or BundleError say
+    what is against it.
+    """
+    if decision.action == "rollback":
+        require_as_chosen(decision, earlier)
+        return
+    _require_registered(decision, earlier)
+    if decision.action == "override":
+        return
+    refuse_unfit(decision.model, decision.version, decision.bundle, earlier)
+    _refuse_former_champion(decision, earlier)
+
+
+def require_founded(move: Entry, earlier: Sequence[Entry]) -> None:
+    """JournalIntegrityError where the entries before a move that is in the journal forbid it."""
+    moves = [entry for entry in earlier if entry.moves]
+    champion = moves[-1].version if moves else NO_CHAMPION
+    try:
+        if move.previous != champion:
+            raise JournalError(f"it replaces champion {move.previous}, the champion was {champion}")
+        require_allowed(move, earlier)
+    except JournalIntegrityError:
+        raise
+    except PlumblineError as error:
+        raise build_forgery_error(move, str(error)) from None
+
+
+def require_as_chosen(decision: Decision, earlier: Sequence[Entry]) -> None:
+    """BundleError where a former champion has other files or evidence than made it champion.
+
+    RegistryError where it never was champion.
+    """
+    decisions = [entry for entry in earlier if entry.moves and entry.version == decision.version]
+    if not decisions:
+        raise RegistryError(
+            f"{decision.model}: version {decision.version} never was champion; "
+            "use `plumbline promote`"
+        )
+    chosen = [entry for entry in decisions if entry.action != "rollback"]
+    entry = (chosen or decisions)[-1]
+    if decision.bundle != entry.bundle:
+        difference = "bundle"
+    elif decision.evidence != entry.evidence:
+        difference = "evidence"
+    else:
+        return
+    raise BundleError(
+        f"{_label(decision)}: its {difference} is not the one that journal entry {entry.number} "
+        "made champion; it was exchanged outside plumbline. Nothing was changed. Restore the "
+        "version from a backup, or go back further: "
+        f"`plumbline rollback {decision.model} --to VERSION`"
+    )
+
+
+def refuse_unfit(model: str, version: str, bundle: str, entries: Sequence[Entry]) -> None:
+    """RefusedError where this bundle was refused since it was registered, or returned as a canary.
+
+    A bundle that is registered again under another number is the same model: it stays returned.
+    """
+    rulings = _list_rulings(bundle, entries)
+    if rulings and rulings[-1].action == "refuse":
+        last = rulings[-1]
+        raise RefusedError(
+            f"{model} version {version}: its bundle was refused since it was registered "
+            f"(journal entry {last.number}: {last.reason}) Nothing was changed"
+        )
+    for entry in reversed(entries):
+        if entry.action == "return" and (entry.version == version or entry.bundle == bundle):
+            other = "" if entry.version == version else f", as version {entry.version},"
+            raise RefusedError(
+                f"{model}: version {version} was returned{other} as a canary on {entry.at[:10]} "
+                f"({entry.reason}); nothing was changed. --override with a --reason promotes it "
+                "anyway"
+            )
+
+
+def build_forgery_error(move: Entry, reason: str) -> JournalIntegrityError:
+    """The error for a move that is in the journal and that plumbline did not write."""
+    return JournalIntegrityError(
+        f"{move.model}: journal entry {move.number} ({move.action} of version {move.version}) was "
+        f"not written by plumbline: {reason}. The champion was not changed; restore the journal "
+        "from a backup, and find out who can write to it"
+    )
+
+
+def _require_registered(decision: Decision, earlier: Sequence[Entry]) -> None:
+    """Require that the journal says of this version, bundle and evidence that it was registered."""
+    rulings = _list_rulings(decision.bundle, earlier)
+    numbers = [entry.version for entry in rulings if entry.action == "registered"]
+    if decision.version not in numbers:
+        raise JournalError(
+            f"{_label(decision)}: the journal does not say that it was registered: it was made "
+            "outside plumbline, or by an older plumbline. Nothing was changed. "
+            "`dvc repro --force --single-item register` registers what was evaluated here"
+        )
+    last = rulings[-1]
+    if last.action == "refuse" and decision.action != "override":
+        return  # refused below, which says more than that its evidence is another
+    if last.evidence != decision.evidence:
+        raise JournalError(
+            f"{_label(decision)}: its evidence is not that of journal entry {last.number} "
+            f"({last.action}): it was exchanged outside plumbline, or a run of `register` was cut "
+            "off. Nothing was changed. `dvc repro --force --single-item register` registers again "
+            "what was evaluated here"
+        )
+
+
+def _refuse_former_champion(decision: Decision, earlier: Sequence[Entry]) -> None:
+    """Refuse a version that was champion once.
+
+    Its evidence is of that time and says nothing of today; `rollback` is the way.
+    """
+    for entry in earlier:
+        if entry.moves and entry.version == decision.version:
+            raise RegistryError(
+                f"{decision.model}: version {decision.version} was champion before; "
+                f"`plumbline rollback {decision.model} --to {decision.version}` brings it back"
+            )
+
+
+def _list_rulings(bundle: str, entries: Sequence[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry.action in RULINGS and entry.bundle == bundle]
+
+
+def _label(decision: Decision) -> str:
+    return f"{decision.model} version {decision.version}"
