@@ -18,6 +18,7 @@ from tests.support.evidence import describe_gates
 from tests.support.racing import (
     NAME,
     add_version,
+    copy_databases,
     empty_journal,
     find_in_mlflow,
     find_stored_bundle,
@@ -71,6 +72,9 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert add_version(root, 4, verdict="keep", summary="it is not better.") == KEEP
         assert add_version(root, 5, verdict="refuse", summary="floor failed.") == REFUSE
         assert add_version(root, 6, champion=None, digests={"bundle": "0" * 64}) == OTHER_BUNDLE
+        (root / "mlruns/journal.db").unlink()
+        assert empty_journal() == NUM_REGISTERED
+    copy_databases(root / "mlruns", root / "kept")
     return root
 
 
@@ -81,7 +85,7 @@ def here(versions: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     for name in ("mlruns/journal.db", "champion.json"):
         (versions / name).unlink(missing_ok=True)
-    assert empty_journal() == NUM_REGISTERED
+    copy_databases(versions / "kept", versions / "mlruns")
     return versions
 
 

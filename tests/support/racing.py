@@ -1,7 +1,9 @@
 """Versions with evidence, and many processes that promote them at once, on every database."""
 
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from subprocess import PIPE
@@ -99,6 +101,15 @@ def empty_journal() -> int:
         tags = (version.tags[addresses.BUNDLE_TAG], version.tags[addresses.EVIDENCE_TAG])
         promotion.record_registration(NAME, str(version.version), *tags, "it is better.")
     return len(versions)
+
+
+def copy_databases(source: Path, target: Path) -> None:
+    """Give the databases of one folder to another, also where a process has them open there."""
+    target.mkdir(exist_ok=True)
+    for database in source.glob("*.db"):
+        copy = target / database.name
+        with closing(sqlite3.connect(database)) as old, closing(sqlite3.connect(copy)) as new:
+            old.backup(new)
 
 
 def read_decisions(name: str = NAME) -> list[Entry]:
