@@ -16,7 +16,7 @@ from plumbline.contract.task import Task
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/plumbline"
-STAGES = ("ingest", "validate", "train", "control", "evaluate", "register")
+STAGES = ("identify", "ingest", "validate", "train", "control", "evaluate", "register")
 TASKS = sorted(path.parent.name for path in PACKAGE.glob("tasks/*/task.py"))
 # DVC cannot tell which of them is installed.
 TORCH_LOCKS = {"requirements-cpu.lock", "requirements-cuda.lock"}

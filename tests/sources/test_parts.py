@@ -1,18 +1,15 @@
 """Where data may be: files, patterns, addresses, object stores, databases and hub data sets."""
 
 import hashlib
-import http.server
 import sqlite3
-import threading
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.support.file_server import serve_folder
 from tests.support.small_sources import CSV, LINES, read_source
 
 from plumbline.contract.errors import DataError, ParamsError
@@ -32,26 +29,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def server(folder: Path) -> Iterator[str]:
     """The scratch folder over HTTP on loopback."""
 
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
-        def do_GET(self) -> None:
-            if self.path.startswith("/to/"):
-                self.send_response(302)
-                self.send_header("Location", self.path.removeprefix("/to"))
-                self.end_headers()
-            else:
-                super().do_GET()
-
-    with http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), partial(Quiet, directory=str(folder))
-    ) as running:
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{running.server_port}"
-        running.shutdown()
-        thread.join()
+    with serve_folder(folder) as address:
+        yield address
 
 
 def sha256(text: str) -> str:

@@ -14,7 +14,7 @@ INPUTS = {
 }
 GIT_TIMEOUT_S = 120
 # plumbline writes these itself: evidence names the champion that it was compared with.
-WRITTEN_PATHS = ("champion.json", "dvc.lock", "reports")
+WRITTEN_PATHS = ("champion.json", "data/identity.json", "dvc.lock", "reports")
 
 
 def collect_lineage() -> dict[str, str]:

@@ -9,6 +9,7 @@ that reads sources uses these keys.
     columns        the wanted columns in a header, or what could be meant
     addresses      what an address is, and how it is shown
     parts          from addresses to parts
+    identities     what a remote source is today, so that a change is seen
     files          files on this machine, and pinned digests
     object_store   files behind s3://, gs:// and the like
     http_download  files behind http(s)://

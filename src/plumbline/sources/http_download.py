@@ -7,6 +7,8 @@ import socket
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -17,6 +19,7 @@ from plumbline.contract.errors import DataError, ParamsError
 MAX_BYTES = 50 * 2**30
 MAX_SECONDS = 3600
 STALL_SECONDS = 60
+LOOKUP_SECONDS = 10
 BLOCK_BYTES = 2**20
 
 
@@ -43,12 +46,44 @@ def download_pinned(url: str, shown: str, sha256: str | None) -> Path:
     return cached
 
 
+def read_validators(url: str, shown: str) -> dict[str, Any]:
+    """Return the ETag, Last-Modified and size that the server gives for `url`, without the body.
+
+    Raises DataError where it does not answer.
+    """
+    # A GET of one byte: servers that refuse HEAD are many, and signed addresses allow GET alone.
+    request = urllib.request.Request(url, headers={"Range": "bytes=0-0"})  # noqa: S310  http(s) only
+    with _open(request, shown, LOOKUP_SECONDS) as response:
+        headers = response.headers
+    total = (headers.get("Content-Range") or "").rpartition("/")[2]
+    validators = {
+        "etag": headers.get("ETag"),
+        "last_modified": headers.get("Last-Modified"),
+        "size": total or headers.get("Content-Length"),
+    }
+    return {name: value for name, value in validators.items() if value is not None}
+
+
+def forget_download(sha256: str | None) -> None:
+    """Remove the file with this pinned digest, so that it is downloaded and compared again."""
+    if sha256 is not None:
+        (layout.DOWNLOADS / sha256).unlink(missing_ok=True)
+
+
 def _download(url: str, shown: str, path: Path) -> str:
     """Stream `url` into `path` and return its SHA-256."""
-    opener = urllib.request.build_opener(_RedirectGuard(from_private=_is_private(url)))
+    request = urllib.request.Request(url)  # noqa: S310  http(s) only
+    with _open(request, shown, STALL_SECONDS) as response, path.open("wb") as file:
+        return _copy_body(response, file, shown)
+
+
+@contextmanager
+def _open(request: urllib.request.Request, shown: str, seconds: float) -> Iterator[Any]:
+    """Give the response; errors of the server or the connection become DataErrors."""
+    guard = _RedirectGuard(from_private=_is_private(request.full_url))
     try:
-        with opener.open(url, timeout=STALL_SECONDS) as response, path.open("wb") as file:
-            return _copy_body(response, file, shown)
+        with urllib.request.build_opener(guard).open(request, timeout=seconds) as response:
+            yield response
     except urllib.error.HTTPError as error:
         raise DataError(f"{shown}: the server answered {error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException) as error:

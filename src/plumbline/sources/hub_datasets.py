@@ -1,5 +1,6 @@
 """A data set of the Hugging Face hub, or a folder of the same form, streamed with its splits."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +20,8 @@ SPLIT_NAMES = {
     "test": "test",
 }
 ORDER = ("train", "validation", "test")
+COMMIT = re.compile(r"[0-9a-f]{40}")
+LOOKUP_SECONDS = 10
 
 
 def list_hub_parts(address: str) -> list[SourcePart]:
@@ -40,6 +43,24 @@ def list_hub_parts(address: str) -> list[SourcePart]:
         read_rows = partial(_read_rows, splits[split], f"{address} {split}")
         parts.append(SourcePart(split, SPLIT_NAMES[split], read_rows, facts))
     return parts
+
+
+def read_commit(address: str) -> dict[str, Any]:
+    """Return the commit that the hub has for `hf://ORG/NAME[:CONFIG][@REVISION]` now.
+
+    A revision that is a commit is not asked for. Raises DataError where the hub does not answer.
+    """
+    name, _, revision = _parse_address(address)
+    if revision is not None and COMMIT.fullmatch(revision):
+        return {"commit": revision}
+    from httpx2 import HTTPError  # of the client below
+    from huggingface_hub import HfApi
+
+    try:
+        facts = HfApi().dataset_info(name, revision=revision, timeout=LOOKUP_SECONDS)
+    except (HTTPError, OSError, ValueError) as error:
+        raise DataError(_explain(f"hf://{name}", error)) from None
+    return {"commit": facts.sha}
 
 
 def _parse_address(address: str) -> tuple[str, str | None, str | None]:
@@ -84,11 +105,15 @@ def _name_errors(name: str) -> Iterator[None]:
     try:
         yield
     except (DatasetsError, OSError, ValueError) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise DataError(
-            f"{name}: cannot be read ({reason}); check the name (hf://ORG/NAME:CONFIG@REVISION), "
-            "the files behind it, the connection and HF_TOKEN"
-        ) from None
+        raise DataError(_explain(name, error)) from None
+
+
+def _explain(name: str, error: Exception) -> str:
+    reason = " ".join(str(error).split())[:300]
+    return (
+        f"{name}: cannot be read ({reason}); check the name (hf://ORG/NAME:CONFIG@REVISION), "
+        "the files behind it, the connection and HF_TOKEN"
+    )
 
 
 def _list_class_names(split: Any, request: ReadRequest) -> dict[str, list[str]]:

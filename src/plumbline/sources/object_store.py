@@ -1,10 +1,19 @@
 """Files behind s3://, gs:// and every other address that fsspec knows."""
 
 import glob
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.sources.addresses import hide_secrets
 from plumbline.sources.files import SourceFile
+
+# How stores call what changes with an object's content, and where there is none, its time.
+CONTENT_KEYS = ("ETag", "etag", "generation", "md5Hash", "checksum", "sha")
+TIME_KEYS = ("LastModified", "last_modified", "mtime", "modified", "modify", "updated", "created")
 
 
 def list_stored_files(url: str, split: str | None) -> list[SourceFile]:
@@ -13,17 +22,59 @@ def list_stored_files(url: str, split: str | None) -> list[SourceFile]:
     Their digests are not computed: a file is read only once, unless its digest is pinned.
     Raises ParamsError for an address that fsspec does not know, DataError where there is no file.
     """
-    import fsspec
-
-    try:
-        files = fsspec.open_files(url, "rb")
-        existing = [file for file in files if file.fs.exists(file.path)]
-    except (ValueError, ImportError) as error:
-        raise ParamsError(f"data.source: {hide_secrets(url)}: {error}") from None
-    except OSError as error:
-        raise DataError(f"{hide_secrets(url)}: cannot be read ({error})") from None
-    if not existing:
-        raise DataError(f"{hide_secrets(url)}: no such file")
+    existing = _open_existing(url)
     if glob.has_magic(url):
         return [SourceFile(file.full_name, split, file.open, None) for file in existing]
     return [SourceFile(url, split, existing[0].open, None)]
+
+
+def read_object_versions(url: str) -> dict[str, Any]:
+    """Return the size and version of the object at `url`; of several, a digest of all of these.
+
+    Raises as `list_stored_files` does.
+    """
+    shown = hide_secrets(url)
+    objects = {}
+    for file in _open_existing(url):
+        with _name_errors(shown):
+            objects[str(file.path)] = _read_version(file.fs, file.path)
+    if len(objects) == 1:
+        return next(iter(objects.values()))
+    listed = json.dumps(objects, sort_keys=True).encode()
+    return {"num_objects": len(objects), "digest": hashlib.sha256(listed).hexdigest()}
+
+
+def _read_version(store: Any, path: str) -> dict[str, Any]:
+    facts = store.info(path)
+    version = {"size": facts.get("size")}
+    for names in (CONTENT_KEYS, TIME_KEYS):
+        known = {name: str(facts[name]) for name in names if facts.get(name) is not None}
+        if known:
+            return version | known
+    return version | {"key": str(store.ukey(path))}
+
+
+def _open_existing(url: str) -> list[Any]:
+    import fsspec
+
+    shown = hide_secrets(url)
+    try:
+        with _name_errors(shown):
+            fsspec.url_to_fs(url)[0].invalidate_cache()  # what it listed before may have changed
+            existing = [file for file in fsspec.open_files(url, "rb") if file.fs.exists(file.path)]
+    except (ValueError, ImportError) as error:
+        raise ParamsError(f"data.source: {shown}: {error}") from None
+    if not existing:
+        raise DataError(f"{shown}: no such file")
+    return existing
+
+
+@contextmanager
+def _name_errors(shown: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, ImportError):
+        raise
+    except Exception as error:  # noqa: BLE001  each driver has errors of its own
+        reason = " ".join(str(error).split())[:300]
+        raise DataError(f"{shown}: cannot be read ({reason or type(error).__name__})") from None

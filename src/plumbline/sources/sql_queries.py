@@ -3,7 +3,9 @@
 An example: `sqlite:///data/raw/tickets.db#SELECT text, label FROM tickets ORDER BY id`.
 """
 
+import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,7 @@ from plumbline.sources.columns import find_columns
 from plumbline.sources.records import ReadRequest, SourcePart, SourceRow, as_text
 
 if TYPE_CHECKING:
-    from sqlalchemy import URL
+    from sqlalchemy import URL, CursorResult
 
 BATCH_ROWS = 2000
 
@@ -26,21 +28,8 @@ def build_query_part(address: str, split: str | None) -> SourcePart:
     Raises ParamsError for an address that is not a database URL with a query, and DataError for
     a database file that is not there.
     """
-    from sqlalchemy import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    database, _, query = address.partition("#")
-    try:
-        url = make_url(database)
-    except (ArgumentError, ValueError):
-        raise ParamsError(
-            "data.source: not a database URL; expected dialect://user@host/name#SELECT ..."
-        ) from None
+    url, query = _parse_address(address)
     name = url.render_as_string(hide_password=True)
-    if not query.lstrip().upper().startswith(("SELECT", "WITH")):
-        raise ParamsError(
-            f"data.source: {name}: add the query after '#', beginning with SELECT or WITH"
-        )
     facts: dict[str, Any] = {"name": name, "query": query}
     path = find_local_path(address)
     if path is not None:
@@ -52,22 +41,76 @@ def build_query_part(address: str, split: str | None) -> SourcePart:
     )
 
 
-def _read_rows(url: "URL", query: str, name: str, request: ReadRequest) -> Iterator[SourceRow]:
-    from sqlalchemy import NullPool, create_engine
-    from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
+def read_query_identity(address: str, watermark: str | None) -> dict[str, Any]:
+    """Return the answer of `watermark`; without it, the count of all rows and a digest of them.
 
+    The digest does not depend on their order. Raises DataError where the database does not answer,
+    or the watermark is not one row.
+    """
+    url, query = _parse_address(address)
+    name = url.render_as_string(hide_password=True)
+    if watermark is None:
+        return _digest_rows(url, query, name)
+    with _execute(url, watermark, name) as result:
+        rows = result.fetchmany(2)
+    if len(rows) != 1:
+        count = "no row" if not rows else "more than one row"
+        raise DataError(f"{name}: identity.watermark gave {count}; it has to give one")
+    return {"watermark": [as_text(value, f"{name}: identity.watermark") for value in rows[0]]}
+
+
+def _parse_address(address: str) -> tuple["URL", str]:
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    database, _, query = address.partition("#")
+    try:
+        url = make_url(database)
+    except (ArgumentError, ValueError):
+        raise ParamsError(
+            "data.source: not a database URL; expected dialect://user@host/name#SELECT ..."
+        ) from None
+    if not query.lstrip().upper().startswith(("SELECT", "WITH")):
+        name = url.render_as_string(hide_password=True)
+        raise ParamsError(
+            f"data.source: {name}: add the query after '#', beginning with SELECT or WITH"
+        )
+    return url, query
+
+
+def _digest_rows(url: "URL", query: str, name: str) -> dict[str, Any]:
+    num_rows = 0
+    total = 0
+    with _execute(url, query, name) as result:
+        for row in result:
+            digest = hashlib.sha256(repr(tuple(row)).encode()).digest()
+            total = (total + int.from_bytes(digest)) % 2**256
+            num_rows += 1
+    return {"num_rows": num_rows, "digest": f"{total:064x}"}
+
+
+def _read_rows(url: "URL", query: str, name: str, request: ReadRequest) -> Iterator[SourceRow]:
     if "order by" not in query.lower():
         request.notices.append(
             f"{name}: the query has no ORDER BY, so row numbers may differ from one run to the next"
         )
+    with _execute(url, query, name) as result:
+        indices = find_columns(name, list(result.keys()), request)
+        for number, row in enumerate(result, 1):
+            place = f"{name}: row {number}"
+            yield SourceRow(number, [as_text(row[index], place) for index in indices])
+
+
+@contextmanager
+def _execute(url: "URL", query: str, name: str) -> Iterator["CursorResult[Any]"]:
+    """Give the rows of a query, streamed; errors of the database become DataErrors."""
+    from sqlalchemy import NullPool, create_engine
+    from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
+
+    options = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
     try:
         with create_engine(url, poolclass=NullPool).connect() as connection:
-            options = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
-            result = connection.exec_driver_sql(query, execution_options=options)
-            indices = find_columns(name, list(result.keys()), request)
-            for number, row in enumerate(result, 1):
-                place = f"{name}: row {number}"
-                yield SourceRow(number, [as_text(row[index], place) for index in indices])
+            yield connection.exec_driver_sql(query, execution_options=options)
     except (NoSuchModuleError, ImportError) as error:
         raise DataError(
             f"{name}: its driver is not installed ({error}); "

@@ -125,8 +125,8 @@ class Data(StrictModel):
     @model_validator(mode="after")
     def _check_local_files_are_watched(self) -> "Data":
         watched = os.path.normpath(self.watch)
-        for source in self._list_sources():
-            path = None if source == "generated" else find_local_path(source)
+        for source in self.list_sources():
+            path = find_local_path(source)
             if path is None or watched in (".", path) or path.startswith(watched + os.sep):
                 continue
             raise ValueError(
@@ -135,9 +135,10 @@ class Data(StrictModel):
             )
         return self
 
-    def _list_sources(self) -> list[str]:
+    def list_sources(self) -> list[str]:
+        """Return the address of each source; none where the data are generated."""
         if isinstance(self.source, str):
-            return [self.source]
+            return [] if self.source == "generated" else [self.source]
         return list(self.source.list_given().values())
 
 
@@ -329,6 +330,10 @@ class TextParams(Params):
     data: Data
     validation: TextValidation
     candidates: Annotated[Mapping[Name, CandidateConfig], Field(min_length=1)]
+
+    def list_sources(self) -> dict[str, str | None]:
+        """Map the address of each source to its pinned SHA-256, if it has one."""
+        return {address: self.data.sha256.get(address) for address in self.data.list_sources()}
 
     @model_validator(mode="after")
     def _check_slices(self) -> "TextParams":

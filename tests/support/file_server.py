@@ -1,0 +1,41 @@
+"""A folder over HTTP on loopback, as a web server would give it."""
+
+import http.server
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+
+class FolderHandler(http.server.SimpleHTTPRequestHandler):
+    """Answers with files and their time of change; `/to/...` redirects; HEAD is refused."""
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self.send_error(403)
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", self.path.removeprefix("/to"))
+            self.end_headers()
+        else:
+            super().do_GET()
+
+
+@contextmanager
+def serve_folder(folder: Path) -> Iterator[str]:
+    """Give the address of a server for `folder`, which ends with the block."""
+    handler = partial(FolderHandler, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{running.server_port}"
+        finally:
+            running.shutdown()
+            thread.join()
