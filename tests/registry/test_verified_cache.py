@@ -21,9 +21,10 @@ from plumbline.contract.errors import (
     JournalError,
     JournalIntegrityError,
     ParamsError,
+    RefusedError,
     RegistryError,
 )
-from plumbline.registry import model_versions, promotion, reconciliation, signing
+from plumbline.registry import journal, model_versions, promotion, reconciliation, signing
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader import addresses, cache_folder, find_version, journal_check
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
@@ -294,6 +295,35 @@ def test_a_former_champion_whose_files_were_exchanged_is_refused_after_a_rollbac
     ):
         with pytest.raises(BundleError, match="version 1: not what journal entry"):
             load()
+
+
+def test_what_the_journal_did_not_register_answers_no_request(here: Path) -> None:
+    mirror = VerifiedModelCache(URI)
+    client = model_versions.connect_registry()
+    two = client.get_model_version(NAME, "2")
+    made = client.create_model_version(
+        NAME, two.source, two.run_id, two.tags, model_id=two.model_id
+    )
+    message = f"version {made.version}: the journal does not say that it was registered .* `dvc re"
+    with pytest.raises(JournalError, match=message):
+        mirror.fetch_version(made.version)
+    client.set_model_version_tag(NAME, "2", addresses.EVIDENCE_TAG, "0" * 64)
+    with pytest.raises(JournalError, match="version 2: the journal does not say"):
+        mirror.fetch_version("2")
+    assert answers(mirror.fetch_version("3")) == 3.0
+
+
+def test_what_was_refused_or_returned_since_answers_no_request(here: Path) -> None:
+    mirror = VerifiedModelCache(URI)
+    digest = find_in_mlflow(f"models:/{NAME}/2").tags[addresses.BUNDLE_TAG]
+    promotion.record_verdict(NAME, "refuse", "", digest, "e", "leakage failed.")
+    with pytest.raises(RefusedError, match="version 2: its bundle was refused since"):
+        mirror.fetch_version("2")
+    digest = find_in_mlflow(f"models:/{NAME}/3").tags[addresses.BUNDLE_TAG]
+    with journal.lock_journal() as book:
+        book.append(Decision(NAME, "return", "9", "", digest, "", "3 failures"))
+    with pytest.raises(RefusedError, match=r"version 3 was returned, as version 9, as a canary"):
+        mirror.fetch_version("3")
 
 
 def test_without_a_journal_there_is_no_champion(here: Path) -> None:

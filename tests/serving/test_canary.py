@@ -13,6 +13,8 @@ from tests.support.serving.lines import MOODY, READY_S, Lines, Server, is_ready,
 from tests.support.serving.load import ANY_SPEED, list_workers, loaded, read_history, read_version
 from tests.support.serving.moody import GO_FILE, RAISES, REJECTS, WAITS, WAITS_FILE
 
+from plumbline.registry import journal
+
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -211,3 +213,12 @@ def replace_workers(server: Server) -> None:
     server.process.send_signal(signal.SIGHUP)
     server.wait(lambda: old not in list_workers(server.process.pid))
     server.wait(lambda: is_ready(server))
+
+
+def test_a_canary_that_was_returned_before_does_not_start(lines: Lines) -> None:
+    with lines.here(), journal.lock_journal() as book:
+        book.append(journal.Decision("line", "return", "2", "", "", "", "3 failures"))
+    for option in (("--canary", "2=50%"), ("--shadow", "2")):
+        with serving(lines, *option, ready=False) as server:
+            assert server.process.wait(timeout=READY_S) != 0
+            assert "version 2 was returned as a canary" in server.log.read_text()

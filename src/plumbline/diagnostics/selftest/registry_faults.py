@@ -118,7 +118,7 @@ def _use_up_renamed_split(site: FaultSite) -> None:
         )
 
 
-def _forge_promotion(site: FaultSite) -> None:
+def _append_promotion(site: FaultSite) -> None:
     """Append a promotion to the journal, as who can write to its database alone."""
     name = site.params.registry.model
     tags = model_versions.connect_registry().get_model_version(name, CHALLENGER).tags
@@ -148,7 +148,7 @@ FAULTS = (
         _exchange_version(CHALLENGER, CHAMPION),
     ),
     _build_fault(
-        "a promotion appended to the journal", "was not written by plumbline", _forge_promotion
+        "a promotion appended to the journal", "was not written by plumbline", _append_promotion
     ),
     _build_fault("the end of the journal cut off", "ends before entry", _cut_journal),
     _build_fault(

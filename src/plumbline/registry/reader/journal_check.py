@@ -11,6 +11,7 @@ from plumbline.contract.errors import BundleError, JournalError, JournalIntegrit
 from plumbline.registry import journal
 from plumbline.registry.journal import Entry
 from plumbline.registry.journal_head import find_missing_tail
+from plumbline.registry.journal_rules import refuse_unfit
 from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, EVIDENCE_TAG, VersionAddress
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.tracking import store_location
@@ -79,6 +80,30 @@ def verify_version_against_journal(version: RegisteredVersion) -> None:
     ]
     if known and version.tags.get(BUNDLE_TAG) not in [entry.bundle for entry in known]:
         _refuse_digests(version, known[-1])
+
+
+def require_fit_to_answer(version: RegisteredVersion) -> None:
+    """Require that the journal registered a version that is to answer beside the champion.
+
+    JournalError where it does not know it, RefusedError where its bundle was refused since, or
+    returned as a canary. For a registry over HTTP without PLUMBLINE_JOURNAL_URI nothing is known,
+    which is logged once.
+    """
+    if not _is_journal_known():
+        _warn_once(version.name)
+        return
+    digests = (version.tags.get(BUNDLE_TAG), version.tags.get(EVIDENCE_TAG))
+    entries = _read_entries(version.name)
+    for entry in entries:
+        is_own = entry.version == version.number and (entry.bundle, entry.evidence) == digests
+        if is_own and _is_on_evidence(entry):
+            refuse_unfit(version.name, version.number, entry.bundle, entries)
+            return
+    raise JournalError(
+        f"{version.label}: the journal does not say that it was registered with this evidence; it "
+        "may not answer requests. `dvc repro --force --single-item register` registers what was "
+        "evaluated here"
+    )
 
 
 def verify_digests(version: RegisteredVersion, entry: Entry) -> None:

@@ -62,14 +62,21 @@ class VerifiedModelCache:
             lambda: self._find_version(self._address),
             read_head=lambda: self._connect().read_model_tag(self._address, HEAD_TAG),
         )
-        if self._address.alias == CHAMPION:
-            return self._ensure_copy(version)
-        return self._ensure_known_copy(version)
+        if self._address.alias != CHAMPION:
+            _require_known(version)
+        return self._ensure_copy(version)
 
     def fetch_version(self, number: str) -> CachedVersion:
-        """Fetch another version of the model; raises as `fetch_latest` does."""
+        """Fetch another version of the model, to answer beside the champion.
+
+        Raises as `fetch_latest` does, JournalError where the journal does not say that it was
+        registered, RefusedError where it was refused since, or returned as a canary.
+        """
         address = parse_address(f"models:/{self._address.name}/{number}")
-        return self._ensure_known_copy(self._find_version(address))
+        version = self._find_version(address)
+        _require_known(version)
+        journal_check.require_fit_to_answer(version)
+        return self._ensure_copy(version)
 
     def keep(self, copy: CachedVersion) -> None:
         """Remember `copy`, which answers well, for when the registry is unreachable."""
@@ -126,12 +133,6 @@ class VerifiedModelCache:
     def _find_version(self, address: VersionAddress) -> RegisteredVersion:
         return self._connect().find_version(address)
 
-    def _ensure_known_copy(self, version: RegisteredVersion) -> CachedVersion:
-        """The copy of a version that no alias `champion` led to, if the journal knows no other."""
-        contents.read_digest(version, BUNDLE_TAG)
-        journal_check.verify_version_against_journal(version)
-        return self._ensure_copy(version)
-
     def _ensure_copy(self, version: RegisteredVersion) -> CachedVersion:
         """The copy of a version, fetched if it is not here or not sound."""
         digest = contents.read_digest(version, BUNDLE_TAG)
@@ -177,6 +178,12 @@ class VerifiedModelCache:
                 raise
             signature.replace(kept)
             self._signed.add(folder)
+
+
+def _require_known(version: RegisteredVersion) -> None:
+    """BundleError where the journal knows this version with another bundle."""
+    contents.read_digest(version, BUNDLE_TAG)
+    journal_check.verify_version_against_journal(version)
 
 
 def _has_same_bytes(one: Path, other: Path) -> bool:
