@@ -17,7 +17,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
-from plumbline.registry.package import rehearsal
+from plumbline.registry.package import clean_run
 
 pytest_plugins = ["tests.support.serving.fixtures"]
 
@@ -41,7 +41,7 @@ def warm_commands(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> N
         controller = os.getpid() if worker_id == "master" else os.getppid()
         folder = commands.write_commands(shared / "warm", controller)
         checkouts.warm_commands[:] = [folder]
-        rehearsal.PYTHON = str(folder / "python")
+        clean_run.PYTHON = str(folder / "python")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -15,7 +15,7 @@ from tests.support.racing import TASK
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
-from plumbline.registry.package import mlmodel, packaging, rehearsal
+from plumbline.registry.package import clean_run, mlmodel, packaging, rehearsal
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore"
@@ -41,7 +41,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def package(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(rehearsal, "PYTHON", sys.executable)  # no fork: the process is tested
+    monkeypatch.setattr(clean_run, "PYTHON", sys.executable)  # no fork: the process is tested
     return shutil.copytree(saved / "package", tmp_path / "package")
 
 

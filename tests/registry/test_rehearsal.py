@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import shutil
 import sys
 from collections import Counter
@@ -14,7 +15,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Task
-from plumbline.registry.package import packaging, questions, rehearsal
+from plumbline.registry.package import clean_run, packaging, questions, rehearsal
 from plumbline.registry.package.questions import Call, RowAnswer
 
 pytestmark = pytest.mark.filterwarnings(
@@ -62,7 +63,7 @@ def package(root: Path, load: str = "pass", answer: str = "2 * x") -> tuple[Path
 def rehearse(root: Path, digest: str, task: Task) -> rehearsal.Rehearsal:
     calls = [Call({"x": ROWS}, {}, [json.dumps({"y": 2 * x}) for x in ROWS])]
     return rehearsal.verify_package(
-        str(root / "package"), root / "golden.json", task, digest, calls, {"x": [1e6]}
+        str(root / "package"), root / "golden.json", task, digest, calls, {"x": [1e6]}, row_ms=10.0
     )
 
 
@@ -72,7 +73,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data").mkdir()
     (tmp_path / "data/answers").write_text("2 * x", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(rehearsal, "PYTHON", sys.executable)  # no fork: the process is tested
+    monkeypatch.setattr(clean_run, "PYTHON", sys.executable)  # no fork: the process is tested
     return tmp_path
 
 
@@ -148,6 +149,29 @@ def test_nothing_of_another_bundle_is_run(where: str, here: Path) -> None:
     with pytest.raises(BundleError, match=r"bundle digest mismatch: expected .*was measured"):
         rehearse(here, other, task)
     assert not canary.exists()
+
+
+def test_a_package_may_take_as_long_as_its_rows_and_their_latency_ask_for() -> None:
+    assert clean_run.compute_time_limit(64, 0.1).seconds < 301
+    assert clean_run.compute_time_limit(30_000, 10.0).seconds == 1800
+
+
+def test_a_package_that_takes_longer_is_refused_with_the_limit(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clean_run, "FLOOR_S", 1)
+    _, digest, task = package(here, load="import time; time.sleep(60)")
+    with pytest.raises(
+        BundleError, match=r"did not answer within 4 s .* 10\.0 ms a row .* 64 rows"
+    ):
+        rehearse(here, digest, task)
+
+
+def test_a_package_with_a_pipe_is_refused(here: Path) -> None:
+    folder, digest, task = package(here)
+    os.mkfifo(folder / "artifacts/bundle/pipe")
+    with pytest.raises(BundleError, match="pipe"):
+        rehearse(here, digest, task)
 
 
 def test_a_package_is_left_as_it_was(here: Path) -> None:

@@ -2,8 +2,9 @@
 
 import json
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,26 @@ from plumbline.registry.package.rehearsal import Rehearsal, rehearse
 TOLERANCE = 1e-4  # of scores that were computed from answers equal within 1e-5
 
 
-@dataclass
 class Recording:
-    """The calls in which a candidate answered the test split, and what was wrong with answers."""
+    """The calls in which a candidate answered the test split, and what was wrong with answers.
 
-    calls: list[Call] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)  # broken invariants, on any split
+    The calls are in a temporary file: every candidate is recorded, and only the winner's calls are
+    read. With hundreds of classes those of one candidate fill hundreds of megabytes.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []  # broken invariants, on any split
+        self._file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  closed below
+        weakref.finalize(self, self._file.close)
+
+    def add_call(self, columns: Columns, params: Mapping[str, Any], rows: Sequence[str]) -> None:
+        """Keep one call: its columns and params, and each row's answer as JSON."""
+        self._file.write(json.dumps([dict(columns), dict(params), rows]) + "\n")
+
+    def read_calls(self) -> list[Call]:
+        """Read all calls, in their order."""
+        self._file.seek(0)
+        return [Call(*json.loads(line)) for line in self._file]
 
 
 class RecordedPredictor:
@@ -53,7 +68,7 @@ class RecordedPredictor:
         problems = self._check(columns, params, answers)
         self._recording.problems += [f"{self._split}: {problem}" for problem in problems]
         if self._split == "test":
-            self._recording.calls.append(Call(columns, params, _list_rows(answers)))
+            self._recording.add_call(columns, params, _list_rows(answers))
         return answers
 
     def __getattr__(self, name: str) -> Any:
@@ -102,7 +117,9 @@ def rehearse_winner(
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         path = Path(private) / layout.GOLDEN.name
         layout.write_json(path, golden)
-        rehearsal = rehearse(folder, digest, path, task, recording.calls, longest)
+        row_ms = winner.latency_ms["one_p95"]
+        calls = recording.read_calls()
+        rehearsal = rehearse(folder, digest, path, task, calls, longest, row_ms)
     bundle.verify(folder)
     if bundle.digest(folder) != digest:
         raise BundleError(f"{folder}: changed while it was evaluated; train it again (dvc repro)")

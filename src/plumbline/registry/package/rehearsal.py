@@ -5,14 +5,9 @@ alone. An answer that depends on the order, on its neighbours, on chance or on w
 differs in some of these calls.
 """
 
-import os
 import shutil
-import stat
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,15 +18,14 @@ from plumbline.contract.answers import SAME_MACHINE, is_same_answer
 from plumbline.contract.errors import BundleError, RegistryError
 from plumbline.contract.task import Columns, Task
 from plumbline.registry.package import mlmodel, packaging, questions
+from plumbline.registry.package.clean_run import (
+    ask_in_clean_process,
+    compute_time_limit,
+    keep_unchanged,
+    list_hidden_folders,
+)
 from plumbline.registry.package.questions import Call, RowAnswer
 from plumbline.tracking import mlflow_client, store_location
-
-PYTHON = sys.executable  # which runs the clean process
-SCRIPT = Path(__file__).with_name("clean_process.py")
-TIMEOUT_S = 300
-KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "GOMP_SPINCOUNT", "OMP_NUM_THREADS")
-# Of the checkout: what holds answers, or data from which they could be taken.
-HIDDEN = ("data", "models", "reports", "mlruns", "src", ".dvc", ".git", ".plumbline")
 
 
 @dataclass(frozen=True)
@@ -55,16 +49,18 @@ def rehearse(
     task: Task[Any],
     calls: Sequence[Call],
     longest: Columns,
+    row_ms: float,
 ) -> Rehearsal:
     """Package the bundle in `folder` as it would be registered; ask it in a clean process.
 
-    It is asked the rows of `calls` again, and `longest`, an input of one row. BundleError where the
-    bundle is not the one with this `digest`.
+    It is asked the rows of `calls` again, and `longest`, an input of one row. `row_ms` is the
+    measured time of one row; the clean process may take several times as long. BundleError where
+    the bundle is not the one with this `digest`.
     """
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         package = Path(private) / "model"
         packaging.save_package(folder, golden, task, package)
-        return verify_package(str(package), golden, task, digest, calls, longest)
+        return verify_package(str(package), golden, task, digest, calls, longest, row_ms)
 
 
 def verify_package(
@@ -74,6 +70,7 @@ def verify_package(
     digest: str,
     calls: Sequence[Call] = (),
     longest: Columns | None = None,
+    row_ms: float = 0.0,
 ) -> Rehearsal:
     """Load the package in a clean process, without plumbline or torch, and compare its answers.
 
@@ -86,11 +83,13 @@ def verify_package(
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         folder = Path(private)
         package = _fetch_package(model_uri, folder / "package")
+        _check_copy(package, model_uri)
         _check_digest(package, digest)
         paths = questions.write_plan(plan, calls, folder)
         asked = _build_questions(task, expected, longest, folder) | paths
-        with _keep_unchanged(package):
-            result = _ask_in_clean_process(package, asked, folder)
+        limit = compute_time_limit(sum(len(call.rows) for call in calls), row_ms)
+        with keep_unchanged(package):
+            result = ask_in_clean_process(package, asked, folder, limit)
     again = plan.collect_answers(result["batches"], result["singles"])
     return Rehearsal(
         problems=(*_find_problems(expected, result), *questions.compare_answers(calls, again)),
@@ -108,7 +107,7 @@ def _build_questions(
     task: Task[Any], golden: Mapping[str, Any], longest: Columns | None, private: Path
 ) -> dict[str, Any]:
     return {
-        "hidden": _list_hidden_folders(private),
+        "hidden": list_hidden_folders(private),
         "golden": {"inputs": golden["inputs"], "params": golden["params"]},
         "faulty": {name: dict(columns) for name, columns in task.faulty.items()},
         "longest": longest and dict(longest),
@@ -116,10 +115,9 @@ def _build_questions(
 
 
 def _fetch_package(uri: str, target: Path) -> Path:
-    """Copy the package at `uri` to `target`, and check that it is safe to load."""
+    """Copy the package at `uri` to `target`; nothing of it is checked or loaded here."""
     if Path(uri).is_dir():
-        mlmodel.check_package(Path(uri))
-        return shutil.copytree(uri, target, symlinks=True)
+        return _copy_package(Path(uri), target)
     from mlflow.artifacts import download_artifacts
     from mlflow.exceptions import MlflowException
 
@@ -133,77 +131,32 @@ def _fetch_package(uri: str, target: Path) -> Path:
         ) from None
 
 
+def _copy_package(package: Path, target: Path) -> Path:
+    """Copy a local package, links as links; BundleError where it holds what is no plain file."""
+    try:
+        return shutil.copytree(package, target, symlinks=True)
+    except OSError as error:
+        reason = " ".join(str(error).split())
+        raise BundleError(f"{package}: cannot be copied ({reason:.200}); do not load it") from None
+
+
+def _check_copy(package: Path, uri: str) -> None:
+    """BundleError where MLflow would run what plumbline did not write."""
+    try:
+        mlmodel.check_package(package)
+    except BundleError as error:  # the copy is gone when somebody reads this
+        raise BundleError(str(error).replace(str(package), uri)) from None
+    mlmodel.drop_bytecode(package)
+
+
 def _check_digest(package: Path, expected: str) -> None:
-    """BundleError where MLflow would run what plumbline did not write, or another bundle."""
-    mlmodel.check_package(package)
-    mlmodel.drop_bytecode(package)  # of our copy
+    """BundleError where the package holds another bundle than the one that was measured."""
     actual = bundle.digest(package / mlmodel.ARTIFACTS["bundle"])
     if actual != expected:
         raise BundleError(
             f"bundle digest mismatch: expected {expected[:12]}, which was measured, the package "
             f"holds {actual[:12]}; run `dvc repro`"
         )
-
-
-def _list_hidden_folders(private: Path) -> list[str]:
-    """List the folders of the checkout that the clean process must not see."""
-    here = Path.cwd()
-    folders = [here / name for name in HIDDEN if (here / name).is_dir()]
-    return [str(folder) for folder in folders if folder not in private.resolve().parents]
-
-
-@contextmanager
-def _keep_unchanged(package: Path) -> Iterator[None]:
-    """Make every file read-only meanwhile; BundleError where one changed nevertheless."""
-    before = layout.digest(package)
-    paths = [package, *package.rglob("*")]
-    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in paths}
-    for path, mode in modes.items():
-        path.chmod(mode & 0o555)
-    try:
-        yield
-    finally:
-        for path, mode in modes.items():
-            if path.exists():
-                path.chmod(mode)
-    after = layout.digest(package)
-    if after != before:
-        raise BundleError(
-            f"the packaged model changed its own files: digest {before[:12]} before it answered, "
-            f"{after[:12]} afterwards; do not use it"
-        )
-
-
-def _ask_in_clean_process(package: Path, asked: Mapping[str, Any], folder: Path) -> Any:
-    """Run clean_process.py in an empty folder, with next to no environment."""
-    for name in ("work", "home", "tmp"):
-        (folder / name).mkdir()
-    layout.write_json(folder / "asked.json", asked)
-    environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
-    environment |= {
-        "HOME": str(folder / "home"),
-        "TMPDIR": str(folder / "tmp"),
-        "MLFLOW_DISABLE_TELEMETRY": "true",
-    }
-    paths = [str(folder / "asked.json"), str(folder / "answered.json")]
-    command = [PYTHON, "-I", "-B", "-c", SCRIPT.read_text(encoding="utf-8"), str(package), *paths]
-    try:
-        process = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-            cwd=folder / "work",
-            env=environment,
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        raise BundleError(f"the packaged model did not answer within {TIMEOUT_S} s") from None
-    if process.returncode != 0:
-        lines = process.stderr.strip().splitlines() or ["no message"]
-        raise BundleError(f"the packaged model does not answer in a clean process: {lines[-1]}")
-    return layout.read_json(folder / "answered.json")
 
 
 def _find_problems(golden: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:

@@ -1,0 +1,111 @@
+"""Run clean_process.py on a package: in an empty folder, with a time limit, files unchanged."""
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError
+
+PYTHON = sys.executable  # which runs the clean process
+SCRIPT = Path(__file__).with_name("clean_process.py")
+FLOOR_S = 300  # to start, to answer golden rows and single ones, to write the answers down
+SLOWNESS = 5  # times as long as measured: another process, perhaps beside other work
+KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "GOMP_SPINCOUNT", "OMP_NUM_THREADS")
+# Of the checkout: what holds answers, or data from which they could be taken.
+HIDDEN = ("data", "models", "reports", "mlruns", "src", ".dvc", ".git", ".plumbline")
+
+
+@dataclass(frozen=True)
+class TimeLimit:
+    """The longest time that a clean process may take, and what it was computed from."""
+
+    num_rows: int
+    row_ms: float  # as evaluate measured it
+    seconds: float
+
+    def __str__(self) -> str:
+        text = f"{self.seconds:,.0f} s"
+        if self.num_rows:
+            text += (
+                f" ({FLOOR_S} s, and {SLOWNESS} times the {self.row_ms:.1f} ms a row that were "
+                f"measured, for {self.num_rows:,} rows)"
+            )
+        return text
+
+
+def compute_time_limit(num_rows: int, row_ms: float) -> TimeLimit:
+    """Compute the time for `num_rows` rows that take `row_ms` milliseconds each."""
+    return TimeLimit(num_rows, row_ms, FLOOR_S + SLOWNESS * num_rows * row_ms / 1000)
+
+
+def ask_in_clean_process(
+    package: Path, asked: Mapping[str, Any], folder: Path, limit: TimeLimit
+) -> Any:
+    """Run clean_process.py in an empty folder, with next to no environment.
+
+    Returns what it wrote. BundleError where it fails, or does not end within `limit`.
+    """
+    for name in ("work", "home", "tmp"):
+        (folder / name).mkdir()
+    layout.write_json(folder / "asked.json", asked)
+    environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    environment |= {
+        "HOME": str(folder / "home"),
+        "TMPDIR": str(folder / "tmp"),
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+    }
+    paths = [str(folder / "asked.json"), str(folder / "answered.json")]
+    command = [PYTHON, "-I", "-B", "-c", SCRIPT.read_text(encoding="utf-8"), str(package), *paths]
+    try:
+        process = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=limit.seconds,
+            check=False,
+            cwd=folder / "work",
+            env=environment,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        raise BundleError(f"the packaged model did not answer within {limit}") from None
+    if process.returncode != 0:
+        lines = process.stderr.strip().splitlines() or ["no message"]
+        raise BundleError(f"the packaged model does not answer in a clean process: {lines[-1]}")
+    return layout.read_json(folder / "answered.json")
+
+
+def list_hidden_folders(private: Path) -> list[str]:
+    """List the folders of the checkout that the clean process must not see."""
+    here = Path.cwd()
+    folders = [here / name for name in HIDDEN if (here / name).is_dir()]
+    return [str(folder) for folder in folders if folder not in private.resolve().parents]
+
+
+@contextmanager
+def keep_unchanged(package: Path) -> Iterator[None]:
+    """Make every file read-only meanwhile; BundleError where one changed nevertheless."""
+    before = layout.digest(package)
+    paths = [package, *package.rglob("*")]
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in paths}
+    for path, mode in modes.items():
+        path.chmod(mode & 0o555)
+    try:
+        yield
+    finally:
+        for path, mode in modes.items():
+            if path.exists():
+                path.chmod(mode)
+    after = layout.digest(package)
+    if after != before:
+        raise BundleError(
+            f"the packaged model changed its own files: digest {before[:12]} before it answered, "
+            f"{after[:12]} afterwards; do not use it"
+        )
