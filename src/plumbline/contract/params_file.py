@@ -38,14 +38,14 @@ def read_params(path: Path, get_params_class: Callable[[str], type[P]]) -> P:
     try:
         return params_class.model_validate(values)
     except ValidationError as error:
-        problems = [_explain(problem, params_class, values) for problem in error.errors()]
+        problems = [explain_problem(problem, params_class, values) for problem in error.errors()]
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     lines = [f"{path}: {count}; nothing was started"]
     lines += [f"  {problem}" for problem in problems]
     raise ParamsError("\n".join(lines))
 
 
-def _explain(problem: ErrorDetails, model: type[BaseModel], values: dict[str, Any]) -> str:
+def explain_problem(problem: ErrorDetails, model: type[BaseModel], values: dict[str, Any]) -> str:
     """One line for one pydantic error: dotted key, what is wrong, nearest valid name, value."""
     keys = _drop_union_tags(problem["loc"], values, names_key=problem["type"] == "missing")
     key, value = ".".join(map(str, keys)), problem["input"]

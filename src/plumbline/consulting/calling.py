@@ -1,0 +1,127 @@
+"""Ask one agent within its limits: time, attempts, requests at the same time, circuit breaker."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from plumbline.consulting.agents import AnyAgent, TextWriter
+from plumbline.consulting.breaker import CircuitBreaker
+from plumbline.consulting.outcomes import AgentOutcome, compute_cost
+from plumbline.consulting.prompts import build_prompt, extract_answer
+from plumbline.consulting.replies import AgentError, Prompt, Reply, Responder
+from plumbline.consulting.retries import try_repeatedly
+
+CLOCK_STEP_S = 0.05  # a timer may fire this much before its time
+Normalise = Callable[[str], str]
+
+
+@dataclass
+class Attempts:
+    """What is counted while one agent is asked."""
+
+    num_unknown: int = 0
+
+
+class AgentCaller:
+    """One agent with its breaker and its slots; shared by all questions of a process."""
+
+    def __init__(
+        self,
+        name: str,
+        agent: AnyAgent,
+        responder: Responder,
+        normalise: Normalise,
+        slots: asyncio.Semaphore,
+    ) -> None:
+        self.name = name
+        self.agent = agent
+        self.breaker = CircuitBreaker(agent.breaker)
+        self._responder = responder
+        self._normalise = normalise
+        self._slots = slots
+        self._own_slots = asyncio.Semaphore(agent.max_parallel)
+
+    async def ask(
+        self, question: str, others: list[str], num_seconds_left: Callable[[], float]
+    ) -> AgentOutcome:
+        """Ask; the outcome says why where there is no answer."""
+        start = time.monotonic()
+        attempts = Attempts()
+        prompt = self._build_prompt(question, others)
+        try:
+            reply = await try_repeatedly(
+                lambda: self._attempt(prompt, attempts, num_seconds_left),
+                self.agent.attempts,
+                num_seconds_left,
+            )
+        except AgentError as error:
+            seconds = time.monotonic() - start
+            unknown = attempts.num_unknown
+            return AgentOutcome(
+                self.name, "", error.reason, str(error), None, 0.0, seconds, unknown
+            )
+        return AgentOutcome(
+            self.name,
+            self._read_answer(reply),
+            None,
+            "",
+            reply.usage,
+            compute_cost(self.agent, reply.usage),
+            time.monotonic() - start,
+            attempts.num_unknown,
+            reply.is_truncated,
+        )
+
+    async def close(self) -> None:
+        """Release what the agent holds."""
+        await self._responder.close()
+
+    async def _attempt(
+        self, prompt: Prompt, attempts: Attempts, num_seconds_left: Callable[[], float]
+    ) -> Reply:
+        """Send one request in its turn, unless the breaker is open; the breaker hears how it went.
+
+        The time limit begins when the request is sent.
+        """
+        async with self._own_slots, self._slots:
+            if not self.breaker.allow_request():
+                raise self._build_paused_error()
+            try:
+                async with asyncio.timeout(self.agent.timeout_s):
+                    reply = await self._responder.respond(prompt)
+            except (AgentError, TimeoutError) as error:
+                self.breaker.record_failure()
+                failure = self._explain_failure(error)
+                attempts.num_unknown += failure.may_be_billed
+                raise failure from None
+            except asyncio.CancelledError:
+                # At the deadline it was too slow; before it, somebody gave up: not its fault.
+                if num_seconds_left() <= CLOCK_STEP_S:
+                    self.breaker.record_failure()
+                else:
+                    self.breaker.forget_request()
+                raise
+            self.breaker.record_success()
+            return reply
+
+    def _explain_failure(self, error: AgentError | TimeoutError) -> AgentError:
+        if isinstance(error, AgentError):
+            return error
+        message = f"timeout: no complete response within {self.agent.timeout_s:g} s"
+        return AgentError("timeout", message, may_retry=True, may_be_billed=True)
+
+    def _build_paused_error(self) -> AgentError:
+        message = f"not asked: it failed {self.agent.breaker.failures} times in a row"
+        pause = self.breaker.seconds_left
+        return AgentError("paused", f"{message}; it is asked again in {pause:.0f} s")
+
+    def _build_prompt(self, question: str, others: list[str]) -> Prompt:
+        if isinstance(self.agent, TextWriter):
+            return build_prompt(self.agent, question, others)
+        return Prompt(question)
+
+    def _read_answer(self, reply: Reply) -> str:
+        if isinstance(self.agent, TextWriter):
+            return self._normalise(extract_answer(reply.text, self.agent.answer_after))
+        return self._normalise(reply.text)

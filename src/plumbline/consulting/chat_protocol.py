@@ -1,0 +1,73 @@
+"""The chat-completions protocol: one request, one response, each as JSON."""
+
+import json
+from typing import Any, TypeGuard
+
+from plumbline.consulting.agents import Endpoint
+from plumbline.consulting.replies import AgentError, Prompt, Reply, Usage, estimate_usage
+
+MAX_TOKENS = 100_000_000  # a response that states more is not believed
+
+
+def build_body(agent: Endpoint, prompt: Prompt) -> bytes:
+    """Build the request's body."""
+    messages = [{"role": "user", "content": prompt.text}]
+    if prompt.system:
+        messages.insert(0, {"role": "system", "content": prompt.system})
+    body = {"model": agent.model, "messages": messages, "stream": False, **agent.body}
+    return json.dumps(body).encode()
+
+
+def parse_reply(raw: bytes, prompt: Prompt, content_type: str) -> Reply:
+    """Read the first choice of a response.
+
+    Raises AgentError, which repeats nothing of the response, where it is not a chat completion.
+    """
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        kind = content_type.partition(";")[0].strip()[:60] or "none"
+        raise _refuse(f"the response is not valid JSON (content type: {kind})") from None
+    if not isinstance(value, dict) or not isinstance(value.get("choices"), list):
+        raise _refuse("the response has no list `choices`; is base_url an address ending in /v1?")
+    if not value["choices"]:
+        raise _refuse("the response has an empty list `choices`")
+    choice = value["choices"][0]
+    message = choice.get("message") if isinstance(choice, dict) else None
+    text = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(text, str):
+        raise _refuse("the response has no text in choices[0].message.content")
+    usage = _parse_usage(value.get("usage")) or estimate_usage(prompt, text)
+    return Reply(text, usage, choice.get("finish_reason") == "length")
+
+
+def read_error_message(raw: bytes) -> str:
+    """The server's own words in the body of an error; an empty text where there are none."""
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        return ""
+    error = value.get("error", value) if isinstance(value, dict) else None
+    if isinstance(error, dict):
+        error = error.get("message", error.get("detail"))
+    return error if isinstance(error, str) else ""
+
+
+def _parse_usage(value: Any) -> Usage | None:
+    if not isinstance(value, dict):
+        return None
+    prompt_tokens = value.get("prompt_tokens")
+    completion_tokens = value.get("completion_tokens")
+    if not (_is_count(prompt_tokens) and _is_count(completion_tokens)):
+        return None
+    if prompt_tokens + completion_tokens == 0:  # some gateways state zeros instead of counting
+        return None
+    return Usage(prompt_tokens, completion_tokens, False)
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value <= MAX_TOKENS
+
+
+def _refuse(message: str) -> AgentError:
+    return AgentError("protocol", message, may_be_billed=True)

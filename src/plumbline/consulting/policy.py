@@ -1,0 +1,112 @@
+"""The policy: given what is known, whom to ask next, or what to answer."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from plumbline import bundle
+from plumbline.consulting.agents import AgentsFile
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.task import Predictor
+from plumbline.registry.reader.loading import ask_predictor
+
+INPUTS = ("agents", "answers", "budget")
+CONFIG = "config.json"
+OUTPUTS = ("ask", "answer", "confidence", "votes")
+
+
+@dataclass(frozen=True)
+class PolicyDecision:
+    """Whom to ask next (nobody: it is decided), and the best answer so far."""
+
+    ask: tuple[str, ...]
+    answer: str
+    confidence: float
+    votes: list[dict[str, Any]]  # of answer and share
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """Whom a policy knows, and the form in which it compares answers."""
+
+    agents: list[str]
+    form: str  # exact, casefold or number
+
+
+class Policy(Protocol):
+    """Decides; it knows nothing but the answers that were paid for."""
+
+    async def decide(self, agents: list[str], answers: list[str], budget: float) -> PolicyDecision:
+        """Decide. Raises PlumblineError where the model's code fails."""
+        ...
+
+
+class PredictorPolicy:
+    """A predictor in this process as the policy."""
+
+    def __init__(self, predictor: Predictor, params: Mapping[str, Any], label: str) -> None:
+        self._predictor = predictor
+        self._params = params
+        self.label = label
+
+    async def decide(self, agents: list[str], answers: list[str], budget: float) -> PolicyDecision:
+        """Ask the predictor; it answers in milliseconds, so no thread is used."""
+        columns = build_columns(agents, answers, budget)
+        try:
+            output = ask_predictor(self._predictor, columns, self._params, self.label)
+        except ValueError as error:
+            raise PlumblineError(f"{self.label}: {error}") from None
+        return read_decision(output, self.label)
+
+
+def check_agents(config: PolicyConfig, path: Path, file: AgentsFile) -> None:
+    """ParamsError where the policy knows agents that agents.yaml at `path` lacks.
+
+    Agents that only the file has are asked for the records alone, where it says `ask_all`.
+    """
+    missing = [name for name in config.agents if name not in file.agents]
+    if missing:
+        others = [name for name in file.agents if name not in config.agents]
+        hint = f"; only the file has {', '.join(others)}" if others else ""
+        raise ParamsError(
+            f"{path}: agents: the policy may ask for {', '.join(missing)}; "
+            f"describe them there under these names{hint}"
+        )
+
+
+def read_config(folder: Path, label: str) -> PolicyConfig:
+    """Read from a verified bundle whom its policy knows; PlumblineError if it is not a policy."""
+    signature = bundle.read_signature(folder)
+    inputs = {field.name for field in signature.inputs}
+    outputs = {field.name for field in signature.outputs}
+    if not (inputs >= set(INPUTS) and outputs >= set(OUTPUTS)):
+        raise PlumblineError(
+            f"{label}: not a policy: it takes {', '.join(sorted(inputs))} and answers "
+            f"{', '.join(sorted(outputs))}; train one with `plumbline recipe use answer_consensus`"
+        )
+    match layout.read_json(folder / CONFIG):
+        case {"agents": list() as agents, "normalise": str() as form}:
+            return PolicyConfig([str(name) for name in agents], form)
+    raise PlumblineError(f"{label}: {CONFIG} names no agents")
+
+
+def build_columns(agents: list[str], answers: list[str], budget: float) -> dict[str, list[Any]]:
+    """One row of what is known."""
+    return {"agents": [agents], "answers": [answers], "budget": [budget]}
+
+
+def read_decision(output: Mapping[str, Sequence[Any]], label: str) -> PolicyDecision:
+    """Read the one row that a policy answered; PlumblineError where it is of another form."""
+    try:
+        (ask,) = output["ask"]
+        (answer,) = output["answer"]
+        (confidence,) = output["confidence"]
+        (votes,) = output["votes"]
+        shares = [{"answer": str(v["answer"]), "share": float(v["share"])} for v in votes]
+        names = (ask,) if isinstance(ask, str) else tuple(ask)
+        return PolicyDecision(tuple(filter(None, names)), str(answer), float(confidence), shares)
+    except (KeyError, TypeError, ValueError):
+        message = f"its answer is not of the form {', '.join(OUTPUTS)}"
+        raise PlumblineError(f"{label}: {message}") from None

@@ -1,0 +1,57 @@
+"""A registered plumbline model as an agent: verified, opened once, asked in a thread."""
+
+import asyncio
+
+from plumbline import bundle
+from plumbline.consulting.agents import RegisteredModel
+from plumbline.consulting.replies import AgentError, Prompt, Reply, Usage, clean_text
+from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.task import Signature
+from plumbline.registry.reader import open_version
+from plumbline.registry.reader.loading import ask_predictor
+
+ONE_ANSWER = Usage(0, 1, False)  # a model is paid by the answer: it counts as one token
+
+
+class RegisteredResponder:
+    """Puts the question into one input column and reads one output column."""
+
+    def __init__(self, name: str, agent: RegisteredModel) -> None:
+        self._agent = agent
+        with open_version(agent.model, "predict") as version:
+            self._label = version.registered.label
+            self._predictor = version.load_predictor()
+            _check_columns(name, agent, bundle.read_signature(version.folder), self._label)
+        self._lock = asyncio.Lock()  # a predictor need not be safe for several threads
+
+    async def respond(self, prompt: Prompt) -> Reply:
+        """Answer once. Raises AgentError."""
+        columns = {self._agent.question_column: [prompt.text]}
+        try:
+            async with self._lock:
+                output = await asyncio.to_thread(
+                    ask_predictor, self._predictor, columns, {}, self._label
+                )
+            (answer,) = output[self._agent.answer_column]
+        except (PlumblineError, ValueError, KeyError) as error:
+            raise AgentError("model", clean_text(str(error))) from None
+        return Reply(str(answer), ONE_ANSWER)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _check_columns(name: str, agent: RegisteredModel, signature: Signature, label: str) -> None:
+    """ParamsError where the model has no such columns, or needs more than the question."""
+    required = [field.name for field in signature.inputs if field.required]
+    outputs = [field.name for field in signature.outputs]
+    if required != [agent.question_column]:
+        raise ParamsError(
+            f"agents.{name}.question_column: {label} needs {', '.join(required)}; "
+            "an agent is a model that needs one column, the question"
+        )
+    if agent.answer_column not in outputs:
+        raise ParamsError(
+            f"agents.{name}.answer_column: {label} has no {agent.answer_column!r}; "
+            f"it answers {', '.join(outputs)}"
+        )

@@ -1,0 +1,44 @@
+"""A sealed bundle of the small policy."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.task import Field, Param, Signature
+
+SIGNATURE = Signature(
+    inputs=(
+        Field("agents", {"type": "array", "items": {"type": "string"}}),
+        Field("answers", {"type": "array", "items": {"type": "string"}}),
+        Field("budget", "double"),
+    ),
+    outputs=(
+        Field("ask", "string"),
+        Field("answer", "string"),
+        Field("confidence", "double"),
+        Field("votes", {"type": "array", "items": {"type": "object", "properties": {}}}),
+    ),
+    params=(Param("stop_at", "double", None),),
+)
+EXAMPLE = {"agents": [["a"]], "answers": [["1"]], "budget": [1.0]}
+
+
+def write_policy(folder: Path, agents: list[str], needed: int = 2, together: int = 1) -> Path:
+    """Write and seal a policy that asks `agents` in this order."""
+    folder.mkdir(parents=True)
+    config = {"agents": agents, "needed": needed, "together": together, "normalise": "number"}
+    layout.write_json(folder / "config.json", config)
+    (folder / "predictor.py").write_bytes(Path(__file__).with_name("policy.py").read_bytes())
+    names = ("config.json", "predictor.py")
+    sealed = {
+        "format": bundle.FORMAT,
+        "task": "answer_consensus",
+        "candidate": "small",
+        "signature": asdict(SIGNATURE),
+        "example": EXAMPLE,
+        "files": {name: layout.digest(folder / name) for name in names},
+    }
+    layout.write_json(folder / bundle.SEAL, sealed)
+    bundle.verify(folder)
+    return folder

@@ -1,0 +1,46 @@
+"""A policy as small as can be: ask in a fixed order until two agree, then answer with the most."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+
+class Predictor:
+    """In the form of the task answer_consensus; `together` first agents are asked at once."""
+
+    forms = ("rule",)
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self._agents = config["agents"]
+        self._needed = config["needed"]
+        self._together = config["together"]
+
+    def predict(
+        self, columns: dict[str, list[Any]], stop_at: float | None = None
+    ) -> dict[str, list[Any]]:
+        rows = zip(columns["agents"], columns["answers"], columns["budget"], strict=True)
+        answers = [self._decide(agents, texts, budget, stop_at) for agents, texts, budget in rows]
+        names = ("ask", "answer", "confidence", "votes")
+        return {name: [answer[name] for answer in answers] for name in names}
+
+    def _decide(
+        self, agents: list[str], texts: list[str], budget: float, stop_at: float | None
+    ) -> dict[str, Any]:
+        votes = Counter(filter(None, texts))
+        best, count = votes.most_common(1)[0] if votes else ("", 0)
+        rest = [name for name in self._agents if name not in agents]
+        is_done = count >= self._needed or not rest or budget <= 0
+        num_next = self._together if not agents else 1
+        ask = [] if is_done else rest[:num_next]
+        total = sum(votes.values()) or 1
+        return {
+            "ask": ask[0] if len(ask) == 1 else ask or "",
+            "answer": best,
+            "confidence": count / total,
+            "votes": [{"answer": text, "share": n / total} for text, n in votes.items()],
+        }
+
+
+def load(folder: Path, form: str | None = None) -> Predictor:
+    return Predictor(json.loads((folder / "config.json").read_text(encoding="utf-8")))
