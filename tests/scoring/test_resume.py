@@ -14,6 +14,7 @@ from plumbline.contract.errors import DataError, PlumblineError
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
 MANY = 32_000  # rows: 32 chunks
+SEVERAL = 4_000  # 4 chunks
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +24,21 @@ def model(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Model:
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rows(tmp_path_factory.mktemp("many"), MANY)
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rows(tmp_path_factory.mktemp("several"), SEVERAL)
+
+
+def write_rows(folder: Path, num_rows: int) -> Path:
+    """A file of texts, of which every thousandth is empty."""
     words = ["refund", "parcel", "password", "late", "please", "twice", "account"]
     texts = [
-        f"{words[row % 7]} {words[row % 5]} {row}" if row % 1000 else "" for row in range(MANY)
+        f"{words[row % 7]} {words[row % 5]} {row}" if row % 1000 else "" for row in range(num_rows)
     ]
-    return write(
-        tmp_path_factory.mktemp("many") / "in.csv", {"n": list(range(MANY)), "text": texts}
-    )
+    return write(folder / "in.csv", {"n": list(range(num_rows)), "text": texts})
 
 
 def test_a_row_gets_the_same_answer_in_a_file_as_alone(
@@ -81,16 +90,16 @@ def test_interrupted_it_says_how_to_resume(model: Model, many: Path, tmp_path: P
 
 
 def interrupt(num_rows: int, share: float) -> None:
-    if num_rows > 8192:
+    if num_rows > 2048:
         raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("change", ["nothing", "input", "params", "columns", "state"])
 def test_rows_of_another_run_are_not_reused(
-    model: Model, many: Path, tmp_path: Path, change: str
+    model: Model, several: Path, tmp_path: Path, change: str
 ) -> None:
     source, target, told = tmp_path / "in.csv", tmp_path / "out.csv", list[str]()
-    source.write_bytes(many.read_bytes())
+    source.write_bytes(several.read_bytes())
     with pytest.raises(KeyboardInterrupt):
         model.score(source, target, interrupt, keep_bad=True)
     options: dict[str, Any] = {
@@ -102,9 +111,9 @@ def test_rows_of_another_run_are_not_reused(
     elif change == "state":
         (tmp_path / ".out.csv.parts/state.json").write_text("{")
     done = model.score(source, target, say=told.append, keep_bad=True, **options)
-    assert done.num_rows == MANY
+    assert done.num_rows == SEVERAL
     if change == "nothing":
-        assert (told, done.num_before) == (["resuming after row 9,216"], 9216)
+        assert (told, done.num_before) == (["resuming after row 3,072"], 3072)
     else:
         assert done.num_before == 0
         reason = (
@@ -114,15 +123,15 @@ def test_rows_of_another_run_are_not_reused(
         )
         assert told[0].startswith(f"starting over: {reason}")
     found = read(target)
-    assert len(found) == MANY
+    assert len(found) == SEVERAL
     assert found[1]["n"] == ("7" if change == "input" else "1")
     assert ("scores" in found[1]) == (change != "columns")
     assert len(found[1].get("scores", [])) == {"params": 1, "columns": 0}.get(change, 3)
 
 
-def test_an_input_that_changes_during_the_run(model: Model, many: Path, tmp_path: Path) -> None:
+def test_an_input_that_changes_during_the_run(model: Model, several: Path, tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
-    source.write_bytes(many.read_bytes())
+    source.write_bytes(several.read_bytes())
 
     def grow(num_rows: int, share: float) -> None:
         with source.open("a") as file:
@@ -135,16 +144,16 @@ def test_an_input_that_changes_during_the_run(model: Model, many: Path, tmp_path
     assert nothing_left(tmp_path, source)
 
 
-def test_a_second_process_is_refused(model: Model, many: Path, tmp_path: Path) -> None:
+def test_a_second_process_is_refused(model: Model, several: Path, tmp_path: Path) -> None:
     target, told = tmp_path / "out.csv", []
 
     def again(num_rows: int, share: float) -> None:
         with pytest.raises(PlumblineError, match=r"out\.csv: another process is writing it"):
-            model.score(many, target, keep_bad=True)
+            model.score(several, target, keep_bad=True)
         told.append(num_rows)
 
-    assert model.score(many, target, again, keep_bad=True).num_rows == MANY
-    assert len(told) == 32
+    assert model.score(several, target, again, keep_bad=True).num_rows == SEVERAL
+    assert len(told) == 4
 
 
 @pytest.mark.slow
