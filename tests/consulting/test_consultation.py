@@ -14,7 +14,7 @@ from tests.support.consulting.questions import (
     describe_endpoint,
 )
 
-from plumbline.consulting.consultation import Question, is_for_all, name_question
+from plumbline.consulting.course import Question, is_for_all, name_question
 
 
 @pytest.fixture

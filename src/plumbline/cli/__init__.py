@@ -10,10 +10,12 @@ import typer
 from plumbline.ci import github
 from plumbline.cli import (
     champion,
+    consult,
     doctor,
     drift,
     drill,
     fsck,
+    grade,
     journal,
     merge_lock,
     pin,
@@ -28,6 +30,7 @@ from plumbline.cli import (
     selftest,
     serve,
     sign,
+    track,
     verdict,
 )
 from plumbline.contract.errors import PlumblineError
@@ -67,6 +70,8 @@ def _add_command(
 
 _add_command(app, "predict", predict.predict, predict.EXAMPLE)
 _add_command(app, "score", score.score, score.EXAMPLE)
+_add_command(app, "consult", consult.consult, consult.EXAMPLE)
+_add_command(app, "grade", grade.grade, grade.EXAMPLE)
 _add_command(app, "serve", serve.serve, serve.EXAMPLE)
 _add_command(app, "report", report.show_report, report.EXAMPLE)
 _add_command(app, "verdict", verdict.show_verdict, verdict.EXAMPLE)
@@ -78,6 +83,7 @@ _add_command(app, "sign", sign.sign_version, sign.EXAMPLE)
 _add_command(app, "drift", drift.check_drift, drift.EXAMPLE)
 _add_command(app, "pin", pin.pin_weights, pin.EXAMPLE)
 _add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE)
+_add_command(app, "track", track.track, track.EXAMPLE)
 _add_command(app, "doctor", doctor.run_doctor, doctor.EXAMPLE)
 _add_command(app, "fsck", fsck.run_fsck, fsck.EXAMPLE)
 _add_command(app, "selftest", selftest.run_selftest, selftest.EXAMPLE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from plumbline.consulting.consultation import Asking, Observer, Question
+from plumbline.consulting.course import Asking, Observer, Question
 from plumbline.consulting.outcomes import AgentOutcome
 from plumbline.contract.errors import PlumblineError
 
@@ -30,6 +30,10 @@ class AnswerRecords(Observer):
     def check_writable(self) -> None:
         """PlumblineError where records could not be written: better before money is spent."""
         self._append(b"")
+        with self.path.open("rb") as file:
+            start = file.read(len(FIRST_BYTES))
+        if start not in (b"", FIRST_BYTES):
+            raise PlumblineError(f"{self.path}: not a file of records; choose another --records")
 
     def end_agent(self, question: Question, outcome: AgentOutcome, asking: Asking) -> None:
         """Append one line, before anything else is done with the answer."""
@@ -62,7 +66,8 @@ class AnswerRecords(Observer):
             try:
                 with self._lock:
                     fcntl.flock(file, fcntl.LOCK_EX)
-                    _write_whole(file, line, _end_last_line(file))
+                    if line:
+                        _write_whole(file, line, _end_last_line(file))
             finally:
                 os.close(file)  # and unlock
         except OSError as error:

@@ -37,6 +37,7 @@ class AgentCaller:
         self.name = name
         self.agent = agent
         self.breaker = CircuitBreaker(agent.breaker)
+        self._last_failure = ""
         self._responder = responder
         self._normalise = normalise
         self._slots = slots
@@ -93,6 +94,7 @@ class AgentCaller:
             except (AgentError, TimeoutError) as error:
                 self.breaker.record_failure()
                 failure = self._explain_failure(error)
+                self._last_failure = str(failure)
                 attempts.num_unknown += failure.may_be_billed
                 raise failure from None
             except asyncio.CancelledError:
@@ -112,9 +114,11 @@ class AgentCaller:
         return AgentError("timeout", message, may_retry=True, may_be_billed=True)
 
     def _build_paused_error(self) -> AgentError:
-        message = f"not asked: it failed {self.agent.breaker.failures} times in a row"
-        pause = self.breaker.seconds_left
-        return AgentError("paused", f"{message}; it is asked again in {pause:.0f} s")
+        failures = self.agent.breaker.failures
+        message = (
+            f"not asked for {self.breaker.seconds_left:.0f} s more: it failed {failures} times"
+        )
+        return AgentError("paused", f"{message} in a row, last: {self._last_failure}")
 
     def _build_prompt(self, question: str, others: list[str]) -> Prompt:
         if isinstance(self.agent, TextWriter):

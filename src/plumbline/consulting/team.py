@@ -7,7 +7,7 @@ from typing import Any
 
 from plumbline.consulting.agents import AgentsFile
 from plumbline.consulting.calling import AgentCaller, Normalise
-from plumbline.consulting.consultation import Question, Terms, is_for_all
+from plumbline.consulting.course import Question, Terms, is_for_all
 from plumbline.consulting.endpoint import EndpointResponder
 from plumbline.consulting.registered_model import RegisteredResponder
 from plumbline.consulting.replies import Responder

@@ -39,13 +39,14 @@ def _explain_missing(
             "add a first line with the names of its columns"
         )
     unused = [column for column in header if column not in request.names]
-    for column in missing:
-        candidate = _guess_column(column, unused)
-        if candidate:
-            yield f"  is it {candidate!r}? then set {column.key}: {candidate}"
-        else:
-            remedy = column.remedy or f"set {column.key} to the column that holds it"
-            yield f"  {remedy}"
+    yield from dict.fromkeys(_suggest_remedy(column, unused) for column in missing)
+
+
+def _suggest_remedy(column: WantedColumn, unused: list[str]) -> str:
+    candidate = _guess_column(column, unused)
+    if candidate:
+        return f"  is it {candidate!r}? then set {column.key}: {candidate}"
+    return f"  {column.remedy or f'set {column.key} to the column that holds it'}"
 
 
 def _list_names(header: Sequence[str]) -> str:

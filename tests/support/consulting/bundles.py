@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -24,19 +25,33 @@ SIGNATURE = Signature(
 EXAMPLE = {"agents": [["a"]], "answers": [["1"]], "budget": [1.0]}
 
 
-def write_policy(folder: Path, agents: list[str], needed: int = 2, together: int = 1) -> Path:
+def write_policy(
+    folder: Path, agents: list[str], needed: int = 2, together: int = 1, normalise: str = "number"
+) -> Path:
     """Write and seal a policy that asks `agents` in this order."""
+    config = {"agents": agents, "needed": needed, "together": together, "normalise": normalise}
+    return _write_bundle(folder, "policy.py", config, SIGNATURE, EXAMPLE)
+
+
+def write_other_model(folder: Path) -> Path:
+    """Write and seal a model that is not a policy."""
+    signature = Signature((Field("text", "string"),), (Field("label", "string"),))
+    return _write_bundle(folder, "measuring.py", {}, signature, {"text": ["ab"]})
+
+
+def _write_bundle(
+    folder: Path, code: str, config: Any, signature: Signature, example: dict[str, Any]
+) -> Path:
     folder.mkdir(parents=True)
-    config = {"agents": agents, "needed": needed, "together": together, "normalise": "number"}
     layout.write_json(folder / "config.json", config)
-    (folder / "predictor.py").write_bytes(Path(__file__).with_name("policy.py").read_bytes())
+    (folder / "predictor.py").write_bytes(Path(__file__).with_name(code).read_bytes())
     names = ("config.json", "predictor.py")
     sealed = {
         "format": bundle.FORMAT,
         "task": "answer_consensus",
         "candidate": "small",
-        "signature": asdict(SIGNATURE),
-        "example": EXAMPLE,
+        "signature": asdict(signature),
+        "example": example,
         "files": {name: layout.digest(folder / name) for name in names},
     }
     layout.write_json(folder / bundle.SEAL, sealed)

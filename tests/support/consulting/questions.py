@@ -11,14 +11,8 @@ from tests.support.consulting.bundles import write_policy
 
 from plumbline import bundle
 from plumbline.consulting.agents import AgentsFile
-from plumbline.consulting.consultation import (
-    Asking,
-    Consultation,
-    ConsultationResult,
-    Observer,
-    Question,
-    run_together,
-)
+from plumbline.consulting.consultation import Consultation, run_together
+from plumbline.consulting.course import Asking, ConsultationResult, Observer, Question
 from plumbline.consulting.outcomes import AgentOutcome
 from plumbline.consulting.policy import PredictorPolicy
 from plumbline.consulting.team import Opener, build_terms, open_team

@@ -94,6 +94,7 @@ def register_as_measured(
     weights: dict[str, Any],
     golden: dict[str, Any],
     champion: dict[str, Any] | None = None,
+    name: str = "weights.json",
 ) -> str:
     """Register a bundle of one file of weights, as if it had been trained and evaluated here.
 
@@ -102,7 +103,7 @@ def register_as_measured(
     folder = layout.locate_bundle("closed")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    (folder / "weights.json").write_text(json.dumps(weights), encoding="utf-8")
+    (folder / name).write_text(json.dumps(weights), encoding="utf-8")
     digest = bundle.seal(folder, task, "closed")
     layout.write_json(layout.GOLDEN, golden)
     write_evidence(params, task, champion=champion)

@@ -1,0 +1,192 @@
+"""`plumbline consult`: let a trained policy ask real agents."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+from plumbline.cli.answer_forms import load_normaliser
+from plumbline.cli.consult_options import (
+    AgentsPath,
+    AsJson,
+    AskAll,
+    DeadlineS,
+    IdColumn,
+    MaxCost,
+    PolicyAddress,
+    QuestionColumn,
+    QuestionsFile,
+    QuestionText,
+    Records,
+)
+from plumbline.cli.options import InferenceParams, parse_inference_params
+from plumbline.contract.errors import ParamsError
+from plumbline.entrypoint import INTERRUPTED
+
+if TYPE_CHECKING:
+    from plumbline.consulting.agents import AgentsFile
+    from plumbline.consulting.answer_records import AnswerRecords
+    from plumbline.consulting.course import ConsultationResult, Observer, Question
+    from plumbline.consulting.policy import PolicyConfig, PredictorPolicy
+
+EXAMPLE = 'plumbline consult models:/arbiter@champion agents.yaml "What is 6 * 7?"'
+RECORDS = Path("consultations.jsonl")
+
+
+def consult(
+    model: PolicyAddress,
+    agents: AgentsPath,
+    question: QuestionText = "",
+    file: QuestionsFile = None,
+    question_column: QuestionColumn = "question",
+    id_column: IdColumn = "",
+    records: Records = RECORDS,
+    max_cost: MaxCost = None,
+    deadline_s: DeadlineS = None,
+    ask_all: AskAll = False,
+    set_: InferenceParams = [],  # noqa: B006 (typer copies it)
+    as_json: AsJson = False,
+) -> None:
+    """Ask agents as a trained policy decides, and print the best answer.
+
+    The answer is printed to stdout, its course to stderr. Every answer is appended to --records,
+    from which `plumbline grade` makes tomorrow's training data. See docs/consult.md.
+    """
+    from plumbline.consulting.agents_file import read_agents
+    from plumbline.consulting.answer_records import AnswerRecords
+    from plumbline.consulting.policy import check_agents
+
+    questions = _list_questions(question, file, question_column, id_column)
+    changes = {"max_cost": max_cost, "deadline_s": deadline_s, "ask_all": 1.0 if ask_all else None}
+    entries = read_agents(agents).model_copy(
+        update={key: value for key, value in changes.items() if value is not None}
+    )
+    policy, config = _open_policy(model, set_)
+    check_agents(config, agents, entries)
+    writer = AnswerRecords(records, policy.label, config.form)
+    writer.check_writable()
+    try:
+        is_answered = asyncio.run(_consult_all(questions, entries, policy, writer, as_json))
+    except KeyboardInterrupt:
+        print(f"plumbline: interrupted; what was answered is in {records}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    if not is_answered:
+        raise typer.Exit(1)
+
+
+def _list_questions(
+    text: str, file: Path | None, question_column: str, id_column: str
+) -> list["Question"]:
+    from plumbline.consulting.course import Question, name_question
+    from plumbline.consulting.questions import read_questions
+
+    if bool(text.strip()) == bool(file):
+        raise ParamsError("give a question, or a file of questions with --file")
+    if file is not None:
+        return read_questions(file, question_column, id_column)
+    return [Question(name_question(text), text)]
+
+
+def _open_policy(address: str, pairs: list[str]) -> tuple["PredictorPolicy", "PolicyConfig"]:
+    """Verify and load the policy, a registered version or the folder of a bundle."""
+    from plumbline import bundle
+    from plumbline.consulting.policy import PredictorPolicy, read_config
+    from plumbline.registry.reader import open_version
+
+    if Path(address).is_dir():
+        folder = Path(address)
+        bundle.verify(folder)
+        config = read_config(folder, address)
+        params = parse_inference_params(pairs, bundle.read_signature(folder).params)
+        return PredictorPolicy(bundle.load(folder), params, address), config
+    with open_version(address, "predict") as version:
+        label = version.registered.label
+        config = read_config(version.folder, label)
+        params = parse_inference_params(pairs, bundle.read_signature(version.folder).params)
+        return PredictorPolicy(version.load_predictor(), params, label), config
+
+
+async def _consult_all(
+    questions: list["Question"],
+    entries: "AgentsFile",
+    policy: "PredictorPolicy",
+    writer: "AnswerRecords",
+    as_json: bool,
+) -> bool:
+    """Consult on every question, several at the same time; whether all have an answer."""
+    from plumbline.consulting.consultation import Consultation, run_together
+    from plumbline.consulting.local_text import LocalTextResponder
+    from plumbline.consulting.team import build_terms, open_team
+
+    slots = asyncio.Semaphore(entries.max_questions)
+    is_alone = len(questions) == 1
+    results = []
+    with _show_course(is_alone=is_alone, is_silent=as_json) as view:
+        normalise = load_normaliser(writer.form)
+        async with open_team(entries, normalise, {"local": LocalTextResponder}) as team:
+            consultation = Consultation(team, policy, [writer, *view])
+
+            async def consult_one(question: "Question") -> None:
+                async with slots:
+                    result = await consultation.consult(question, build_terms(question, entries))
+                results.append(result)
+                if not is_alone:
+                    _print_result(result, as_json=as_json, is_alone=False)
+
+            await run_together([consult_one(question) for question in questions])
+    if is_alone:  # after the table
+        _print_result(results[0], as_json=as_json, is_alone=True)
+    elif not as_json:
+        _print_total(results)
+    return all(result.answer for result in results)
+
+
+@contextmanager
+def _show_course(*, is_alone: bool, is_silent: bool) -> Iterator[list["Observer"]]:
+    """Show who is asked: a table for one question on a terminal, lines anywhere else."""
+    from plumbline.cli.consult_view import FailureView, LineView, TableView
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    if is_silent:
+        yield []
+    elif is_alone and console.is_terminal:
+        with TableView(Console(stderr=True, highlight=False)) as table:
+            yield [table]
+    else:
+        yield [LineView(console) if is_alone else FailureView(console)]
+
+
+def _print_result(result: "ConsultationResult", *, as_json: bool, is_alone: bool) -> None:
+    from plumbline.cli.consult_view import MAX_ID_CHARS, describe_result
+    from plumbline.consulting.course import describe_as_json
+    from plumbline.consulting.replies import clean_text
+
+    if as_json:
+        print(json.dumps(describe_as_json(result), ensure_ascii=False), flush=True)
+        return
+    name = "" if is_alone else f"{clean_text(result.question.id, MAX_ID_CHARS)}: "
+    print(f"{name}{describe_result(result)}", file=sys.stderr, flush=True)
+    if is_alone:
+        print(_escape(result.answer))
+    else:
+        print(f"{_escape(result.question.id)}\t{_escape(result.answer)}", flush=True)
+
+
+def _print_total(results: "list[ConsultationResult]") -> None:
+    from plumbline.cli.consult_view import describe_bill, sum_bills
+
+    bill = sum_bills([result.bill for result in results])
+    num_answered = sum(bool(result.answer) for result in results)
+    text = f"{num_answered:,} of {len(results):,} questions answered, {describe_bill(bill)}"
+    print(text, file=sys.stderr)
+
+
+def _escape(text: str) -> str:
+    """One line that no agent can use to command the terminal."""
+    return "".join(char if char.isprintable() else " " for char in text)

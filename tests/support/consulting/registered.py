@@ -1,0 +1,50 @@
+"""A registry with a policy, and a model that can be one of its agents."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.support.consulting.bundles import EXAMPLE, SIGNATURE
+from tests.support.serving.lines import Lines, register_as_measured
+from tests.support.serving.models import line_task
+
+from plumbline.contract.task import Field, Signature
+
+HERE = Path(__file__).parent
+
+
+def register_policy(folder: Path, agents: list[str]) -> Lines:
+    """A registry in `folder` with the champions `policy`, which knows `agents`, and `measuring`."""
+    lines = Lines(folder)
+    with pytest.MonkeyPatch.context() as patch, lines.here():
+        params, task = line_task(patch)
+        config = {"agents": agents, "needed": 2, "together": 1, "normalise": "number"}
+        outputs = {"ask": [agents[1]], "answer": ["1"], "confidence": [1.0]}
+        votes = {"votes": [[{"answer": "1", "share": 1.0}]]}
+        golden = {"inputs": {**EXAMPLE, "agents": [agents[:1]]}, "params": {}}
+        policy = replace(
+            task,
+            signature=SIGNATURE,
+            example=golden["inputs"],
+            faulty={},
+            predictor=HERE / "policy.py",
+        )
+        named = params.registry.model_copy(update={"model": "policy"})
+        register_as_measured(
+            params.model_copy(update={"registry": named}),
+            policy,
+            config,
+            {**golden, "outputs": outputs | votes},
+            name="config.json",
+        )
+        measuring = replace(
+            task,
+            signature=Signature((Field("text", "string"),), (Field("label", "string"),)),
+            example={"text": ["ab"]},
+            faulty={},
+            predictor=HERE / "measuring.py",
+        )
+        named = params.registry.model_copy(update={"model": "measuring"})
+        golden = {"inputs": {"text": ["ab"]}, "params": {}, "outputs": {"label": ["2"]}}
+        register_as_measured(params.model_copy(update={"registry": named}), measuring, {}, golden)
+    return lines
