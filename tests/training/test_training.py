@@ -68,6 +68,17 @@ def test_the_best_epoch_is_kept_and_patience_ends_training(examples: Path) -> No
     assert torch.equal(learner.module.model.bias, seen[best][1])
 
 
+def test_small_gains_do_not_keep_training_going(examples: Path) -> None:
+    learner = build_learner(small_params(), "linear", examples)
+    assert learner.min_gain > 0
+    learner = replace(learner, max_epochs=20, patience=2, min_gain=0.5)
+    fitting.fit(learner, small_params(), "linear", SilentLog())
+    with (layout.TRAINING / "linear.csv").open() as file:
+        losses = [float(row["validation/loss"]) for row in csv.DictReader(file)]
+    assert losses == sorted(losses, reverse=True)  # each epoch was better, by less and less
+    assert len(losses) < 10
+
+
 def test_a_loss_that_is_not_finite_names_candidate_and_step(examples: Path) -> None:
     learner = build_learner(small_params(), "linear", examples)
     training_step = learner.module.training_step

@@ -33,6 +33,7 @@ class Learner:
     data: Any = None
     max_epochs: int = 0
     patience: int = 0  # epochs without a better `monitor` before training stops
+    min_gain: float = 0.0  # the share by which `monitor` must fall to count as better there
     monitor: str = "validation/loss"
     gradient_clip: float = 1.0
 

@@ -118,7 +118,7 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
             state.best = row[self.learner.monitor]
             state.best_epoch = state.epoch
             self.store.save_best(pl_module, state.epoch)
-        is_out_of_patience = state.epoch - state.best_epoch >= self.learner.patience
+        is_out_of_patience = self._count_stale_epochs() >= self.learner.patience
         state.finished = is_out_of_patience or state.epoch == self.learner.max_epochs
         trainer.should_stop = state.finished
         self._save_checkpoint(trainer, pl_module)
@@ -140,6 +140,21 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
             table = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
             table.writeheader()
             table.writerows(rows)
+
+    def _count_stale_epochs(self) -> int:
+        """Return how many epochs there were since the loss last fell by the learner's share.
+
+        The best weights may be of a later epoch: that one was better, by less.
+        """
+        reference = math.inf
+        num_stale = 0
+        for row in self.state.history:
+            num_stale += 1
+            loss = row[self.learner.monitor]
+            if loss < reference - self.learner.min_gain * abs(loss):
+                reference = loss
+                num_stale = 0
+        return num_stale
 
     def _finish_epoch(self, trainer: L.Trainer) -> dict[str, float]:
         """Add the row of the epoch to the history, and count the epoch."""
