@@ -106,6 +106,21 @@ def test_a_file_of_questions(desk: Desk) -> None:
     assert len(desk.records) == 60
 
 
+def test_without_a_policy_everyone_is_asked(desk: Desk) -> None:
+    result = desk.run("consult", "all", "agents.yaml", QUESTION, "--normalise", "number")
+    assert (result.exit_code, result.stdout) == (0, "42\n")
+    assert {record["agent"] for record in desk.records} == {"a", "b", "c"}
+    assert all(record["asks_all"] for record in desk.records)
+    name = desk.records[0]["question_id"]
+    (desk.folder / "gold.csv").write_text(f"question_id,gold\n{name},42\n")
+    assert desk.run("grade", "consultations.jsonl", "--gold", "gold.csv").exit_code == 0
+
+
+def test_answers_are_compared_as_the_policy_was_trained(desk: Desk) -> None:
+    result = desk.consult(QUESTION, "--normalise", "exact")
+    assert "--normalise exact: the policy was trained on number" in str(result.exception)
+
+
 @pytest.mark.parametrize("words", [[], [QUESTION, "--file", "asked.csv"]])
 def test_a_question_or_a_file(desk: Desk, words: list[str]) -> None:
     result = desk.consult(*words)

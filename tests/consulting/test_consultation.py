@@ -216,6 +216,9 @@ def test_a_policy_that_asks_for_a_stranger_still_answers(
     from plumbline.consulting.team import build_terms, open_team
 
     class StrangePolicy:
+        label = "strange"
+        form = "exact"
+
         async def decide(
             self, agents: list[str], answers: list[str], budget: float
         ) -> PolicyDecision:

@@ -19,13 +19,15 @@ from plumbline.cli.consult_options import (
     DeadlineS,
     IdColumn,
     MaxCost,
+    Normalise,
     PolicyAddress,
     QuestionColumn,
     QuestionsFile,
     QuestionText,
     Records,
 )
-from plumbline.cli.options import InferenceParams, parse_inference_params
+from plumbline.cli.consult_policy import open_policy
+from plumbline.cli.options import InferenceParams
 from plumbline.contract.errors import ParamsError
 from plumbline.entrypoint import INTERRUPTED
 
@@ -33,9 +35,9 @@ if TYPE_CHECKING:
     from plumbline.consulting.agents import AgentsFile
     from plumbline.consulting.answer_records import AnswerRecords
     from plumbline.consulting.course import ConsultationResult, Observer, Question
-    from plumbline.consulting.policy import PolicyConfig, PredictorPolicy
+    from plumbline.consulting.policy import Policy
 
-EXAMPLE = 'plumbline consult models:/arbiter@champion agents.yaml "What is 6 * 7?"'
+EXAMPLE = 'plumbline consult models:/answer-consensus@champion agents.yaml "What is 6 * 7?"'
 RECORDS = Path("consultations.jsonl")
 
 
@@ -50,6 +52,7 @@ def consult(
     max_cost: MaxCost = None,
     deadline_s: DeadlineS = None,
     ask_all: AskAll = False,
+    normalise: Normalise = None,
     set_: InferenceParams = [],  # noqa: B006 (typer copies it)
     as_json: AsJson = False,
 ) -> None:
@@ -60,16 +63,16 @@ def consult(
     """
     from plumbline.consulting.agents_file import read_agents
     from plumbline.consulting.answer_records import AnswerRecords
-    from plumbline.consulting.policy import check_agents
+    from plumbline.consulting.everyone import LABEL
 
     questions = _list_questions(question, file, question_column, id_column)
-    changes = {"max_cost": max_cost, "deadline_s": deadline_s, "ask_all": 1.0 if ask_all else None}
+    asks_all = ask_all or model == LABEL
+    changes = {"max_cost": max_cost, "deadline_s": deadline_s, "ask_all": 1.0 if asks_all else None}
     entries = read_agents(agents).model_copy(
         update={key: value for key, value in changes.items() if value is not None}
     )
-    policy, config = _open_policy(model, set_)
-    check_agents(config, agents, entries)
-    writer = AnswerRecords(records, policy.label, config.form)
+    policy = open_policy(model, agents, entries, normalise, set_)
+    writer = AnswerRecords(records, policy.label, policy.form)
     writer.check_writable()
     try:
         is_answered = asyncio.run(_consult_all(questions, entries, policy, writer, as_json))
@@ -93,29 +96,10 @@ def _list_questions(
     return [Question(name_question(text), text)]
 
 
-def _open_policy(address: str, pairs: list[str]) -> tuple["PredictorPolicy", "PolicyConfig"]:
-    """Verify and load the policy, a registered version or the folder of a bundle."""
-    from plumbline import bundle
-    from plumbline.consulting.policy import PredictorPolicy, read_config
-    from plumbline.registry.reader import open_version
-
-    if Path(address).is_dir():
-        folder = Path(address)
-        bundle.verify(folder)
-        config = read_config(folder, address)
-        params = parse_inference_params(pairs, bundle.read_signature(folder).params)
-        return PredictorPolicy(bundle.load(folder), params, address), config
-    with open_version(address, "predict") as version:
-        label = version.registered.label
-        config = read_config(version.folder, label)
-        params = parse_inference_params(pairs, bundle.read_signature(version.folder).params)
-        return PredictorPolicy(version.load_predictor(), params, label), config
-
-
 async def _consult_all(
     questions: list["Question"],
     entries: "AgentsFile",
-    policy: "PredictorPolicy",
+    policy: "Policy",
     writer: "AnswerRecords",
     as_json: bool,
 ) -> bool:

@@ -1,7 +1,7 @@
 """The options of `plumbline consult`: their types, limits and help."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -9,7 +9,8 @@ PolicyAddress = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="The policy: models:/NAME@ALIAS, models:/NAME/VERSION, or the folder of a bundle.",
+        help="The policy: models:/NAME@ALIAS, models:/NAME/VERSION, or the folder of a bundle; "
+        "all: none yet, every agent is asked and the commonest answer given.",
     ),
 ]
 AgentsPath = Annotated[
@@ -52,6 +53,13 @@ AskAll = Annotated[
     bool,
     typer.Option(
         "--ask-all", help="Put each question to all other agents afterwards, for the records."
+    ),
+]
+Normalise = Annotated[
+    Literal["exact", "casefold", "number"] | None,
+    typer.Option(
+        help="With `all`: how answers are compared. number: by the last number in them.",
+        show_default="as the policy was trained",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object for each question.")]

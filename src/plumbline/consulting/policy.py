@@ -38,6 +38,16 @@ class PolicyConfig:
 class Policy(Protocol):
     """Decides; it knows nothing but the answers that were paid for."""
 
+    @property
+    def label(self) -> str:
+        """Who decides, as records name it."""
+        ...
+
+    @property
+    def form(self) -> str:
+        """How answers are compared: exact, casefold or number."""
+        ...
+
     async def decide(self, agents: list[str], answers: list[str], budget: float) -> PolicyDecision:
         """Decide. Raises PlumblineError where the model's code fails."""
         ...
@@ -46,10 +56,13 @@ class Policy(Protocol):
 class PredictorPolicy:
     """A predictor in this process as the policy."""
 
-    def __init__(self, predictor: Predictor, params: Mapping[str, Any], label: str) -> None:
+    def __init__(
+        self, predictor: Predictor, params: Mapping[str, Any], label: str, form: str
+    ) -> None:
         self._predictor = predictor
         self._params = params
         self.label = label
+        self.form = form
 
     async def decide(self, agents: list[str], answers: list[str], budget: float) -> PolicyDecision:
         """Ask the predictor; it answers in milliseconds, so no thread is used."""

@@ -63,7 +63,7 @@ def consult_on(
 ) -> list[ConsultationResult]:
     """Consult on all questions at the same time, with a policy written to `folder`."""
     bundle_folder = write_policy(folder / "policy", list(file.agents), **policy)
-    loaded = PredictorPolicy(bundle.load(bundle_folder), {}, "policy")
+    loaded = PredictorPolicy(bundle.load(bundle_folder), {}, "policy", "number")
     results: dict[str, ConsultationResult] = {}
 
     async def run() -> None:

@@ -1,0 +1,56 @@
+"""Open the policy that `plumbline consult` is to follow."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plumbline.cli.options import parse_inference_params
+from plumbline.contract.errors import ParamsError
+
+if TYPE_CHECKING:
+    from plumbline.consulting.agents import AgentsFile
+    from plumbline.consulting.policy import Policy, PredictorPolicy
+
+
+def open_policy(
+    address: str, path: Path, file: "AgentsFile", form: str | None, pairs: list[str]
+) -> "Policy":
+    """Verify and load a registered version or the folder of a bundle; `all` is everyone.
+
+    Raises ParamsError where it may ask for agents that agents.yaml at `path` lacks, or compares
+    answers in another form than is asked for.
+    """
+    from plumbline.consulting.everyone import LABEL, Everyone
+    from plumbline.registry.reader import open_version
+
+    if address == LABEL:
+        return Everyone(file, form or "exact")
+    if Path(address).is_dir():
+        policy = _load_folder(Path(address), path, file, pairs)
+    else:
+        with open_version(address, "predict") as version:
+            label = version.registered.label
+            policy = _load_folder(version.folder, path, file, pairs, version.bundle, label)
+    if form not in (None, policy.form):
+        raise ParamsError(f"--normalise {form}: the policy was trained on {policy.form}; leave out")
+    return policy
+
+
+def _load_folder(
+    folder: Path,
+    path: Path,
+    file: "AgentsFile",
+    pairs: list[str],
+    digest: str | None = None,
+    label: str = "",
+) -> "PredictorPolicy":
+    from plumbline import bundle
+    from plumbline.consulting.policy import PredictorPolicy, check_agents, read_config
+    from plumbline.registry.reader.loading import load_predictor
+
+    bundle.verify(folder)
+    name = label or str(folder)
+    config = read_config(folder, name)
+    check_agents(config, path, file)
+    params = parse_inference_params(pairs, bundle.read_signature(folder).params)
+    predictor = load_predictor(folder, digest or bundle.digest(folder), name)
+    return PredictorPolicy(predictor, params, name, config.form)
