@@ -22,7 +22,7 @@ from tests.support.racing import NAME, add_version, find_in_mlflow
 from plumbline import bundle
 from plumbline.contract.errors import BundleError, JournalError, RegistryError
 from plumbline.registry import model_versions, promotion
-from plumbline.registry.reader import addresses, artifacts, rest, stores
+from plumbline.registry.reader import addresses, artifacts, database, rest, stores
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
 
 pytestmark = pytest.mark.filterwarnings(
@@ -48,6 +48,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def asked(which: str) -> addresses.VersionAddress:
     return addresses.parse_address(f"models:/{NAME}{which}")
+
+
+def writes_tags_that_mlflow_reads(store: stores.RegistryStore) -> None:
+    for value in ("1:a", "2:b"):  # a new tag, then another value of it
+        store.write_model_tag(asked("@champion"), "plumbline.test", value)
+        model = model_versions.connect_registry().get_registered_model(NAME)
+        assert model.tags["plumbline.test"] == value
 
 
 def refuses_what_is_not_there(store: stores.RegistryStore) -> None:
@@ -102,6 +109,7 @@ def test_sqlite(here: Path) -> None:
     says_what_mlflow_says(store, here)
     refuses_what_is_not_there(store)
     assert (here / "mlruns/mlflow.db").read_bytes() == before
+    writes_tags_that_mlflow_reads(store)
     model_versions.connect_registry().delete_model_version(NAME, "1")
     with pytest.raises(RegistryError, match="there is no version 1"):
         store.find_version(asked("/1"))
@@ -148,7 +156,7 @@ def test_other_registries_are_reported_without_password(
 def test_artifacts_that_cannot_be_reached_are_reported(
     location: str, reason: str, here: Path
 ) -> None:
-    store = stores.DatabaseStore("sqlite:///x.db")
+    store = database.DatabaseStore("sqlite:///x.db")
     with pytest.raises(RegistryError, match=reason):
         artifacts.fetch_artifact(store, location, "MLmodel", here / "target", 10)
 
@@ -160,7 +168,7 @@ def test_artifacts_that_fsspec_reads(here: Path, monkeypatch: pytest.MonkeyPatch
     with fsspec.open("memory://bucket/model/MLmodel", "wb") as file:
         file.write(b"told")
     artifacts.fetch_artifact(
-        stores.DatabaseStore("sqlite:///x.db"),
+        database.DatabaseStore("sqlite:///x.db"),
         "memory://bucket/model",
         "MLmodel",
         here / "target",
@@ -377,6 +385,7 @@ def is_read_as_mlflow_reads_it(here: Path) -> None:
     store = stores.connect_store()
     says_what_mlflow_says(store, here)
     refuses_what_is_not_there(store)
+    writes_tags_that_mlflow_reads(store)
 
 
 @pytest.mark.slow

@@ -14,6 +14,11 @@ from tests.support.serving.load import ANY_SPEED, list_workers, loaded, read_his
 from tests.support.serving.moody import GO_FILE, RAISES, REJECTS, WAITS, WAITS_FILE
 
 from plumbline.registry import journal
+from plumbline.registry.journal import Decision
+from plumbline.registry.journal_head import HEAD_TAG, format_head
+from plumbline.registry.reader.addresses import parse_address
+from plumbline.registry.reader.stores import connect_store
+from plumbline.registry.return_seal import seal_returns
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -30,6 +35,7 @@ def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
     assert set(load.statuses) == {200}
     last = read_history(lines)[-1]
     assert (last.action, last.version) == ("return", "2")
+    assert read_head(lines) == format_head(last)  # cut off, it would be missed
     assert "answers that differ from the champion's" in last.reason
 
 
@@ -192,9 +198,20 @@ def test_a_return_reaches_the_journal_although_the_server_stops(lines: Lines) ->
         time.sleep(2)
         fcntl.flock(lock, fcntl.LOCK_UN)
         assert server.process.wait(timeout=60) == 0
-    assert [(entry.action, entry.version) for entry in read_history(lines)[before:]] == [
-        ("return", "2")
-    ]
+    (entry,) = read_history(lines)[before:]
+    assert (entry.action, entry.version) == ("return", "2")
+    assert read_head(lines) == format_head(entry)
+
+
+def test_a_server_seals_no_entry_but_returns(lines: Lines) -> None:
+    with lines.here():
+        with journal.lock_journal() as book:
+            book.append(Decision("line", "keep", "1", "", "b", "e", "somebody appended it"))
+        sealed = read_head(lines)
+        with journal.lock_journal() as book:
+            book.append(Decision("line", "return", "2", "", "b", "", "differs"))
+        seal_returns("line")
+        assert read_head(lines) == sealed
 
 
 def test_a_shadow_gets_requests_and_never_answers(lines: Lines) -> None:
@@ -205,6 +222,12 @@ def test_a_shadow_gets_requests_and_never_answers(lines: Lines) -> None:
                 'outcome="differs",side="shadow"} 10.0' in server.ask("GET", "/metrics")[2].decode()
             )
         )
+
+
+def read_head(lines: Lines) -> str | None:
+    """The end of the journal on the line, as the registry recorded it."""
+    with lines.here():
+        return connect_store().read_model_tag(parse_address("models:/line@champion"), HEAD_TAG)
 
 
 def replace_workers(server: Server) -> None:

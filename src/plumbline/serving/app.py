@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -51,9 +51,10 @@ def create_app(settings: Settings) -> FastAPI:
     async def run_lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         app.state.router = router
         await _start_router(router)
-        with RequestLog.open(settings) as app.state.log:
-            yield {"limits": settings.limits, "router": router}
-            await router.close()
+        async with _open_desk(settings, router) as app.state.desk:
+            with RequestLog.open(settings) as app.state.log:
+                yield {"limits": settings.limits, "router": router}
+                await router.close()
 
     router = TrafficRouter(settings)
     app = FastAPI(
@@ -73,6 +74,10 @@ def create_app(settings: Settings) -> FastAPI:
     _add_invocations_route(app, router, settings)
     _add_model_routes(app, router)
     _add_infer_route(app, router, settings)
+    if settings.consulting:
+        from plumbline.serving.consult_route import add_consult_route
+
+        add_consult_route(app, router, settings, _answer)
     app.openapi = lambda: openapi.describe_api(app, router)  # type: ignore[method-assign]
     return app
 
@@ -90,6 +95,23 @@ async def _start_router(router: TrafficRouter) -> None:
     except Exception:
         log.critical("the model cannot be loaded", exc_info=True)
     os._exit(STARTUP_FAILURE)
+
+
+@asynccontextmanager
+async def _open_desk(settings: Settings, router: TrafficRouter) -> AsyncIterator[Any]:
+    """Make the agents of /consult ready, if there are any; else this and all workers exit."""
+    if settings.consulting is None:
+        yield None
+        return
+    from plumbline.serving.consult_route import open_desk
+
+    async with AsyncExitStack() as stack:
+        try:
+            desk = await stack.enter_async_context(open_desk(settings.consulting, router))
+        except PlumblineError as error:
+            log.critical("%s", error)
+            os._exit(STARTUP_FAILURE)
+        yield desk
 
 
 def _add_health_routes(app: FastAPI, router: TrafficRouter) -> None:

@@ -26,16 +26,14 @@ class CanaryMark:
         if content == RETURNED:
             reason = "it was returned"
         elif content and not _is_running(int(content)):
-            reason = "its worker ended without shutting down"
+            reason = "its worker ended without shutting down; start the server again to try it"
         else:
             self._path.write_text(str(os.getpid()), encoding="utf-8")
             return
-        raise ParamsError(
-            f"--canary {version}: {reason}; start the server again to try it once more"
-        )
+        raise ParamsError(f"--canary {version}: {reason}")
 
     def set_returned(self) -> None:
-        """Mark the canary as returned: only a new server may try it again."""
+        """Mark the canary as returned, whether or not the journal can be written yet."""
         if self._path:
             self._path.write_text(RETURNED, encoding="utf-8")
 

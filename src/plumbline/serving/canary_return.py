@@ -1,21 +1,25 @@
-"""Record the return of a canary in the journal of decisions."""
+"""Record the return of a canary in the journal of decisions, and seal it."""
 
 import asyncio
 import logging
+from collections.abc import Callable
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.registry import journal
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader.verified_cache import CachedVersion
+from plumbline.registry.return_seal import seal_returns
 
 log = logging.getLogger(__name__)
 
 
 class ReturnRecorder:
-    """Holds a return until the journal has it."""
+    """Holds a return until the journal has it, and the registry the journal's end."""
 
     def __init__(self) -> None:
         self._pending: Decision | None = None
+        self._unsealed: Decision | None = None
+        self._problem = ""  # that was logged last
 
     def add(self, canary: CachedVersion, reason: str) -> None:
         """Note a return that `record` writes."""
@@ -24,18 +28,34 @@ class ReturnRecorder:
         )
 
     async def record(self) -> None:
-        """Append a pending return; while the journal is unreachable, it stays pending."""
+        """Append a pending return, and seal it; what is unreachable is tried again next time."""
         decision = self._pending
         self._pending = None
-        if decision is None:
-            return
-        try:
-            await asyncio.to_thread(_append_to_journal, decision)
-        except (PlumblineError, OSError) as error:
-            log.warning("the return of the canary is not in the journal yet: %s", error)
+        if decision and await self._try(_append_to_journal, decision, "not in the journal yet"):
+            self._unsealed = decision
+        elif decision:
             self._pending = decision
+        unsealed = self._unsealed
+        if unsealed and await self._try(_seal, unsealed, "not sealed in the registry yet"):
+            self._unsealed = None
+
+    async def _try(self, write: Callable[[Decision], None], decision: Decision, state: str) -> bool:
+        """Whether `write` wrote the decision; why it did not is logged once."""
+        try:
+            await asyncio.to_thread(write, decision)
+        except (PlumblineError, OSError) as error:
+            problem = f"the return of the canary is {state}: {error}"
+            if problem != self._problem:
+                log.warning("%s", problem)
+            self._problem = problem
+            return False
+        return True
 
 
 def _append_to_journal(decision: Decision) -> None:
     with journal.lock_journal() as locked:
         locked.append(decision)
+
+
+def _seal(decision: Decision) -> None:
+    seal_returns(decision.model)

@@ -53,6 +53,9 @@ def _describe_error() -> Schema:
 def _describe_body(path: str, signature: Signature) -> Schema:
     if path.startswith("/v2"):
         return _describe_infer(signature)
+    if path == "/consult":
+        text = {"type": "string", "minLength": 1}
+        return _describe_object({"question": text}, {"question_id": text})
     return _describe_invocations(signature)
 
 

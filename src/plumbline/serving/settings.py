@@ -1,5 +1,6 @@
 """The settings of a server; none of them changes an answer."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +31,15 @@ class Canary:
 
 
 @dataclass(frozen=True)
+class Consulting:
+    """The agents that the served policy asks."""
+
+    agents: Path  # agents.yaml
+    find_normaliser: Callable[[str], Callable[[str], str]]  # by the form of answers
+    records: Path | None = None  # the file to which answers are appended
+
+
+@dataclass(frozen=True)
 class Settings:
     """One server."""
 
@@ -47,4 +57,5 @@ class Settings:
     redact: str | None = None  # MODULE:FUNCTION that changes a row before it is logged
     cache: Path | None = None
     state: Path | None = None  # a folder that the workers share while the server runs
+    consulting: Consulting | None = None
     limits: Limits = field(default_factory=Limits)

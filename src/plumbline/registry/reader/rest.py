@@ -55,6 +55,15 @@ class RestStore:
             tags = {tag["key"]: tag.get("value") for tag in model.get("tags", [])}
             return tags.get(key)
 
+    def write_model_tag(self, address: VersionAddress, key: str, value: str) -> None:
+        """See RegistryStore."""
+        tag = {"name": address.name, "key": key, "value": value}
+        with (
+            _explain_failures(address),
+            self._open("/api/2.0/mlflow/registered-models/set-tag", json.dumps(tag).encode()),
+        ):
+            pass
+
     def open_artifact(self, location: str, name: str) -> "IO[bytes]":
         """See RegistryStore."""
         parts = urlsplit(location)
@@ -63,7 +72,7 @@ class RestStore:
         if parts.netloc not in ("", urlsplit(self._base).netloc):
             raise ValueError("the artifacts are on another host than the registry")
         path = quote(f"{parts.path.strip('/')}/{name}")
-        return self._get(f"/api/2.0/mlflow-artifacts/artifacts/{path}")
+        return self._open(f"/api/2.0/mlflow-artifacts/artifacts/{path}")
 
     def _find_version(self, address: VersionAddress) -> RegisteredVersion:
         name = address.name
@@ -101,7 +110,7 @@ class RestStore:
 
     def _query(self, endpoint: str, **query: str) -> dict[str, Any]:
         try:
-            with self._get(f"/api/2.0/mlflow/{endpoint}?{urlencode(query)}") as response:
+            with self._open(f"/api/2.0/mlflow/{endpoint}?{urlencode(query)}") as response:
                 raw = response.read(MAX_RESPONSE + 1)
         except HTTPError as error:
             if _read_error_code(error) in ABSENT_CODES:
@@ -114,9 +123,12 @@ class RestStore:
             raise TypeError("the response is not a JSON object")
         return answer
 
-    def _get(self, path: str) -> "IO[bytes]":
+    def _open(self, path: str, body: bytes | None = None) -> "IO[bytes]":
+        """Open the response to a GET, or to a POST of JSON."""
         headers = _build_headers(self._userinfo)
-        request = Request(self._base + path, headers=headers)  # noqa: S310  http or https, as connect_store() checked
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        request = Request(self._base + path, body, headers)  # noqa: S310  http or https, as connect_store() checked
         return cast("IO[bytes]", self._opener.open(request, timeout=TIMEOUT_S))
 
 

@@ -1,0 +1,165 @@
+"""POST /consult: the served policy asks the agents of agents.yaml, within the file's limits."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+
+from plumbline.consulting.agents import AgentsFile
+from plumbline.consulting.agents_file import read_agents
+from plumbline.consulting.answer_records import AnswerRecords
+from plumbline.consulting.calling import AgentCaller
+from plumbline.consulting.consultation import Consultation
+from plumbline.consulting.course import Question, describe_as_json, name_question
+from plumbline.consulting.policy import (
+    PolicyConfig,
+    PolicyDecision,
+    build_columns,
+    check_agents,
+    read_config,
+    read_decision,
+)
+from plumbline.consulting.team import build_terms, open_team
+from plumbline.contract.errors import PlumblineError
+from plumbline.serving.errors import BadRequestError, NotReadyError, OverloadedError, RequestError
+from plumbline.serving.http_protocol import is_client_disconnected
+from plumbline.serving.inference_request import InferenceRequest, build_request
+from plumbline.serving.loaded_model import Answer, LoadedModel
+from plumbline.serving.responses import make_json_response, read_body
+from plumbline.serving.router import TrafficRouter
+from plumbline.serving.settings import Consulting, Settings
+from plumbline.serving.strict_json import parse_json
+
+MAX_QUESTION = 100_000  # characters
+MAX_ID = 200
+WATCH_S = 0.2  # between looks whether the client is still there
+AnswerRequest = Callable[[Request, TrafficRouter, InferenceRequest], Awaitable[Answer]]
+
+
+@dataclass(frozen=True)
+class ConsultingDesk:
+    """What all requests share: agents, the form in which their answers are compared, slots."""
+
+    settings: Consulting
+    file: AgentsFile
+    form: str
+    team: dict[str, AgentCaller]
+    slots: asyncio.Semaphore
+
+
+@dataclass(frozen=True)
+class ServedPolicy:
+    """The served model as the policy of one request."""
+
+    decide_row: Callable[[InferenceRequest], Awaitable[Answer]]
+    model: LoadedModel
+    label: str
+    form: str
+
+    async def decide(self, agents: list[str], answers: list[str], budget: float) -> PolicyDecision:
+        """Ask the model in the same way as any request; PlumblineError where it is refused."""
+        columns = build_columns(agents, answers, budget)
+        try:
+            parsed = build_request(columns, {}, self.model.signature, max_rows=1)
+            answer = await self.decide_row(parsed)
+        except RequestError as error:
+            raise PlumblineError(error.message) from error
+        return read_decision(answer.columns, self.label)
+
+
+@asynccontextmanager
+async def open_desk(settings: Consulting, router: TrafficRouter) -> AsyncIterator[ConsultingDesk]:
+    """Make the agents ready; PlumblineError where the champion is not a policy over them."""
+    file = read_agents(settings.agents)
+    config, _ = _read_policy(router, settings, file)
+    async with open_team(file, settings.find_normaliser(config.form)) as team:
+        slots = asyncio.Semaphore(file.max_questions)
+        yield ConsultingDesk(settings, file, config.form, team, slots)
+
+
+def add_consult_route(
+    app: FastAPI, router: TrafficRouter, settings: Settings, answer_request: AnswerRequest
+) -> None:
+    """Add the route; `answer_request` answers and logs a row as the other routes do."""
+
+    @app.post("/consult", name="consult")
+    async def consult(request: Request) -> Response:
+        desk: ConsultingDesk = request.app.state.desk
+        question = parse_question(await read_body(request, settings.limits))
+        policy = _build_policy(desk, router, lambda parsed: answer_request(request, router, parsed))
+        if desk.slots.locked():
+            raise OverloadedError
+        async with desk.slots:
+            task = asyncio.create_task(_consult(desk, policy, question))
+            return make_json_response(await _await_while_connected(task, request))
+
+
+def parse_question(raw: bytes) -> Question:
+    """Read {"question": text, "question_id": text}, of which the id may be left out."""
+    body = parse_json(raw)
+    if not isinstance(body, dict) or set(body) - {"question", "question_id"}:
+        raise BadRequestError("expected an object with question, and optional question_id")
+    text = body.get("question")
+    if not isinstance(text, str) or not text.strip() or len(text) > MAX_QUESTION:
+        raise BadRequestError(f"question: expected text of 1 to {MAX_QUESTION} characters")
+    name = body.get("question_id", name_question(text))
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_ID:
+        raise BadRequestError(f"question_id: expected text of 1 to {MAX_ID} characters")
+    return Question(name, text)
+
+
+async def _consult(
+    desk: ConsultingDesk, policy: ServedPolicy, question: Question
+) -> dict[str, Any]:
+    observers = []
+    if desk.settings.records:
+        observers.append(AnswerRecords(desk.settings.records, policy.label, policy.form))
+    consultation = Consultation(desk.team, policy, observers)
+    try:
+        result = await consultation.consult(question, build_terms(question, desk.file))
+    except PlumblineError as error:
+        if isinstance(error.__cause__, RequestError):
+            raise error.__cause__ from None
+        raise RequestError(503, "NOT_CONSULTED", str(error)) from None
+    return describe_as_json(result)
+
+
+async def _await_while_connected(task: "asyncio.Task[dict[str, Any]]", request: Request) -> Any:
+    """Await the task; when the client has gone, cancel it, since nobody reads what is paid for."""
+    while not task.done():
+        await asyncio.wait([task], timeout=WATCH_S)
+        if is_client_disconnected(request.scope):
+            task.cancel()
+            raise RequestError(400, "DISCONNECTED", "the client disconnected")
+    return task.result()
+
+
+def _build_policy(
+    desk: ConsultingDesk,
+    router: TrafficRouter,
+    decide_row: Callable[[InferenceRequest], Awaitable[Answer]],
+) -> ServedPolicy:
+    """The champion as it is now; RequestError (503) where it is not a policy over these agents."""
+    try:
+        config, model = _read_policy(router, desk.settings, desk.file)
+    except PlumblineError as error:
+        raise RequestError(503, "NOT_CONSULTED", str(error)) from None
+    if config.form != desk.form:
+        message = f"the new champion compares answers as {config.form}: restart the server"
+        raise RequestError(503, "NOT_CONSULTED", message)
+    label = f"{model.cached.name} version {model.cached.version}"
+    return ServedPolicy(decide_row, model, label, config.form)
+
+
+def _read_policy(
+    router: TrafficRouter, settings: Consulting, file: AgentsFile
+) -> tuple[PolicyConfig, LoadedModel]:
+    model = router.champion
+    if model is None:
+        raise NotReadyError
+    config = read_config(model.cached.folder, f"{model.cached.name} version {model.cached.version}")
+    check_agents(config, settings.agents, file)
+    return config, model
