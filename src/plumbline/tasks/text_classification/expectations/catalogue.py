@@ -134,3 +134,19 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
         "have these rows labelled again; scores on noisy test labels mean little",
     ),
 }
+
+# check -> those whose failure explains that it fails too: with too few rows, nothing else is known
+TOO_FEW = ("rows",)
+FOLLOWS_FROM: Mapping[str, tuple[str, ...]] = {
+    "splits": TOO_FEW,
+    "distinct_texts": TOO_FEW,
+    "classes": TOO_FEW,
+    "classes_validation": (*TOO_FEW, "classes"),
+    "classes_test": (*TOO_FEW, "classes"),
+    "rare_labels": TOO_FEW,
+    "unseen_labels": TOO_FEW,
+    "absent_labels_validation": TOO_FEW,
+    "absent_labels_test": TOO_FEW,
+    "unknown_words_validation": TOO_FEW,
+    "unknown_words_test": TOO_FEW,
+}

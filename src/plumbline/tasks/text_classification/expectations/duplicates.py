@@ -101,6 +101,9 @@ def _find_twins(
 
 
 def _list_grams(text: str) -> set[bytes]:
+    if text.isascii():
+        raw = text.encode()
+        return {raw[start : start + NGRAM] for start in range(max(1, len(raw) - NGRAM + 1))}
     return {text[start : start + NGRAM].encode() for start in range(max(1, len(text) - NGRAM + 1))}
 
 

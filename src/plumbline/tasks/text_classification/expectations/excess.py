@@ -29,7 +29,9 @@ def find_excess(
     if not texts or not checked:
         return {}
     twins = find_resembling(texts, checked, similarity)
-    sample = random.Random(0).sample(texts, min(len(texts), MAX_SAMPLE))  # noqa: S311 - no secrets
+    # As many as are checked: how many texts share a phrase depends on how many there are.
+    num_sampled = min(len(texts), len(checked), MAX_SAMPLE)
+    sample = random.Random(0).sample(texts, num_sampled)  # noqa: S311 - no secrets
     num_usual = len(find_resembling(texts, sample, similarity)) if twins else 0
     excess = compute_share_difference_interval(
         (len(twins), len(checked)), (num_usual, len(sample)), CONFIDENCE

@@ -12,7 +12,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-NGRAM = 3  # characters
+from plumbline.tasks.text_classification.expectations.grams import count_grams
+
 PIECE = 12  # characters without spaces; an exchanged word cuts at most two pieces
 MIN_PIECES = 3
 MIN_WORDS = 6  # in shorter texts one word is most of the meaning
@@ -21,6 +22,7 @@ MAX_OWNERS = 20  # a piece of more texts than these is a phrase that everybody u
 HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
 FILTER_BITS = 22
 CHUNK_CHARACTERS = 1_000_000
+CHUNK_PAIRS = 100_000
 
 
 def find_resembling(
@@ -41,13 +43,11 @@ def _find_resembling(
 ) -> dict[str, str]:
     twins = _find_exchanged(known, checked)
     rest = [text for text in checked if text not in twins]
-    for inner, outer in _list_candidates(rest, known):
-        if rest[inner] not in twins and _is_contained(rest[inner], known[outer], similarity):
-            twins[rest[inner]] = known[outer]
+    for inner, outer in _list_contained(rest, known, similarity):
+        twins.setdefault(rest[inner], known[outer])
     rest = [text for text in rest if text not in twins]
-    for inner, outer in _list_candidates(known, rest):
-        if rest[outer] not in twins and _is_contained(known[inner], rest[outer], similarity):
-            twins[rest[outer]] = known[inner]
+    for inner, outer in _list_contained(known, rest, similarity):
+        twins.setdefault(rest[outer], known[inner])
     return twins
 
 
@@ -60,9 +60,13 @@ def _find_exchanged(known: Sequence[str], checked: Sequence[str]) -> dict[str, s
     twins: dict[str, str] = {}
     for twin in known:
         for key in _hash_gaps(twin):
-            for text in owners.get(key, ()):
+            waiting = owners.pop(key, [])
+            for text in waiting:
                 if text != twin:
                     twins.setdefault(text, twin)
+            # Who has a twin needs no other one: else all pairs of one template would be walked.
+            if twin in waiting:
+                owners[key] = [twin]
     return twins
 
 
@@ -74,22 +78,34 @@ def _hash_gaps(text: str) -> list[int]:
     return [hash((*words[:gap], "", *words[gap + 1 :])) for gap in range(len(words))]
 
 
-def _is_contained(inner: str, outer: str, similarity: float) -> bool:
-    """Whether `outer`, another text than `inner`, has `similarity` of its n-grams."""
-    one, other = inner.replace(" ", ""), outer.replace(" ", "")
-    grams = _list_grams(one)
-    num_shared = sum(gram in other for gram in grams)  # faster than a set of the other's
-    return one != other and num_shared >= similarity * len(grams)
+def _list_contained(
+    inner: Sequence[str], outer: Sequence[str], similarity: float
+) -> Iterator[tuple[int, int]]:
+    """Yield (inner, outer) texts, as numbers, where the outer one has the inner's n-grams.
+
+    It has `similarity` of them, and is another text.
+    """
+    compact_inner = [text.replace(" ", "") for text in inner]
+    compact_outer = [text.replace(" ", "") for text in outer]
+    grams = None
+    for inners, outers in _list_candidates(compact_inner, compact_outer):
+        if grams is None:
+            grams = count_grams([*compact_inner, *compact_outer])
+        ours, theirs = grams[inners], grams[outers + len(inner)]
+        num_shared = ours.multiply(theirs).sum(axis=1)
+        is_contained = np.asarray(num_shared).ravel() >= similarity * np.diff(ours.indptr)
+        for one, other in zip(inners[is_contained], outers[is_contained], strict=True):
+            if compact_inner[one] != compact_outer[other]:
+                yield int(one), int(other)
 
 
-@lru_cache(maxsize=1000)  # candidates come sorted by the inner text
-def _list_grams(text: str) -> frozenset[str]:
-    starts = range(max(1, len(text) - NGRAM + 1))
-    return frozenset(text[start : start + NGRAM] for start in starts)
+def _list_candidates(
+    inner: Sequence[str], outer: Sequence[str]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield numbers of (inner, outer) texts where the outer has most of the inner's pieces.
 
-
-def _list_candidates(inner: Sequence[str], outer: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield (inner, outer) texts, as numbers, where the outer has most of the inner's pieces."""
+    All texts are without spaces; each pair of arrays has one entry for each pair of texts.
+    """
     parts = list(_hash_windows(inner, PIECE))
     if not parts or not outer:
         return
@@ -107,8 +123,9 @@ def _list_candidates(inner: Sequence[str], outer: Sequence[str]) -> Iterator[tup
         pairs, num_shared = np.unique(keys, return_counts=True)
         wanted = num_pieces[pairs // len(outer)]
         is_likely = num_shared >= wanted - np.maximum(MIN_PIECES - 1, wanted // 3)
-        for pair in pairs[is_likely & (wanted >= MIN_PIECES)].tolist():
-            yield divmod(pair, len(outer))
+        likely = pairs[is_likely & (wanted >= MIN_PIECES)]
+        for start in range(0, len(likely), CHUNK_PAIRS):
+            yield np.divmod(likely[start : start + CHUNK_PAIRS], len(outer))
 
 
 @dataclass(frozen=True)
@@ -140,7 +157,6 @@ def _hash_windows(texts: Sequence[str], step: int) -> Iterator[tuple[np.ndarray,
     Both are arrays [places], for about CHUNK_CHARACTERS at a time.
     """
     start, size = 0, 0
-    texts = [text.replace(" ", "") for text in texts]
     for end, text in enumerate(texts, 1):
         size += len(text)
         if size >= CHUNK_CHARACTERS or end == len(texts):

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline.contract.records import Check
 from plumbline.contract.task import SPLITS
-from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
+from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE, FOLLOWS_FROM
 from plumbline.tasks.text_classification.expectations.findings import COLUMNS, HELD_OUT
 from plumbline.tasks.text_classification.params import TextParams, TextValidation
 
@@ -27,7 +27,8 @@ def build_checks(params: TextParams, table: "pd.DataFrame") -> list[Check]:
             severity: Literal["blocking", "warning"] = "blocking"
             if name in limits.warnings:
                 severity = "warning"
-            checks.append(Check(name, suite[name], severity, title, remedy))
+            follows_from = FOLLOWS_FROM.get(name, ())
+            checks.append(Check(name, suite[name], severity, title, remedy, follows_from))
     return checks
 
 

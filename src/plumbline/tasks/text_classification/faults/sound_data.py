@@ -95,6 +95,24 @@ def make_many_small_classes(rows: Sequence[Row]) -> list[Row]:
     return divided
 
 
+def fill_templates(rows: Sequence[Row], seed: int = SEED) -> list[Row]:
+    """Join one of forty openings, one of forty requests and two numbers, each row by itself.
+
+    Many texts then share most of what they say, within a split as across splits.
+    """
+    draw = random.Random(seed)  # noqa: S311 (test data)
+    words = [
+        "".join(draw.choices("abcdefghiklmnoprstu", k=draw.randrange(4, 10))) for _ in range(400)
+    ]
+    sentences = [" ".join(draw.choices(words, k=6)) for _ in range(80)]
+    filled = []
+    for _ in rows:
+        opening = draw.randrange(40)
+        text = f"{sentences[opening]} {draw.randrange(1000)} {draw.choice(sentences[40:])}"
+        filled.append((f"{text} {draw.randrange(1000)}", f"subject {opening % 4}"))
+    return filled
+
+
 def plant_rows(change: Callable[[Sequence[Row]], list[Row]]) -> Callable[[FaultSite], None]:
     """Return what makes changed tickets the source of the checkout."""
 
@@ -171,6 +189,14 @@ FAULTS: tuple[Fault, ...] = (
         "none",
         "pass",
         plant_rows(make_many_small_classes),
+        before="start",
+        until="validate",
+    ),
+    Fault(
+        "sound: texts of templates, independent of each other",
+        "none",
+        "pass",
+        plant_rows(fill_templates),
         before="start",
         until="validate",
     ),

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.data.words import UNBROKEN, join_words
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 MIN_PHRASE_TEXTS = 5  # of train that have the phrase
 MIN_LIFT = 3.0  # by which a phrase multiplies the odds of its class
@@ -37,50 +40,70 @@ def build_profiles(examples: Path) -> ClassProfiles:
         token_pattern=UNBROKEN, ngram_range=(1, 3), max_features=MAX_FEATURES, sublinear_tf=True
     )
     features = vectorizer.fit_transform(rows["text"].to_pylist())
-    means = [np.asarray(features[labels == name].mean(axis=0)).ravel() for name in names]
-    centroids = normalize(np.stack(means))
-    terms = vectorizer.get_feature_names_out()
-    counts = np.stack(
-        [np.asarray((features[labels == name] > 0).sum(axis=0)).ravel() for name in names]
-    )
-    sizes = np.array([int((labels == name).sum()) for name in names])
-    phrases = []
-    for index in range(len(names)):
-        is_telling = _find_telling_terms(counts, sizes, index)
-        phrases.append(_find_typical_phrase(centroids, index, terms, is_telling))
+    members = _mark_members(labels, names)
+    sizes = np.asarray(members.sum(axis=1)).ravel().astype(int)
+    centroids = normalize((members @ features).toarray() / sizes[:, None])
+    counts = (members @ (features > 0).astype(float)).toarray().astype(int)
+    phrases = _find_typical_phrases(centroids, counts, sizes, vectorizer.get_feature_names_out())
     return ClassProfiles(names, centroids, vectorizer, phrases)
 
 
-def _find_telling_terms(counts: np.ndarray, sizes: np.ndarray, index: int) -> np.ndarray:
-    """Return which terms [terms] are so frequent in a class that a sound model must know them.
+def _mark_members(labels: np.ndarray, names: list[str]) -> "csr_matrix":
+    """Return a matrix [classes, texts] with a one for each text of a class."""
+    from scipy.sparse import csr_matrix
+
+    rows = np.searchsorted(names, labels.astype(str))
+    places = np.arange(len(labels))
+    return csr_matrix((np.ones(len(labels)), (rows, places)), shape=(len(names), len(labels)))
+
+
+def _find_telling_terms(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Return which terms [classes, terms] a sound model must know, since a class has them so often.
 
     `counts` [classes, terms] are the training texts of each class that have the term, `sizes`
     [classes] all of them.
     """
     from scipy.stats import binom
 
-    own = counts[index]
-    others = counts.sum(axis=0) - own
-    share = sizes[index] / sizes.sum()
-    odds = (own + share) / (others + 1 - share)
-    has_lift = odds >= MIN_LIFT * share / max(1 - share, 1e-9)
-    chance = binom.sf(own - 1, own + others, share)
-    is_telling: np.ndarray = (own >= MIN_PHRASE_TEXTS) & has_lift & (chance <= MAX_CHANCE)
+    total = counts.sum(axis=0)
+    others = total - counts
+    share = (sizes / sizes.sum())[:, None]
+    odds = (counts + share) / (others + 1 - share)
+    has_lift = odds >= MIN_LIFT * share / np.maximum(1 - share, 1e-9)
+    is_telling: np.ndarray = (counts >= MIN_PHRASE_TEXTS) & has_lift
+    rows, terms = np.nonzero(is_telling)  # the binomial tail is asked of these few alone
+    chance = binom.sf(counts[rows, terms] - 1, total[terms], share[rows, 0])
+    is_telling[rows, terms] = chance <= MAX_CHANCE
     return is_telling
 
 
-def _find_typical_phrase(
-    centroids: np.ndarray, index: int, terms: np.ndarray, is_telling: np.ndarray
-) -> str | None:
-    """Return the telling term that a class has more than the others, of several words if possible.
+def _find_typical_phrases(
+    centroids: np.ndarray, counts: np.ndarray, sizes: np.ndarray, terms: np.ndarray
+) -> list[str | None]:
+    """Return for each class the telling term that it has more than the others.
 
-    None where no term is telling.
+    It is of several words if possible; None for a class without a telling term.
     """
-    if not is_telling.any():
-        return None
-    others = np.delete(centroids, index, axis=0)
-    excess = centroids[index] - (others.max(axis=0) if len(others) else 0)
+    is_telling = _find_telling_terms(counts, sizes)
     has_blank = np.array([" " in term for term in terms])
-    if (is_telling & has_blank).any():
-        is_telling = is_telling & has_blank
-    return join_words(str(terms[np.argmax(np.where(is_telling, excess, -np.inf))]))
+    highest = _compute_highest_of_others(centroids)
+    phrases: list[str | None] = []
+    for telling, own, others in zip(is_telling, centroids, highest, strict=True):
+        if not telling.any():
+            phrases.append(None)
+            continue
+        wanted = telling & has_blank if (telling & has_blank).any() else telling
+        excess = np.where(wanted, own - others, -np.inf)
+        phrases.append(join_words(str(terms[np.argmax(excess)])))
+    return phrases
+
+
+def _compute_highest_of_others(values: np.ndarray) -> np.ndarray:
+    """Return for each row [rows, columns] the highest value of each column in any other row."""
+    if len(values) == 1:
+        return np.zeros_like(values)
+    second, first = np.partition(values, len(values) - 2, axis=0)[-2:]
+    highest = np.broadcast_to(first, values.shape).copy()
+    best = values.argmax(axis=0)
+    highest[best, np.arange(values.shape[1])] = second
+    return highest

@@ -1,0 +1,60 @@
+"""Texts that resemble each other: found where they were copied, and not where a template did it."""
+
+import random
+
+import pandas as pd
+import pytest
+
+from plumbline.tasks.text_classification.data import normalise
+from plumbline.tasks.text_classification.expectations.duplicates import find_near_leaks
+from plumbline.tasks.text_classification.expectations.grams import count_grams
+from plumbline.tasks.text_classification.expectations.resemblance import find_resembling
+from plumbline.tasks.text_classification.faults.sound_data import fill_templates
+
+BEFORE = {"validation": ("train",), "test": ("train", "validation")}
+
+
+def divide(texts: list[str], seed: int) -> pd.DataFrame:
+    """Divide texts as ingest does, at random."""
+    draw = random.Random(seed)
+    rows = pd.DataFrame({"text": texts}).drop_duplicates()
+    shares = [0.65, 0.15, 0.2]
+    rows["split"] = draw.choices(["train", "validation", "test"], shares, k=len(rows))
+    rows["id"] = [f"r{row}" for row in range(len(rows))]
+    rows["normal"] = rows["text"].map(normalise)
+    return rows.assign(compact=rows["normal"].str.replace(" ", ""))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("split", BEFORE)
+def test_rows_of_a_template_are_no_leak(split: str, seed: int) -> None:
+    rows = divide([text for text, _ in fill_templates([("", "")] * 3600, seed)], seed)
+    findings = find_near_leaks(rows, split, BEFORE[split], 0.9)
+    assert findings.notna().sum() < 0.01 * (rows["split"] == split).sum()
+
+
+def test_copies_among_rows_of_a_template_are_found() -> None:
+    rows = divide([text for text, _ in fill_templates([("", "")] * 3600, 0)], 0)
+    leaked = rows[rows["split"] == "test"].iloc[::5]
+    copies = leaked.assign(split="train", id="copy:" + leaked["id"])
+    for column in ("text", "normal", "compact"):
+        copies[column] = copies[column].str.replace("a", "e", n=1)
+    findings = find_near_leaks(pd.concat([rows, copies]), "test", BEFORE["test"], 0.9)
+    assert findings[leaked.index].notna().mean() > 0.9
+
+
+def test_each_text_of_one_template_has_the_first_of_the_others_as_its_twin() -> None:
+    known = [f"please send order number {number} to my address" for number in range(300)]
+    checked = [*known[:2], "please send order number 999 to my address", "something else"]
+    assert find_resembling(known, checked, 0.9) == {
+        checked[0]: known[1],
+        checked[1]: known[0],
+        checked[2]: known[0],
+    }
+
+
+def test_grams_are_those_of_each_text() -> None:
+    texts = ["abcabc", "ab", "\N{GRINNING FACE}bc", ""]
+    grams = count_grams(texts)
+    assert grams.sum(axis=1).ravel().tolist() == [[3, 1, 1, 1]]  # abc bca cab; short ones whole
+    assert (grams[0].multiply(count_grams(["abc", *texts])[1])).sum() == 3
