@@ -299,3 +299,6 @@ def test_a_class_that_got_another_name_is_told_from_labels_that_were_changed() -
     assert count("ppmnno") == (2, 0)  # not all of the class
     assert count("ooonno") == (3, 0)  # two classes became one
     assert count("nnnmmo") == (5, 5)  # two names exchanged
+    exchanged = data_changes.compare_manifests(old, old.assign(label=list("nnnmmo")))
+    assert exchanged["renames"] == {"m": "n", "n": "m"}
+    assert data_changes.compare_manifests(old, old)["renames"] == {}

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,10 +23,11 @@ from plumbline.contract.errors import (
     PlumblineError,
     RegistryError,
 )
+from plumbline.contract.params import Champion
 from plumbline.contract.task import SPLITS, Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.entrypoint import load_task
-from plumbline.evidence import document, gates
+from plumbline.evidence import document, gates, replay
 from plumbline.quality import runner
 from plumbline.registry import champion_pin, promotion
 from plumbline.reporting import summary
@@ -178,10 +180,13 @@ def checkout(evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return tmp_path / "checkout"
 
 
-def add_bundle(task: Task, name: str, wrong_every: int, **others: int) -> None:
+def add_bundle(
+    task: Task, name: str, wrong_every: int, refund_is: str = "refund", **others: int
+) -> None:
     folder = layout.locate_bundle(name)
     folder.mkdir(parents=True, exist_ok=True)
     words = {label: text.split()[0] for label, text in INTENTS.items()}
+    words[refund_is] = words.pop("refund")
     layout.write_json(
         folder / "config.json",
         {"words": words, "wrong_every": others | {"fp32": wrong_every}, "temperature": 1.3},
@@ -496,6 +501,36 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
     assert document.read_evidence(params)["champion"] is None
 
 
+def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    """Else the champion would be wrong on every row of it, since it answers the old name."""
+    evaluate(params, task)
+    register(params, task)  # first_champion: true
+    for split in SPLITS:
+        path = layout.EXAMPLES / f"{split}.parquet"
+        rows = pd.read_parquet(path)
+        renamed = rows["label"].replace({"refund": "money back"})
+        rows.assign(label=renamed).to_parquet(path, index=False)
+    tables = [task.data.list_rows(layout.EXAMPLES, name).assign(split=name) for name in SPLITS]
+    pd.concat(tables).to_parquet(layout.MANIFEST, index=False)
+    digests = {
+        "manifest": layout.digest(layout.MANIFEST),
+        "examples": layout.digest(layout.EXAMPLES),
+    }
+    layout.write_json(layout.VALIDATION, layout.read_json(layout.VALIDATION) | digests)
+    for name in ("good", "fair", layout.name_control("fair")):
+        add_bundle(task, name, 9, refund_is="money back")
+
+    evaluate(params, task)
+
+    evidence = document.read_evidence(params)
+    assert evidence["changes"]["data"]["renames"] == {"refund": "money back"}
+    assert evidence["comparison"]["difference"] == pytest.approx(0.05 - 0.11, abs=0.02)
+    assert evidence["verdict"] != "promote"
+    assert {"test_split", "champion"} & set(failed_gates()) == {"champion"}
+
+
 def test_a_leader_that_is_not_significantly_better_leaves_it_to_the_simple_one(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
@@ -511,3 +546,74 @@ def test_a_leader_that_is_not_significantly_better_leaves_it_to_the_simple_one(
     assert why in layout.REPORT.read_text(encoding="utf-8")
     baselines = next(gate for gate in evidence["gates"] if gate["name"] == "baselines")
     assert why in baselines["reason"]
+
+
+def test_all_that_follows_from_answers_and_data_is_derived_again(
+    here: Path, params: TextParams, task: Task
+) -> None:
+    replay.verify_judgement(document.read_evidence(params), params, task)
+
+
+@pytest.mark.slow
+def test_a_comparison_of_forms_and_champions_is_derived_again(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    register(params, task)  # first_champion: true
+    add_bundle(task, "good", 40, int8=39)
+    limits = params.evaluation.model_copy(
+        update={"champion": Champion(policy="not-worse", margin=0.1)}
+    )
+    other = params.model_copy(update={"evaluation": limits})
+    evaluate(other, task)
+    evidence = document.read_evidence(other)
+    replay.verify_judgement(evidence, other, task)
+    for change in ({"lag": 0.5}, {"looks": evidence["looks"] | {"number": 1}}):
+        with pytest.raises(EvidenceError, match=f"another .*{next(iter(change))}"):
+            replay.verify_judgement(evidence | change, other, task)
+
+
+def claim(evidence: dict[str, Any], gate: str, **changes: Any) -> None:
+    for described in evidence["gates"]:
+        if described["name"] == gate:
+            described |= changes
+
+
+@pytest.mark.parametrize(
+    ("wrong", "gates"),
+    [
+        ({"good": 2, "fair": 2}, ("floor",)),
+        ({"good": 20, "fair": 5, "control.fair": 20}, ("control",)),
+    ],
+)
+def test_failed_gates_that_were_flipped_to_pass_register_nothing(
+    checkout: Path, params: TextParams, task: Task, wrong: dict[str, int], gates: tuple[str, ...]
+) -> None:
+    """Gates rewritten, verdict and metrics after them, and the seal made anew."""
+    for name, wrong_every in wrong.items():
+        add_bundle(task, name, wrong_every)
+    evaluate(params, task)
+    evidence = layout.read_json(layout.EVIDENCE)
+    assert evidence["verdict"] == "refuse"
+    for gate in evidence["gates"]:
+        if gate["status"] == "fail":
+            claim(evidence, gate["name"], status="pass")
+    evidence |= {"verdict": "promote", "summary": "good may be promoted: 17 gates passed."}
+    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    with pytest.raises(EvidenceError, match=r"follows another .*gate") as refused:
+        register(params, task)
+    for gate in gates:
+        assert f"gate {gate} (pass is recorded, fail follows)" in str(refused.value)
+
+
+def test_evidence_that_leaves_out_a_candidate_or_knows_another_control_registers_nothing(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    add_bundle(task, layout.name_control("fair"), 2)
+    with pytest.raises(EvidenceError, match=r"models/control\.fair is not what the evidence is"):
+        register(params, task)
+    evidence = layout.read_json(layout.EVIDENCE)
+    del evidence["candidates"]["fair"]
+    layout.write_json(layout.METRICS, document.extract_metrics(evidence))
+    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    with pytest.raises(EvidenceError, match="does not name each candidate and control"):
+        register(params, task)

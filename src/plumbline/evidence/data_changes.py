@@ -19,7 +19,8 @@ def compare_manifests(old: "pd.DataFrame", new: "pd.DataFrame") -> dict[str, Any
     Two rows are one example if id and digest are equal, else if the digest is (its row moved), else
     if the id is: then its content changed. An example counts in the split where it is now, for
     `removed` and `moved_out` in the one where it was. `renamed` are those of the `relabelled` whose
-    class has another name now, with all its examples and no others.
+    class has another name now, with all its examples and no others; `renames` maps the old names of
+    such classes to the new ones.
     """
     pairs = _match_examples(old, new)
     before = old.iloc[pairs["old"]].reset_index(drop=True)
@@ -45,7 +46,13 @@ def compare_manifests(old: "pd.DataFrame", new: "pd.DataFrame") -> dict[str, Any
             "moved_out": int((moved & (before["split"] == split)).sum()),
         }
     same = _sort_manifest(old).equals(_sort_manifest(new))
-    return {"same": same, "splits": splits, "classes": _compare_classes(old, new)}
+    names = dict(zip(before["label"][renamed], after["label"][renamed], strict=True))
+    return {
+        "same": same,
+        "splits": splits,
+        "renames": dict(sorted(names.items())),
+        "classes": _compare_classes(old, new),
+    }
 
 
 def _match_examples(old: "pd.DataFrame", new: "pd.DataFrame") -> "pd.DataFrame":

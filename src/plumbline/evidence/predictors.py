@@ -1,6 +1,6 @@
 """Predictors under evaluation: they may raise anything, and the error must name them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Columns, Predictor, Task
+from plumbline.evidence.renamed_answers import rename_answers
 
 if TYPE_CHECKING:
     from plumbline.evidence.champion import ChampionModel
@@ -74,21 +75,24 @@ def open_candidate(
     return GuardedPredictor(title, remedy, lambda: _load_checked(folder, task, digest, form))
 
 
-def open_control(name: str, task: Task[Any]) -> GuardedPredictor:
+def open_control(name: str, task: Task[Any], digest: str | None = None) -> GuardedPredictor:
     """Load the model that the candidate `name` became when it was trained on shuffled answers.
 
-    BundleError where its predictor is not that of the task.
+    BundleError where its predictor is not that of the task, or its digest is not `digest`.
     """
     folder = layout.locate_bundle(layout.name_control(name))
     remedy = f"train it again (dvc repro -f control@{name})"
-    return GuardedPredictor(f"control {name}", remedy, lambda: _load_checked(folder, task))
+    return GuardedPredictor(f"control {name}", remedy, lambda: _load_checked(folder, task, digest))
 
 
-def guard_champion(champion: "ChampionModel") -> GuardedPredictor:
-    """Guard the champion's predictor, which is loaded already."""
+def guard_champion(champion: "ChampionModel", renames: Mapping[str, str]) -> GuardedPredictor:
+    """Guard the champion's predictor, which is loaded already.
+
+    It answers a class of `renames` by its new name: else it would be wrong on every row of it.
+    """
     title = f"champion (version {champion.version})"
     remedy = f"`plumbline rollback {champion.model}` brings back the one before"
-    return GuardedPredictor(title, remedy, lambda: champion.predictor)
+    return GuardedPredictor(title, remedy, lambda: rename_answers(champion.predictor, renames))
 
 
 def _load_checked(

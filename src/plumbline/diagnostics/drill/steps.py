@@ -9,6 +9,7 @@ from plumbline.diagnostics.drill.server import Server, require, wait_until
 BEFORE, AFTER = 0.0, 1.0  # the share of rows that come from the changed world
 FIRST_SEED, NUM_ROWS, NUM_NEW_ROWS = 1, 3000, 2000
 ROWS_A_DAY, ROWS_FOR_CANARY = 300, 400
+KEEP_EVERY = 16  # rows of the class whose label is changed keep it
 DECISIONS = {"promote", "refuse", "return", "drift", "retrain", "rollback"}
 
 
@@ -62,8 +63,12 @@ def return_canary(scene: Scene) -> str:
     rows = _draw_old_rows(scene)
     common = Counter(row["label"] for row in rows).most_common(1)[0][0]
     renamed = f"{common}_v2"
-    scene.write_source([_rename_label(row, common, renamed) for row in rows])
-    scene.commit(f"{common} is called {renamed}")
+    # Not of all rows: a class that is renamed as a whole is recognised, and the champion's too.
+    kept = [row for row in rows if row["label"] == common][::KEEP_EVERY]
+    scene.write_source(
+        [row if row in kept else _rename_label(row, common, renamed) for row in rows]
+    )
+    scene.commit(f"nearly all of {common} is called {renamed}")
     scene.run("dvc repro --quiet", show=["evaluate:"])
     asked = scene.part.draw_rows(ROWS_FOR_CANARY, 3, BEFORE)
     with scene.run_server("--canary", "2=30%", "--max-disagreement", "0.1") as server:

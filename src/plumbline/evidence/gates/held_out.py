@@ -15,7 +15,8 @@ def check_test_split(findings: Findings) -> Ruling:
     """Pass if no more than a share of the champion's test rows is gone, relabelled or changed.
 
     Rows that were added are reported and not limited: data that grow add some to every split. A
-    class that was renamed as a whole counts as the same class.
+    class that was renamed as a whole counts as the same class, since the champion's answers are
+    compared under the new name (`evidence.renamed_answers`).
     """
     if findings.champion is None:
         return Ruling("not-applicable", "there is no champion to compare with")
@@ -28,6 +29,10 @@ def check_test_split(findings: Findings) -> Ruling:
     counts = findings.data_changes["splits"]["test"]
     share = _count_changes(counts) / max(1, counts["before"])
     reason = _describe_changes(counts)
+    renames = findings.data_changes.get("renames", {})
+    if renames:
+        old, new = next(iter(renames.items()))
+        reason += f"; {len(renames)} classes are called otherwise now ({old!r} is {new!r})"
     status: Status = "pass" if share <= limit else "fail"
     if status == "fail":
         reason += f"; at most {limit:.0%} may be gone or other than they were. {WAY_OUT}"
