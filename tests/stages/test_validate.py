@@ -212,3 +212,15 @@ class Tags(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.names.add(tag)
         self.links += [value or "" for name, value in attrs if name in ("href", "src")]
+
+
+def test_a_file_of_two_rows_is_one_message(source: Path) -> None:
+    source.write_text("text,label\nwhere is my parcel,parcel\nI want my money,money\n")
+    outcome, error = run_stages("raw.csv")
+    assert outcome == "rejected"
+    lines = error.splitlines()
+    assert lines[0].startswith("rejected by 1 check of ")
+    assert lines[1].startswith("  rows: Train has enough rows: ")
+    assert "add rows to the source" in lines[1]
+    assert lines[2].startswith("  also failed, as follows from that: splits, ")
+    assert len(lines) == 3

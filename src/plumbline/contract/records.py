@@ -19,6 +19,7 @@ class Check:
     severity: Literal["blocking", "warning"]
     title: str
     remedy: str
+    follows_from: tuple[str, ...] = ()  # checks whose failure explains that this one fails
 
 
 @dataclass(frozen=True)

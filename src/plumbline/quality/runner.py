@@ -45,6 +45,7 @@ class ExpectationResult:
     num_failing: int | None
     share: float | None
     examples: tuple[FailingRow, ...]
+    follows_from: tuple[str, ...] = ()
 
 
 def run_checks(table: "pd.DataFrame", checks: Sequence[Check]) -> list[ExpectationResult]:
@@ -149,6 +150,7 @@ def _build_result(check: Check, answer: Mapping[str, Any]) -> ExpectationResult:
         num_failing=num_failing,
         share=share,
         examples=_pick_examples(result.get("partial_unexpected_index_list") or []),
+        follows_from=check.follows_from,
     )
 
 

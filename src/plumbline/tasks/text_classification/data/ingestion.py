@@ -174,6 +174,7 @@ def _collect_survey(
             survey.add(example, point)
             if part.split in ("validation", "test") and params.data.policies.leakage == "drop":
                 survey.add_held_out(example, part.split)
+    survey.check_columns()
     return survey
 
 

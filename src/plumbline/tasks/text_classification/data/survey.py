@@ -9,7 +9,10 @@ from plumbline.tasks.text_classification.data.policies import TextExample
 from plumbline.tasks.text_classification.data.stratification import MAX_POINTS
 
 MAX_CLASSES = 20_000  # with more, this is not a classification problem, whatever params say
-
+# Two columns are swapped where most labels occur once, and there are fewer texts by this factor.
+SWAPPED_RATIO = 3
+MIN_LABELS = 20  # below, all of this can be chance
+MAX_TEXTS = 2000  # of which as many differ, they are no labels
 
 LATER_SPLITS = {"train": ("validation", "test"), "validation": ("test",), "test": ()}
 
@@ -24,6 +27,7 @@ class SourceSurvey:
     def __init__(self) -> None:
         self._rows: Counter[str] = Counter()
         self._points: defaultdict[str, set[float]] = defaultdict(set)
+        self._texts: set[str] = set()  # of the first MAX_TEXTS that differ
         self._held_out: dict[str, dict[str, str]] = {"validation": {}, "test": {}}
 
     def add(self, example: TextExample, point: float | None) -> None:
@@ -33,13 +37,30 @@ class SourceSurvey:
         """
         label = example.label
         self._rows[label] += 1
+        if len(self._texts) < MAX_TEXTS:
+            self._texts.add(example.digest)
         if len(self._rows) > MAX_CLASSES:
+            self.check_columns()
             raise DataError(
                 f"{example.id}: more than {MAX_CLASSES:,} different labels so far, "
                 f"such as {label[:40]!r}; is data.columns.label the right column?"
             )
         if point is not None and len(self._points[label]) < MAX_POINTS:
             self._points[label].add(point)
+
+    def check_columns(self) -> None:
+        """Raise DataError where the labels look like texts, and the texts like labels."""
+        num_rows = self._rows.total()
+        num_labels = len(self._rows)
+        num_texts = len(self._texts)
+        is_few = num_texts < MAX_TEXTS and SWAPPED_RATIO * num_texts <= num_labels
+        if num_labels < MIN_LABELS or 2 * num_labels <= num_rows or not is_few:
+            return
+        raise DataError(
+            f"data.columns.text and data.columns.label seem to be swapped: {num_rows:,} "
+            f"rows have {num_texts:,} different texts and {num_labels:,} different labels, such as "
+            f"{next(iter(self._rows))[:40]!r}; exchange the two names in params.yaml"
+        )
 
     def add_held_out(self, example: TextExample, split: str) -> None:
         """Remember the text of a row whose split is given."""
