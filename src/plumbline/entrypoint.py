@@ -17,6 +17,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Task
+from plumbline.tracking import background, delivery, passes, run_log
 
 LOCK = Path(".plumbline/lock")
 STAGES_OF_A_CANDIDATE = ("train", "control")
@@ -47,7 +48,8 @@ def main(stage: str) -> int:
         params = load_params(layout.PARAMS)
         task = load_task(params.task)
         candidate = _check_candidate(params, arguments.candidate) if has_candidate else None
-        with nullcontext() if _is_helper_process() else _lock_checkout(stage):
+        lock = nullcontext() if _is_helper_process() else _lock_checkout(stage)
+        with lock, _send_to_mlflow(stage):
             run_stage(stage, params, task, candidate)
     except PlumblineError as error:
         print(f"{stage}: {error}", file=sys.stderr)
@@ -139,6 +141,32 @@ def _lock_checkout(stage: str) -> Iterator[None]:
         file.write(f"{stage}, pid {os.getpid()}")
         file.flush()
         yield
+
+
+@contextmanager
+def _send_to_mlflow(stage: str) -> Iterator[None]:
+    """Let another process bring what the stage logs to MLflow.
+
+    After the last stage, which has loaded MLflow anyway, this process brings what is left.
+    """
+    if _is_helper_process() or os.environ.get(run_log.SWITCH) == "off":
+        yield
+        return
+    background.start()
+    try:
+        yield
+    except PlumblineError:
+        _deliver_after(stage)
+        raise
+    _deliver_after(stage)
+
+
+def _deliver_after(stage: str) -> None:
+    if stage != passes.LAST_STAGE:
+        return
+    report = delivery.deliver()
+    if report.problem and report.num_waiting:
+        print(f"{stage}: {delivery.describe_waiting(report)}", file=sys.stderr)
 
 
 def raise_on_signals() -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.bundle import strict
+from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Field, Param, Signature
 
-SEAL = "bundle.json"
+SEAL = layout.BUNDLE_SEAL
 FORMAT = 2
 MAX_SEAL = 1 << 20  # bytes
 MAX_FILES = 64

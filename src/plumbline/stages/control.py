@@ -7,7 +7,7 @@ from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.stages.train import learn, refuse_unvalidated
-from plumbline.tracking import mlflow_runs
+from plumbline.tracking import run_log
 
 
 def control(params: Params, task: Task[Params], candidate: str) -> None:
@@ -20,5 +20,6 @@ def control(params: Params, task: Task[Params], candidate: str) -> None:
         max_rows = params.control.max_rows
         task.data.shuffle_labels(layout.EXAMPLES, examples, params.seed, max_rows)
         shuffled = params.model_copy(update={"candidates": {name: params.candidates[candidate]}})
-        with mlflow_runs.track_run(shuffled, f"control {candidate}") as log:
+        with run_log.track_run(params, "control", candidate) as log:
+            log.log_dataset(task.name, "training")
             learn(shuffled, task, name, examples, log, must_learn=False)

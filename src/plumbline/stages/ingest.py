@@ -7,10 +7,21 @@ from pathlib import Path
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.sources.identities import check_recorded
+from plumbline.tracking import run_log
 
 
 def ingest(params: Params, task: Task[Params]) -> None:
     """Write data/examples/, data/manifest.parquet and data/source.json, or leave what was there."""
+    with run_log.track_run(params, "ingest") as log:
+        log.log_params({"data": params.data.model_dump(mode="json"), "seed": params.seed})
+        _write_examples(params, task)
+        log.log_dataset(task.name, "ingest")
+        log.log_artifact(layout.SOURCE)
+
+
+def _write_examples(params: Params, task: Task[Params]) -> None:
+    check_recorded(params.list_sources())
     folder = layout.EXAMPLES.parent
     folder.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=".ingest.", dir=folder))

@@ -12,7 +12,7 @@ from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
-from plumbline.tracking import mlflow_runs
+from plumbline.tracking import run_log
 
 TEST = "test"  # the split whose answers decide
 
@@ -27,11 +27,11 @@ def train(params: Params, task: Task[Params], candidate: str) -> None:
     with tempfile.TemporaryDirectory(prefix="train-", dir=layout.CHECKPOINTS.parent) as folder:
         examples = Path(folder)
         link_all_but_test(layout.EXAMPLES, examples)
-        with mlflow_runs.track_run(params, f"train {candidate}") as log:
-            log.log_dataset(
-                task.name, layout.digest(layout.MANIFEST), layout.SOURCE.read_text(encoding="utf-8")
-            )
-            learn(params, task, candidate, examples, log, must_learn=True)
+        with run_log.track_run(params, "train", candidate) as log:
+            log.log_dataset(task.name, "training")
+            digest = learn(params, task, candidate, examples, log, must_learn=True)
+            if digest:
+                _log_bundle(log, params, candidate, digest)
 
 
 def link_all_but_test(examples: Path, target: Path) -> None:
@@ -61,26 +61,33 @@ def learn(
     task: Task[Params],
     candidate: str,
     examples: Path,
-    log: mlflow_runs.RunLog,
+    log: run_log.RunLog,
     *,
     must_learn: bool,
-) -> None:
-    """Train one candidate on a folder of examples; publish its sealed bundle and learning curve."""
-    log.log_params({"candidate": candidate} | params.candidates[candidate].model_dump(mode="json"))
+) -> str | None:
+    """Train one candidate on a folder of examples; publish its sealed bundle and learning curve.
+
+    Returns the bundle's digest; None in the other processes that torchrun starts.
+    """
+    config = params.candidates[candidate].model_dump(mode="json")
+    training = params.training.model_dump(mode="json")
+    log.log_params({"candidate": candidate, "seed": params.seed, "training": training} | config)
     learner = task.models.build_learner(params, candidate, examples)
     if learner.solve:
         learner.solve()
         with layout.write_aside(layout.TRAINING / f"{candidate}.csv") as aside:
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
-        log.set_tag("bundle", _publish(learner, task, candidate))
-    else:
-        # Seconds of import that a closed form need not wait for.
-        from plumbline.training import fitting, ranks
+        return _publish(learner, task, candidate)
+    # Seconds of import that a closed form need not wait for.
+    from plumbline.training import fitting, ranks
 
-        fitting.fit(learner, params, candidate, log, must_learn=must_learn)
-        if ranks.is_main():
-            log.set_tag("bundle", _publish(learner, task, candidate))
-            fitting.remove_checkpoints(candidate)
+    fitting.fit(learner, params, candidate, log, must_learn=must_learn)
+    log.draw_learning_curve()
+    if not ranks.is_main():
+        return None
+    digest = _publish(learner, task, candidate)
+    fitting.remove_checkpoints(candidate)
+    return digest
 
 
 def refuse_unvalidated() -> None:
@@ -92,6 +99,14 @@ def refuse_unvalidated() -> None:
         raise RejectedError(
             f"{layout.MANIFEST} is not what was validated; run `dvc repro validate`"
         )
+
+
+def _log_bundle(log: run_log.RunLog, params: Params, candidate: str, digest: str) -> None:
+    """Log the bundle as a model of MLflow: its seal names every file, DVC keeps the files."""
+    folder = layout.locate_bundle(candidate)
+    log.log_artifact(folder / bundle.SEAL, "bundle")
+    log.log_metrics({"bundle/num_bytes": bundle.num_bytes(folder)})
+    log.log_model(candidate, digest, params.candidates[candidate].model_dump(mode="json"))
 
 
 def _publish(learner: Learner, task: Task[Params], candidate: str) -> str:

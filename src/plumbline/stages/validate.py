@@ -12,6 +12,7 @@ from plumbline.quality import runner
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.reporting.html import render_template
 from plumbline.statistics.reach import find_unreachable_limits
+from plumbline.tracking import run_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,16 @@ def validate(params: Params, task: Task[Params]) -> None:
     Raises RejectedError, once both are written, if a blocking check failed.
     """
     layout.write_json(layout.VALIDATION, LOCK_OUT)
+    with run_log.track_run(params, "validate") as log:
+        results, report = _check(params, task)
+        _log_results(log, params, task, report)
+        _announce(results, report)
+
+
+def _check(
+    params: Params, task: Task[Params]
+) -> tuple[list[runner.ExpectationResult], dict[str, Any]]:
+    """Write both reports; return the results and what the report says."""
     manifest, source = _read_ingested()
     check_manifest(manifest, task, layout.EXAMPLES)
     table = task.expectations.build_table(params, layout.EXAMPLES, manifest, source)
@@ -38,7 +49,23 @@ def validate(params: Params, task: Task[Params]) -> None:
     with layout.write_aside(layout.VALIDATION_PAGE) as aside:
         aside.write_text(render_template("validation.html", report), encoding="utf-8")
     layout.write_json(layout.VALIDATION, report)  # last: accepted only once all of it is on disk
-    _announce(results, report)
+    return results, report
+
+
+def _log_results(
+    log: run_log.RunLog, params: Params, task: Task[Params], report: dict[str, Any]
+) -> None:
+    """Log what was checked, with which result, and both reports."""
+    failed = [check["name"] for check in report["checks"] if not check["passed"]]
+    log.log_params({"validation": params.validation.model_dump(mode="json")})
+    log.log_dataset(task.name, "validation")
+    num_checks = len(report["checks"])
+    log.log_metrics({"checks/passed": num_checks - len(failed), "checks/failed": len(failed)})
+    log.log_metrics({f"rows/{split}": rows for split, rows in report["splits"].items()})
+    log.set_tag("plumbline.accepted", str(report["accepted"]).lower())
+    log.set_tag("plumbline.failed_checks", ", ".join(failed) or "none")
+    for path in (layout.VALIDATION_PAGE, layout.VALIDATION):
+        log.log_artifact(path)
 
 
 def _read_ingested() -> tuple["pd.DataFrame", dict[str, Any]]:

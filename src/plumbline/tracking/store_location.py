@@ -4,7 +4,13 @@ This module does not import MLflow: a server that only reads starts without it.
 """
 
 import os
+import socket
 from pathlib import Path
+from urllib.parse import urlsplit
+
+PORTS = {"http": 80, "https": 443}
+POSTGRESQL_PORT = 5432
+PROBE_TIMEOUT_S = 2
 
 
 def find_uri() -> str:
@@ -22,6 +28,19 @@ def find_home() -> Path:
         if parent.parts[-3:] == (".dvc", "tmp", "exps"):
             return parent.parents[2]
     return here
+
+
+def find_problem() -> str | None:
+    """Return why nothing answers at MLflow's address; None where it answers, or is a file."""
+    parts = urlsplit(find_uri())
+    if not parts.hostname:
+        return None
+    port = parts.port or PORTS.get(parts.scheme, POSTGRESQL_PORT)
+    try:
+        socket.create_connection((parts.hostname, port), timeout=PROBE_TIMEOUT_S).close()
+    except OSError as error:
+        return f"{parts.hostname}:{port} is unreachable: {error.strerror or error}"
+    return None
 
 
 def shorten_error(error: Exception) -> str:

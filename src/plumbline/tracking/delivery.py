@@ -1,0 +1,206 @@
+"""Bring what waits in the spool to MLflow: a run for each pass, below it one for each stage."""
+
+import fcntl
+import hashlib
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract import layout
+from plumbline.tracking import mlflow_client, spool, store_location
+from plumbline.tracking.run_writer import KEY_TAG, RunWriter, ensure_run, write_metrics
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+LOCK = "lock"
+LOCK_TIMEOUT_S = 60  # in which DVC writes dvc.lock after the last stage
+PASS_TAG = "plumbline.pass"  # noqa: S105  the tag that only the run of a pass has
+
+
+@dataclass(frozen=True)
+class DeliveryReport:
+    """How much was brought to MLflow, and how much waits, with the reason."""
+
+    num_runs: int
+    num_waiting: int
+    problem: str | None
+
+
+def deliver() -> DeliveryReport:
+    """Bring all that waits to MLflow; one process at a time does so. It raises nothing."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    num_runs = 0
+    problem = store_location.find_problem()
+    with _lock_delivery():
+        if problem is None:
+            try:
+                client = mlflow_client.connect()
+                for folder in spool.list_passes():
+                    num_runs += _deliver_pass(client, folder)
+            except (MlflowException, SQLAlchemyError, OSError) as error:
+                problem = store_location.shorten_error(error)
+        return DeliveryReport(num_runs, sum(map(_count_waiting, spool.list_passes())), problem)
+
+
+def describe_waiting(report: DeliveryReport) -> str:
+    """Describe what waits, why, and what to do."""
+    runs = "1 run waits" if report.num_waiting == 1 else f"{report.num_waiting} runs wait"
+    return (
+        f"tracking: {runs} in {spool.FOLDER} ({report.problem}); "
+        "the next run brings them to MLflow, or `plumbline track`"
+    )
+
+
+def has_work() -> bool:
+    """Whether anything waits, or a stage is at work that may write more."""
+    return any(
+        _count_waiting(folder) or _is_alive(folder) or (folder / spool.CLOSED).exists()
+        for folder in spool.list_passes()
+    )
+
+
+def assign_run_id(client: "MlflowClient", run: spool.SpooledRun) -> str:
+    """Return the id that a run has in MLflow, where it is begun if it is not there yet.
+
+    Raises what MLflow raises.
+    """
+    folder = run.folder.parent
+    facts = spool.read_record(folder / spool.PASS)
+    with _lock_delivery():
+        experiment_id = mlflow_client.get_or_create_experiment(client, facts["model"])
+        parent_id = _ensure_parent(client, experiment_id, folder, facts)
+        return RunWriter(client, experiment_id, run).begin(parent_id, facts["time"])
+
+
+def _deliver_pass(client: "MlflowClient", folder: Path) -> int:
+    """Write one pass; it is removed once it is over and MLflow has all of it."""
+    facts = spool.read_record(folder / spool.PASS)
+    experiment_id = mlflow_client.get_or_create_experiment(client, facts["model"])
+    # Read first: what is written to the pass after this is for the next delivery.
+    closed = spool.read_record(folder / spool.CLOSED)
+    num_before = _count_waiting(folder)
+    if num_before or (closed and not _is_delivered(folder)):
+        parent_id = _ensure_parent(client, experiment_id, folder, facts)
+        statuses = []
+        for run in spool.list_runs(folder):
+            statuses.append(RunWriter(client, experiment_id, run).write(parent_id, facts["time"]))
+        _describe_parent(client, parent_id, folder, statuses)
+    if closed and not _count_waiting(folder):
+        _finish_pass(client, experiment_id, folder, facts, closed)
+    return num_before
+
+
+def _ensure_parent(
+    client: "MlflowClient", experiment_id: str, folder: Path, facts: dict[str, Any]
+) -> str:
+    tags = facts["tags"] | {
+        KEY_TAG: folder.name,
+        PASS_TAG: folder.name,
+        "pid": str(facts["pid"]),
+        "plumbline.folder": facts["folder"],
+    }
+    if facts["experiment"]:
+        tags["plumbline.dvc_experiment"] = facts["experiment"]
+    return ensure_run(client, experiment_id, facts["name"], facts["time"], tags)
+
+
+def _describe_parent(
+    client: "MlflowClient", parent_id: str, folder: Path, statuses: list[str]
+) -> None:
+    """Give the pass the figures that it is compared by, and the status of what ran last."""
+    end = 0
+    for run in spool.list_runs(folder):
+        for event in run.read_events():
+            end = max(end, event["time"])
+            if event["kind"] == "pass":
+                for key, value in event["tags"].items():
+                    client.set_tag(parent_id, key, value)
+                write_metrics(client, parent_id, event["metrics"], event["time"])
+    if "RUNNING" in statuses:
+        client.update_run(parent_id, status="RUNNING")
+        return
+    worst = next((s for s in ("FAILED", "KILLED") if s in statuses), "FINISHED")
+    client.set_terminated(parent_id, worst, end or None)
+
+
+def _finish_pass(
+    client: "MlflowClient",
+    experiment_id: str,
+    folder: Path,
+    facts: dict[str, Any],
+    closed: dict[str, Any],
+) -> None:
+    """Record the final dvc.lock, which DVC writes after the last stage, and remove the pass."""
+    root = Path(facts["folder"])
+    if facts["by_dvc"] and closed["complete"] and not is_lock_final(root, closed["time"]):
+        return
+    lock = root / "dvc.lock"
+    if lock.exists():
+        parent_id = _ensure_parent(client, experiment_id, folder, facts)
+        digest = layout.digest(lock)
+        ids = [spool.read_record(run.folder / spool.DELIVERED) for run in spool.list_runs(folder)]
+        for run_id in [parent_id, *(record["run_id"] for record in ids)]:
+            client.set_tag(run_id, "plumbline.dvc_lock", digest)
+    shutil.rmtree(folder)
+
+
+def is_lock_final(root: Path, closed_ms: int) -> bool:
+    """Whether dvc.lock names the present reports/registration.json, or was long enough waited for.
+
+    After `closed_ms`, the end of the pass, DVC writes it within a second.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    if time.time() * 1000 - closed_ms > LOCK_TIMEOUT_S * 1000:
+        return True
+    registration = root / layout.REGISTRATION
+    try:
+        stages = YAML(typ="safe").load(root / "dvc.lock")["stages"]
+        (output,) = stages["register"]["outs"]
+        written = hashlib.md5(registration.read_bytes(), usedforsecurity=False).hexdigest()
+    except (OSError, YAMLError, KeyError, TypeError, ValueError):
+        return False
+    evidence = [dep for dep in stages["register"]["deps"] if dep["path"] == str(layout.EVIDENCE)]
+    return output.get("md5") == written and all(_has_digest(root, dep) for dep in evidence)
+
+
+def _has_digest(root: Path, dep: dict[str, Any]) -> bool:
+    content = (root / dep["path"]).read_bytes()
+    return bool(hashlib.md5(content, usedforsecurity=False).hexdigest() == dep.get("md5"))
+
+
+def _count_waiting(folder: Path) -> int:
+    """Count the runs of a pass that MLflow does not have as they are now."""
+    return sum(not _is_run_delivered(run) for run in spool.list_runs(folder))
+
+
+def _is_run_delivered(run: spool.SpooledRun) -> bool:
+    record = spool.read_record(run.folder / spool.DELIVERED)
+    events = run.read_events()
+    status = "RUNNING" if run.is_alive() else run.find_status() or "KILLED"
+    return (record.get("num_events"), record.get("status")) == (len(events), status)
+
+
+def _is_delivered(folder: Path) -> bool:
+    return _count_waiting(folder) == 0
+
+
+def _is_alive(folder: Path) -> bool:
+    return any(run.is_alive() for run in spool.list_runs(folder))
+
+
+@contextmanager
+def _lock_delivery() -> Iterator[None]:
+    """Hold a kernel lock, which ends with the process that delivers."""
+    spool.locate_spool().mkdir(parents=True, exist_ok=True)
+    with (spool.locate_spool() / LOCK).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

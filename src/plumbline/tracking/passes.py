@@ -1,0 +1,137 @@
+"""Which pass of the pipeline a stage belongs to.
+
+A pass is what one `dvc repro` does, and its continuation after a kill. Stages do not know who
+started them, so the pass follows from what they share: it is open until `register` ends, a stage
+fails, a stage that it has already runs again, or the commit, params or experiment change.
+"""
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+from plumbline.tracking import spool
+from plumbline.tracking.context import describe_context
+from plumbline.tracking.spool import SpooledRun
+
+LAST_STAGE = "register"
+# The file whose digest identifies what a stage wrote.
+OUTPUTS = {
+    "ingest": layout.MANIFEST,
+    "validate": layout.VALIDATION,
+    "evaluate": layout.EVIDENCE,
+}
+
+
+def open_run(params: Params, stage: str, candidate: str | None) -> SpooledRun:
+    """Return where a run of `stage` is logged: in the open pass, else in a new one.
+
+    A run of the same stage that a kill cut off is continued.
+    """
+    identity = _identify_pass(params)
+    name = f"{stage} {candidate}" if candidate else stage
+    folder = _find_open_pass(identity)
+    if folder:
+        same = [run for run in spool.list_runs(folder) if run.describe()["name"] == name]
+        if same and same[-1].find_status() is None:
+            return same[-1]
+        if same:
+            close_pass(folder, params)
+            folder = None
+    folder = folder or _create_pass(identity)
+    facts = {"stage": stage, "candidate": candidate, "pid": os.getpid()}
+    return spool.add_run(folder, name, facts)
+
+
+def close_pass(folder: Path, params: Params) -> None:
+    """Close a pass: what it did not run, and needed, is recorded as restored."""
+    runs = [run.describe() for run in spool.list_runs(folder)]
+    names = {run["name"] for run in runs}
+    last = runs[-1]["stage"]
+    for stage, candidate in _list_stages(params):
+        if stage == last:
+            break
+        name = f"{stage} {candidate}" if candidate else stage
+        output = digest_output(stage, candidate)
+        if name in names or output is None:
+            continue
+        restored = {"stage": stage, "candidate": candidate, "restored": True, "output": output}
+        run = spool.add_run(folder, name, restored)
+        with spool.open_events(run) as file:
+            spool.write_event(file, {"kind": "end", "status": "FINISHED", "time": _get_time()})
+    is_complete = last == LAST_STAGE and spool.list_runs(folder)[-1].find_status() == "FINISHED"
+    spool.write_record(folder / spool.CLOSED, {"complete": is_complete, "time": _get_time()})
+
+
+def digest_output(stage: str, candidate: str | None) -> str | None:
+    """Return the digest of what a stage wrote; None where there is nothing."""
+    path = OUTPUTS.get(stage)
+    if candidate:
+        name = layout.name_control(candidate) if stage == "control" else candidate
+        path = layout.locate_bundle(name) / layout.BUNDLE_SEAL
+    return layout.digest(path) if path and path.exists() else None
+
+
+def _identify_pass(params: Params) -> dict[str, Any]:
+    return {
+        "folder": str(Path.cwd().resolve()),
+        "model": params.registry.model,
+        "params": layout.digest(layout.PARAMS) if layout.PARAMS.exists() else "",
+        "experiment": os.environ.get("DVC_EXP_NAME", ""),
+        "tags": describe_context(),
+        "by_dvc": "DVC_ROOT" in os.environ,
+    }
+
+
+def _find_open_pass(identity: dict[str, Any]) -> Path | None:
+    """Find the pass that goes on; one of this folder that does not is closed for good."""
+    for folder in reversed(spool.list_passes()):
+        recorded = spool.read_record(folder / spool.PASS)
+        is_here = recorded["folder"] == identity["folder"]
+        if is_here and not (folder / spool.CLOSED).exists():
+            if recorded["identity"] == _digest(identity):
+                return folder
+            spool.write_record(folder / spool.CLOSED, {"complete": False, "time": _get_time()})
+    return None
+
+
+def _create_pass(identity: dict[str, Any]) -> Path:
+    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
+    folder = spool.locate_spool() / f"{moment}-{secrets.token_hex(3)}"
+    folder.mkdir(parents=True)
+    commit = identity["tags"].get("mlflow.source.git.commit", "")
+    words = [identity["model"], commit[:7], identity["experiment"]]
+    record = {"name": " ".join(word for word in words if word), "time": _get_time()}
+    spool.write_record(
+        folder / spool.PASS, identity | record | {"identity": _digest(identity), "pid": os.getpid()}
+    )
+    return folder
+
+
+def _digest(identity: dict[str, Any]) -> str:
+    """What has to be equal in all stages of a pass; the name of the stage's script differs."""
+    tags = {key: value for key, value in identity["tags"].items() if "git" in key}
+    return json.dumps(identity | {"tags": tags}, sort_keys=True)
+
+
+def _list_stages(params: Params) -> Iterator[tuple[str, str | None]]:
+    """List the stages in the order of dvc.yaml."""
+    yield "ingest", None
+    yield "validate", None
+    for candidate in params.candidates:
+        yield "train", candidate
+    for candidate in params.control.candidates:
+        yield "control", candidate
+    yield "evaluate", None
+    yield "register", None
+
+
+def _get_time() -> int:
+    """Return the time as MLflow counts it, in milliseconds."""
+    return int(time.time() * 1000)

@@ -1,0 +1,130 @@
+"""What stages log, on disk until MLflow has it: a folder for each pass, in it one for each run.
+
+A stage writes lines of JSON here, which takes microseconds and no MLflow, and cannot fail because
+of a server. `delivery` brings them to MLflow, and removes a pass that is there as a whole.
+"""
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from plumbline.tracking import store_location
+
+FOLDER = Path(".plumbline/tracking")
+PASS, RUN, EVENTS, FILES = "pass.json", "run.json", "events.jsonl", "files"
+CLOSED, DELIVERED, WARNED = "closed.json", "delivered.json", "warned"
+
+
+@dataclass(frozen=True)
+class SpooledRun:
+    """One run of a stage, as its folder describes it."""
+
+    folder: Path
+
+    def describe(self) -> dict[str, Any]:
+        """Read the stage, its name and its tags."""
+        return read_record(self.folder / RUN)
+
+    def read_events(self) -> list[dict[str, Any]]:
+        """Read the events that are whole; a line that is cut off by a kill is none."""
+        path = self.folder / EVENTS
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        lines = text.split("\n")[:-1]
+        return [json.loads(line) for line in lines]
+
+    def find_status(self) -> str | None:
+        """Return how the run ended; None where it did not."""
+        for event in reversed(self.read_events()):
+            if event["kind"] == "end":
+                return str(event["status"])
+        return None
+
+    def is_alive(self) -> bool:
+        """Whether a process still writes to it: the lock on its events ends with that process."""
+        try:
+            with (self.folder / EVENTS).open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except FileNotFoundError:
+            pass
+        return False
+
+
+def locate_spool() -> Path:
+    """Return the folder of all passes; experiments of DVC share that of their checkout."""
+    return store_location.find_home() / FOLDER
+
+
+def list_passes() -> list[Path]:
+    """List the passes that MLflow does not have as a whole, oldest first."""
+    return sorted(path.parent for path in locate_spool().glob(f"*/{PASS}"))
+
+
+def list_runs(folder: Path) -> list[SpooledRun]:
+    """List the runs of a pass in the order in which they began."""
+    return [SpooledRun(path.parent) for path in sorted(folder.glob(f"*/{RUN}"))]
+
+
+def add_run(folder: Path, name: str, facts: Mapping[str, Any]) -> SpooledRun:
+    """Add a run to a pass."""
+    run = SpooledRun(folder / f"{len(list_runs(folder)) + 1:03} {name}")
+    (run.folder / FILES).mkdir(parents=True)
+    write_record(run.folder / RUN, {"name": name, **facts})
+    return run
+
+
+@contextmanager
+def open_events(run: SpooledRun) -> Iterator[IO[str]]:
+    """Open the events of a run to write, under the lock that shows that the run is alive."""
+    path = run.folder / EVENTS
+    with path.open("a", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _cut_partial_line(path)
+        yield file
+
+
+def write_event(file: IO[str], event: Mapping[str, Any]) -> None:
+    """Write one event; a process that is killed after this loses nothing of it."""
+    file.write(json.dumps(event) + "\n")
+    file.flush()
+
+
+def copy_file(run: SpooledRun, path: Path, folder: str) -> str:
+    """Copy a file or folder into the run; return where it is, relative to the run's folder."""
+    target = run.folder / FILES / folder / path.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        shutil.copytree(path, target, dirs_exist_ok=True)
+    else:
+        shutil.copyfile(path, target)
+    return target.relative_to(run.folder).as_posix()
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Read a small JSON file; empty where there is none."""
+    if not path.exists():
+        return {}
+    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return record
+
+
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a small JSON file; a reader sees the whole of it or what was there before."""
+    aside = path.with_name(f".{path.name}")
+    aside.write_text(json.dumps(record), encoding="utf-8")
+    aside.replace(path)
+
+
+def _cut_partial_line(path: Path) -> None:
+    """Cut off the line that a kill left half-written."""
+    content = path.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    if whole < len(content):
+        with path.open("r+b") as file:
+            file.truncate(whole)

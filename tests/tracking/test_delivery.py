@@ -1,0 +1,343 @@
+"""What stages log is in MLflow once and as a whole, also after a kill or while it was away."""
+
+import json
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plumbline.contract import layout
+from plumbline.contract.errors import RejectedError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.stages.ingest import ingest
+from plumbline.stages.train import train
+from plumbline.tracking import delivery, mlflow_client, run_log, spool
+
+AWAY = "http://127.0.0.1:9"
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
+KILLED = """
+import os, signal, sys
+from tests.tracking.test_delivery import read_line
+from plumbline.tracking import run_log
+with run_log.track_run(read_line(), "train", "gradient") as log:
+    log.log_params({"learning_rate": 0.05})
+    for epoch in (1, 2):
+        log.log_metrics({"train/loss": 1 / epoch}, step=epoch)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database of MLflow, which takes seconds to make."""
+    root = tmp_path_factory.mktemp("mlflow")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        mlflow_client.connect().search_experiments()
+    return root / "mlruns/mlflow.db"
+
+
+@pytest.fixture
+def line(
+    line_task: tuple[Params, Task], database: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Params, Task]:
+    """The line in a folder with an empty MLflow."""
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    Path("mlruns").mkdir()
+    shutil.copy(database, "mlruns/mlflow.db")
+    return line_task
+
+
+def list_runs() -> list[Any]:
+    """All runs of MLflow, the pass first."""
+    client = mlflow_client.connect()
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    return list(client.search_runs(experiments, order_by=["attributes.start_time ASC"]))
+
+
+def list_names() -> list[tuple[str, str]]:
+    return [(run.info.run_name, run.info.status) for run in list_runs()]
+
+
+def find_run(name: str) -> Any:
+    return next(run for run in list_runs() if run.info.run_name == name)
+
+
+def prepare(params: Params, task: Task) -> None:
+    """Ingest, and accept what there is."""
+    ingest(params, task)
+    report = {"accepted": True, "manifest": layout.digest(layout.MANIFEST)}
+    layout.write_json(layout.VALIDATION, report)
+
+
+def test_a_stage_is_a_child_of_its_pass_with_its_own_params_and_data(
+    line: tuple[Params, Task],
+) -> None:
+    import mlflow.data
+
+    prepare(*line)
+    train(*line, "closed")
+    assert delivery.deliver().problem is None
+    parent, child, trained = list_runs()
+    assert {run.data.tags["mlflow.parentRunId"] for run in (child, trained)} == {parent.info.run_id}
+    assert "mlflow.parentRunId" not in parent.data.tags
+    assert [run.info.status for run in (parent, child, trained)] == ["FINISHED"] * 3
+    assert trained.data.params["kind"] == "least_squares"
+    assert not [key for key in trained.data.params if "gradient" in key or "evaluation" in key]
+    for run in (parent, child, trained):
+        assert run.data.tags["mlflow.user"]
+        assert run.data.tags["mlflow.source.type"] == "LOCAL"
+        assert run.data.tags["mlflow.source.name"]
+    (data,) = (entry.dataset for entry in child.inputs.dataset_inputs)
+    assert data.digest == layout.digest(layout.MANIFEST)[:36]
+    names = [column["name"] for column in json.loads(data.schema)["mlflow_colspec"]]
+    assert {"id", "split", "label"} <= set(names)
+    assert json.loads(data.profile)["num_test"] == 200
+    source = mlflow.data.get_source(child.inputs.dataset_inputs[0])
+    assert source.to_dict()["tags"]["manifest"] == layout.digest(layout.MANIFEST)
+
+
+def test_a_bundle_is_a_model_of_its_run(line: tuple[Params, Task]) -> None:
+    prepare(*line)
+    train(*line, "closed")
+    delivery.deliver()
+    client = mlflow_client.connect()
+    run = find_run("train closed")
+    (output,) = run.outputs.model_outputs
+    model = client.get_logged_model(output.model_id)
+    seal = layout.locate_bundle("closed") / layout.BUNDLE_SEAL
+    assert model.tags["plumbline.bundle"] == layout.digest(seal)
+    assert (model.name, model.params["kind"]) == ("closed", "least_squares")
+    (kept,) = client.list_artifacts(run.info.run_id, "bundle")
+    assert kept.path == "bundle/bundle.json"
+
+
+def test_delivered_again_from_any_point_nothing_is_there_twice(line: tuple[Params, Task]) -> None:
+    """As if the process that delivers had been killed before it could note what it wrote."""
+    params, _ = line
+    prepare(*line)
+    with run_log.track_run(params, "train", "gradient") as log:
+        for epoch in (1, 2, 3):
+            log.log_metrics({"train/loss": 1 / epoch, "validation/loss": 2 / epoch}, step=epoch)
+        log.draw_learning_curve()
+        log.log_model("gradient", "d" * 64, {})
+    delivery.deliver()
+    before = describe_store()
+    for record in spool.locate_spool().rglob(spool.DELIVERED):
+        record.unlink()
+    assert delivery.deliver().num_waiting == 0
+    assert describe_store() == before
+    assert before["metrics"]["train/loss"] == [(1, 1.0), (2, 0.5), (3, 1 / 3)]
+    assert before["models"] == ["gradient"]
+
+
+def describe_store() -> dict[str, Any]:
+    client = mlflow_client.connect()
+    run = find_run("train gradient")
+    history = {}
+    for key in run.data.metrics:
+        points = client.get_metric_history(run.info.run_id, key)
+        history[key] = [(point.step, point.value) for point in points]
+    models = client.search_logged_models([run.info.experiment_id])
+    artifacts = [file.path for file in client.list_artifacts(run.info.run_id)]
+    return {
+        "runs": list_names(),
+        "metrics": history,
+        "models": [model.name for model in models],
+        "artifacts": artifacts,
+    }
+
+
+def read_line() -> Params:
+    """The line's parameters, in a process of its own."""
+    import importlib
+
+    from tests.support.checkouts import LINE
+
+    import plumbline.tasks
+    from plumbline.contract.params_file import read_params
+
+    plumbline.tasks.__path__ = [*plumbline.tasks.__path__, str(LINE.parent)]
+    shape = importlib.import_module("plumbline.tasks.line.params").PARAMS
+    return read_params(LINE / "params.yaml", lambda _: shape)
+
+
+def test_a_stage_that_was_killed_is_killed_in_mlflow_and_goes_on_in_the_same_run(
+    line: tuple[Params, Task],
+) -> None:
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"}
+    done = subprocess.run([sys.executable, "-c", KILLED], env=environment, check=False)
+    assert done.returncode == -signal.SIGKILL
+    (folder,) = spool.list_passes()
+    with (spool.list_runs(folder)[0].folder / spool.EVENTS).open("a") as file:
+        file.write('{"kind": "metr')  # a line that the kill cut off
+    delivery.deliver()
+    assert [status for _, status in list_names()] == ["KILLED", "KILLED"]
+    with run_log.track_run(line[0], "train", "gradient") as log:
+        log.log_params({"learning_rate": 0.05})
+        for epoch in (2, 3):  # the epoch after the last checkpoint is trained again
+            log.log_metrics({"train/loss": 1 / epoch}, step=epoch)
+    delivery.deliver()
+    assert list_names() == [(list_names()[0][0], "FINISHED"), ("train gradient", "FINISHED")]
+    run = find_run("train gradient")
+    points = mlflow_client.connect().get_metric_history(run.info.run_id, "train/loss")
+    assert [(point.step, point.value) for point in points] == [(1, 1.0), (2, 0.5), (3, 1 / 3)]
+
+
+def test_a_run_that_is_alive_is_running_and_its_curve_is_there(line: tuple[Params, Task]) -> None:
+    with run_log.track_run(line[0], "train", "gradient") as log:
+        log.log_metrics({"train/loss": 0.5}, step=1)
+        delivery.deliver()
+        assert [status for _, status in list_names()] == ["RUNNING", "RUNNING"]
+        assert find_run("train gradient").data.metrics == {"train/loss": 0.5}
+    delivery.deliver()
+    assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
+
+
+def test_a_failure_is_a_failed_run_and_the_end_of_the_pass(line: tuple[Params, Task]) -> None:
+    def reject() -> None:
+        with run_log.track_run(line[0], "validate"):
+            raise RejectedError("no")
+
+    for _ in range(2):
+        with pytest.raises(RejectedError):
+            reject()
+    delivery.deliver()
+    assert [status for _, status in list_names()] == ["FAILED"] * 4  # two passes
+    assert spool.list_passes() == []
+
+
+def test_a_stage_that_dvc_restored_is_linked_to_the_run_that_computed_it(
+    line: tuple[Params, Task],
+) -> None:
+    params, task = line
+    prepare(params, task)
+    train(params, task, "closed")
+    for candidate in ("closed", "nothing"):
+        (layout.locate_bundle(candidate)).mkdir(exist_ok=True)
+        layout.write_json(layout.locate_bundle(candidate) / layout.BUNDLE_SEAL, candidate)
+    with run_log.track_run(params, "train", "closed"):
+        pass  # again: a new pass begins
+    with run_log.track_run(params, "register"):
+        pass
+    delivery.deliver()
+    runs = list_runs()
+    restored = {run.info.run_name: run for run in runs if "plumbline.restored" in run.data.tags}
+    assert sorted(restored) == [
+        "ingest (restored)", "train nothing (restored)", "validate (restored)",
+    ]  # fmt: skip
+    computed = next(run for run in runs if run.info.run_name == "ingest")
+    tags = restored["ingest (restored)"].data.tags
+    assert tags["plumbline.computed_by"] == computed.info.run_id
+    assert computed.info.run_id in tags["mlflow.note.content"]
+    unknown = restored["train nothing (restored)"].data.tags
+    assert "plumbline.computed_by" not in unknown
+    assert "No run here computed it" in unknown["mlflow.note.content"]
+
+
+def test_a_store_that_is_away_costs_one_warning_and_loses_nothing(
+    line: tuple[Params, Task],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", AWAY)
+    with caplog.at_level(logging.WARNING):
+        prepare(*line)
+        train(*line, "closed")
+    assert [record.message.partition(" (")[0] for record in caplog.records] == ["tracking stopped"]
+    report = delivery.deliver()
+    assert "127.0.0.1:9 is unreachable" in str(report.problem)
+    assert report.num_waiting == 2
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    assert delivery.deliver() == delivery.DeliveryReport(2, 0, None)
+    assert [name for name, _ in list_names()][1:] == ["ingest", "train closed"]
+    assert find_run("train closed").data.metrics["bundle/num_bytes"] > 0
+
+
+def test_what_mlflow_never_accepts_does_not_stop_the_rest(line: tuple[Params, Task]) -> None:
+    with run_log.track_run(line[0], "train", "gradient") as log:
+        log.log_metrics({"loss of [a|b]": 1.0}, step=1)
+        log.log_metrics({"loss": 1.0}, step=1)
+    assert delivery.deliver().num_waiting == 0
+    run = find_run("train gradient")
+    assert run.data.metrics == {"loss": 1.0}
+    assert "loss of [a|b]" in run.data.tags["plumbline.refused_by_mlflow"]
+
+
+def test_nothing_is_logged_where_tracking_is_switched_off(
+    line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(run_log.SWITCH, "off")
+    prepare(*line)
+    assert spool.list_passes() == []
+
+
+def test_a_disk_that_is_full_stops_no_stage(
+    line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(spool, "write_event", refuse)
+    with caplog.at_level(logging.WARNING):
+        prepare(*line)
+    assert [record.message.count("No space left") for record in caplog.records] == [1]
+
+
+@pytest.fixture
+def repository(line: tuple[Params, Task]) -> Iterator[tuple[Params, Task]]:
+    """The line's folder as a checkout under DVC."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DVC_ROOT", str(Path.cwd()))
+        yield line
+
+
+def test_the_digest_of_dvc_lock_is_that_which_dvc_writes_in_the_end(
+    repository: tuple[Params, Task],
+) -> None:
+    lock = Path("dvc.lock")
+    lock.write_text("stages: {}\n", encoding="utf-8")
+    with run_log.track_run(repository[0], "register"):
+        layout.write_json(layout.REGISTRATION, {"version": "1"})
+        layout.write_json(layout.EVIDENCE, {})
+    delivery.deliver()
+    assert not [run for run in list_runs() if "plumbline.dvc_lock" in run.data.tags]
+    lock.write_text(
+        "stages:\n  register:\n    deps:\n"
+        f"    - {{path: {layout.EVIDENCE}, md5: {digest_md5(layout.EVIDENCE)}}}\n    outs:\n"
+        f"    - {{path: {layout.REGISTRATION}, md5: {digest_md5(layout.REGISTRATION)}}}\n",
+        encoding="utf-8",
+    )
+    delivery.deliver()
+    assert {run.data.tags["plumbline.dvc_lock"] for run in list_runs()} == {layout.digest(lock)}
+    assert spool.list_passes() == []
+
+
+def digest_md5(path: Path) -> str:
+    import hashlib
+
+    return hashlib.md5(path.read_bytes()).hexdigest()  # noqa: S324  as DVC names files
+
+
+def test_a_lock_that_never_comes_is_not_waited_for_without_end(
+    repository: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with run_log.track_run(repository[0], "register"):
+        pass
+    delivery.deliver()
+    assert len(spool.list_passes()) == 1
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 120)
+    delivery.deliver()
+    assert spool.list_passes() == []
