@@ -264,6 +264,8 @@ def main() -> None:
     listener.bind(str(folder / "socket"))
     listener.listen(64)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    install = runpy.run_path(str(Path(__file__).with_name("blank_store.py")))["install_blank_store"]
+    install(folder.parent)
     load_libraries(ISOLATED_LIBRARIES if folder.name == "isolated" else LIBRARIES)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     base = list(sys.path)
