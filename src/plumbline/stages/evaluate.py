@@ -14,13 +14,15 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Figure
 from plumbline.contract.task import Task
-from plumbline.evidence import document
+from plumbline.evidence import document, tracked_metrics
 from plumbline.evidence.content import build_evidence
 from plumbline.evidence.gather import gather
 from plumbline.evidence.judge import Judgement, judge
 from plumbline.evidence.measure import Measurements, measure
 from plumbline.evidence.withholding import is_withheld, withhold_figures
 from plumbline.reporting import report
+from plumbline.reporting.model_card import write_card
+from plumbline.tracking import run_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,19 +31,22 @@ if TYPE_CHECKING:
 def evaluate(params: Params, task: Task[Params]) -> None:
     """Compare, judge, and write reports/; evidence.json is the last file.
 
-    The others are golden.json, reference.parquet, plots/, predictions.parquet, metrics.json and
-    report.html; they are written after the verdict is known. A bad result is not an error. Where
-    no verdict can be reached, evidence.json says `error` and why, and PlumblineError is raised.
+    The others are golden.json, reference.parquet, plots/, predictions.parquet, metrics.json,
+    report.html and model_card.md; they are written after the verdict is known. A bad result is not
+    an error. Where no verdict can be reached, evidence.json says `error` and why, and
+    PlumblineError is raised.
     """
     _write_failure(params, task, "evaluation did not come to its end")
-    try:
-        subjects = gather(params, task)
-        measurements = measure(subjects, task)
-        judgement = judge(measurements, params)
-        evidence = write(measurements, judgement, task)
-    except PlumblineError as error:
-        _write_failure(params, task, str(error))
-        raise
+    with run_log.track_run(params, "evaluate") as log:
+        try:
+            subjects = gather(params, task)
+            measurements = measure(subjects, task)
+            judgement = judge(measurements, params)
+            evidence = write(measurements, judgement, task)
+        except PlumblineError as error:
+            _write_failure(params, task, str(error))
+            raise
+        _log_evidence(log, params, task, evidence)
     message = f"{evidence['verdict']}: {evidence['summary']} `plumbline report` shows more."
     print(f"evaluate: {message}")  # noqa: T201 (the stage's result)
 
@@ -64,8 +69,30 @@ def write(measurements: Measurements, judgement: Judgement, task: Task[Params]) 
         tables = winner.test.tables
     _write_plots(tables, figures)
     report.write_report(evidence, winner, figures, measurements.validation_inputs)
+    write_card(evidence)
     layout.write_json(layout.EVIDENCE, evidence)
     return evidence
+
+
+def _log_evidence(
+    log: run_log.RunLog, params: Params, task: Task[Params], evidence: dict[str, Any]
+) -> None:
+    """Log what the report shows, and no more: figures that are withheld are so in MLflow too."""
+    log.log_params({"evaluation": params.evaluation.model_dump(mode="json")})
+    log.log_dataset(task.name, "evaluation")
+    metrics = tracked_metrics.list_metrics(evidence)
+    log.log_metrics(metrics)
+    for candidate, scores in tracked_metrics.list_candidate_metrics(evidence).items():
+        digest = layout.digest(layout.locate_bundle(candidate) / layout.BUNDLE_SEAL)
+        named = {f"candidate/{candidate}/{name}": value for name, value in scores.items()}
+        log.log_metrics(named)
+        log.log_model_metrics(scores, digest)
+    tags = {"plumbline.verdict": evidence["verdict"], "plumbline.winner": evidence["winner"]}
+    for key, value in tags.items():
+        log.set_tag(key, value)
+    log.set_pass_facts(tags, metrics)
+    for path in (layout.REPORT, layout.MODEL_CARD, layout.METRICS, layout.PLOTS):
+        log.log_artifact(path)
 
 
 def _write_failure(params: Params, task: Task[Params], reason: str) -> None:

@@ -1,0 +1,64 @@
+"""The model card: what a person has to know of a model, from the evidence alone."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from plumbline.contract import layout
+from plumbline.evidence.withholding import NOTE, is_withheld, withhold_figures
+from plumbline.reporting.html import render_template
+
+NO_CARD = {"intended_use": None, "owner": None, "data_licence": None}  # in older params
+
+
+def render_card(evidence: Mapping[str, Any]) -> str:
+    """Render the card as Markdown; test figures that the report does not show are not in it."""
+    shown = withhold_figures(evidence)
+    digests = dict.fromkeys(("bundle", "manifest", "examples"), "") | dict(shown["digests"] or {})
+    lineage = dict.fromkeys(("git_commit", "git_dirty"), "") | dict(shown["lineage"] or {})
+    values = {
+        "evidence": shown | {"digests": digests, "lineage": lineage},
+        "card": NO_CARD | dict((shown.get("params") or {}).get("card") or {}),
+        "withheld": NOTE if is_withheld(evidence) else None,
+        "scores": list(_list_scores(shown)),
+        "limits": list(_list_limits(shown)),
+    }
+    text = render_template("model_card.md", values)
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def write_card(evidence: Mapping[str, Any]) -> None:
+    """Write reports/model_card.md."""
+    with layout.write_aside(layout.MODEL_CARD) as path:
+        path.write_text(render_card(evidence), encoding="utf-8")
+
+
+def _list_scores(evidence: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """One row for each metric of each candidate on each split, the winner first."""
+    winner = evidence["winner"]
+    deciding = (evidence.get("metric") or {}).get("name")
+    candidates = evidence["candidates"]
+    for name in [winner, *(other for other in candidates if other != winner)]:
+        for split in ("test", "validation"):
+            for metric, value in candidates[name][split].items():
+                row = {"candidate": name, "split": split, "metric": metric, "value": value}
+                interval = candidates[name].get("test_interval") or {}
+                is_deciding = split == "test" and metric == deciding
+                low = interval.get("low") if is_deciding else None
+                yield row | {"low": low, "high": interval.get("high")}
+
+
+def _list_limits(evidence: Mapping[str, Any]) -> Iterator[str]:
+    """List what was found that whoever uses the model has to know."""
+    for gate in evidence["gates"]:
+        if gate["status"] == "fail":
+            yield f"{gate['name']}: {gate['reason']}"
+    for name, reason in (evidence.get("switched_off") or {}).items():
+        yield f"switched off: {name} ({reason})"
+    for name, sentences in (evidence.get("notes") or {}).items():
+        for sentence in sentences:
+            yield f"{name}: {sentence}"
+    for case in evidence.get("behaviour") or []:
+        if case["num_passed"] < case["num_cases"]:
+            passed = f"{case['num_passed']} of {case['num_cases']} cases"
+            yield f"behaviour {case['name']}: {passed} as expected"
