@@ -44,4 +44,6 @@ def show_verdict(
                 print_plain(f"  {gate['name']}: {gate['reason']}")
         for name, reason in evidence.get("switched_off", {}).items():
             print_plain(f"  switched off: {name} ({reason})")
+        for key, reason in (evidence.get("laxer") or {}).items():
+            print_plain(f"  laxer than the reference: {key} is {reason}")
     raise typer.Exit(EXIT_CODES[evidence["verdict"]])

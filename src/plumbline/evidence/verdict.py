@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from plumbline.contract import verdict
 from plumbline.contract.verdict import Verdict
 from plumbline.evidence.gates import GateResult
+from plumbline.evidence.gates.reference_limits import describe_laxer_limits
 from plumbline.evidence.gates.switched_off import describe_switched_off
 
 # error: no verdict could be reached
@@ -17,11 +18,14 @@ def decide_verdict(gates: Sequence[GateResult]) -> Verdict:
 
 
 def summarise_verdict(
-    winner: str, gates: Sequence[GateResult], switched_off: Mapping[str, str] | None = None
+    winner: str,
+    gates: Sequence[GateResult],
+    switched_off: Mapping[str, str] | None = None,
+    laxer: Mapping[str, str] | None = None,
 ) -> str:
-    """Say the verdict in one sentence, and in another which gates are switched off."""
-    note = describe_switched_off(switched_off or {})
-    return " ".join(filter(None, [_summarise_gates(winner, gates), note]))
+    """Say the verdict in one sentence, and in others which gates are switched off or lax."""
+    notes = [describe_switched_off(switched_off or {}), describe_laxer_limits(laxer or {})]
+    return " ".join(filter(None, [_summarise_gates(winner, gates), *notes]))
 
 
 def _summarise_gates(winner: str, gates: Sequence[GateResult]) -> str:

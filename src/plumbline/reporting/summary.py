@@ -51,6 +51,8 @@ def print_report(console: "Console") -> None:
             console.print(f"  [red]{gate['name']}[/]: {escape(gate['reason'])}", highlight=False)
     for name, reason in (evidence.get("switched_off") or {}).items():
         console.print(f"  [yellow]switched off[/]: {name} ({escape(reason)})", highlight=False)
+    for key, reason in (evidence.get("laxer") or {}).items():
+        console.print(f"  [yellow]laxer[/]: {key} is {escape(reason)}", highlight=False)
     console.print(f"full report: {layout.REPORT}", highlight=False)
 
 
