@@ -46,6 +46,7 @@ def build_evidence(verdict: str, champion: bool) -> dict[str, Any]:
         "digests": {"bundle": "b" * 64, "manifest": "c" * 64, "examples": "d" * 64},
         "lineage": {"git_commit": "e" * 40},
         "params": {"card": {"owner": "support | team", "intended_use": None}},
+        "forms": [],
         "behaviour": [{"name": "negation", "num_passed": 1, "num_cases": 3}],
     }
 

@@ -69,7 +69,13 @@ def read_model_tags(client: "MlflowClient", key: str) -> dict[str, str]:
             return tags
 
 
-def add_version(client: "MlflowClient", name: str, info: Any, tags: Mapping[str, str]) -> Any:
+def add_version(
+    client: "MlflowClient",
+    name: str,
+    info: Any,
+    tags: Mapping[str, str],
+    description: str | None = None,
+) -> Any:
     """Register the logged model `info` as a new version of `name`, its tags set in the same write.
 
     The digest of the golden rows that are in its package becomes a tag as well.
@@ -77,7 +83,7 @@ def add_version(client: "MlflowClient", name: str, info: Any, tags: Mapping[str,
     ensure_model(client, name)
     tags = {**tags, GOLDEN_TAG: info.metadata[GOLDEN_TAG]}
     return client.create_model_version(
-        name, info.model_uri, info.run_id, tags, model_id=info.model_id
+        name, info.model_uri, info.run_id, tags, None, description, model_id=info.model_id
     )
 
 

@@ -13,7 +13,9 @@ from plumbline.evidence.withholding import withhold_figures
 from plumbline.registry import model_versions, promotion, signing
 from plumbline.registry.package import packaging, rehearsal
 from plumbline.registry.reader import addresses
-from plumbline.tracking import mlflow_client, store_location
+from plumbline.reporting import version_page
+from plumbline.reporting.model_card import render_card
+from plumbline.tracking import delivery, mlflow_client, run_log, store_location
 
 
 def register(params: Params, task: Task[Params]) -> None:
@@ -22,8 +24,14 @@ def register(params: Params, task: Task[Params]) -> None:
     Repeated, it changes nothing. Raises RefusedError for a refusal and EvidenceError without a
     verdict.
     """
+    with run_log.track_run(params, "register") as log:
+        _follow_verdict(params, task, log)
+
+
+def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> None:
     evidence = document.read_evidence(params)
     name = params.registry.model
+    log.set_tag("plumbline.verdict", evidence["verdict"])
     if evidence["verdict"] == "error":
         raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
     if evidence["verdict"] == "refuse":
@@ -33,7 +41,7 @@ def register(params: Params, task: Task[Params]) -> None:
     client = model_versions.connect_registry()
     version = _find_version(client, name, bundle.digest(folder))
     if version is None:
-        version = _add_version(client, params, task, evidence)
+        version = _add_version(client, params, task, evidence, log)
         _record_registration(version, evidence)
     elif _renew_evidence(client, version, evidence):
         _record_registration(version, evidence)
@@ -52,6 +60,8 @@ def register(params: Params, task: Task[Params]) -> None:
             evidence["summary"],
         )
     _write_registration(params, evidence, number)
+    log.set_tag("plumbline.version", number)
+    log.set_pass_facts({"plumbline.version": number, "plumbline.model": name}, {})
 
 
 def _find_version(client: Any, name: str, digest: str) -> Any | None:
@@ -92,6 +102,7 @@ def _renew_evidence(client: Any, version: Any, evidence: dict[str, Any]) -> bool
         with promotion.check_never_promoted(version.name, str(version.version)) as free:
             if free and version.tags.get(addresses.EVIDENCE_TAG) != _digest_evidence():
                 _log_records(client, version.run_id)
+                version_page.renew_page(client, version, evidence)
                 client.set_model_version_tag(
                     version.name, version.version, addresses.EVIDENCE_TAG, _digest_evidence()
                 )
@@ -142,7 +153,13 @@ def _digest_evidence() -> str:
     return layout.digest(layout.EVIDENCE)
 
 
-def _add_version(client: Any, params: Params, task: Task[Params], evidence: dict[str, Any]) -> Any:
+def _add_version(
+    client: Any,
+    params: Params,
+    task: Task[Params],
+    evidence: dict[str, Any],
+    log: run_log.RunLog,
+) -> Any:
     """Log the package under its own run, test that it answers as measured, then add the version."""
     from mlflow.exceptions import MlflowException
 
@@ -152,13 +169,17 @@ def _add_version(client: Any, params: Params, task: Task[Params], evidence: dict
         addresses.BUNDLE_TAG: evidence["digests"]["bundle"],
         addresses.EVIDENCE_TAG: _digest_evidence(),
     }
-    tags |= {f"plumbline.{key}": value for key, value in collect_lineage().items()}
+    for key, value in collect_lineage().items():
+        if key != "dvc_lock":  # DVC writes it after this stage: see the run
+            tags[f"plumbline.{key}"] = value
     try:
-        experiment = mlflow_client.get_or_create_experiment(client, name)
-        run = client.create_run(experiment, run_name=f"register {winner}", tags=tags)
+        run_id = _begin_run(client, name, winner, log)
+        for key, value in tags.items():
+            client.set_tag(run_id, key, value)
         folder = layout.locate_bundle(winner)
         bundle.check_code(folder, task)
-        info = packaging.log_model(folder, layout.GOLDEN, task, run.info.run_id)
+        info = packaging.log_model(folder, layout.GOLDEN, task, run_id)
+        version_page.add_card(client, info.model_id, evidence)
         digest = evidence["digests"]["bundle"]
         problems = rehearsal.verify_package(info.model_uri, layout.GOLDEN, task, digest).problems
         if problems:
@@ -166,12 +187,24 @@ def _add_version(client: Any, params: Params, task: Task[Params], evidence: dict
                 "the package that the registry's store returns does not answer as measured: "
                 + "; ".join(problems)
             )
-        _log_records(client, run.info.run_id)
-        return model_versions.add_version(
-            client, name, info, tags | {"plumbline.candidate": winner, "plumbline.task": task.name}
-        )
+        _log_records(client, run_id)
+        tags |= {"plumbline.candidate": winner, "plumbline.task": task.name}
+        tags |= {version_page.VERDICT_TAG: evidence["verdict"]}
+        version_page.link_metrics(client, run_id, info.model_id, evidence)
+        version = model_versions.add_version(client, name, info, tags, render_card(evidence))
+        version_page.tag_model(client, version)
     except (MlflowException, OSError) as error:
         raise _explain_failure(error) from None
+    log.log_dataset(task.name, "training")
+    return version
+
+
+def _begin_run(client: Any, name: str, winner: str, log: run_log.RunLog) -> str:
+    """Return the id of this stage's run, which keeps what belongs to the version."""
+    if log.spooled is not None:
+        return delivery.assign_run_id(client, log.spooled)
+    experiment = mlflow_client.get_or_create_experiment(client, name)
+    return str(client.create_run(experiment, run_name=f"register {winner}").info.run_id)
 
 
 def _write_registration(params: Params, evidence: dict[str, Any], version: str | None) -> None:

@@ -11,7 +11,8 @@ from plumbline.contract.yaml_file import load_yaml
 
 CODE = Path(__file__).with_name("pyfunc.py")
 ENTRIES = {  # all that MLflow writes for a model that plumbline logs
-    "MLmodel", "artifacts", "conda.yaml", "input_example.json", "pyfunc.py", "python_env.yaml",
+    "MLmodel", "artifacts", "conda.yaml", "input_example.json", "model_card.md", "pyfunc.py",
+    "python_env.yaml",
     "registered_model_meta", "requirements.txt", "serving_input_example.json",
 }  # fmt: skip
 BYTECODE = "__pycache__"
