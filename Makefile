@@ -4,9 +4,19 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 UV_VERSION := 0.13.8
-PYTHON ?= $(shell command -v python3.11 || echo python3)
-# cpu or cuda: which build of torch is installed.
-TORCH ?= $(shell nvidia-smi >/dev/null 2>&1 && echo cuda || echo cpu)
+FITS := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+# The first Python that fits: that of the environment, one on PATH, one that uv has.
+ifndef PYTHON
+  PYTHON := $(shell for name in $(BIN)/python python3.11 python3.12 python3.13 python3; do \
+    $$name -c '$(FITS)' >/dev/null 2>&1 && echo $$name && exit; done; uv python find '>=3.11,<3.14' 2>/dev/null)
+endif
+# cpu or cuda: which build of torch is installed. For Linux, the small CPU build is locked for Python 3.11 on x86-64; what is
+# called cuda is the build of the package index, which runs without a GPU too.
+PLATFORM := $(shell uname -s -m | tr ' ' -)-$(if $(PYTHON),$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
+HAS_CPU_BUILD := $(filter Darwin-% Linux-x86_64-3.11,$(PLATFORM))
+ifndef TORCH
+  TORCH := $(shell nvidia-smi >/dev/null 2>&1 && echo cuda || echo $(if $(HAS_CPU_BUILD),cpu,cuda))
+endif
 # Whether the DVC remote is an object store or a server, which takes more packages.
 REMOTES := $(if $(shell { echo "$$DVC_REMOTE"; cat .dvc/config .dvc/config.local; } 2>/dev/null | grep -E '(s3|gs|ssh)://'),-remotes)
 LOCKS := requirements.lock requirements-$(TORCH).lock $(REMOTES:-%=requirements-%.lock)
@@ -28,8 +38,11 @@ help:  ## list the targets
 setup: $(READY)  ## install the locked environment into .venv
 
 $(READY): $(LOCKS) pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || \
-	  { echo "the lock file is for Python 3.11; found $$($(PYTHON) --version). Run: make PYTHON=/path/to/python3.11 ..."; exit 2; }
+	@$(or $(PYTHON),false) -c '$(FITS)' || \
+	  { echo "plumbline needs Python 3.11, 3.12 or 3.13; found $$($(or $(PYTHON),python3) --version 2>&1 || true)."; \
+	    echo "Get one: uv python install 3.12 (https://docs.astral.sh/uv), or the packages python3.12 and python3.12-venv of your"; \
+	    echo "system. Then run make again, or name it: make PYTHON=/path/to/python3.12 ..."; exit 2; } >&2
+	@$(if $(filter cpu,$(TORCH)),$(if $(HAS_CPU_BUILD),,echo "no CPU build of torch is locked for $(PLATFORM); run make TORCH=cuda ...: it needs no GPU" >&2; exit 2))
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@echo "installing $$(cat $(LOCKS) | grep -c '^[a-z].*==') locked packages into $(VENV) (torch: $(TORCH)); the first time takes minutes"

@@ -19,6 +19,8 @@ from plumbline.registry.reader import addresses
 LOCKS = (Path("requirements.lock"), Path("requirements-cpu.lock"))
 PINNED = re.compile(r"^([a-z0-9._-]+)==([^ \\;]+)(?= \\$)", re.MULTILINE)
 CONFLICT_MARKERS = ("<<<<<<<", ">>>>>>>")
+OLDEST_PYTHON = (3, 11)
+NEWEST_PYTHON = (3, 13)
 MIN_FREE_BYTES = 5_000_000_000
 
 
@@ -40,8 +42,9 @@ def examine() -> list[DiagnosticResult]:
 
 def _check_python() -> DiagnosticResult:
     installed = sys.version.split()[0]
-    ok = sys.version_info[:2] == (3, 11)
-    return DiagnosticResult("python", ok, installed, "" if ok else "use Python 3.11")
+    ok = OLDEST_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON
+    remedy = "" if ok else "uv python install 3.12, then make setup PYTHON=$(uv python find 3.12)"
+    return DiagnosticResult("python", ok, installed, remedy)
 
 
 def _check_packages() -> DiagnosticResult:

@@ -1,0 +1,94 @@
+"""`make setup` takes a Python that fits, and says how to get one where there is none."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.support.checkouts import ROOT
+
+TOOLS = ("bash", "cat", "false", "grep", "make", "sh", "tr", "uname")
+# Answers what the Makefile asks of a Python, as one of another version and machine would.
+PYTHON = """#!/bin/sh
+case "$*" in
+  *"sys.exit(not (3, 11)"*) {fits} ;;
+  *version_info*) echo {version} ;;
+  --version) echo Python {version}.1 ;;
+esac
+"""
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A checkout with `make` and little else on its PATH, which is the folder bin."""
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy2(ROOT / name, tmp_path / name)
+    for lock in ROOT.glob("requirements*.lock"):
+        shutil.copy2(lock, tmp_path / lock.name)
+    (tmp_path / "bin").mkdir()
+    for tool in TOOLS:
+        (tmp_path / "bin" / tool).symlink_to(str(shutil.which(tool)))
+    return tmp_path
+
+
+def add_python(folder: Path, name: str, version: str, fits: bool) -> None:
+    program = folder / "bin" / name
+    program.write_text(PYTHON.format(version=version, fits="exit 0" if fits else "exit 1"))
+    program.chmod(0o755)
+
+
+def add_machine(folder: Path, system: str, machine: str) -> None:
+    (folder / "bin/uname").unlink()
+    (folder / "bin/uname").write_text(f"#!/bin/sh\necho {system} {machine}\n")
+    (folder / "bin/uname").chmod(0o755)
+
+
+def run_make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(shutil.which("make")), *arguments],
+        cwd=folder,
+        env={"PATH": str(folder / "bin"), "HOME": os.environ["HOME"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_a_python_that_fits_setup_says_how_to_get_one(bare: Path) -> None:
+    add_python(bare, "python3", "3.10", fits=False)
+    done = run_make(bare, "setup")
+    assert done.returncode != 0
+    assert "needs Python 3.11, 3.12 or 3.13; found Python 3.10.1" in done.stderr
+    assert "uv python install 3.12" in done.stderr
+    (bare / "bin/python3").unlink()
+    assert "needs Python 3.11, 3.12 or 3.13; found" in run_make(bare, "setup").stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "version", "system", "machine", "lock"),
+    [
+        ("python3.11", "3.11", "Linux", "x86_64", "requirements-cpu.lock"),
+        ("python3.12", "3.12", "Linux", "x86_64", "requirements-cuda.lock"),
+        ("python3.13", "3.13", "Linux", "aarch64", "requirements-cuda.lock"),
+        ("python3", "3.13", "Darwin", "arm64", "requirements-cpu.lock"),
+    ],
+)
+def test_setup_takes_the_python_and_the_build_of_torch_that_fit(
+    bare: Path, program: str, version: str, system: str, machine: str, lock: str
+) -> None:
+    add_python(bare, "python3", "3.10", fits=False)
+    add_python(bare, program, version, fits=True)
+    add_machine(bare, system, machine)
+    done = run_make(bare, "--dry-run", "setup")
+    assert done.returncode == 0, done.stderr
+    assert f"{program} -m venv .venv" in done.stdout
+    assert f"requirements.lock {lock}" in done.stdout
+
+
+def test_a_build_that_is_not_locked_is_not_installed(bare: Path) -> None:
+    add_python(bare, "python3.12", "3.12", fits=True)
+    add_machine(bare, "Linux", "x86_64")
+    done = run_make(bare, "setup", "TORCH=cpu")
+    assert done.returncode != 0
+    assert "no CPU build of torch is locked for Linux-x86_64-3.12" in done.stderr
