@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,20 @@ def test_recipes(checkout: Checkout) -> None:
     assert "not committed" in checkout.run("plumbline", "recipe", "use", "banking77", code=1).stderr
     assert "seed: 8" in (checkout.path / "params.yaml").read_text()
     checkout.run("git", "checkout", "-q", "params.yaml")
+
+
+def test_the_shipped_params_are_a_copy_of_their_recipe() -> None:
+    recipe = "recipes/text_classification.yaml"
+
+    def ask(*arguments: str) -> str:
+        return subprocess.check_output(["git", *arguments], cwd=ROOT, text=True).strip()
+
+    # What came after this commit is the user's, and so may be the first commit of a repository.
+    commit, _, parents = ask("log", "-1", "--format=%H %P", "--", recipe).partition(" ")
+    if not parents:
+        pytest.skip("which commit changed the recipe is not known here: it is the first one")
+    same = ask("show", f"{commit}:params.yaml") == ask("show", f"{commit}:{recipe}")
+    assert same, "run `plumbline recipe use text_classification`, and commit both files together"
 
 
 def test_predict_before_anything_was_registered(checkout: Checkout) -> None:
