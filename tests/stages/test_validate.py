@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from ruamel.yaml import YAML
+from tests.support.checkouts import find_python
 from tests.support.dirty_texts import ROOT, make_values, run_stages
 
 from plumbline.contract import layout
@@ -76,7 +76,7 @@ def test_accepted_data_can_be_trained_on(source: Path, capsys: pytest.CaptureFix
         "number": 250,
     }
     assert sum(bar["rows"] for bar in found["lengths"]["bins"]) == 500
-    assert "accepted by 28 of 28 checks" in capsys.readouterr().out
+    assert "accepted by 30 of 30 checks" in capsys.readouterr().out
     refuse_unvalidated()
 
 
@@ -90,7 +90,7 @@ def test_rejected_data_cannot_be_trained_on_and_both_reports_say_why(source: Pat
     outcome, error = run_stages("raw.csv", **LOOSE)
 
     assert outcome == "rejected"
-    assert error.splitlines()[0] == "rejected by 1 check of 28; see reports/validation.html"
+    assert error.splitlines()[0] == "rejected by 1 check of 30; see reports/validation.html"
     assert (
         "duplicates: Rows that repeat an earlier one: 200 of 700 rows (28.6 %), "
         "allowed at most 20 %" in error
@@ -113,7 +113,7 @@ def test_a_warning_is_said_and_does_not_block(
     said = capsys.readouterr().out
     assert "note: personal_data" in said
     assert "raw.csv:502 e-mail address" in said
-    assert "accepted by 27 of 28 checks" in said
+    assert "accepted by 29 of 30 checks" in said
     for path in (layout.VALIDATION, layout.VALIDATION_PAGE):
         assert "jane.doe" not in path.read_text(encoding="utf-8")
 
@@ -186,7 +186,7 @@ def test_the_door_exits_with_1_and_shows_no_traceback(source: Path, tmp_path: Pa
 
     ingested, validated = [
         subprocess.run(
-            [sys.executable, "-P", ROOT / f"pipelines/{stage}.py"],
+            [find_python(), "-P", ROOT / f"pipelines/{stage}.py"],
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -63,6 +63,11 @@ class Checkout:
         path.write_text(text.replace(old, new), encoding="utf-8")
 
 
+def find_python() -> str:
+    """Return the interpreter that starts fast; the real one where it cannot be used."""
+    return str(warm_commands[0] / "python") if warm_commands else sys.executable
+
+
 def get_clean_environment() -> dict[str, str]:
     """Return the variables of this machine that a command of a checkout may see."""
     return {key: value for key, value in os.environ.items() if PASSED_ON.fullmatch(key)}

@@ -4,12 +4,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from tests.support.checkouts import find_python
 from tests.support.small_signals import PUBLISHED, ROOT, small_params, write_examples
 from tests.support.small_texts import SilentLog
 
@@ -259,7 +259,7 @@ def test_killed_in_the_middle_it_ends_in_the_same_weights(
     def run(name: str, kill: int, code: int) -> str:
         (tmp_path / name).mkdir(exist_ok=True)
         done = subprocess.run(
-            [sys.executable, "-P", "-c", KILLED, candidate, examples, str(kill)],
+            [find_python(), "-P", "-c", KILLED, candidate, examples, str(kill)],
             cwd=tmp_path / name, capture_output=True, text=True, check=False,
             env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"},
         )  # fmt: skip
