@@ -84,7 +84,7 @@ def _choose_simple(
     limits: Evaluation,
     costs: Mapping[str, float] | None,
 ) -> Choice | None:
-    """Compare `leader` with the simple candidate; None where that is no alternative."""
+    """Compare `leader` with the simple candidate; None where it cannot win."""
     simple = limits.simple_candidate
     if simple is None or simple == leader or simple not in validation:
         return None

@@ -37,7 +37,7 @@ class Columns(StrictModel):
     group: str | None  # questions of one template, which belong in one split
 
 
-class Split(StrictModel):
+class SplitShares(StrictModel):
     """Shares of questions that are held out; by the digest of the question, or of its group."""
 
     validation: Annotated[float, Field(gt=0, lt=0.5)]
@@ -51,8 +51,8 @@ class Talent(StrictModel):
     tokens: Count  # of an answer, in the mean
 
 
-class Generated(StrictModel):
-    """Generated records, whose best possible vote and policy are known."""
+class GeneratedRecords(StrictModel):
+    """GeneratedRecords records, whose best possible vote and policy are known."""
 
     num_questions: Count
     wrong_answers: Annotated[int, Field(ge=2, le=1000)]  # that a question has
@@ -60,7 +60,7 @@ class Generated(StrictModel):
     talents: Annotated[Mapping[Name, Talent], Field(min_length=2, max_length=MAX_GENERATED_AGENTS)]
 
 
-class Data(StrictModel):
+class RecordedData(StrictModel):
     """Recorded answers in long form: one row for each question and agent."""
 
     source: str  # a file, glob or URL; or `generated`
@@ -71,11 +71,11 @@ class Data(StrictModel):
     agents: Annotated[Mapping[Name, Agent], Field(min_length=2, max_length=64)]
     max_cost: Positive | None  # dollars that one question may cost; null: no cap
     mean_cost: Positive  # dollars that a question may cost in the mean
-    split: Split
-    generated: Generated | None
+    split: SplitShares
+    generated: GeneratedRecords | None
 
     @model_validator(mode="after")
-    def _check_agents(self) -> "Data":
+    def _check_agents(self) -> "RecordedData":
         recorded = [(agent.recorded_as, agent.sample) for agent in self.agents.values()]
         for one in recorded:
             if recorded.count(one) > 1:
@@ -85,7 +85,7 @@ class Data(StrictModel):
         return self
 
     @model_validator(mode="after")
-    def _check_generated(self) -> "Data":
+    def _check_generated(self) -> "RecordedData":
         if (self.source == GENERATED) != (self.generated is not None):
             raise ValueError("generated: is set where source is `generated`, and null elsewhere")
         if self.generated is not None and list(self.generated.talents) != list(self.agents):
@@ -95,7 +95,7 @@ class Data(StrictModel):
         return self
 
 
-class Validation(StrictModel):
+class RecordChecks(StrictModel):
     """What records must be."""
 
     min_rows: Count  # of each split
@@ -148,8 +148,8 @@ class ConsensusParams(Params):
     """params.yaml with task: answer_consensus."""
 
     task: Literal["answer_consensus"]
-    data: Data
-    validation: Validation
+    data: RecordedData
+    validation: RecordChecks
     candidates: Annotated[Mapping[Name, Candidate], Field(min_length=1)]
 
 

@@ -38,7 +38,7 @@ class State(NamedTuple):
     confidences: tuple[float, ...]  # 0 where an agent stated none
 
 
-class Row(NamedTuple):
+class KnownQuestion(NamedTuple):
     """One row, after checks."""
 
     state: State
@@ -69,9 +69,13 @@ class Predictor:
         self._by_value: bool = config["by_value"]
         self._stop_at: float | None = config["stop_at"]
         self._habits = Habits(config["accuracy"], config["agreement"])
-        scorers = {"additive": Additive, "set": SetNetwork}
-        self._scorer = scorers[config["scorer"]["kind"]](config["scorer"])
+        self._scorer: Additive | SetNetwork
+        if config["scorer"]["kind"] == "set":
+            self._scorer = SetNetwork(config["scorer"])
+        else:
+            self._scorer = Additive(config["scorer"])
         self._kept: dict[State, np.ndarray] = {}
+        self._values: dict[State, dict[int, float]] = {}
 
     def predict(
         self, columns: Mapping[str, Sequence[Any]], stop_at: float | None = None
@@ -90,6 +94,10 @@ class Predictor:
                 answers[name].append(value)
         return answers
 
+    def read_states(self, columns: Mapping[str, Sequence[Any]]) -> list[State]:
+        """Return what is known in each row; raises ValueError that names a bad row."""
+        return [row.state for row in self._read_rows(columns)]
+
     def compute_shares(self, states: Sequence[State]) -> list[np.ndarray]:
         """Compute the probability of each group, and last of "none of them", [R + 1] a state."""
         new = [state for state in dict.fromkeys(states) if state not in self._kept]
@@ -102,7 +110,7 @@ class Predictor:
                 kept[state] = shares
         return [kept[state] for state in states]
 
-    def _answer(self, row: Row, stop_at: float | None) -> dict[str, Any]:
+    def _answer(self, row: KnownQuestion, stop_at: float | None) -> dict[str, Any]:
         shares = self.compute_shares([row.state])[0]
         best_rank = {
             group: min(self._rank[a] for a, g in enumerate(row.state.groups) if g == group)
@@ -115,7 +123,7 @@ class Predictor:
         votes = [
             {"answer": row.texts[group], "share": float(shares[group - 1])} for group in ranked
         ]
-        confidence = votes[0]["share"] if votes else 0.0
+        confidence = float(shares[ranked[0] - 1]) if ranked else 0.0
         is_sure = stop_at is not None and bool(votes) and round(confidence, DIGITS) >= stop_at
         return {
             "ask": "" if is_sure else self._choose_agent(row),
@@ -124,7 +132,7 @@ class Predictor:
             "votes": votes,
         }
 
-    def _choose_agent(self, row: Row) -> str:
+    def _choose_agent(self, row: KnownQuestion) -> str:
         """Return the agent to ask next; empty where none is left that the budget pays for."""
         left = [
             place
@@ -135,15 +143,24 @@ class Predictor:
             return ""
         if not self._by_value:
             return self.agents[left[0]]
-        values = self._rate_agents(row.state, left)
+        values = self._rate_agents(row.state)
         return self.agents[max(left, key=lambda place: (values[place], -self._rank[place]))]
 
-    def _rate_agents(self, state: State, places: Sequence[int]) -> dict[int, float]:
+    def _rate_agents(self, state: State) -> dict[int, float]:
+        """Rate every agent that is left, or remember what was computed."""
+        if state not in self._values:
+            if len(self._values) >= MAX_KEPT:
+                self._values = {}
+            left = [place for place in self._plan if state.groups[place] == UNASKED]
+            self._values[state] = self._compute_values(state, left)
+        return self._values[state]
+
+    def _compute_values(self, state: State, places: Sequence[int]) -> dict[int, float]:
         """Rate what an answer of each agent is worth: how much surer it makes us, for its price.
 
-        Surer: the expected sum of squared probabilities, less what it is now (the Gini index of
-        Breiman et al. 1984; unlike the expected top probability it also values the first of two
-        answers that together would change the decision).
+        Surer: the expected sum of squared probabilities of the answers, less what it is now (the
+        Gini index of Breiman et al. 1984; unlike the expected top probability it also values the
+        first of two answers that together would change the decision).
         """
         shares = self.compute_shares([state])[0]
         outcomes = []
@@ -152,12 +169,12 @@ class Predictor:
             for group, chance in enumerate(chances, start=1):
                 outcomes.append((place, float(chance), _add_answer(state, place, group)))
         after = self.compute_shares([outcome for _, _, outcome in outcomes])
-        values = dict.fromkeys(places, -float((shares**2).sum()))
+        values = dict.fromkeys(places, -float((shares[:-1] ** 2).sum()))
         for (place, chance, _), expected in zip(outcomes, after, strict=True):
-            values[place] += chance * float((expected**2).sum())
+            values[place] += chance * float((expected[:-1] ** 2).sum())
         return {place: round(value / self.costs[place], DIGITS) for place, value in values.items()}
 
-    def _read_rows(self, columns: Mapping[str, Sequence[Any]]) -> list[Row]:
+    def _read_rows(self, columns: Mapping[str, Sequence[Any]]) -> list[KnownQuestion]:
         for name in ("agents", "answers", "budget"):
             if name not in columns:
                 listed = ", ".join(map(repr, columns)) or "no columns"
@@ -175,7 +192,7 @@ class Predictor:
                 raise ValueError(f"row {number}: {error}") from None
         return checked
 
-    def _check_row(self, agents: Any, answers: Any, budget: Any, stated: Any) -> Row:
+    def _check_row(self, agents: Any, answers: Any, budget: Any, stated: Any) -> KnownQuestion:
         places = [self._find_agent(name) for name in _check_texts("agents", agents)]
         texts = _check_texts("answers", answers)
         twice = [name for name in agents if list(agents).count(name) > 1]
@@ -193,10 +210,10 @@ class Predictor:
         sure = dict(zip(places, confidences, strict=True))
         groups, shown = self._group_answers(answered)
         known = tuple(sure.get(place, 0.0) for place in range(len(self.agents)))
-        return Row(State(groups, known), shown, float(budget))
+        return KnownQuestion(State(groups, known), shown, float(budget))
 
     def _group_answers(self, answered: Mapping[int, str]) -> tuple[tuple[int, ...], dict[int, str]]:
-        """Number the groups of equal answers, and choose the text that stands for each."""
+        """Number the groups of equal answers, and choose which of its texts is shown."""
         numbers: dict[str, int] = {}
         groups = [UNASKED] * len(self.agents)
         speakers: dict[int, int] = {}
@@ -262,7 +279,7 @@ class Additive:
                 float(self._favour[groups == group].sum()) for group in range(1, _count(state) + 1)
             ]
             utilities.append(self._none + float(self._none_each[groups > 0].sum()))
-            scored.append(_softmax(np.array(utilities)))
+            scored.append(_compute_softmax(np.array(utilities)))
         return scored
 
 
@@ -278,7 +295,7 @@ class SetNetwork:
 
     def score(self, states: Sequence[State]) -> list[np.ndarray]:
         """Return the probabilities [R + 1] of each state."""
-        return [_softmax(self._rate(describe_state(state))) for state in states]
+        return [_compute_softmax(self._rate(describe_state(state))) for state in states]
 
     def _rate(self, features: np.ndarray) -> np.ndarray:
         """Return the utility of each element [E] by its features [E, F]."""
@@ -337,7 +354,7 @@ NORMALISERS = {"exact": normalise_exact, "casefold": normalise_case, "number": n
 def _add_answer(state: State, place: int, group: int) -> State:
     """Return the state after the agent at `place` gave the answer of `group`, which may be new.
 
-    Groups are numbered anew, in the order of the agents.
+    Groups get new numbers, in the order of the agents.
     """
     raw = list(state.groups)
     raw[place] = group
@@ -350,7 +367,7 @@ def _count(state: State) -> int:
     return max(0, *state.groups)
 
 
-def _softmax(utilities: np.ndarray) -> np.ndarray:
+def _compute_softmax(utilities: np.ndarray) -> np.ndarray:
     weights = np.exp(utilities - utilities.max())
     shares: np.ndarray = weights / weights.sum()
     return shares

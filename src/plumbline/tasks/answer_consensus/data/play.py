@@ -1,0 +1,99 @@
+"""Ask and tell: a predictor is shown the answers that it asked for, and no others.
+
+All questions are open at first, nothing is known of them, and each has the whole budget. In each
+round the predictor sees what is known; where it asks an agent, that answer is added and paid for,
+and where it asks nobody the question is closed. An answer that was not paid for is never among the
+columns that it gets.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plumbline.contract.task import Columns
+from plumbline.tasks.answer_consensus.data.inputs import list_columns
+from plumbline.tasks.answer_consensus.data.storage import AnswerSetting
+from plumbline.tasks.answer_consensus.data.tables import Answers
+
+
+@dataclass(frozen=True)
+class AskedCourse:
+    """What a predictor asked and answered, question by question [Q]."""
+
+    asked: list[list[int]]  # places of the agents, in the order of asking
+    answers: list[str]
+    confidences: np.ndarray  # [Q]
+    first_answers: list[str]  # after the first agent, or without any
+
+    def sum_costs(self, costs: np.ndarray) -> np.ndarray:
+        """Add up `costs` [Q, A] of the answers that were asked for [Q]."""
+        sums = [float(costs[row, places].sum()) for row, places in enumerate(self.asked)]
+        return np.array(sums)
+
+
+def play(
+    setting: AnswerSetting,
+    answers: Answers,
+    predictor: Any,
+    max_cost: float | None = None,
+    stop_at: float | None = None,
+) -> AskedCourse:
+    """Let `predictor` ask and answer every question; no question may cost more than `max_cost`.
+
+    An answer costs what its agent costs in the mean. ValueError where the predictor asks an agent
+    that does not exist, that it asked before, or that is beyond what is left.
+    """
+    num_questions = len(answers.ids)
+    cap = setting.max_cost if max_cost is None else max_cost
+    asked: list[list[int]] = [[] for _ in range(num_questions)]
+    left = [cap * (1 + 1e-9)] * num_questions  # sums of the same costs differ by rounding
+    final: list[tuple[str, float]] = [("", 0.0)] * num_questions
+    first = [""] * num_questions
+    still_open = list(range(num_questions))
+    for _ in range(len(setting.agents) + 1):
+        if not still_open:
+            break
+        columns = list_columns(
+            setting,
+            answers.take(np.array(still_open)),
+            [asked[row] for row in still_open],
+            [left[row] for row in still_open],
+        )
+        replies = _ask(predictor, columns, stop_at)
+        opened = []
+        for place, row in enumerate(still_open):
+            final[row] = (replies["answer"][place], float(replies["confidence"][place]))
+            if len(asked[row]) <= 1:
+                first[row] = replies["answer"][place]
+            agent = replies["ask"][place]
+            if agent:
+                left[row] -= _add_agent(setting, agent, asked[row], left[row])
+                opened.append(row)
+        still_open = opened
+    if still_open:
+        raise ValueError(f"question {answers.ids[still_open[0]]}: asks on when all have answered")
+    confidences = np.array([confidence for _, confidence in final])
+    return AskedCourse(asked, [answer for answer, _ in final], confidences, first)
+
+
+def _ask(predictor: Any, columns: Columns, stop_at: float | None) -> dict[str, list[Any]]:
+    if stop_at is None:
+        answers: dict[str, list[Any]] = predictor.predict(columns)
+    else:
+        answers = predictor.predict(columns, stop_at=stop_at)
+    return answers
+
+
+def _add_agent(setting: AnswerSetting, agent: str, asked: list[int], left: float) -> float:
+    """Add `agent` to those that were asked, and return its cost."""
+    if agent not in setting.agents:
+        raise ValueError(f"it asks {agent!r}, and data.agents has no such agent")
+    place = setting.agents.index(agent)
+    cost = setting.costs[place]
+    if place in asked:
+        raise ValueError(f"it asks {agent} twice for one question")
+    if cost > left:
+        raise ValueError(f"it asks {agent}, which costs {cost:.3g}, with {left:.3g} left")
+    asked.append(place)
+    return cost

@@ -1,0 +1,92 @@
+"""The config of a policy, as the predictor reads it, and the confidence at which it stops."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from plumbline.tasks.answer_consensus.data import Answers, AnswerSetting, find_normaliser, play
+from plumbline.tasks.answer_consensus.models.tallies import Tallies
+from plumbline.tasks.answer_consensus.params import LearnedPolicy
+from plumbline.tasks.answer_consensus.predictor import Predictor
+
+Config = dict[str, Any]
+STOPS = (0.5, 0.6, 0.65, 0.7, 0.74, 0.78, 0.82, 0.86, 0.89, 0.92, 0.94, 0.96, 0.98, 0.99)
+
+
+def build_config(
+    setting: AnswerSetting,
+    tallies: Tallies,
+    scorer: Mapping[str, Any],
+    plan: list[int],
+    by_value: bool = False,
+    stop_at: float | None = None,
+) -> Config:
+    """Build config.json: who may be asked in which order, how votes count, when to stop."""
+    return {
+        "agents": setting.agents,
+        "costs": setting.costs,
+        "normalise": setting.normalise,
+        "rank": tallies.rank,
+        "accuracy": tallies.accuracy.tolist(),
+        "agreement": tallies.agreement.tolist(),
+        "plan": plan,
+        "by_value": by_value,
+        "stop_at": stop_at,
+        "scorer": dict(scorer),
+    }
+
+
+def build_learned_config(
+    setting: AnswerSetting,
+    tallies: Tallies,
+    scorer: Mapping[str, Any],
+    policy: LearnedPolicy,
+    validation: Answers,
+) -> Config:
+    """Build the config of a policy that may ask everyone, cheap ones first or by value.
+
+    Where params do not say when it stops, it stops where it is best on validation. One that is
+    never sure enough to stop in time asks only the best agents that mean_cost pays for: it has no
+    more money than what it is compared with, and neither has a control.
+    """
+    cheap_first = [int(place) for place in np.argsort(setting.costs, kind="stable")]
+    by_value = policy.order == "value"
+    config = build_config(setting, tallies, scorer, cheap_first, by_value, policy.stop_at)
+    if policy.stop_at is None:
+        config["stop_at"] = choose_stop(setting, validation, Predictor(config))
+        if config["stop_at"] is None:
+            config["plan"] = choose_by_accuracy(setting, tallies.accuracy)
+    return config
+
+
+def choose_by_accuracy(setting: AnswerSetting, accuracy: np.ndarray) -> list[int]:
+    """Take agents by accuracy [A], as long as mean_cost and max_cost pay for all of them."""
+    left = min(setting.mean_cost, setting.max_cost)
+    plan: list[int] = []
+    for place in np.argsort(-accuracy, kind="stable"):
+        if setting.costs[place] <= left:
+            plan.append(int(place))
+            left -= setting.costs[place]
+    return plan or [int(np.argmin(setting.costs))]
+
+
+def choose_stop(setting: AnswerSetting, validation: Answers, predictor: Predictor) -> float | None:
+    """Return the confidence to stop at: the most accurate on validation that mean_cost pays for.
+
+    Of equally accurate ones the cheapest; None where all cost too much.
+    """
+    normalise = find_normaliser(setting.normalise)
+    costs = setting.compute_costs(validation)
+    tried = []
+    for stop_at in STOPS:
+        course = play(setting, validation, predictor, stop_at=float(stop_at))
+        hits = [
+            normalise(answer) == normalise(gold)
+            for answer, gold in zip(course.answers, validation.golds, strict=True)
+        ]
+        tried.append((float(course.sum_costs(costs).mean()), float(np.mean(hits)), float(stop_at)))
+    paid = [one for one in tried if one[0] <= setting.mean_cost]
+    if not paid:
+        return None
+    return max(paid, key=lambda one: (one[1], -one[0]))[2]

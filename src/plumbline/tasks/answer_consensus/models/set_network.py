@@ -1,0 +1,84 @@
+"""The network on the set of answers, and the module that trains it."""
+
+import math
+from functools import partial
+from typing import Any
+
+import lightning as L  # noqa: N812 (its own documentation's name)
+import torch
+from torch import nn
+from torch.nn import functional
+
+from plumbline.tasks.answer_consensus.models.set_batches import Batch
+from plumbline.tasks.answer_consensus.params import SetConfig
+
+
+class SetNet(nn.Module):
+    """Deep Sets (Zaheer et al. 2017) in two layers, as the predictor computes it in NumPy.
+
+    The second layer sees an element's own first layer, and the mean of all of them.
+    """
+
+    def __init__(self, num_features: int, hidden: int) -> None:
+        super().__init__()
+        self.enter = nn.Linear(num_features, hidden)
+        self.own = nn.Linear(hidden, hidden)
+        self.shared = nn.Linear(hidden, hidden, bias=False)
+        self.leave = nn.Linear(hidden, 1)
+
+    def forward(self, features: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        """Return utilities [B, E] of elements with `features` [B, E, F]; -inf outside `mask`."""
+        first = functional.relu(self.enter(features)) * mask[..., None]
+        shared = self.shared(first.sum(dim=1) / mask.sum(dim=1, keepdim=True))
+        second = functional.relu(self.own(first) + shared[:, None])
+        utilities: torch.Tensor = self.leave(second)[..., 0]
+        return utilities.masked_fill(~mask, -torch.inf)
+
+
+class Chooser(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+    """Trains `model` by the cross entropy of which element is right."""
+
+    def __init__(self, model: SetNet, config: SetConfig, num_steps: int) -> None:
+        super().__init__()
+        self.model = model
+        self._config = config
+        self._num_steps = num_steps
+
+    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+        """The mean loss of a batch."""
+        return functional.cross_entropy(self._rate(batch), batch["right"])
+
+    def on_validation_epoch_start(self) -> None:
+        """Start the sums that validation_step adds to."""
+        self._sums = torch.zeros(2, device=self.device)
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Add one batch to loss and rows."""
+        loss = functional.cross_entropy(self._rate(batch), batch["right"], reduction="sum")
+        self._sums += torch.stack([loss, loss.new_tensor(len(batch["right"]))])
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the loss over all of validation."""
+        loss, rows = self._sums.tolist()
+        self.log("validation/loss", loss / rows)
+
+    def configure_optimizers(self) -> Any:
+        """AdamW (Loshchilov and Hutter 2019); the learning rate falls as a cosine."""
+        optimizer = torch.optim.AdamW(
+            self.model.parameters(),
+            lr=self._config.learning_rate,
+            weight_decay=self._config.weight_decay,
+        )
+        schedule = torch.optim.lr_scheduler.LambdaLR(
+            optimizer, partial(_compute_rate, self._num_steps)
+        )
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _rate(self, batch: Batch) -> torch.Tensor:
+        utilities: torch.Tensor = self.model(batch["features"], batch["mask"])
+        return utilities
+
+
+def _compute_rate(num_steps: int, step: int) -> float:
+    """Return the share of the highest learning rate at `step`."""
+    return (1 + math.cos(math.pi * min(step, num_steps) / num_steps)) / 2
