@@ -66,7 +66,7 @@ def test_decisions(here: Server) -> None:
         promotion.promote(NAME, "3", expect="1", reason="")
     assert promotion.roll_back(NAME, None, "").version == "1"
     looks = [
-        ledger.record_look(NAME, question=question, split="split", plan="20 uses")
+        ledger.record_look(NAME, ledger.SplitUse(question=question, split="split", plan="20 uses"))
         for question in ("a", "b", "a")
     ]
     assert [look.number for look in looks] == [1, 2, 1]

@@ -362,7 +362,7 @@ def test_notes_move_nothing_and_are_written_once(here: Path) -> None:
 
 
 def record_look(question: str, split: str = "split") -> ledger.Look:
-    return ledger.record_look(NAME, question=question, split=split, plan="20 uses")
+    return ledger.record_look(NAME, ledger.SplitUse(question=question, split=split, plan="20 uses"))
 
 
 def test_every_question_asked_of_a_test_split_counts_once(here: Path) -> None:
@@ -370,7 +370,9 @@ def test_every_question_asked_of_a_test_split_counts_once(here: Path) -> None:
     other = record_look("c", split="another split")
     assert (other.number, other.first_plan) == (1, "20 uses")
     # the split is used up, whichever model asks
-    third = ledger.record_look("other", question="c", split="split", plan="40 uses")
+    third = ledger.record_look(
+        "other", ledger.SplitUse(question="c", split="split", plan="40 uses")
+    )
     assert (third.number, third.plan, third.first_plan) == (3, "40 uses", "20 uses")
     uses = [(use.question, use.split, use.plan) for use in ledger.read_uses(NAME)]
     assert uses == [
@@ -398,7 +400,9 @@ def test_every_question_asked_of_a_test_split_counts_once(here: Path) -> None:
 def test_a_split_that_shares_rows_with_an_earlier_one_is_that_split(here: Path) -> None:
     def look(question: str, split: str, numbers: range) -> ledger.Look:
         rows = build_sketch(f"row {number}" for number in numbers)
-        return ledger.record_look(NAME, question=question, split=split, plan="20", sketch=rows)
+        return ledger.record_look(
+            NAME, ledger.SplitUse(question=question, split=split, plan="20", sketch=rows)
+        )
 
     assert look("a", "one", range(1000)).number == 1
     moved = look("b", "two", range(700, 1700))  # 30 % of its rows were in the first
@@ -628,11 +632,15 @@ def test_a_former_champion_that_was_exchanged_is_not_brought_back(untouched: Pat
 def test_looks_under_a_name_that_the_registry_does_not_know_cannot_be_cut_off(here: Path) -> None:
     promotion.bootstrap_champion(NAME, "1")
     for question in "ab":
-        ledger.record_look("aside", question=question, split="split", plan="20 uses")
+        ledger.record_look(
+            "aside", ledger.SplitUse(question=question, split="split", plan="20 uses")
+        )
     with sqlite3.connect(here / "mlruns/journal.db") as database:
         database.execute("DELETE FROM plumbline_journal WHERE model = 'aside'")
     for attempt in (
-        lambda: ledger.record_look("other", question="c", split="split", plan="20 uses"),
+        lambda: ledger.record_look(
+            "other", ledger.SplitUse(question="c", split="split", plan="20 uses")
+        ),
         lambda: promotion.promote(NAME, "2", expect="1", reason=""),
     ):
         with pytest.raises(JournalError, match="ends before entry 9"):

@@ -21,7 +21,7 @@ from plumbline.contract.task import Task
 from plumbline.diagnostics import fsck
 from plumbline.evidence import champion
 from plumbline.registry import promotion, signing
-from plumbline.registry.reader import find_version
+from plumbline.registry.reader import find_version, run_files
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 
 URI = "models:/line@champion"
@@ -206,7 +206,7 @@ def test_evidence_that_is_not_signed_promotes_nothing(task: Task, keys: Path) ->
     signing.sign("line", "3", keys / "ours.pem")
     version = find_version("models:/line/3")
     assert version.run_files is not None
-    (signature,) = Path("mlruns").rglob(f"{version.run_id}/**/{signing.EVIDENCE_SIGNATURE}")
+    (signature,) = Path("mlruns").rglob(f"{version.run_id}/**/{run_files.EVIDENCE_SIGNATURE}")
     kept = signature.read_bytes()
     signature.unlink()
     with pytest.raises(BundleError, match="its evidence is not signed, and only what"):
@@ -215,7 +215,7 @@ def test_evidence_that_is_not_signed_promotes_nothing(task: Task, keys: Path) ->
     with pytest.raises(BundleError, match="has no valid signature"):
         promote_with_override(task)
     signature.write_bytes(kept)
-    signing.require_signed_evidence(version)
+    run_files.require_signed_evidence(version, keys / "ours.pub")
 
 
 def digests() -> list[str]:

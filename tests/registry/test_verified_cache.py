@@ -27,8 +27,8 @@ from plumbline.contract.errors import (
 from plumbline.registry import journal, model_versions, promotion, reconciliation, signing
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader import addresses, cache_folder, find_version, journal_check
+from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
-from plumbline.registry.reader.versions import read_evidence
 
 URI = f"models:/{NAME}@champion"
 pytestmark = pytest.mark.filterwarnings(
@@ -642,3 +642,46 @@ def test_changed_files_are_not_signed(here: Path, keys: Path) -> None:
         BundleError, match=r"version 1: bundle digest mismatch: expected .*do not use it"
     ):
         signing.sign(NAME, "1", keys / "ours.pem")
+
+
+def exchange_golden(version: str) -> None:
+    """Exchange golden.json in the store and its tag, as who can write to MLflow."""
+    path = stored(version, "golden.json")
+    path.write_text(path.read_text().replace(version, "9"))
+    value = layout.digest(path)
+    where = f"key = '{addresses.GOLDEN_TAG}' AND version = {version}"
+    sql(f"UPDATE model_version_tags SET value = '{value}' WHERE {where}")  # noqa: S608
+
+
+def test_golden_rows_that_were_exchanged_with_their_tag_are_refused(here: Path) -> None:
+    mirror = VerifiedModelCache(URI)
+    exchange_golden("1")
+    exchange_golden("2")
+    for load in (
+        mirror.fetch_latest,
+        lambda: mirror.fetch_version("2"),
+        lambda: promotion.promote(NAME, "2", expect="1", reason=""),
+    ):
+        with pytest.raises(BundleError, match="its evidence is about other golden rows"):
+            load()
+
+
+def test_a_signed_version_is_not_used_under_the_name_of_another_model(
+    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = write_keys(tmp_path)
+    signing.sign(NAME, "1", keys / "ours.pem")
+    monkeypatch.setenv("PLUMBLINE_PUBLIC_KEY", str(keys / "ours.pub"))
+    client = model_versions.connect_registry()
+    one = client.get_model_version(NAME, "1")
+    model_versions.ensure_model(client, "other")
+    client.create_model_version("other", one.source, one.run_id, one.tags, model_id=one.model_id)
+    tags = (one.tags[addresses.BUNDLE_TAG], one.tags[addresses.EVIDENCE_TAG])
+    promotion.record_registration("other", "1", *tags, "it is better.")
+    for use in (
+        VerifiedModelCache("models:/other/1").fetch_latest,
+        lambda: promotion.promote("other", "1", expect="none", reason=""),
+    ):
+        with pytest.raises(BundleError, match="its evidence is about another model"):
+            use()
+    assert answers(VerifiedModelCache(URI).fetch_latest()) == 1.0

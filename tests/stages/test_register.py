@@ -14,7 +14,7 @@ from plumbline.contract.task import Task
 from plumbline.evidence import document
 from plumbline.registry import model_versions, promotion
 from plumbline.registry.reader import addresses, find_version
-from plumbline.registry.reader.versions import read_evidence
+from plumbline.registry.reader.run_files import read_evidence
 from plumbline.stages.register import register
 
 pytestmark = pytest.mark.filterwarnings(
@@ -231,7 +231,7 @@ def test_a_score_that_its_answers_do_not_give_registers_nothing(
     candidates["closed"]["test"]["squared_error"] = 0.1
     rewrite(candidates=candidates)
     with pytest.raises(
-        EvidenceError, match=r"squared_error 0\.100000 on test, its answers give 0\.5"
+        EvidenceError, match=r"squared_error 0\.100000 on test, its answers give 0\.009241"
     ):
         register(*evaluated)
     assert versions() == []

@@ -1,46 +1,57 @@
 """Evidence as evaluate would leave it, with the verdict that a test asks for."""
 
+from typing import Any
+
+import numpy as np
 import pandas as pd
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.evidence import document, gates, withholding
-from plumbline.evidence.gates.switched_off import find_switched_off
+from plumbline.evidence import document, gates, replay, withholding
+from plumbline.evidence.champion import ChampionOrigin
+from plumbline.evidence.content import list_bundles
+from plumbline.evidence.measurements import CHAMPION
+from plumbline.evidence.recall import Record
+from plumbline.evidence.split_use import describe_use
+from plumbline.registry.ledger import Look
 
-ROWS = {"v0": "validation", "v1": "validation", "t0": "test", "t1": "test"}
 FAILED = {"promote": [], "keep": ["champion"], "refuse": ["floor"]}
-SCORE = 0.5
+WINNER = "closed"
+# Standard deviation of the errors of each candidate of the line, baseline and control.
+ERRORS = {WINNER: 0.1, "gradient": 0.12, "nothing": 1.2, "mean": 1.2, "control.closed": 1.2}
+LATENCY = {"one_p50": 1.0, "one_p95": 2.0, "batch_p50": 3.0, "batch_p95": 4.0, "rows_per_s": 9.0}
+REHEARSAL = {
+    "num_rows": 200, "num_singles": 200, "seed": 1, "isolation": {}, "longest_ms": 1.0,
+    "rss_mb": 1.0, "problems": [],
+}  # fmt: skip
 
 
 def write_evidence(
     params: Params, task: Task, verdict: str = "promote", champion: dict | None = None
 ) -> None:
-    """Write reports/evidence.json on models/closed, and what it is about and a test left out."""
-    winner = "closed"
-    metric = task.metric.name
-    _write_files(winner, metric, champion is not None)
-    seal = layout.locate_bundle(winner) / bundle.SEAL
-    paths = document.DIGESTED_FILES | {"bundle": seal, "params": layout.PARAMS}
-    scored = {"test": {metric: SCORE}, "validation": {metric: SCORE}}
-    evidence = dict.fromkeys(document.KEYS) | {
-        "format": document.FORMAT,
-        "task": task.name,
-        "model": params.registry.model,
-        "verdict": verdict,
-        "summary": f"closed: {verdict}",
-        "winner": winner,
-        "gates": describe_gates(verdict),
-        "thresholds": params.evaluation.model_dump(mode="json"),
-        "params": document.describe_params(params),
-        "candidates": {winner: scored},
-        "baselines": {},
-        "switched_off": find_switched_off(params, {}, task.metric),
-        "lineage": {},
-        "champion": champion and {"metrics": {metric: SCORE}} | champion,
-        "digests": {name: layout.digest(path) for name, path in paths.items()},
-    }
+    """Write reports/evidence.json on models/closed, a line, and what it is about.
+
+    All that follows from its answers is derived from them; a refusal has its gates from
+    `describe_gates`.
+    """
+    if verdict == "keep" and champion is None:
+        champion = {"version": "7", "bundle": "b"}  # that nobody knows here
+    _write_files(params, task, verdict, champion is not None)
+    evidence = _describe(params, task, champion)
+    manifest = pd.read_parquet(layout.MANIFEST)
+    use = describe_use(params, task, manifest, None, {})
+    look = Look(use.question, use.split, use.plan, 1, use.plan, sketch=use.sketch)
+    predictions = pd.read_parquet(layout.PREDICTIONS)
+    origin = champion and ChampionOrigin({}, 0.0, None, manifest)
+    evidence |= replay.derive_judgement(
+        Record(evidence, predictions, manifest, params, task, look, origin)
+    )
+    if verdict == "refuse":
+        gates_, summary = describe_gates("refuse"), "closed: refuse"
+        evidence |= {"verdict": "refuse", "gates": gates_, "summary": summary}
+    assert evidence["verdict"] == verdict, evidence["summary"]
     shown = withholding.withhold_figures(evidence)
     layout.write_json(layout.METRICS, document.extract_metrics(shown))
     layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
@@ -56,25 +67,87 @@ def describe_gates(verdict: str) -> list[dict]:
     return described
 
 
-def _write_files(winner: str, metric: str, has_champion: bool) -> None:
-    for path in (
-        layout.REPORT,
-        layout.PARAMS,
-        layout.REFERENCE,
-        layout.VALIDATION,
-        layout.EXAMPLES / "test.csv",
-    ):
+def _describe(params: Params, task: Task, champion: dict | None) -> dict[str, Any]:
+    """Describe what was measured; what follows from it is not there yet."""
+    metric = task.metric.name
+    seal = layout.locate_bundle(WINNER) / bundle.SEAL
+    paths = document.DIGESTED_FILES | {"bundle": seal, "params": layout.PARAMS}
+    scored = {"test": {metric: 0.0}, "validation": {metric: 0.0}}
+    digests = {name: bundle.digest(layout.locate_bundle(name)) for name in params.candidates}
+    controls = {
+        name: bundle.digest(layout.locate_bundle(layout.name_control(name)))
+        for name in params.control.candidates
+    }
+    predictions = pd.read_parquet(layout.PREDICTIONS)
+    answers = predictions[predictions["candidate"] == CHAMPION]
+    metrics = {"metrics": {metric: float(answers[metric].mean())}}
+    return dict.fromkeys(document.KEYS) | {
+        "format": document.FORMAT,
+        "task": task.name,
+        "model": params.registry.model,
+        "params": document.describe_params(params),
+        "candidates": dict.fromkeys(params.candidates, scored),
+        "baselines": {"mean": scored},
+        "cost": dict.fromkeys(params.candidates, LATENCY | {"num_bytes": 1}),
+        "rehearsal": REHEARSAL,
+        "forms": [{"name": "exact", "num_bytes": None, **_rename_latency()}],
+        "champion": champion and metrics | champion,
+        "looks": {"number": 1},
+        "behaviour": [
+            {"name": "rising", "kind": "direction", "num_passed": 1, "num_cases": 1, "failures": []}
+        ],
+        "answers": [],
+        "export": [],
+        "lineage": {},
+        "bundles": list_bundles(digests, controls),
+        "digests": {name: layout.digest(path) for name, path in paths.items()},
+    }
+
+
+def _rename_latency() -> dict[str, float]:
+    return {name.removeprefix("one_"): value for name, value in LATENCY.items()}
+
+
+def _write_files(params: Params, task: Task, verdict: str, has_champion: bool) -> None:
+    for path in (layout.REPORT, layout.PARAMS, layout.REFERENCE):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             path.write_text("{}", encoding="utf-8")
-    ids = pd.Series(list(ROWS), name="id")
-    manifest = pd.DataFrame({"id": ids, "split": list(ROWS.values()), "label": "a", "digest": ids})
-    manifest.to_parquet(layout.MANIFEST, index=False)
-    rows = [_score_rows(manifest, winner, metric)]
+    if not layout.MANIFEST.exists():
+        layout.EXAMPLES.mkdir(parents=True, exist_ok=True)
+        task.data.ingest(params, layout.EXAMPLES, layout.MANIFEST)
+    digests = {
+        "manifest": layout.digest(layout.MANIFEST),
+        "examples": layout.digest(layout.EXAMPLES),
+    }
+    checks = [{"name": "range", "severity": "blocking", "passed": True}]
+    report = {"accepted": True, "suite": "", "checks": checks, **digests}
+    layout.write_json(layout.VALIDATION, report)
+    for name in ("gradient", "nothing", layout.name_control(WINNER)):
+        folder = layout.locate_bundle(name)
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            (folder / "weights.json").write_text("{}", encoding="utf-8")
+            bundle.seal(folder, task, name)
+    _write_predictions(task.metric.name, verdict, has_champion)
+
+
+def _write_predictions(metric: str, verdict: str, has_champion: bool) -> None:
+    """Write squared errors of all; a champion that stays has those of the winner."""
+    rng = np.random.default_rng(0)
+    manifest = pd.read_parquet(layout.MANIFEST, columns=["id", "split"])
+    parts = []
+    for name, spread in ERRORS.items():
+        splits = ["test"]
+        if name in (WINNER, "gradient", "nothing"):
+            splits.append("validation")
+        for split in splits:
+            rows = manifest[manifest["split"] == split]
+            errors = rng.normal(0, spread, len(rows)) ** 2
+            parts.append(rows.assign(**{"candidate": name, metric: errors}))
     if has_champion:
-        rows.append(_score_rows(manifest[manifest["split"] == "test"], "@champion", metric))
-    pd.concat(rows, ignore_index=True).to_parquet(layout.PREDICTIONS, index=False)
-
-
-def _score_rows(manifest: pd.DataFrame, name: str, metric: str) -> pd.DataFrame:
-    return manifest[["id", "split"]].assign(**{"candidate": name, metric: SCORE})
+        rows = parts[0].assign(candidate=CHAMPION)
+        if verdict != "keep":
+            rows[metric] += 0.1
+        parts.append(rows)
+    pd.concat(parts, ignore_index=True).to_parquet(layout.PREDICTIONS, index=False)

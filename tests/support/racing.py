@@ -2,14 +2,13 @@
 
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
 
-from tests.support.checkouts import LINE
+from tests.support.checkouts import LINE, find_python
 from tests.support.evidence import describe_gates
 
 from plumbline import bundle
@@ -52,11 +51,10 @@ TASK = Task(
 
 def add_version(root: Path, slope: int, **changes: Any) -> str:
     """Register a version whose evidence lets it replace the one before, apart from `changes`."""
-    client = model_versions.connect_registry()
     folder = root / f"model{slope}"
     folder.mkdir()
     (folder / "weights.json").write_text(f'{{"slope": {slope}, "intercept": 0}}', encoding="utf-8")
-    digest = bundle.seal(folder, TASK, "closed")
+    bundle.seal(folder, TASK, "closed")
     layout.write_json(
         root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [slope]}}
     )
@@ -64,24 +62,34 @@ def add_version(root: Path, slope: int, **changes: Any) -> str:
     champion = (
         {"version": str(slope - 1), "bundle": bundle.digest(before)} if before.exists() else None
     )
+    return log_version(NAME, TASK, folder, {"champion": champion} | changes)
+
+
+def log_version(name: str, task: Task, folder: Path, changes: dict[str, Any]) -> str:
+    """Register the bundle in `folder` as `register` does, on evidence that nobody asks again.
+
+    golden.json lies beside the folder; evidence.json is written there: it lets the version be
+    promoted, apart from `changes`.
+    """
+    client = model_versions.connect_registry()
+    path, golden = folder.with_name("evidence.json"), folder.with_name("golden.json")
+    digest = bundle.digest(folder)
     evidence = {
+        "model": name,
         "verdict": "promote",
         "gates": describe_gates(changes.get("verdict", "promote")),
         "summary": "it is better.",
-        "champion": champion,
-        "digests": {"bundle": digest},
+        "champion": None,
+        "digests": {"bundle": digest, "golden": layout.digest(golden)},
     }
-    layout.write_json(root / "evidence.json", evidence | changes)
-    experiment = mlflow_client.get_or_create_experiment(client, NAME)
+    layout.write_json(path, evidence | changes)
+    experiment = mlflow_client.get_or_create_experiment(client, name)
     run = client.create_run(experiment, run_name="register closed")
-    info = packaging.log_model(folder, root / "golden.json", TASK, run.info.run_id)
-    client.log_artifact(run.info.run_id, str(root / "evidence.json"))
-    tags = {
-        addresses.BUNDLE_TAG: digest,
-        addresses.EVIDENCE_TAG: layout.digest(root / "evidence.json"),
-    }
-    version = str(model_versions.add_version(client, NAME, info, tags).version)
-    promotion.record_registration(NAME, version, *tags.values(), "it is better.")
+    info = packaging.log_model(folder, golden, task, run.info.run_id)
+    client.log_artifact(run.info.run_id, str(path))
+    tags = {addresses.BUNDLE_TAG: digest, addresses.EVIDENCE_TAG: layout.digest(path)}
+    version = str(model_versions.add_version(client, name, info, tags).version)
+    promotion.record_registration(name, version, *tags.values(), "it is better.")
     return version
 
 
@@ -146,7 +154,7 @@ def race(rounds: int, processes: int = 8) -> None:
     versions = [("1", "2", "3")[number % 3] for number in range(processes)]
     racers = [
         subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", RACER, version],
+            [find_python(), "-W", "ignore", "-c", RACER, version],
             stdin=PIPE,
             stdout=PIPE,
             text=True,

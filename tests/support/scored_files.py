@@ -16,16 +16,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.support.checkouts import get_clean_environment
-from tests.support.evidence import write_evidence
+from tests.support.racing import log_version
 from tests.support.small_texts import SilentLog, small_params, write_examples
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.task import Predictor
 from plumbline.entrypoint import load_task
+from plumbline.registry import promotion
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.scoring import ScoringRequest, ScoringSummary, score
-from plumbline.stages.register import register
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting
 
@@ -145,13 +145,18 @@ def register_texts() -> None:
     write_examples(layout.EXAMPLES)
     made = build_learner(params, "linear", layout.EXAMPLES)
     fitting.fit(made, params, "linear", SilentLog())
-    layout.locate_bundle("closed").mkdir(parents=True)
-    made.save(layout.locate_bundle("closed"))
-    bundle.seal(layout.locate_bundle("closed"), task, "closed")
-    answers = bundle.load(layout.locate_bundle("closed")).predict({"text": GOOD})
-    layout.write_json(layout.GOLDEN, {"inputs": {"text": GOOD}, "params": {}, "outputs": answers})
-    write_evidence(params, task)
-    register(params, task)
+    folder = layout.locate_bundle("linear")
+    folder.mkdir(parents=True)
+    made.save(folder)
+    bundle.seal(folder, task, "linear")
+    golden = {
+        "inputs": {"text": GOOD},
+        "params": {},
+        "outputs": bundle.load(folder).predict({"text": GOOD}),
+    }
+    layout.write_json(folder.with_name("golden.json"), golden)
+    version = log_version(params.registry.model, task, folder, {})
+    promotion.bootstrap_champion(params.registry.model, version)
 
 
 def write(path: Path, columns: dict[str, list[Any]]) -> Path:

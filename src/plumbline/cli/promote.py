@@ -52,7 +52,7 @@ def promote(
     """
     from plumbline.registry import promotion
     from plumbline.registry.reader import find_version
-    from plumbline.registry.reader.versions import read_evidence
+    from plumbline.registry.reader.run_files import read_evidence
 
     if asked_by is not None:
         # Of the evidence, which is checked: a tag may have been changed in MLflow.

@@ -11,9 +11,9 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, DataError, RegistryError
 from plumbline.registry.reader.addresses import BUNDLE_TAG
+from plumbline.registry.reader.run_files import fetch_run_file, read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.registry.reader.verified_cache import CachedVersion
-from plumbline.registry.reader.versions import fetch_run_file, read_evidence
 from plumbline.scoring import ScoringRequest, score
 
 if TYPE_CHECKING:

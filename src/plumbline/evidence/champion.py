@@ -11,14 +11,28 @@ from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
 from plumbline.contract.task import Predictor, Task
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.registry.journal import Entry
 from plumbline.registry.pinned_champion import find_compared_champion
+from plumbline.registry.promotion import read_history
 from plumbline.registry.reader import journal_check, open_version
+from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
-from plumbline.registry.reader.versions import fetch_run_file, read_evidence
+from plumbline.registry.reader.versions import find_version
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True)
+class ChampionOrigin:
+    """What a champion was made from, as its evidence says and proves.
+
+    Each is None or empty where the registry does not have it any more.
+    """
+
+    lineage: Mapping[str, str]  # the commit
+    lag: float | None  # by which it is worse than the best champion so far
+    params: Mapping[str, Any] | None
+    manifest: "pd.DataFrame | None"
 
 
 @dataclass(frozen=True)
@@ -29,10 +43,7 @@ class ChampionModel:
     version: str
     bundle: str  # digest
     predictor: Predictor
-    lineage: Mapping[str, str]  # of its making, as its evidence says: the commit
-    params: Mapping[str, Any] | None  # of its making; None where the registry does not have them
-    manifest: "pd.DataFrame | None"  # of its making
-    lag: float | None  # by which it is worse than the best champion so far; None: not on record
+    origin: ChampionOrigin
 
 
 def find_champion(name: str, task: Task[Any]) -> ChampionModel | None:
@@ -54,27 +65,36 @@ def find_champion(name: str, task: Task[Any]) -> ChampionModel | None:
         journal_check.verify_digests(opened.registered, entry)
         _refuse_other_task(opened.registered, task)
         predictor = opened.load_predictor()
-    return _describe_champion(opened.registered, entry, predictor)
+    origin = _read_origin(opened.registered)
+    return ChampionModel(name, entry.version, entry.bundle, predictor, origin)
 
 
-def _describe_champion(
-    version: RegisteredVersion, entry: Entry, predictor: Predictor
-) -> ChampionModel:
-    """Add what the champion was made from, as its evidence says and proves.
+def find_origin(name: str, compared: Mapping[str, Any]) -> ChampionOrigin | None:
+    """Find what a champion was made from, which evidence names by `version` and `bundle`.
 
-    All of it is None or empty where the registry does not have it any more.
+    None where the journal here never made that one champion. RegistryError, BundleError or
+    JournalError where it cannot be found for another reason.
     """
+    for entry in reversed(read_history(name)):
+        if entry.moves and (entry.version, entry.bundle) == (
+            compared["version"],
+            compared["bundle"],
+        ):
+            version = find_version(f"models:/{name}/{entry.version}")
+            journal_check.verify_digests(version, entry)
+            return _read_origin(version)
+    return None
+
+
+def _read_origin(version: RegisteredVersion) -> ChampionOrigin:
     lineage: Mapping[str, str] = {}
-    params, manifest = None, None
-    lag = None
+    params, manifest, lag = None, None, None
     with contextlib.suppress(RegistryError):
         evidence = read_evidence(version)
         lineage = evidence.get("lineage") or {}
         lag = float(evidence.get("lag") or 0.0)  # 0 too where an older version wrote the evidence
-        params, manifest = _fetch_origin(version, evidence)
-    return ChampionModel(
-        version.name, entry.version, entry.bundle, predictor, lineage, params, manifest, lag
-    )
+        params, manifest = _fetch_making(version, evidence)
+    return ChampionOrigin(lineage, lag, params, manifest)
 
 
 def _refuse_other_task(version: RegisteredVersion, task: Task[Any]) -> None:
@@ -83,24 +103,15 @@ def _refuse_other_task(version: RegisteredVersion, task: Task[Any]) -> None:
         raise PlumblineError(f"{version.label} is of the task {name}, not {task.name}")
 
 
-def _fetch_origin(
+def _fetch_making(
     version: RegisteredVersion, evidence: Mapping[str, Any]
 ) -> "tuple[Mapping[str, Any], pd.DataFrame]":
-    """Fetch params.yaml and the manifest of a version; RegistryError where one is not there.
-
-    BundleError where one of them is not what the version's evidence is about.
-    """
+    """Fetch params.yaml and the manifest of a version; RegistryError where one is not there."""
     import pandas as pd
 
-    digests = evidence.get("digests") or {}
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        paths = []
-        for path in (layout.PARAMS, layout.MANIFEST):
-            fetched = fetch_run_file(version, path.name, Path(private))
-            if layout.digest(fetched) != digests.get(path.stem):
-                raise BundleError(
-                    f"{version.label}: {path.name} beside it is not the one that its evidence is "
-                    "about; restore it from a backup"
-                )
-            paths.append(fetched)
-        return load_yaml(paths[0]), pd.read_parquet(paths[1])
+        params, manifest = (
+            fetch_recorded_file(version, evidence, path, Path(private))
+            for path in (layout.PARAMS, layout.MANIFEST)
+        )
+        return load_yaml(params), pd.read_parquet(manifest)

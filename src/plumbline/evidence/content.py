@@ -1,5 +1,6 @@
 """What evidence.json says: measurements, comparisons, gates and the verdict as plain values."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +16,7 @@ from plumbline.evidence.document import (
 )
 from plumbline.evidence.gates import Findings
 from plumbline.evidence.judge import Judgement
-from plumbline.evidence.measure import Measurements
+from plumbline.evidence.measurements import Measurements
 from plumbline.evidence.variants import build_variants_table
 from plumbline.statistics import intervals
 from plumbline.statistics.intervals import Interval
@@ -27,17 +28,39 @@ def build_evidence(
     measurements: Measurements, judgement: Judgement, task: Task[Params]
 ) -> dict[str, Any]:
     """Build reports/evidence.json; golden, reference and predictions are on disk already."""
-    params = measurements.subjects.params
+    subjects = measurements.subjects
     diff = judgement.champion_diff
-    winner = measurements.winner
-    slices = [asdict(slice_) for slice_ in judgement.findings.slices]
+    metrics = measurements.winner.test.metrics
     evidence = {
         "format": FORMAT,
         "task": task.name,
-        "model": params.registry.model,
-        "metric": asdict(task.metric),
+        "model": subjects.params.registry.model,
+        **describe_judgement(measurements, judgement, task),
         # in the order in which the task ranks them
-        "other_metrics": [name for name in winner.test.metrics if name != task.metric.name],
+        "other_metrics": [name for name in metrics if name != task.metric.name],
+        "params": describe_params(subjects.params),
+        "cost": _describe_costs(measurements),
+        "rehearsal": _describe_rehearsal(measurements),
+        "champion": diff and diff.champion,
+        "flips": diff and diff.flips,
+        "changes": diff and diff.changes,
+        "notes": _collect_notes(measurements),
+        "answers": list(measurements.answers),
+        "export": [asdict(difference) for difference in measurements.export],
+        "bundles": list_bundles(subjects.candidates, subjects.controls),
+        "digests": _collect_digests(measurements),
+        "lineage": subjects.lineage,
+    }
+    return seal_evidence(evidence)
+
+
+def describe_judgement(
+    measurements: Measurements, judgement: Judgement, task: Task[Params]
+) -> dict[str, Any]:
+    """Describe what follows from the measurements, and can be derived again from their record."""
+    winner = measurements.winner
+    return {
+        "metric": asdict(task.metric),
         "verdict": judgement.verdict,
         "summary": judgement.summary,
         "winner": winner.name,
@@ -46,12 +69,10 @@ def build_evidence(
         "choice": asdict(measurements.choice),
         "gates": [asdict(gate) for gate in judgement.gates],
         "switched_off": dict(judgement.switched_off),
-        "thresholds": params.evaluation.model_dump(mode="json"),
-        "params": describe_params(params),
+        "laxer": dict(judgement.laxer),
+        "thresholds": measurements.subjects.params.evaluation.model_dump(mode="json"),
         "candidates": _describe_candidates(measurements, judgement),
         "baselines": _describe_baselines(measurements, judgement),
-        "cost": _describe_costs(measurements),
-        "rehearsal": _describe_rehearsal(measurements),
         "forms": build_variants_table(
             measurements.variants,
             judgement.variant_intervals,
@@ -59,19 +80,17 @@ def build_evidence(
             task.metric,
         ),
         "comparisons": judgement.pairs,
-        "champion": diff and diff.champion,
         "comparison": _describe_comparison(judgement.findings),
         "lag": judgement.findings.lag,
         "looks": _describe_looks(judgement.findings),
-        "flips": diff and diff.flips,
-        "changes": diff and diff.changes,
-        "slices": slices,
-        "notes": _collect_notes(measurements),
+        "slices": [asdict(slice_) for slice_ in judgement.findings.slices],
         "behaviour": [asdict(case) for case in measurements.behaviour],
-        "digests": _collect_digests(measurements),
-        "lineage": measurements.subjects.lineage,
     }
-    return seal_evidence(evidence)
+
+
+def list_bundles(candidates: Mapping[str, str], controls: Mapping[str, str]) -> dict[str, str]:
+    """Return the digest of every bundle that was scored, by the name of its folder."""
+    return {**candidates, **{layout.name_control(name): value for name, value in controls.items()}}
 
 
 def _describe_candidates(measurements: Measurements, judgement: Judgement) -> dict[str, Any]:
@@ -128,6 +147,7 @@ def _describe_rehearsal(measurements: Measurements) -> dict[str, Any]:
         "isolation": dict(package.isolation),
         "longest_ms": package.longest_ms,
         "rss_mb": package.rss_mb,
+        "problems": list(package.problems),
     }
 
 

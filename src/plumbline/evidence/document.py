@@ -32,10 +32,11 @@ FAILURE_KEYS = (
 )  # fmt: skip
 # Every key that a reader relies on, and `build_evidence` writes.
 KEYS = (
-    *FAILURE_KEYS, "metric", "other_metrics", "winner", "ranking", "switched_off", "thresholds",
+    *FAILURE_KEYS, "metric", "other_metrics", "winner", "ranking", "switched_off", "laxer",
+    "thresholds",
     "params", "choice", "rehearsal", "lag", "notes",
     "candidates", "baselines", "cost", "forms", "comparisons", "champion", "comparison", "looks",
-    "flips", "changes", "slices", "behaviour", "digests",
+    "flips", "changes", "slices", "behaviour", "digests", "answers", "export", "bundles",
 )  # fmt: skip
 
 

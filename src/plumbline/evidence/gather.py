@@ -1,7 +1,6 @@
 """First step of an evaluation: read what is compared, record the use of the test split."""
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +13,12 @@ from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import changes, data_changes
-from plumbline.evidence.champion import ChampionModel, find_champion
+from plumbline.evidence.champion import ChampionModel, ChampionOrigin, find_champion
+from plumbline.evidence.split_use import describe_use
 from plumbline.quality import runner
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.registry import ledger
-from plumbline.registry.journal_rules import NO_CHAMPION
 from plumbline.registry.ledger import Look
-from plumbline.registry.split_sketch import build_sketch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,9 +43,10 @@ class Subjects:
     manifest: "pd.DataFrame"
     validation: Mapping[str, Any]  # reports/validation.json
     champion: ChampionModel | None
+    origin: ChampionOrigin | None  # what the champion was made from
     candidates: Mapping[str, str]  # the digest of each candidate's bundle
     look: Look  # the use of the test split that this evaluation is
-    controls: Sequence[str]  # candidates that were also trained on shuffled answers
+    controls: Mapping[str, str]  # of candidates trained on shuffled answers: their bundles' digests
     baselines: Mapping[str, Predictor]
     inputs: Columns  # the predictor's columns of the test split
     suite: str  # digest of the expectations that params ask for
@@ -69,24 +68,31 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     candidates = {
         name: bundle.digest(layout.locate_bundle(name)) for name in sorted(params.candidates)
     }
-    look = _record_look(params, task, manifest, champion, candidates)
-    origin = collect_lineage()
+    controls = {
+        name: bundle.digest(layout.locate_bundle(layout.name_control(name)))
+        for name in params.control.candidates
+    }
+    use = describe_use(params, task, manifest, champion.bundle if champion else None, candidates)
+    look = ledger.record_look(params.registry.model, use)
+    origin = champion.origin if champion else None
+    lineage = collect_lineage()
     checks = task.expectations.build_checks(params, manifest)
     return Subjects(
         params=params,
         manifest=manifest,
         validation=validation,
         champion=champion,
+        origin=origin,
         candidates=candidates,
         look=look,
-        controls=params.control.candidates,
+        controls=controls,
         baselines=task.scoring.build_baselines(params, layout.EXAMPLES),
         inputs=task.data.read_inputs(layout.EXAMPLES, "test"),
         suite=runner.digest_suite(checks),
         checks={check.name: check.severity for check in checks},
         digests={name: layout.digest(path) for name, path in DIGESTED.items()},
-        lineage=origin,
-        changes=_compare_origins(champion, manifest, origin),
+        lineage=lineage,
+        changes=_compare_origins(origin, manifest, lineage),
     )
 
 
@@ -117,55 +123,19 @@ def _read_validation() -> dict[str, Any]:
     return validation
 
 
-def _record_look(
-    params: Params,
-    task: Task[Params],
-    manifest: "pd.DataFrame",
-    champion: ChampionModel | None,
-    candidates: Mapping[str, str],
-) -> Look:
-    """Record this use of the test split.
-
-    Every model whose test score is shown is part of the question; the same question asked again is
-    not another use.
-    """
-    rows = manifest[manifest["split"] == "test"].astype(str)
-    question = [
-        *candidates.values(),
-        champion.bundle if champion else NO_CHAMPION,
-        task.name,
-        *sorted(rows["id"] + " " + rows["label"]),
-    ]
-    split = sorted(rows["id"] + " " + rows["digest"])
-    limits = params.evaluation
-    plan = f"{limits.planned_looks} uses at {limits.confidence:g}"
-    return ledger.record_look(
-        params.registry.model,
-        question=_hash_lines(question),
-        split=_hash_lines(split),
-        plan=plan,
-        # By what a row contains: a new file name, order or label makes no new split.
-        sketch=build_sketch(rows["digest"]),
-    )
-
-
-def _hash_lines(lines: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
-
-
 def _compare_origins(
-    champion: ChampionModel | None, manifest: "pd.DataFrame", origin: Mapping[str, str]
+    origin: ChampionOrigin | None, manifest: "pd.DataFrame", lineage: Mapping[str, str]
 ) -> dict[str, Any] | None:
     """Compare params, data and code with those that made the champion."""
-    if champion is None or champion.params is None or champion.manifest is None:
+    if origin is None or origin.params is None or origin.manifest is None:
         return None
     return {
-        "params": changes.compare_params(champion.params, load_yaml(layout.PARAMS)),
-        "data": data_changes.compare_manifests(champion.manifest, manifest),
+        "params": changes.compare_params(origin.params, load_yaml(layout.PARAMS)),
+        "data": data_changes.compare_manifests(origin.manifest, manifest),
         "code": changes.compare_code(
-            champion.lineage.get("git_commit", ""),
-            origin.get("git_commit", ""),
-            old_dirty=champion.lineage.get("git_dirty") == "true",
-            new_dirty=origin.get("git_dirty") == "true",
+            origin.lineage.get("git_commit", ""),
+            lineage.get("git_commit", ""),
+            old_dirty=origin.lineage.get("git_dirty") == "true",
+            new_dirty=lineage.get("git_dirty") == "true",
         ),
     }

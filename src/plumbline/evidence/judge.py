@@ -14,8 +14,9 @@ from plumbline.contract.verdict import Verdict
 from plumbline.evidence import changes, compare, gates
 from plumbline.evidence.compare import Slice
 from plumbline.evidence.gates import Findings, GateResult
+from plumbline.evidence.gates.reference_limits import find_laxer_limits
 from plumbline.evidence.gates.switched_off import find_switched_off
-from plumbline.evidence.measure import Measurements
+from plumbline.evidence.measurements import Measurements
 from plumbline.evidence.samples import align_rows
 from plumbline.evidence.variants import compare_variants
 from plumbline.evidence.verdict import decide_verdict, summarise_verdict
@@ -42,6 +43,7 @@ class Judgement:
     verdict: Verdict
     summary: str
     switched_off: Mapping[str, str]  # gates that cannot fail, with the reason
+    laxer: Mapping[str, str]  # keys of params that are laxer than the reference
     candidate_intervals: Mapping[str, Interval]  # of the mean test score
     baseline_intervals: Mapping[str, Interval]
     variant_intervals: Sequence[Interval]
@@ -59,6 +61,7 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
     results = gates.run_gates(findings)
     baselines = {name: float(scores.mean()) for name, scores in findings.baselines.items()}
     switched_off = find_switched_off(params, baselines, metric)
+    laxer = find_laxer_limits(params)
     winner, *others = measurements.candidates
     other_variants = [variant.test for variant in measurements.variants[1:]]
     other_candidates = {candidate.name: candidate.test for candidate in others}
@@ -66,8 +69,9 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
         findings=findings,
         gates=results,
         verdict=decide_verdict(results),
-        summary=summarise_verdict(winner.name, results, switched_off),
+        summary=summarise_verdict(winner.name, results, switched_off, laxer),
         switched_off=switched_off,
+        laxer=laxer,
         candidate_intervals={winner.name: findings.score_interval}
         | _estimate_scores(other_candidates, metric, confidence),
         baseline_intervals=_estimate_scores(measurements.baselines, metric, confidence),
@@ -124,7 +128,7 @@ def _collect_findings(
         controls=_pick_metric(measurements.controls, metric),
         bound=_align_bound(measurements),
         champion=champion,
-        champion_lag=subjects.champion.lag if subjects.champion else None,
+        champion_lag=subjects.origin.lag if subjects.origin else None,
         data_changes=subjects.changes and subjects.changes["data"],
         level=power.divide_level(level, len(measurements.candidates)),
         look=look,

@@ -6,26 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError
-from plumbline.contract.params import Params
 from plumbline.contract.task import Metric
 from plumbline.evidence.document import extract_metrics
-from plumbline.evidence.gates.switched_off import find_switched_off
+from plumbline.evidence.measurements import CHAMPION
 from plumbline.evidence.withholding import withhold_figures
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CHAMPION = "@champion"  # the champion's name in predictions.parquet
 TOLERANCE = 1e-9  # of a mean that is counted in another order
 REMEDY = "run `dvc repro --force --single-item evaluate`"
 
 
-def verify_scores(evidence: Mapping[str, Any], params: Params, metric: Metric) -> None:
+def verify_scores(evidence: Mapping[str, Any], metric: Metric) -> None:
     """Compare every score in evidence with the answers that it was computed from, row by row.
 
-    Each candidate, each baseline and the champion must have answered every row of the split once;
-    the list of gates that are switched off must follow from params and those scores. EvidenceError
-    names the first value that does not follow.
+    Each candidate, each baseline and the champion must have answered every row of the split once.
+    EvidenceError names the first value that does not follow.
     """
     import pandas as pd
 
@@ -36,7 +33,6 @@ def verify_scores(evidence: Mapping[str, Any], params: Params, metric: Metric) -
         for name, split, score in scores:
             _verify_score(predictions, manifest, (name, split, score), metric.name)
         _verify_metrics(evidence)
-        _verify_switched_off(evidence, params, metric)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise EvidenceError(
             f"{layout.PREDICTIONS}: the scores cannot be counted again "
@@ -86,17 +82,4 @@ def _verify_score(
         raise EvidenceError(
             f"{layout.EVIDENCE}: {name} has {metric} {score:.6f} on {split}, "
             f"its answers give {counted:.6f}: the evidence was edited; {REMEDY}"
-        )
-
-
-def _verify_switched_off(evidence: Mapping[str, Any], params: Params, metric: Metric) -> None:
-    baselines = {
-        name: described["test"][metric.name] for name, described in evidence["baselines"].items()
-    }
-    expected = find_switched_off(params, baselines, metric)
-    listed = evidence["switched_off"]
-    if not isinstance(listed, dict) or sorted(listed) != sorted(expected):
-        raise EvidenceError(
-            f"{layout.EVIDENCE}: the gates that are switched off are "
-            f"{', '.join(expected) or 'none'}; it lists others; {REMEDY}"
         )

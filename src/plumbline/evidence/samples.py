@@ -54,20 +54,20 @@ def build_reference(
 def collect_predictions(
     manifest: "pd.DataFrame",
     candidates: Sequence[Candidate],
-    baselines: Mapping[str, Scores],
-    champion: Scores | None,
+    others: Mapping[str, Scores],
 ) -> "pd.DataFrame":
-    """Build one row for each example and predictor, for later comparisons pair by pair."""
+    """Build one row for each example and predictor, for later comparisons pair by pair.
+
+    `others` are scores of the test split, by the name that they get in the table.
+    """
     import pandas as pd
 
     parts = []
     for candidate in candidates:
         parts.append(_tag_scores(manifest, candidate.name, "validation", candidate.validation))
         parts.append(_tag_scores(manifest, candidate.name, "test", candidate.test))
-    for name, scores in baselines.items():
+    for name, scores in others.items():
         parts.append(_tag_scores(manifest, name, "test", scores))
-    if champion:
-        parts.append(_tag_scores(manifest, "@champion", "test", champion))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -38,34 +38,24 @@ class Look(SplitUse):
     num_splits: int = 1  # that count as this one, with itself
 
 
-def record_look(
-    model: str, *, question: str, split: str, plan: str, sketch: SplitSketch | None = None
-) -> Look:
-    """Record that `model` asks `question` of the test split; a known question is not another use.
+def record_look(model: str, use: SplitUse) -> Look:
+    """Record that `model` asks a question of the test split; a known one is not another use.
 
     Raises JournalError or RegistryError where it cannot be recorded.
     """
-    use = SplitUse(question, split, plan, sketch=sketch)
     with lock_decisions() as (client, book):
         reconcile(client, book, model)
-        uses = [
-            earlier for earlier in _read_uses(book.read_entries()) if is_same_split(use, earlier)
-        ]
-        questions = list(dict.fromkeys(earlier.question for earlier in uses))
-        if (question, split) not in [(earlier.question, earlier.split) for earlier in uses]:
+        uses = _read_uses(book.read_entries())
+        if (use.question, use.split) not in [(known.question, known.split) for known in uses]:
             append_entry(client, book, _to_decision(model, use))
-            uses.append(use)
-        if question not in questions:
-            questions.append(question)
-    return Look(
-        question,
-        split,
-        plan,
-        number=questions.index(question) + 1,
-        first_plan=uses[0].plan,
-        sketch=sketch,
-        num_splits=len({earlier.split for earlier in uses}),
-    )
+    return _build_look(use, uses)
+
+
+def count_look(model: str, use: SplitUse) -> Look:
+    """Return the look that `record_look` would return, and record nothing."""
+    with lock_decisions() as (client, book):
+        reconcile(client, book, model)
+        return _build_look(use, _read_uses(book.read_entries()))
 
 
 def read_uses(model: str) -> list[SplitUse]:
@@ -87,6 +77,22 @@ def is_same_split(new: SplitUse, old: SplitUse) -> bool:
 def describe_reason(entry: Entry) -> str:
     """Return an entry's reason as people read it: of a look, the plan without the sketch."""
     return entry.reason.partition(SKETCH)[0] if entry.action == "look" else entry.reason
+
+
+def _build_look(use: SplitUse, known: Sequence[SplitUse]) -> Look:
+    """Count the questions that were asked of this split, `use` being the last where it is new."""
+    uses = [earlier for earlier in known if is_same_split(use, earlier)]
+    uses.append(use)
+    questions = list(dict.fromkeys(earlier.question for earlier in uses))
+    return Look(
+        use.question,
+        use.split,
+        use.plan,
+        number=questions.index(use.question) + 1,
+        first_plan=uses[0].plan,
+        sketch=use.sketch,
+        num_splits=len({earlier.split for earlier in uses}),
+    )
 
 
 def _to_decision(model: str, use: SplitUse) -> Decision:

@@ -6,10 +6,9 @@ from typing import Any
 
 from plumbline.contract.errors import BundleError, ParamsError, RefusedError, RegistryError
 from plumbline.contract.verdict import decide_verdict, read_statuses
-from plumbline.registry import signing
 from plumbline.registry.journal import Entry
 from plumbline.registry.journal_rules import NO_CHAMPION
-from plumbline.registry.reader import OpenVersion, journal_check, open_version
+from plumbline.registry.reader import journal_check, open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion
 
@@ -17,8 +16,6 @@ from plumbline.registry.reader.stores import RegisteredVersion
 def verify_version(name: str, version: str) -> tuple[RegisteredVersion, dict[str, Any]]:
     """Return a version and its evidence, once files and evidence are those that its tags name."""
     with open_version(f"models:/{name}/{version}", "promote") as opened:
-        _require_own_evidence(opened)
-        signing.require_signed_evidence(opened.registered)
         opened.load_predictor()
         return opened.registered, opened.evidence
 
@@ -108,11 +105,3 @@ def refuse_other_comparison(
         f"{name}: version {version} was compared with champion {compared_version}, the champion is "
         f"{present_version}{note}; run `plumbline champion {name} --pin`, then `dvc repro`"
     )
-
-
-def _require_own_evidence(opened: OpenVersion) -> None:
-    digests = opened.evidence.get("digests")
-    if not isinstance(digests, dict) or digests.get("bundle") != opened.bundle:
-        raise BundleError(
-            f"{opened.registered.label}: its evidence is about another bundle; do not use it"
-        )

@@ -12,13 +12,12 @@ from pathlib import Path
 from plumbline.bundle import signatures
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, ParamsError, RegistryError
-from plumbline.registry.reader import artifacts, contents, open_version
+from plumbline.registry.reader import open_version
 from plumbline.registry.reader.addresses import EVIDENCE_TAG
-from plumbline.registry.reader.stores import RegisteredVersion, connect_store
-from plumbline.registry.reader.versions import fetch_run_file
+from plumbline.registry.reader.run_files import EVIDENCE_SIGNATURE, fetch_run_file
+from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.tracking import mlflow_client, store_location
 
-EVIDENCE_SIGNATURE = "evidence.sig"
 KEY_VARIABLE = "PLUMBLINE_PRIVATE_KEY"
 
 
@@ -50,31 +49,6 @@ def find_private_key() -> Path | None:
     if not value.strip():
         raise ParamsError(f"{KEY_VARIABLE} is empty: name a PEM file, or unset it to sign nothing")
     return Path(value)
-
-
-def require_signed_evidence(version: RegisteredVersion) -> None:
-    """BundleError where PLUMBLINE_PUBLIC_KEY is set and its owner did not sign the evidence."""
-    key = contents.find_public_key()
-    if key is None:
-        return
-    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        folder = Path(private)
-        evidence = _fetch_evidence(version, folder / "evidence")
-        target = folder / EVIDENCE_SIGNATURE
-        try:
-            artifacts.fetch_artifact(
-                connect_store(),
-                version.run_files or "",
-                EVIDENCE_SIGNATURE,
-                target,
-                signatures.MAX_BYTES,
-            )
-        except artifacts.MissingArtifactError:
-            raise BundleError(
-                f"{version.label}: its evidence is not signed, and only what {key} signed may be "
-                f"promoted here; `plumbline sign {version.name} {version.number} --key KEY`"
-            ) from None
-        signatures.verify_signature(evidence.parent, target, key, Path(version.label))
 
 
 def _fetch_evidence(version: RegisteredVersion, folder: Path) -> Path:

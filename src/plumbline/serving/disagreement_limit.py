@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from plumbline.contract.errors import BundleError, ParamsError
+from plumbline.registry.reader.addresses import BUNDLE_TAG
+from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.verified_cache import CachedVersion
-from plumbline.registry.reader.versions import find_version, read_evidence
+from plumbline.registry.reader.versions import find_version
 from plumbline.serving.settings import Canary
 
 LEVEL_Z = 2.576  # one-sided 99.5 %
@@ -32,8 +34,8 @@ def find_disagreement_limit(
         return DisagreementLimit(canary.max_disagreement, "--max-disagreement")
     version = find_version(f"models:/{tried.name}/{tried.version}")
     evidence = read_evidence(version)
-    if evidence.get("digests", {}).get("bundle") != tried.bundle:
-        raise BundleError(f"{version.label}: its evidence is about another bundle; do not use it")
+    if version.tags[BUNDLE_TAG] != tried.bundle:
+        raise BundleError(f"{version.label}: has another bundle by now; start the server again")
     return _read_limit(evidence.get("champion"), tried, champion)
 
 

@@ -8,7 +8,7 @@ from plumbline.contract.errors import BundleError, EvidenceError, RefusedError, 
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.evidence import document, recount
+from plumbline.evidence import document, recount, replay
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.registry import model_versions, promotion, signing
 from plumbline.registry.package import packaging, rehearsal
@@ -36,7 +36,8 @@ def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> 
         raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
     if evidence["verdict"] == "refuse":
         _refuse(params, evidence)
-    recount.verify_scores(evidence, params, task.metric)
+    recount.verify_scores(evidence, task.metric)
+    replay.verify_judgement(evidence, params, task)
     folder = layout.locate_bundle(evidence["winner"])
     client = model_versions.connect_registry()
     version = _find_version(client, name, bundle.digest(folder))

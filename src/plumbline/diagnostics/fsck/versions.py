@@ -10,7 +10,7 @@ from plumbline.contract.lineage import run_git
 from plumbline.diagnostics.fsck.registry_state import RegistryState, list_all
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry.reader import OpenVersion, addresses, find_version, open_version
-from plumbline.registry.reader.versions import read_evidence
+from plumbline.registry.reader.run_files import read_evidence
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

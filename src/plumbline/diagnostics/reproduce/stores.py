@@ -18,8 +18,8 @@ from plumbline.registry import journal
 from plumbline.registry.journal_rules import NO_CHAMPION
 from plumbline.registry.reader import open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, EVIDENCE_TAG
+from plumbline.registry.reader.run_files import fetch_run_file
 from plumbline.registry.reader.stores import RegisteredVersion
-from plumbline.registry.reader.versions import fetch_run_file
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

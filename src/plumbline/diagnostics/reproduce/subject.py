@@ -8,8 +8,9 @@ from typing import Any
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.registry.reader import addresses, find_version
+from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
-from plumbline.registry.reader.versions import fetch_run_file, read_evidence, require_signature
+from plumbline.registry.reader.versions import require_signature
 
 
 @dataclass(frozen=True)
@@ -61,12 +62,6 @@ def _fetch_params(
 ) -> Path | None:
     """Fetch params.yaml; None where the run does not have it."""
     try:
-        params = fetch_run_file(version, layout.PARAMS.name, folder)
+        return fetch_recorded_file(version, evidence, layout.PARAMS, folder)
     except RegistryError:
         return None
-    if layout.digest(params) != evidence["digests"].get("params"):
-        raise PlumblineError(
-            f"{version.label}: {layout.PARAMS} beside it is not the one that its evidence is "
-            "about; restore it from a backup"
-        )
-    return params

@@ -44,7 +44,7 @@ def _delay_answers(site: FaultSite) -> None:
     site.wrap_predictor(SLOW, {"seconds": SLOW_S})
 
 
-def _raise_floor(site: FaultSite) -> None:
+def raise_floor(site: FaultSite) -> None:
     """Ask for nearly the best score there is; the sound candidate does not have it."""
     floor = HIGH_FLOOR if site.task.metric.higher_is_better else LOW_FLOOR
     _set_limit(site, "floor", floor)
@@ -79,7 +79,9 @@ def _use_up_looks(site: FaultSite) -> None:
     first = ledger.read_uses(name)[0]
     for number in range(planned):
         question = f"question {number}"
-        ledger.record_look(name, question=question, split=first.split, plan=first.plan)
+        ledger.record_look(
+            name, ledger.SplitUse(question=question, split=first.split, plan=first.plan)
+        )
 
 
 def _plan_more_looks(site: FaultSite) -> None:
@@ -103,7 +105,7 @@ FAULTS = (
     Fault("an expectation suite with its end cut off", "accepted", "refuse", _cut_suite),
     Fault("a model of shuffled labels", "baselines", "refuse", _use_shuffled_model),
     Fault("the champion again", "champion", "keep", _use_champion),
-    Fault("a model that is not good enough", "floor", "refuse", _raise_floor),
+    Fault("a model that is not good enough", "floor", "refuse", raise_floor),
     Fault("a model that is too large", "budget", "refuse", _limit_size),
     Fault("a model that takes too much memory", "budget", "refuse", _limit_memory),
     Fault("a slow model", "budget", "refuse", _delay_answers),

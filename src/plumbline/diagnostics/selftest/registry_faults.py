@@ -104,7 +104,9 @@ def _cut_journal_and_head(site: FaultSite) -> None:
 def _cut_looks(site: FaultSite) -> None:
     """Look at the test split under a name that the registry does not know, and forget it."""
     first = ledger.read_uses(site.params.registry.model)[0]
-    ledger.record_look("aside", question="aside", split=first.split, plan=first.plan)
+    ledger.record_look(
+        "aside", ledger.SplitUse(question="aside", split=first.split, plan=first.plan)
+    )
     _execute(JOURNAL, "DELETE FROM plumbline_journal WHERE model = 'aside'")
 
 
@@ -114,7 +116,10 @@ def _use_up_renamed_split(site: FaultSite) -> None:
     for number in range(site.params.evaluation.planned_looks):
         question = f"question {number}"
         ledger.record_look(
-            "aside", question=question, split="renamed", plan=first.plan, sketch=first.sketch
+            "aside",
+            ledger.SplitUse(
+                question=question, split="renamed", plan=first.plan, sketch=first.sketch
+            ),
         )
 
 

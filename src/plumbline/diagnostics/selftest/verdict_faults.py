@@ -5,6 +5,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.faults import Fault, FaultSite
+from plumbline.diagnostics.selftest.gate_faults import raise_floor
 from plumbline.evidence import document
 
 
@@ -40,6 +41,27 @@ def _claim_score(evidence: dict[str, Any]) -> None:
     scores[evidence["metric"]["name"]] *= 1.01
 
 
+def _flip_gates(site: FaultSite) -> None:
+    """Let gates fail, and write that they passed, with the verdict and metrics that follow."""
+    raise_floor(site)
+    site.run("evaluate")
+    evidence = layout.read_json(layout.EVIDENCE)
+    for gate in evidence["gates"]:
+        if gate["status"] == "fail":
+            gate["status"] = "pass"
+    evidence |= {"verdict": "promote", "summary": "it may be promoted."}
+    layout.write_json(layout.METRICS, document.extract_metrics(evidence))
+    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+
+
+def _claim_lag(evidence: dict[str, Any]) -> None:
+    evidence["lag"] = -0.5
+
+
+def _claim_fewer_candidates(evidence: dict[str, Any]) -> None:
+    evidence["bundles"] = dict(list(evidence["bundles"].items())[:1])
+
+
 def _claim_winner(evidence: dict[str, Any]) -> None:
     evidence["winner"] = layout.name_control(evidence["winner"])
 
@@ -72,6 +94,17 @@ FAULTS = (
         "a score in the evidence that was not measured",
         "the evidence was edited",
         rewrite_evidence(_claim_score),
+    ),
+    _expect_error("failed gates flipped to pass", "is recorded, fail follows", _flip_gates),
+    _expect_error(
+        "a lag in the evidence that was not measured",
+        "follows another lag",
+        rewrite_evidence(_claim_lag),
+    ),
+    _expect_error(
+        "evidence without its control",
+        "does not name each candidate and control",
+        rewrite_evidence(_claim_fewer_candidates),
     ),
     _expect_error(
         "another winner named in the evidence",

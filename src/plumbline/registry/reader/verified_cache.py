@@ -12,12 +12,14 @@ from plumbline.registry.reader import contents, journal_check
 from plumbline.registry.reader.addresses import (
     BUNDLE_TAG,
     CHAMPION,
+    EVIDENCE_TAG,
     GOLDEN_TAG,
     VersionAddress,
     describe_registry,
     parse_address,
 )
 from plumbline.registry.reader.cache_folder import CacheFolder, KeptVersion
+from plumbline.registry.reader.run_files import read_evidence, require_signed_evidence
 from plumbline.registry.reader.stores import RegisteredVersion, RegistryStore, connect_store
 
 log = logging.getLogger(__name__)
@@ -49,6 +51,7 @@ class VerifiedModelCache:
         self._key = public_key or contents.find_public_key()
         self._store: RegistryStore | None = None
         self._verified: set[Path] = set()  # copies that this object has verified
+        self._on_evidence: set[tuple[str, ...]] = set()  # versions whose evidence it has verified
         self._signed: set[Path] = set()  # those whose kept signature it has verified
 
     def fetch_latest(self) -> CachedVersion:
@@ -145,6 +148,7 @@ class VerifiedModelCache:
             self._verified.add(folder)
         if self._key:
             self._verify_signature(version, folder, self._key)
+        self._verify_evidence(version)
         self._cache.mark_used(folder)
         seal = folder / contents.FILES / sealing.SEAL
         task = sealing.parse_seal(seal.read_bytes(), seal)["task"]
@@ -158,6 +162,16 @@ class VerifiedModelCache:
             with self._cache.hold_lock():
                 if not _is_sound(folder, version.tags[BUNDLE_TAG], version.tags[GOLDEN_TAG]):
                     self._cache.publish(copy, folder)
+
+    def _verify_evidence(self, version: RegisteredVersion) -> None:
+        """Check once that the evidence is about this version, and signed where a key is set."""
+        tags = (BUNDLE_TAG, EVIDENCE_TAG, GOLDEN_TAG)
+        known = (version.number, *(version.tags.get(tag, "") for tag in tags))
+        if known in self._on_evidence:
+            return
+        read_evidence(version)
+        require_signed_evidence(version, self._key)
+        self._on_evidence.add(known)
 
     def _verify_signature(self, version: RegisteredVersion, folder: Path, key: Path) -> None:
         """Check the copy against the version's present signature, and keep that with it.

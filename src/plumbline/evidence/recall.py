@@ -1,0 +1,188 @@
+"""The measurements of an evaluation, read again from what it recorded.
+
+Scores come from reports/predictions.parquet, data, bundles and the ledger from where they are; what
+only a model or a clock can tell is taken from the evidence: behaviour, export, answers, rehearsal
+and times.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+from plumbline.contract.records import Candidate, Case, ExportDifference, Scores
+from plumbline.contract.task import Task
+from plumbline.evidence import data_changes
+from plumbline.evidence.champion import ChampionOrigin
+from plumbline.evidence.gather import DIGESTED, Subjects
+from plumbline.evidence.measurements import (
+    CHAMPION,
+    Measurements,
+    choose,
+    name_form,
+    rank_candidates,
+)
+from plumbline.evidence.samples import align_rows
+from plumbline.evidence.variants import Variant
+from plumbline.registry.ledger import Look
+from plumbline.registry.package.rehearsal import Rehearsal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Record:
+    """What evaluate left on disk."""
+
+    evidence: Mapping[str, Any]
+    predictions: "pd.DataFrame"
+    manifest: "pd.DataFrame"
+    params: Params
+    task: Task[Params]
+    look: Look  # of the ledger, at the question that the evidence is about
+    origin: ChampionOrigin | None  # of the champion; None where the registry does not know it
+
+
+def read_measurements(record: Record) -> Measurements:
+    """Read the measurements that a judgement needs; what only people look at is left out."""
+    import pandas as pd
+
+    evidence, task = record.evidence, record.task
+    subjects = _read_subjects(record)
+    measured = [_read_candidate(record, name) for name in record.params.candidates]
+    choice = choose(subjects, measured, task)
+    ranked = rank_candidates(measured, task.metric)
+    candidates = sorted(ranked, key=lambda candidate: candidate.name != choice.winner)
+    winner = candidates[0]
+    return Measurements(
+        subjects=subjects,
+        metric=task.metric,
+        candidates=candidates,
+        choice=choice,
+        variants=_read_variants(record, winner),
+        baselines={
+            name: _read_scores(record, name, "test", described["test"])
+            for name, described in evidence["baselines"].items()
+        },
+        controls={
+            name: _read_scores(record, layout.name_control(name), "test", {})
+            for name in subjects.controls
+        },
+        champion=_read_champion(record),
+        champion_validation=None,
+        validation_inputs={},
+        disagreement=None,
+        test_rows=align_rows(record.manifest, "test", winner.test),
+        golden={},
+        reference=pd.DataFrame(),
+        predictions=record.predictions,
+        answers=tuple(evidence["answers"]),
+        export=[ExportDifference(**difference) for difference in evidence["export"]],
+        package=_read_rehearsal(evidence["rehearsal"]),
+        leaks=task.expectations.find_leaks(record.params, layout.EXAMPLES),
+        bound=task.scoring.compute_bound(record.params, layout.EXAMPLES, "test"),
+        behaviour=[Case(**case) for case in evidence["behaviour"]],
+    )
+
+
+def _read_subjects(record: Record) -> Subjects:
+    evidence, params, origin = record.evidence, record.params, record.origin
+    number = int(evidence["looks"]["number"])
+    validation = layout.read_json(layout.VALIDATION)
+    bundles = evidence["bundles"]
+    changes = None
+    if origin is not None and origin.manifest is not None:
+        changes = {"data": data_changes.compare_manifests(origin.manifest, record.manifest)}
+    return Subjects(
+        params=params,
+        manifest=record.manifest,
+        validation=validation,
+        champion=None,
+        origin=origin,
+        candidates={name: bundles[name] for name in params.candidates},
+        # A ledger that knows fewer looks than the evidence is another one.
+        look=replace(record.look, number=max(record.look.number, number)),
+        controls={name: bundles[layout.name_control(name)] for name in params.control.candidates},
+        baselines={},
+        inputs={},
+        # The checks themselves are not run again; see the threat model.
+        suite=validation["suite"],
+        checks={check["name"]: check["severity"] for check in validation["checks"]},
+        digests={name: layout.digest(path) for name, path in DIGESTED.items()},
+        lineage=evidence["lineage"],
+        changes=changes,
+    )
+
+
+def _read_candidate(record: Record, name: str) -> Candidate:
+    described = record.evidence["candidates"][name]
+    latency = dict(record.evidence["cost"][name])
+    del latency["num_bytes"]
+    return Candidate(
+        name=name,
+        validation=_read_scores(record, name, "validation", described["validation"], "first"),
+        test=_read_scores(record, name, "test", described["test"], "first"),
+        latency_ms=latency,
+        history=None,
+        num_bytes=bundle.num_bytes(layout.locate_bundle(name)),
+    )
+
+
+def _read_variants(record: Record, winner: Candidate) -> list[Variant]:
+    """Read the winner's forms as recorded; the scores of all but the first are in predictions."""
+    variants = []
+    for number, form in enumerate(record.evidence["forms"]):
+        latency = {
+            key.replace("p", "one_p", 1) if key in ("p50", "p95") else key: form[key]
+            for key in ("p50", "p95", "batch_p50", "batch_p95", "rows_per_s")
+        }
+        scores = winner.test
+        if number:
+            scores = _read_scores(record, name_form(winner.name, form["name"]), "test", {})
+        variants.append(Variant(form["name"], scores, latency, form["num_bytes"]))
+    return variants
+
+
+def _read_champion(record: Record) -> Scores | None:
+    champion = record.evidence["champion"]
+    if champion is None:
+        return None
+    return _read_scores(record, CHAMPION, "test", champion["metrics"])
+
+
+def _read_scores(
+    record: Record,
+    name: str,
+    split: str,
+    metrics: Mapping[str, float],
+    keep: Literal["first", "last"] = "last",
+) -> Scores:
+    """Read what a predictor answered, in the order in which it was scored.
+
+    Means of what is recorded row by row are computed again; other `metrics` are as recorded.
+    """
+    predictions = record.predictions
+    rows = predictions[(predictions["candidate"] == name) & (predictions["split"] == split)]
+    # A baseline may have a candidate's name; candidates are written first.
+    rows = rows.drop_duplicates("id", keep=keep)
+    rows = rows.drop(columns=["candidate", "split"]).dropna(axis="columns", how="all")
+    columns = {str(column): rows[column].to_numpy() for column in rows}
+    metric = record.task.metric
+    means = {key: float(columns[key].mean()) for key in (metric.name, "cost") if key in columns}
+    return Scores(columns, dict(metrics) | {key: means[key] for key in means if key in metrics})
+
+
+def _read_rehearsal(recorded: Mapping[str, Any]) -> Rehearsal:
+    return Rehearsal(
+        problems=tuple(recorded["problems"]),
+        rss_mb=recorded["rss_mb"],
+        longest_ms=recorded["longest_ms"],
+        num_rows=recorded["num_rows"],
+        num_singles=recorded["num_singles"],
+        seed=recorded["seed"],
+        isolation=recorded["isolation"],
+        answers=(),
+    )

@@ -1,0 +1,129 @@
+"""What lies beside a registered version, in its run: the evidence, and the files it is about."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from plumbline.bundle import signatures, strict
+from plumbline.bundle.files import MAX_BYTES
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError, RegistryError
+from plumbline.registry.reader import artifacts
+from plumbline.registry.reader.addresses import BUNDLE_TAG, EVIDENCE_TAG, GOLDEN_TAG
+from plumbline.registry.reader.stores import RegisteredVersion, connect_store
+
+EVIDENCE_SIGNATURE = "evidence.sig"
+MAX_EVIDENCE = 256 << 20  # bytes
+
+
+def read_evidence(version: RegisteredVersion) -> dict[str, Any]:
+    """Read evidence.json of a version's run.
+
+    BundleError where it is not what was registered, or is about another model, bundle or golden
+    rows than those of this version.
+    """
+    name = layout.EVIDENCE.name
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        path = Path(private) / name
+        try:
+            _fetch_run_file(version, name, path, MAX_EVIDENCE)
+        except artifacts.MissingArtifactError:
+            raise _build_evidence_error(version, "is missing") from None
+        except RegistryError as error:
+            raise RegistryError(
+                f"{version.label}: its evidence cannot be fetched ({error})"
+            ) from None
+        if layout.digest(path) != version.tags.get(EVIDENCE_TAG):
+            raise _build_evidence_error(version, "has another digest")
+        evidence = _parse_evidence(path.read_bytes(), version)
+    _require_own_evidence(version, evidence)
+    return evidence
+
+
+def require_signed_evidence(version: RegisteredVersion, key: Path | None) -> None:
+    """BundleError where there is a public `key` and its owner did not sign the evidence."""
+    if key is None:
+        return
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        folder = Path(private) / "evidence"
+        folder.mkdir()
+        evidence = fetch_run_file(version, layout.EVIDENCE.name, folder)
+        if layout.digest(evidence) != version.tags.get(EVIDENCE_TAG):
+            raise _build_evidence_error(version, "has another digest")
+        signature = Path(private) / EVIDENCE_SIGNATURE
+        try:
+            _fetch_run_file(version, EVIDENCE_SIGNATURE, signature, signatures.MAX_BYTES)
+        except artifacts.MissingArtifactError:
+            raise BundleError(
+                f"{version.label}: its evidence is not signed, and only what {key} signed may be "
+                f"used here; `plumbline sign {version.name} {version.number} --key KEY`"
+            ) from None
+        signatures.verify_signature(folder, signature, key, Path(version.label))
+
+
+def fetch_run_file(version: RegisteredVersion, name: str, folder: Path) -> Path:
+    """Fetch a file that a version's run logged into `folder`; RegistryError if it cannot."""
+    try:
+        _fetch_run_file(version, name, folder / name, MAX_BYTES)
+    except RegistryError as error:
+        raise RegistryError(f"{version.label}: {error}") from None
+    return folder / name
+
+
+def fetch_recorded_file(
+    version: RegisteredVersion, evidence: Mapping[str, Any], path: Path, folder: Path
+) -> Path:
+    """Fetch the copy of `path` that a version's run logged; its digest has to be in `evidence`.
+
+    RegistryError where the run does not have it, BundleError where it is another file.
+    """
+    copy = fetch_run_file(version, path.name, folder)
+    if layout.digest(copy) != (evidence.get("digests") or {}).get(path.stem):
+        raise BundleError(
+            f"{version.label}: {path.name} beside it is not the one that its evidence is about; "
+            "restore it from a backup"
+        )
+    return copy
+
+
+def _fetch_run_file(version: RegisteredVersion, name: str, target: Path, limit: int) -> None:
+    if version.run_files is None:
+        raise RegistryError(f"{name}: cannot be fetched (its run {version.run_id} does not exist)")
+    artifacts.fetch_artifact(connect_store(), version.run_files, name, target, limit)
+
+
+def _parse_evidence(raw: bytes, version: RegisteredVersion) -> dict[str, Any]:
+    """BundleError for what `evaluate` did not write, also where the tag names its digest."""
+    try:
+        evidence = strict.parse_json(raw)
+    except ValueError as error:
+        raise _build_evidence_error(version, f"is damaged: {error}") from None
+    match evidence:
+        case {"digests": dict()}:
+            parsed: dict[str, Any] = evidence
+            return parsed
+    raise _build_evidence_error(version, "names no digests")
+
+
+def _require_own_evidence(version: RegisteredVersion, evidence: Mapping[str, Any]) -> None:
+    """BundleError where evidence was made for something else, however well it is signed."""
+    digests = evidence["digests"]
+    for subject, actual, expected in (
+        ("another model", evidence.get("model"), version.name),
+        ("another bundle", digests.get("bundle"), version.tags.get(BUNDLE_TAG)),
+        ("other golden rows", digests.get("golden"), version.tags.get(GOLDEN_TAG)),
+    ):
+        if actual is None or actual != expected:
+            raise BundleError(
+                f"{version.label}: its evidence is about {subject} ({actual}, not {expected}); "
+                "do not use it"
+            )
+
+
+def _build_evidence_error(version: RegisteredVersion, reason: str) -> BundleError:
+    return BundleError(
+        f"{version.label}: its evidence was changed since it was registered "
+        f"({layout.EVIDENCE.name} of run {version.run_id} {reason}); "
+        "restore it from a backup, do not use the version"
+    )
