@@ -17,8 +17,10 @@ HAS_CPU_BUILD := $(filter Darwin-% Linux-x86_64-3.11,$(PLATFORM))
 ifndef TORCH
   TORCH := $(shell nvidia-smi >/dev/null 2>&1 && echo cuda || echo $(if $(HAS_CPU_BUILD),cpu,cuda))
 endif
-# Whether the DVC remote is an object store or a server, which takes more packages.
-REMOTES := $(if $(shell { echo "$$DVC_REMOTE"; cat .dvc/config .dvc/config.local; } 2>/dev/null | grep -E '(s3|gs|ssh)://'),-remotes)
+# Whether the DVC remote or a source of params.yaml is in an object store or on a server, which takes more packages.
+HASH := \#
+REMOTES := $(if $(shell { echo "$$DVC_REMOTE"; cat .dvc/config .dvc/config.local params.yaml; } 2>/dev/null | \
+  grep -E '^[^$(HASH)]*(s3|gs|ssh)://'),-remotes)
 LOCKS := requirements.lock requirements-$(TORCH).lock $(REMOTES:-%=requirements-%.lock)
 READY := $(VENV)/ready$(REMOTES)
 # Where the CPU wheel for Linux is found: a folder of wheels that pip knows of, else PyTorch's own index.
@@ -134,6 +136,9 @@ lock: setup  ## resolve versions again and write them with their hashes
 	@uv pip compile --group remotes --constraint requirements.lock --python-platform linux --python-version 3.11 --generate-hashes \
 	  --no-header --quiet --upgrade $$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.lock) \
 	  --output-file requirements-remotes.lock
+	@uv pip compile --group s3-tests --constraint requirements.lock --constraint requirements-remotes.lock --python-platform linux \
+	  --python-version 3.11 --generate-hashes --no-header --quiet --upgrade \
+	  $$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.lock) --output-file requirements-s3-tests.lock
 
 keep-registry:  ## in CI: keep the registry-N.tar in the folder FROM in the GitHub release `registry`; installs nothing
 	@PYTHONPATH=src python3 -P -m plumbline.ci.github_release "$(FROM)"

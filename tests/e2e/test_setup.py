@@ -92,3 +92,12 @@ def test_a_build_that_is_not_locked_is_not_installed(bare: Path) -> None:
     done = run_make(bare, "setup", "TORCH=cpu")
     assert done.returncode != 0
     assert "no CPU build of torch is locked for Linux-x86_64-3.12" in done.stderr
+
+
+def test_a_source_in_an_object_store_adds_its_packages(bare: Path) -> None:
+    add_python(bare, "python3.11", "3.11", fits=True)
+    params = bare / "params.yaml"
+    params.write_text("data:\n  source: generated   # or s3://bucket/file.csv\n")
+    assert "requirements-remotes.lock" not in run_make(bare, "--dry-run", "setup").stdout
+    params.write_text("data:\n  source: s3://bucket/file.csv\n")
+    assert "requirements-remotes.lock" in run_make(bare, "--dry-run", "setup").stdout
