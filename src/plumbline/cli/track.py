@@ -1,0 +1,20 @@
+"""`plumbline track`: bring to MLflow what stages logged while it was unreachable."""
+
+from plumbline.cli.console import print_plain
+from plumbline.contract.errors import RegistryError
+
+EXAMPLE = "plumbline track"
+
+
+def track() -> None:
+    """Bring the runs that wait in .plumbline/tracking to MLflow.
+
+    Stages do so themselves, in the background; this is for a tracking server that was away.
+    """
+    from plumbline.tracking import delivery
+
+    report = delivery.deliver()
+    if report.problem:
+        raise RegistryError(delivery.describe_waiting(report))
+    runs = "1 run" if report.num_runs == 1 else f"{report.num_runs} runs"
+    print_plain(f"brought {runs} to MLflow; nothing waits")
