@@ -9,6 +9,7 @@ import typer
 
 from plumbline.ci import github
 from plumbline.cli import (
+    adopt,
     champion,
     consult,
     doctor,
@@ -76,6 +77,7 @@ _add_command(app, "serve", serve.serve, serve.EXAMPLE)
 _add_command(app, "report", report.show_report, report.EXAMPLE)
 _add_command(app, "verdict", verdict.show_verdict, verdict.EXAMPLE)
 _add_command(app, "promote", promote.promote, promote.EXAMPLE)
+_add_command(app, "adopt", adopt.adopt, adopt.EXAMPLE)
 _add_command(app, "rollback", rollback.roll_back, rollback.EXAMPLE)
 _add_command(app, "champion", champion.show_champion, champion.EXAMPLE)
 _add_command(app, "journal", journal.show_journal, journal.EXAMPLE)

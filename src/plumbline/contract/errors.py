@@ -9,6 +9,7 @@ PlumblineError            exit 1   something went wrong that the message explain
 ├── RegistryError         exit 1   the tracking server or registry cannot be used, or refuses
 │   └── JournalError      exit 1   the journal of decisions cannot be used, or was changed
 │       └── JournalIntegrityError  the journal was changed, is gone, or disagrees with the registry
+│           └── AliasMovedError     the alias champion was moved outside plumbline
 ├── EvidenceError         exit 1   reports/evidence.json is missing, edited, or of other inputs
 └── RefusedError          exit 20  the verdict is refuse: a blocking gate failed
 """
@@ -55,6 +56,14 @@ class JournalIntegrityError(JournalError):
 
     Nobody may go on as if it were unreachable.
     """
+
+
+class AliasMovedError(JournalIntegrityError):
+    """The alias champion was moved outside plumbline; `version` holds it, "none" for no version."""
+
+    def __init__(self, message: str, version: str) -> None:
+        super().__init__(message)
+        self.version = version
 
 
 class EvidenceError(PlumblineError):

@@ -31,9 +31,9 @@ def bootstrap_champion(name: str, version: str) -> Entry | None:
         registered, evidence = checks.verify_version(name, version)
         checks.require_promotable(registered, evidence)
         reason = "registry.first_champion in params.yaml"
-        decision = _build_decision(registered, NO_CHAMPION, "first", reason)
+        decision = build_decision(registered, NO_CHAMPION, "first", reason)
         require_allowed(decision, book.read_entries(name))
-        return _decide(client, book, decision)
+        return decide(client, book, decision)
 
 
 def promote(
@@ -75,11 +75,11 @@ def promote(
                 f"{name}: version {version} was evaluated again meanwhile; look again, then decide"
             )
         action: Action = "override" if override else "promote"
-        decision = _build_decision(registered, champion, action, reason)
+        decision = build_decision(registered, champion, action, reason)
         require_allowed(decision, book.read_entries(name))
         if not override:
             checks.refuse_other_comparison(name, version, evidence, current)
-        return _decide(client, book, decision)
+        return decide(client, book, decision)
 
 
 def roll_back(name: str, to: str | None, reason: str, expect: str | None = None) -> Entry:
@@ -97,10 +97,10 @@ def roll_back(name: str, to: str | None, reason: str, expect: str | None = None)
         if version == champion:
             raise RegistryError(f"{name}: version {version} is the champion already")
         with open_version(f"models:/{name}/{version}", "rollback") as opened:
-            decision = _build_decision(opened.registered, champion, "rollback", reason)
+            decision = build_decision(opened.registered, champion, "rollback", reason)
             require_allowed(decision, entries)
             opened.load_predictor()
-        return _decide(client, book, decision)
+        return decide(client, book, decision)
 
 
 def record_registration(name: str, version: str, bundle: str, evidence: str, reason: str) -> Entry:
@@ -198,6 +198,22 @@ def pin_champion(name: str) -> ChampionPin | None:
     return pin
 
 
+def build_decision(
+    version: RegisteredVersion, previous: str, action: Action, reason: str
+) -> Decision:
+    """Build the decision on a version, with the digests of its bundle and its evidence."""
+    bundle = version.tags.get(BUNDLE_TAG, "")
+    evidence = version.tags.get(EVIDENCE_TAG, "")
+    return Decision(version.name, action, version.number, previous, bundle, evidence, reason)
+
+
+def decide(client: "MlflowClient", book: Journal, decision: Decision) -> Entry:
+    """Write the decision: into the journal, then the registry and champion.json."""
+    if decision.action != "first" and champion_pin.is_checkout():
+        _check_pin(book, decision.model)
+    return write_move(client, book, decision)
+
+
 def _is_same_request(current: Entry, version: str, expect: str, reason: str) -> bool:
     return (current.version, current.previous, current.reason) == (version, expect, reason)
 
@@ -211,21 +227,6 @@ def _find_predecessor(entries: list[Entry], version: str) -> str:
         if entry.moves and entry.version == version and entry.action != "rollback":
             return entry.previous
     return NO_CHAMPION
-
-
-def _build_decision(
-    version: RegisteredVersion, previous: str, action: Action, reason: str
-) -> Decision:
-    bundle = version.tags.get(BUNDLE_TAG, "")
-    evidence = version.tags.get(EVIDENCE_TAG, "")
-    return Decision(version.name, action, version.number, previous, bundle, evidence, reason)
-
-
-def _decide(client: "MlflowClient", book: Journal, decision: Decision) -> Entry:
-    """Write the decision: into the journal, then the registry and champion.json."""
-    if decision.action != "first" and champion_pin.is_checkout():
-        _check_pin(book, decision.model)
-    return write_move(client, book, decision)
 
 
 def _check_pin(book: Journal, name: str) -> None:

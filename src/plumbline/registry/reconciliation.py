@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from plumbline.contract.errors import JournalIntegrityError, RegistryError
+from plumbline.contract.errors import AliasMovedError, JournalIntegrityError, RegistryError
 from plumbline.registry import champion_pin, journal, model_versions, promotion_checks
 from plumbline.registry.journal import Decision, Entry, Journal
 from plumbline.registry.journal_head import (
@@ -65,9 +65,10 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
     moves = [entry for entry in entries if entry.moves]
     if not moves:
         if holder:
-            raise JournalIntegrityError(
+            raise AliasMovedError(
                 f"{name}: version {champion} is champion, but no decision made it so; "
-                "see docs/operate.md"
+                f"remove the alias, or `plumbline adopt {name}` (see docs/operate.md)",
+                champion,
             )
         return None
     last = moves[-1]
@@ -76,10 +77,11 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
         _require_sound_move(last, entries, intent)
         apply_to_registry(client, last, entries[-1])
     elif champion != last.version:
-        raise JournalIntegrityError(
+        raise AliasMovedError(
             f"{name}: the journal says that version {last.version} is champion, the registry says "
             f"{champion}: the alias was changed outside plumbline; set `champion` back to version "
-            f"{last.version} (see the journal)"
+            f"{last.version} (see the journal), or let `plumbline adopt {name}` check the move",
+            champion,
         )
     return last
 
