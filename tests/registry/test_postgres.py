@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.effort import choose_effort
 from tests.support.postgres import Server, started
 from tests.support.racing import (
     NAME,
@@ -57,7 +58,7 @@ def here(server: Server, versions: Path, monkeypatch: pytest.MonkeyPatch) -> Ser
 
 
 def test_of_many_who_promote_at_once_one_wins(here: Server) -> None:
-    race(rounds=100)
+    race(rounds=choose_effort(25, 100))
 
 
 def test_decisions(here: Server) -> None:

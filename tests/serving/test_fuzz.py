@@ -1,7 +1,7 @@
 """Thousands of odd requests: each is answered correctly or refused, and the server is unchanged.
 
 Hypothesis makes every case and prints the smallest one that fails. The fast tests make the same
-cases in each run, the slow ones others, 20 000 in total.
+cases in each run, the slow ones others: 5,000 in total, and 20,000 every night.
 """
 
 import json
@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
+from tests.support.effort import choose_effort
 from tests.support.serving import grammar, oracle
 from tests.support.serving.lines import Lines, Server, serving
 from tests.support.serving.wire import Connection, Got, Watch, parse, post, send_all_at_once
@@ -24,12 +25,15 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 MIB = 24  # more memory than that after thousands of requests would be a leak
 WARM_UP = 200  # requests until memory use is stable
 PATIENCE_S = 0.5
+FEW: set[int] = set()  # the numbers of cases of fast tests
 RIGHT = [oracle.ROW | {"length": 1, "top_k": 3}]
 
 
-def few_or_many(few: int, many: int) -> pytest.MarkDecorator:
-    """A fast test and a slow one."""
-    return pytest.mark.parametrize("num_cases", [few, pytest.param(many, marks=pytest.mark.slow)])
+def few_or_many(few: int, many: int, night: int) -> pytest.MarkDecorator:
+    """A fast test and a slow one, which tries more every night."""
+    FEW.add(few)
+    slow = pytest.param(choose_effort(many, night), marks=pytest.mark.slow)
+    return pytest.mark.parametrize("num_cases", [few, slow])
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +43,7 @@ def server(wide: Lines) -> Iterator[Server]:
         yield found
 
 
-@few_or_many(300, 7000)
+@few_or_many(300, 1750, 7000)
 def test_json(server: Server, num_cases: int) -> None:
     _try(
         server,
@@ -49,7 +53,7 @@ def test_json(server: Server, num_cases: int) -> None:
     )
 
 
-@few_or_many(300, 5000)
+@few_or_many(300, 1250, 5000)
 def test_open_inference(server: Server, num_cases: int) -> None:
     _try(
         server,
@@ -59,7 +63,7 @@ def test_open_inference(server: Server, num_cases: int) -> None:
     )
 
 
-@few_or_many(200, 3000)
+@few_or_many(200, 750, 3000)
 def test_csv(server: Server, num_cases: int) -> None:
     _try(
         server,
@@ -69,7 +73,7 @@ def test_csv(server: Server, num_cases: int) -> None:
     )
 
 
-@few_or_many(8, 220)
+@few_or_many(8, 60, 220)
 def test_streams(server: Server, num_cases: int) -> None:
     """16 connections at a time, each of which sends something similar to HTTP."""
     watch = Watch(server)
@@ -91,7 +95,7 @@ def test_streams(server: Server, num_cases: int) -> None:
     watch.check(MIB)
 
 
-@few_or_many(10, 100)
+@few_or_many(10, 30, 100)
 def test_openapi_describes_every_answer(server: Server, num_cases: int) -> None:
     """/openapi.json describes every answer; a request that violates it is refused."""
     watch = Watch(server)
@@ -188,7 +192,7 @@ def _ask_as_usual(server: Server) -> None:
 
 
 def _settings(num_cases: int) -> Any:
-    fast = num_cases <= 300
+    fast = num_cases in FEW
     return settings(
         max_examples=num_cases,
         derandomize=fast,
