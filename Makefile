@@ -28,6 +28,9 @@ ifeq ($(TORCH)-$(shell uname -s),cpu-Linux)
   WHEELS := $(if $(PIP_FIND_LINKS),--find-links "$(PIP_FIND_LINKS)",--torch-backend cpu)
 endif
 
+# One more process of tests than cores, as some only wait; each loads torch and MLflow, about 1 GiB.
+PROCESSES ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 5 ? cores + 1 : 6)))
+
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
@@ -68,7 +71,7 @@ remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, s
 	@dvc remote modify --local store url "$$DVC_REMOTE"
 
 test: setup  ## the fast tests
-	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
+	@pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
