@@ -169,9 +169,12 @@ def _announce(results: list[runner.ExpectationResult], report: dict[str, Any]) -
     for line in [*report["notices"], *_describe_results(warned)]:
         print(f"validate: note: {_replace_unprintable(line)}")  # noqa: T201 (the stage's result)
     if failed:
-        count = "1 check" if len(failed) == 1 else f"{len(failed)} checks"
+        causes, followers = _separate_followers(failed)
+        count = "1 check" if len(causes) == 1 else f"{len(causes)} checks"
         message = f"rejected by {count} of {len(results)}; see {layout.VALIDATION_PAGE}"
-        lines = [_replace_unprintable(line) for line in _describe_results(failed)]
+        lines = [_replace_unprintable(line) for line in _describe_results(causes)]
+        if followers:
+            lines.append(f"also failed, as follows from that: {', '.join(followers)}")
         raise RejectedError("\n  ".join([message, *lines]))
     rows = ", ".join(f"{n:,} {split}" for split, n in report["splits"].items())
     num_passed = len(results) - len(warned)
@@ -183,6 +186,16 @@ def _find_failed(
     results: Iterable[runner.ExpectationResult], severity: str
 ) -> list[runner.ExpectationResult]:
     return [result for result in results if not result.passed and result.severity == severity]
+
+
+def _separate_followers(
+    failed: list[runner.ExpectationResult],
+) -> tuple[list[runner.ExpectationResult], list[str]]:
+    """Return the results that no other failure explains, and the names of the others."""
+    names = {result.name for result in failed}
+    causes = [result for result in failed if names.isdisjoint(result.follows_from)]
+    shown = {result.name for result in causes}
+    return causes, [result.name for result in failed if result.name not in shown]
 
 
 def _describe_results(results: Iterable[runner.ExpectationResult]) -> Iterator[str]:
