@@ -1,0 +1,166 @@
+"""Records in long form: every source gives the same, and what is wrong is said with its row."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from tests.support.small_answers import (
+    file_params,
+    list_rows,
+    small_params,
+    write_examples,
+    write_rows,
+)
+
+from plumbline.contract.errors import DataError
+from plumbline.tasks.answer_consensus.data import (
+    find_normaliser,
+    read_answers,
+    read_setting,
+    shuffle_labels,
+)
+from plumbline.tasks.answer_consensus.data import (
+    list_rows as list_manifest_rows,
+)
+from plumbline.tasks.answer_consensus.data.ingestion import ingest
+from plumbline.tasks.answer_consensus.expectations import find_leaks
+from plumbline.tasks.answer_consensus.expectations.leaks import find_near
+from plumbline.tasks.answer_consensus.predictor import NORMALISERS
+
+AGENTS = {"ada": "ada", "bob": "bob"}
+
+
+def read_file(path: Path, folder: Path, **data: Any) -> Path:
+    return write_examples(file_params(path, AGENTS, **data), folder)
+
+
+def test_csv_jsonl_and_parquet_give_the_same_questions(tmp_path: Path) -> None:
+    table = pd.DataFrame(list_rows())
+    table.to_csv(tmp_path / "a.csv", index=False)
+    table.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    table.to_parquet(tmp_path / "a.parquet")
+    listed = []
+    for ending in ("csv", "jsonl", "parquet"):
+        examples = read_file(tmp_path / f"a.{ending}", tmp_path / ending)
+        listed.append([list_manifest_rows(examples, split) for split in ("train", "test")])
+    for other in listed[1:]:
+        for one, same in zip(listed[0], other, strict=True):
+            pd.testing.assert_frame_equal(one, same)
+    setting = read_setting(tmp_path / "csv/examples")
+    assert setting.costs == pytest.approx([1e-4, 2e-4])
+
+
+def spoil(number: int, **changes: Any) -> list[dict[str, Any]]:
+    rows = list_rows()
+    rows[number] |= changes
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (spoil(5, gold=""), r"row 7: question q2 has no gold; grade it, or leave it out"),
+        (spoil(5, gold="41"), r"row 7: gold of question q2 is '41', and '9' in .*row 6"),
+        (spoil(4, gold="none"), r"row 6: gold 'none' of question q2 holds no number"),
+        (spoil(5, tokens=0), r"row 7: 0 tokens for an answer of 2 characters"),
+        (spoil(5, tokens="many"), r"row 7: tokens: expected a whole number, found 'many'"),
+        (spoil(5, tokens=-3), r"row 7: tokens: expected a whole number"),
+        (spoil(5, agent="ada"), r"row 7: agent ada answered question q2 already in .*row 6"),
+        (spoil(5, agent="bobby"), r"question q2 \(.*row 6\) has no row of bob, and 1 of 60"),
+        (spoil(5, question=" "), r"row 7: question is empty"),
+        (
+            [row | {"agent": row["agent"].replace("bob", "bobby")} for row in list_rows()],
+            r"no answer of bob, as which data.agents.bob is recorded \(did you mean bobby\?\)",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_row_and_a_remedy(
+    tmp_path: Path, rows: list[dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(DataError, match=message):
+        read_file(write_rows(tmp_path / "a.csv", rows), tmp_path)
+
+
+def test_gold_may_be_written_in_another_form(tmp_path: Path) -> None:
+    rows = list_rows()
+    rows[0]["gold"], rows[1]["gold"] = "1,000", "1000.0"
+    rows[0]["answer"], rows[1]["answer"] = "it is 1000", "1,000.00"
+    examples = read_file(write_rows(tmp_path / "a.csv", rows), tmp_path)
+    seen = pd.concat(
+        [list_manifest_rows(examples, split) for split in ("train", "validation", "test")]
+    )
+    assert len(seen) == 60
+    assert seen.set_index("id").loc["q0", "num_missing"] == 0
+
+
+def test_a_failed_answer_is_an_empty_one_and_costs_nothing_to_say_so(tmp_path: Path) -> None:
+    examples = read_file(write_rows(tmp_path / "a.csv", spoil(5, answer="", tokens=0)), tmp_path)
+    rows = pd.concat(
+        [list_manifest_rows(examples, split) for split in ("train", "validation", "test")]
+    )
+    assert rows.set_index("id").loc["q2", "num_missing"] == 1
+
+
+def test_answers_of_other_agents_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "a.csv", list_rows(agents=("ada", "bob", "cyd")))
+    examples = tmp_path / "examples"
+    examples.mkdir()
+    facts = ingest(file_params(path, AGENTS), examples, tmp_path / "manifest.parquet")
+    assert facts["notices"] == ["60 answers of agents that params do not name: cyd"]
+
+
+def test_a_question_under_two_ids_is_kept_once(tmp_path: Path) -> None:
+    rows = list_rows()
+    rows += [
+        row | {"question_id": "again", "question": row["question"].upper()} for row in rows[:2]
+    ]
+    examples = tmp_path / "examples"
+    examples.mkdir()
+    params = file_params(write_rows(tmp_path / "a.csv", rows), AGENTS)
+    facts = ingest(params, examples, tmp_path / "manifest.parquet")
+    assert sum(facts["questions"].values()) == 60
+    assert "1 questions repeat another one's text" in facts["notices"][0]
+
+
+def test_questions_of_one_group_are_in_one_split(tmp_path: Path) -> None:
+    rows = [row | {"template": f"t{int(row['question_id'][1:]) // 3}"} for row in list_rows()]
+    path = write_rows(tmp_path / "a.csv", rows)
+    columns = file_params(path, AGENTS).data.columns.model_dump() | {"group": "template"}
+    params = file_params(path, AGENTS, columns=columns)
+    examples = write_examples(params, tmp_path)
+    groups = [set(read_answers(examples, split).groups) for split in ("train", "test")]
+    assert not groups[0] & groups[1]
+    leaks = find_leaks(params, examples)
+    assert {leak.kind for leak in leaks} == {"exact", "near", "group", "copy"}
+    assert not any(leak.num_leaked for leak in leaks if leak.kind != "near")
+
+
+def test_nearly_equal_questions_are_recognised() -> None:
+    known = ["a b c d e f g h i j k l m n o p q r s t", "one two three"]
+    assert find_near(["a b c d e f g h i j k l m n o p q r s t u"], known) == [True]
+    assert find_near(["a b c d e f g h i j x y z", "four"], known) == [False, False]
+
+
+def test_the_control_has_the_gold_of_other_questions(tmp_path: Path) -> None:
+    examples = write_examples(small_params(), tmp_path)
+    target = tmp_path / "control"
+    target.mkdir()
+    shuffle_labels(examples, target, seed=1, max_rows=100)
+    before, after = read_answers(examples, "train"), read_answers(target, "train")
+    assert len(after.ids) == 100
+    assert sorted(after.golds) == sorted(before.golds[:100])
+    assert (after.golds != before.golds[:100]).mean() > 0.9
+    assert not (target / "test.parquet").exists()
+
+
+@pytest.mark.parametrize("name", ["exact", "casefold", "number"])
+def test_data_and_predictor_compare_answers_in_the_same_way(name: str) -> None:
+    texts = [
+        "", " ", "42", "The answer is 1,000.50 dollars", "1000.5", "-0", "-0.00001", ".5", "0.50",
+        "no number", "12 and 13", "1,2,3", "9" * 60, "3.14159", "A  b", "a B ", "٣", "1e5", "--7",
+    ]  # fmt: skip
+    for text in texts:
+        assert find_normaliser(name)(text) == NORMALISERS[name](text), text
+    assert find_normaliser("number")("The answer is 1,000.50 dollars") == "1000.5"
+    assert find_normaliser("number")("-0.00001") == "0"

@@ -1,0 +1,125 @@
+"""The candidates: what each learns, and that it keeps to its money."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.support.small_answers import small_params, write_examples
+
+from plumbline.contract import layout
+from plumbline.tasks.answer_consensus.data import (
+    find_normaliser,
+    play,
+    read_answers,
+    read_inputs,
+    read_setting,
+    shuffle_labels,
+)
+from plumbline.tasks.answer_consensus.models import build_learner
+from plumbline.tasks.answer_consensus.models.tallies import count_answers
+from plumbline.tasks.answer_consensus.models.votes import (
+    build_vote,
+    choose_best_set,
+    estimate_accuracy,
+    measure_plurality,
+)
+from plumbline.tasks.answer_consensus.predictor import Predictor, load
+from plumbline.tasks.answer_consensus.scoring import build_baselines
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_examples(small_params(), tmp_path_factory.mktemp("answers"))
+
+
+def measure(predictor: Predictor, examples: Path) -> tuple[float, float]:
+    setting, answers = read_setting(examples), read_answers(examples, "test")
+    normalise = find_normaliser(setting.normalise)
+    course = play(setting, answers, predictor)
+    pairs = zip(course.answers, answers.golds, strict=True)
+    hits = [normalise(answer) == normalise(gold) for answer, gold in pairs]
+    return float(np.mean(hits)), float(course.sum_costs(setting.compute_costs(answers)).mean())
+
+
+def test_the_logit_beats_every_fixed_set_for_the_same_money(examples: Path, tmp_path: Path) -> None:
+    params = small_params()
+    learner = build_learner(params, "logit", examples)
+    assert learner.solve is not None
+    learner.solve()
+    learner.save(tmp_path)
+    accuracy, cost = measure(load(tmp_path), examples)
+    assert cost <= 1.1 * params.data.mean_cost
+    for baseline in build_baselines(params, examples).values():
+        assert accuracy > measure(baseline, examples)[0]
+
+
+def test_baselines_are_the_best_that_the_same_money_buys(examples: Path) -> None:
+    params = small_params()
+    baselines = build_baselines(params, examples)
+    assert set(baselines) == {"cheapest", "best_single", "plurality", "self_consistency"}
+    scores = {name: measure(baseline, examples) for name, baseline in baselines.items()}
+    assert all(cost <= 1.05 * params.data.mean_cost for _, cost in scores.values())
+    assert scores["cheapest"][1] == pytest.approx(0.001, rel=0.05)
+    assert scores["plurality"][0] >= scores["cheapest"][0]
+
+
+def test_a_policy_that_is_never_sure_asks_only_what_its_money_buys(
+    examples: Path, tmp_path: Path
+) -> None:
+    params = small_params()
+    target = tmp_path / "shuffled"
+    target.mkdir()
+    shuffle_labels(examples, target, seed=1, max_rows=300)
+    learner = build_learner(params, "logit", target)
+    assert learner.solve is not None
+    learner.solve()
+    learner.save(tmp_path)
+    assert measure(load(tmp_path), examples)[1] <= 1.05 * params.data.mean_cost
+
+
+def test_accuracies_are_estimated_without_gold(examples: Path) -> None:
+    setting = read_setting(examples)
+    tallies = count_answers(setting, read_answers(examples, "train"))
+    estimated = estimate_accuracy(tallies.groups)
+    assert np.corrcoef(estimated, tallies.accuracy)[0, 1] > 0.9
+    assert estimated == pytest.approx(tallies.accuracy, abs=0.15)
+
+
+def test_a_vote_is_a_plurality_and_says_how_sure_it_may_be(examples: Path) -> None:
+    setting = read_setting(examples)
+    tallies = count_answers(setting, read_answers(examples, "train"))
+    config = build_vote(setting, tallies, "plurality")
+    predictor = Predictor(config)
+    test = count_answers(setting, read_answers(examples, "test"))
+    accuracy, _ = measure(predictor, examples)
+    assert accuracy == pytest.approx(measure_plurality(test, config["plan"]), abs=0.01)
+    course = play(setting, read_answers(examples, "test"), predictor)
+    assert course.confidences.mean() == pytest.approx(accuracy, abs=0.1)
+
+
+def test_the_best_set_is_the_best_of_all_that_can_be_paid(examples: Path) -> None:
+    setting = read_setting(examples)
+    tallies = count_answers(setting, read_answers(examples, "train"))
+    best = choose_best_set(setting, tallies, list(range(6)))
+    assert sum(setting.costs[place] for place in best) <= setting.mean_cost
+    for other in ([0], [2, 3, 4], [0, 2, 4], [2, 3, 4, 5]):
+        assert measure_plurality(tallies, best) >= measure_plurality(tallies, other)
+
+
+def test_numpy_computes_the_network_that_torch_trained(examples: Path, tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    from plumbline.tasks.answer_consensus.models.policy import build_config
+    from plumbline.tasks.answer_consensus.models.set_learner import TOLERANCE, compare_network
+    from plumbline.tasks.answer_consensus.models.set_network import SetNet
+
+    setting = read_setting(examples)
+    tallies = count_answers(setting, read_answers(examples, "train"))
+    torch.manual_seed(0)
+    weights = {name: one.tolist() for name, one in SetNet(21, 16).state_dict().items()}
+    scorer = {"kind": "set", "weights": weights}
+    config = build_config(setting, tallies, scorer, [4, 5, 3, 2, 1, 0], True, 0.9)
+    layout.write_json(tmp_path / "config.json", config)
+    columns = {name: values[:80] for name, values in read_inputs(examples, "test").items()}
+    difference = compare_network(tmp_path, columns)
+    assert difference.num_rows == 80
+    assert difference.largest < TOLERANCE

@@ -1,0 +1,92 @@
+"""Ask and tell: what was not asked for and paid is never in the predictor's hands."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.small_answers import small_params, write_examples
+
+from plumbline.tasks.answer_consensus.data import (
+    Answers,
+    AnswerSetting,
+    play,
+    read_answers,
+    read_setting,
+)
+from plumbline.tasks.answer_consensus.data.inputs import read_inputs
+
+Asked = tuple[AnswerSetting, Answers]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Asked:
+    examples = write_examples(small_params(), tmp_path)
+    return read_setting(examples), read_answers(examples, "test").take(np.arange(40))
+
+
+class Scripted:
+    """Asks the agents of a list in turn, and keeps what it was shown."""
+
+    def __init__(self, agents: list[str]) -> None:
+        self.agents = agents
+        self.shown: list[dict[str, Any]] = []
+
+    def predict(self, columns: dict[str, Any], **_: Any) -> dict[str, Any]:
+        self.shown.append(columns)
+        done = [len(asked) for asked in columns["agents"]]
+        return {
+            "ask": [self.agents[n] if n < len(self.agents) else "" for n in done],
+            "answer": [given[-1] if given else "" for given in columns["answers"]],
+            "confidence": [0.5] * len(done),
+            "votes": [[] for _ in done],
+        }
+
+
+def test_the_columns_hold_what_was_paid_and_nothing_else(recorded: Asked) -> None:
+    setting, answers = recorded
+    predictor = Scripted(["small", "large"])
+    course = play(setting, answers, predictor)
+    assert course.asked == [[4, 0]] * 40
+    for number, columns in enumerate(predictor.shown):
+        assert set(columns) == {"agents", "answers", "budget"}
+        assert all(agents == ["small", "large"][:number] for agents in columns["agents"])
+        for row, given in enumerate(columns["answers"]):
+            assert given == [answers.answers[row, place] for place in (4, 0)[:number]]
+    left = predictor.shown[2]["budget"][0]
+    assert left == pytest.approx(setting.max_cost - setting.costs[4] - setting.costs[0])
+    assert course.answers == [str(text) for text in answers.answers[:, 0]]
+    assert course.first_answers == [str(text) for text in answers.answers[:, 4]]
+
+
+def test_what_was_asked_is_paid_by_its_own_tokens(recorded: Asked) -> None:
+    setting, answers = recorded
+    costs = setting.compute_costs(answers)
+    course = play(setting, answers, Scripted(["medium"]))
+    assert course.sum_costs(costs) == pytest.approx(answers.tokens[:, 2] * 0.01 / 1000)
+
+
+@pytest.mark.parametrize(
+    ("agents", "cap", "message"),
+    [
+        (["large"], 0.005, "it asks large, which costs 0.01, with 0.005 left"),
+        (["small", "small"], None, "it asks small twice"),
+        (["oracle"], None, "'oracle', and data.agents has no such agent"),
+    ],
+)
+def test_a_policy_that_asks_what_it_may_not_cannot_be_scored(
+    recorded: Asked, agents: list[str], cap: float | None, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        play(*recorded, Scripted(agents), max_cost=cap)
+
+
+def test_inputs_are_paid_questions_at_all_points_of_their_course(tmp_path: Path) -> None:
+    examples = write_examples(small_params(max_cost=0.012), tmp_path)
+    setting = read_setting(examples)
+    columns = read_inputs(examples, "test")
+    costs = dict(zip(setting.agents, setting.costs, strict=True))
+    for agents, budget in zip(columns["agents"], columns["budget"], strict=True):
+        assert sum(costs[name] for name in agents) + budget == pytest.approx(0.012)
+        assert budget >= 0
+    assert {len(agents) for agents in columns["agents"]} == {0, 1, 2, 3, 4}
