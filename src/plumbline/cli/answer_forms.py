@@ -1,4 +1,4 @@
-"""How answers are compared: by the function of the task answer_consensus."""
+"""How answers are compared: by the functions that a bundle of answer_consensus carries."""
 
 from collections.abc import Callable
 
@@ -7,11 +7,10 @@ from plumbline.contract.errors import PlumblineError
 
 def load_normaliser(form: str) -> Callable[[str], str]:
     """Return the function of a form; PlumblineError for one that the task does not know."""
-    from plumbline.tasks.answer_consensus.data.normalisation import find_normaliser
+    # The predictor, not the task's data: a server has none of the libraries of training.
+    from plumbline.tasks.answer_consensus.predictor import NORMALISERS
 
-    try:
-        return find_normaliser(form)
-    except KeyError:
-        raise PlumblineError(
-            f"normalise: {form!r:.60} is not known; expected exact, casefold or number"
-        ) from None
+    if form not in NORMALISERS:
+        known = ", ".join(NORMALISERS)
+        raise PlumblineError(f"normalise: {form!r:.60} is not known; expected one of {known}")
+    return NORMALISERS[form]

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from plumbline.cli.serve_options import (
+    Agents,
     AllowedHost,
     CanaryShare,
     DeadlineS,
@@ -20,6 +21,7 @@ from plumbline.cli.serve_options import (
     PredictTimeout,
     QueueRows,
     ReadTimeout,
+    Records,
     Redact,
     Shadow,
     ShutdownTimeout,
@@ -27,7 +29,7 @@ from plumbline.cli.serve_options import (
     Workers,
 )
 from plumbline.contract.errors import ParamsError
-from plumbline.serving.settings import Canary, Limits, Settings
+from plumbline.serving.settings import Canary, Consulting, Limits, Settings
 
 EXAMPLE = "plumbline serve models:/ticket-router@champion --port 8000"
 MIN_TOKEN = 16  # characters
@@ -47,6 +49,8 @@ def serve(
     log_folder: LogFolder = None,
     log_share: LogShare = 1.0,
     redact: Redact = None,
+    agents: Agents = None,
+    records: Records = None,
     poll_s: PollS = 5.0,
     deadline_s: DeadlineS = Limits.deadline_s,
     predict_timeout: PredictTimeout = Limits.predict_timeout_s,
@@ -92,6 +96,7 @@ def serve(
             log=log_folder,
             log_share=log_share,
             redact=redact,
+            consulting=_prepare_consulting(agents, records),
             limits=limits,
         )
     )
@@ -107,6 +112,23 @@ def _parse_canary(text: str, max_disagreement: float | None, max_slowdown: float
             f"--canary {text!r}: expected VERSION=SHARE with a share up to 50%, such as 7=5%"
         )
     return Canary(match[1], percent / 100, max_disagreement, max_slowdown)
+
+
+def _prepare_consulting(agents: Path | None, records: Path | None) -> Consulting | None:
+    """Check agents.yaml, keys and records now, not at the first request."""
+    if agents is None:
+        if records:
+            raise ParamsError("--records: nobody is asked; add --agents")
+        return None
+    from plumbline.cli.answer_forms import load_normaliser
+    from plumbline.consulting.agents_file import read_agents
+    from plumbline.consulting.answer_records import AnswerRecords
+    from plumbline.consulting.endpoint import check_keys
+
+    check_keys(read_agents(agents))
+    if records:
+        AnswerRecords(records, "", "").check_writable()
+    return Consulting(agents, load_normaliser, records)
 
 
 def _read_token(file: Path | None) -> str | None:

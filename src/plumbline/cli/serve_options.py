@@ -77,6 +77,20 @@ Redact = Annotated[
         show_default="rows are logged as they are",
     ),
 ]
+Agents = Annotated[
+    Path | None,
+    typer.Option(
+        help="agents.yaml of a policy: adds the route /consult, which asks its agents.",
+        show_default="no such route",
+    ),
+]
+Records = Annotated[
+    Path | None,
+    typer.Option(
+        help="With --agents: the file to which every answer of an agent is appended.",
+        show_default="no records",
+    ),
+]
 PollS = Annotated[float, typer.Option(min=0.2, help="Seconds between queries to the registry.")]
 DeadlineS = Annotated[
     float, typer.Option(min=0.1, help="Seconds until a request is answered with 504.")

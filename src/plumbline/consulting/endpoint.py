@@ -5,7 +5,7 @@ import ssl
 
 import httpx
 
-from plumbline.consulting.agents import Endpoint
+from plumbline.consulting.agents import AgentsFile, Endpoint
 from plumbline.consulting.chat_protocol import build_body, parse_reply, read_error_message
 from plumbline.consulting.replies import AgentError, Prompt, Reason, Reply, clean_text
 from plumbline.consulting.retries import parse_retry_after
@@ -77,6 +77,13 @@ class EndpointResponder:
         if self._key:
             text = text.replace(self._key, "[key]")
         return f"HTTP {status}: {clean_text(text)}" if text else f"HTTP {status}"
+
+
+def check_keys(file: AgentsFile) -> None:
+    """ParamsError where the key of an agent is not in the environment."""
+    for name, agent in file.agents.items():
+        if isinstance(agent, Endpoint):
+            read_key(name, agent.key_env)
 
 
 def read_key(name: str, key_env: str | None) -> str:

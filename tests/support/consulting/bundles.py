@@ -8,6 +8,16 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.task import Field, Param, Signature
 
+VOTES = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "answer": {"type": "string", "required": True},
+            "share": {"type": "double", "required": True},
+        },
+    },
+}
 SIGNATURE = Signature(
     inputs=(
         Field("agents", {"type": "array", "items": {"type": "string"}}),
@@ -18,7 +28,7 @@ SIGNATURE = Signature(
         Field("ask", "string"),
         Field("answer", "string"),
         Field("confidence", "double"),
-        Field("votes", {"type": "array", "items": {"type": "object", "properties": {}}}),
+        Field("votes", VOTES),
     ),
     params=(Param("stop_at", "double", None),),
 )

@@ -1,5 +1,6 @@
 """A registry with a policy, and a model that can be one of its agents."""
 
+import fcntl
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,20 @@ from tests.support.serving.models import line_task
 from plumbline.contract.task import Field, Signature
 
 HERE = Path(__file__).parent
+AGENTS = ["a", "b", "c"]
+
+
+def find_registry(factory: pytest.TempPathFactory, worker_id: str) -> Lines:
+    """The registry with a policy over AGENTS, made once for all processes that run tests."""
+    base = factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "registered-policy"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "made").exists():
+            register_policy(folder, AGENTS)
+            (folder / "made").touch()
+    return Lines(folder)
 
 
 def register_policy(folder: Path, agents: list[str]) -> Lines:

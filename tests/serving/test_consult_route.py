@@ -1,0 +1,157 @@
+"""`plumbline serve --agents`: the route /consult of the real server, with real agents behind it."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.consulting.chat_server import ChatServer, run_chat_server
+from tests.support.consulting.questions import describe_endpoint
+from tests.support.consulting.registered import find_registry
+from tests.support.serving.lines import Lines, Server, serving
+
+# MLflow, in this process, warns about its own libraries.
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+KEY = "sk-live-0123456789abcdef"
+JSON = {"content_type": "application/json"}
+POLICY = "models:/policy@champion"
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Lines:
+    return find_registry(tmp_path_factory, worker_id)
+
+
+@pytest.fixture(scope="module")
+def chat() -> Iterator[ChatServer]:
+    with run_chat_server() as chat:
+        yield chat
+
+
+@pytest.fixture(scope="module")
+def server(registry: Lines, chat: ChatServer) -> Iterator[Server]:
+    path = write_agents(registry.folder, chat, "a", "b", "c", max_questions=1)
+    options = ["--agents", str(path), "--records", str(registry.folder / "answers.jsonl")]
+    with serving(registry, *options, uri=POLICY, CHAT_KEY=KEY) as server:
+        yield server
+        assert KEY not in server.log.read_text()
+
+
+@pytest.fixture(autouse=True)
+def scripts(chat: ChatServer) -> None:
+    chat.scripts = {"a": ["say 41"], "b": ["say 42"], "c": ["say 42"]}
+    chat.release.clear()
+
+
+def write_agents(folder: Path, chat: ChatServer, *names: str, **more: Any) -> Path:
+    agents = {name: describe_endpoint(chat.url, name, key_env="CHAT_KEY") for name in names}
+    path = folder / f"agents-{'-'.join(names)}.yaml"
+    path.write_text(json.dumps({"deadline_s": 20.0, **more, "agents": agents}))
+    return path
+
+
+def ask(server: Server, body: Any) -> tuple[int, Any]:
+    raw = body if isinstance(body, bytes) else json.dumps(body)
+    status, _, answer = server.ask("POST", "/consult", raw, **JSON)
+    return status, json.loads(answer)
+
+
+def test_the_served_policy_asks_agents(server: Server, registry: Lines) -> None:
+    status, value = ask(server, {"question": "What is 6 * 7?", "question_id": "q1"})
+    assert (status, value["answer"], value["ending"]) == (200, "42", "decided")
+    assert [one["agent"] for one in value["asked"]] == ["a", "b", "c"]
+    assert value["cost"] == pytest.approx(0.006)
+    lines = (registry.folder / "answers.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    assert [(r["question_id"], r["agent"], r["answer"]) for r in records][-3:] == [
+        ("q1", "a", "41"),
+        ("q1", "b", "42"),
+        ("q1", "c", "42"),
+    ]
+    assert records[-1]["policy"] == "policy version 1"
+
+
+def test_agents_that_fail_are_in_the_answer(server: Server, chat: ChatServer) -> None:
+    chat.scripts["a"] = ["echo-key 401"]
+    status, value = ask(server, {"question": "What is 6 * 7?"})
+    assert (status, value["answer"]) == (200, "42")
+    assert value["asked"][0]["status"] == "refused"
+    assert KEY not in json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"{", "invalid body"),
+        ([], "expected an object with question"),
+        ({"question": "a", "model": "b"}, "expected an object with question"),
+        ({}, "question: expected text"),
+        ({"question": " "}, "question: expected text"),
+        ({"question": 7}, "question: expected text"),
+        ({"question": "a", "question_id": ""}, "question_id: expected text"),
+    ],
+)
+def test_a_body_that_is_not_a_question(server: Server, body: Any, words: str) -> None:
+    status, value = ask(server, body)
+    assert (status, value["error_code"]) == (400, "BAD_REQUEST")
+    assert words in value["message"]
+
+
+@contextmanager
+def asking(server: Server) -> Iterator[Any]:
+    """A request in progress, whose connection is closed at the end of the block."""
+    from http.client import HTTPConnection
+
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
+    body = json.dumps({"question": "What is 6 * 7?"})
+    connection.request("POST", "/consult", body, {"content-type": "application/json"})
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def test_more_questions_than_are_allowed_are_refused_at_once(
+    server: Server, chat: ChatServer
+) -> None:
+    chat.scripts["a"] = ["hold 42"]
+    num_before = chat.count("a")
+    with asking(server) as first:
+        server.wait(lambda: chat.count("a") > num_before)
+        status, value = ask(server, {"question": "Another?"})
+        assert (status, value["error_code"]) == (429, "OVERLOADED")
+        chat.release.set()
+        assert first.getresponse().status == 200
+
+
+def test_a_client_that_leaves_frees_its_place(server: Server, chat: ChatServer) -> None:
+    chat.scripts["a"] = ["silent", "say 42"]
+    num_before = chat.count("a")
+    with asking(server):
+        server.wait(lambda: chat.count("a") > num_before)
+    server.wait(lambda: ask(server, {"question": "Another?"})[0] == 200)
+
+
+def test_the_route_is_described(server: Server) -> None:
+    paths = json.loads(server.ask("GET", "/openapi.json")[2])["paths"]
+    schema = paths["/consult"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert schema["required"] == ["question"]
+
+
+@pytest.mark.parametrize(
+    ("names", "uri", "words"),
+    [
+        ("ab", POLICY, "the policy may ask for c; describe them there"),
+        ("abc", "models:/measuring@champion", "not a policy: it takes text"),
+    ],
+)
+def test_a_server_that_cannot_consult_does_not_start(
+    registry: Lines, chat: ChatServer, names: str, uri: str, words: str
+) -> None:
+    path = write_agents(registry.folder, chat, *names)
+    options = ["--agents", str(path)]
+    with serving(registry, *options, uri=uri, ready=False, CHAT_KEY=KEY) as server:
+        assert server.process.wait(timeout=120) != 0
+        assert words in server.log.read_text()
