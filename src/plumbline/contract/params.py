@@ -119,6 +119,14 @@ class Evaluation(StrictModel):
     budget: Budget
 
 
+class Card(StrictModel):
+    """What the model card says and nothing can measure; null: not stated."""
+
+    owner: Annotated[str, Field(min_length=1, max_length=200)] | None
+    intended_use: Annotated[str, Field(min_length=1, max_length=1000)] | None
+    data_licence: Annotated[str, Field(min_length=1, max_length=200)] | None
+
+
 class Registry(StrictModel):
     """Where the winner is registered, under which name."""
 
@@ -171,6 +179,7 @@ class Params(StrictModel):
     control: Control
     evaluation: Evaluation
     drift: Drift
+    card: Card
     registry: Registry
 
     def list_sources(self) -> dict[str, str | None]:
