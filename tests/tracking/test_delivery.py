@@ -5,6 +5,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -244,6 +245,23 @@ def test_a_stage_that_dvc_restored_is_linked_to_the_run_that_computed_it(
     unknown = restored["train nothing (restored)"].data.tags
     assert "plumbline.computed_by" not in unknown
     assert "No run here computed it" in unknown["mlflow.note.content"]
+
+
+def test_a_run_whose_process_and_spool_are_gone_is_closed_by_the_next_pass(
+    line: tuple[Params, Task],
+) -> None:
+    client = mlflow_client.connect()
+    experiment = mlflow_client.get_or_create_experiment(client, "line")
+    host = socket.gethostname()
+    alive, dead = (
+        client.create_run(experiment, tags={"host": host, "pid": str(pid)}).info.run_id
+        for pid in (os.getpid(), 2**22 + 1)
+    )
+    with run_log.track_run(line[0], "register"):
+        pass
+    delivery.deliver()
+    assert client.get_run(dead).info.status == "KILLED"
+    assert client.get_run(alive).info.status == "RUNNING"
 
 
 def test_a_store_that_is_away_costs_one_warning_and_loses_nothing(

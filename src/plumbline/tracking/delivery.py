@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.tracking import mlflow_client, spool, store_location
+from plumbline.tracking.abandoned_runs import close_abandoned_runs
 from plumbline.tracking.run_writer import KEY_TAG, RunWriter, ensure_run, write_metrics
 
 if TYPE_CHECKING:
@@ -93,6 +94,8 @@ def _deliver_pass(client: "MlflowClient", folder: Path) -> int:
             statuses.append(RunWriter(client, experiment_id, run).write(parent_id, facts["time"]))
         _describe_parent(client, parent_id, folder, statuses)
     if closed and not _count_waiting(folder):
+        names = [path.name for path in spool.list_passes()]
+        close_abandoned_runs(client, experiment_id, names)
         _finish_pass(client, experiment_id, folder, facts, closed)
     return num_before
 
