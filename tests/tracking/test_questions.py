@@ -1,0 +1,177 @@
+"""The questions of docs/mlflow.md get their answers from MLflow's API, on every kind of store."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from tests.support.checkouts import ROOT
+from tests.support.postgres import Server, started
+from tests.support.serving.lines import Lines, register_as_measured
+
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.stages.ingest import ingest
+from plumbline.tracking import delivery, mlflow_client, run_log, spool
+
+START_TIMEOUT_S = 180
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
+
+
+def read_questions() -> str:
+    """The code of docs/mlflow.md, asked of the line's registry."""
+    page = (ROOT / "docs/mlflow.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    asked = code.replace("ticket-router", "line")
+    return asked.replace("test/accuracy` > 0.9", "test/squared_error` < 0.9").replace(
+        "test/accuracy", "test/squared_error"
+    )
+
+
+def ask(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The lines that the questions print."""
+    mlflow_client.connect()
+    capsys.readouterr()
+    exec(compile(read_questions(), "docs/mlflow.md", "exec"), {})  # noqa: S102
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.fixture
+def told(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The registry that the tests of serving share, with what its stages logged."""
+    lines = Lines(tmp_path)
+    (tmp_path / "mlruns").mkdir()
+    for database in (template / "mlruns").glob("*.db"):
+        shutil.copy2(database, tmp_path / "mlruns")
+    shutil.copytree(template / spool.FOLDER, tmp_path / spool.FOLDER)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", lines.environment["MLFLOW_TRACKING_URI"])
+    assert delivery.deliver().num_waiting == 0
+    return tmp_path
+
+
+def test_the_questions_are_answered_on_sqlite(
+    told: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answers = ask(capsys)
+    assert sorted(line for line in answers if line.startswith("good")) == [
+        f"good: line {number}" for number in (1, 2, 3, 4)
+    ]
+    (data,) = [line for line in answers if line.startswith("data")]
+    assert re.match(r"data: line [0-9a-f]{36} .*\"num_test\": ", data)
+    passes = [line for line in answers if line.startswith("pass")]
+    assert len(passes) == 4
+    assert all(line.startswith("pass: line") for line in passes)
+    (stage,) = [line for line in answers if line.startswith("stage: register")]
+    assert " FINISHED " in stage
+    assert int(stage.split()[-1]) > 10  # gates that passed
+
+
+def test_a_version_says_what_it_is(told: Path) -> None:
+    client = mlflow_client.connect()
+    version = client.get_model_version("line", "1")
+    assert version.description.startswith("# Model card: line")
+    assert version.tags["plumbline.verdict"] == "promote"
+    assert "plumbline.dvc_lock" not in version.tags
+    run = client.get_run(version.run_id)
+    assert run.data.tags["mlflow.parentRunId"]
+    assert run.data.tags["mlflow.user"]
+    model = client.get_logged_model(version.model_id or version.source.removeprefix("models:/"))
+    metrics = {metric.key: metric.value for metric in model.metrics}
+    evidence = layout.read_json(
+        Path(run.info.artifact_uri.removeprefix("file://")) / "evidence.json"
+    )
+    scores = evidence["candidates"][evidence["winner"]]["test"]
+    assert metrics["test/squared_error"] == scores["squared_error"]
+    assert metrics["gate/floor"] == 1.0
+    card = Path(model.artifact_location.removeprefix("file://")) / layout.MODEL_CARD.name
+    assert card.read_text(encoding="utf-8") == version.description
+
+
+@contextmanager
+def serve(store: Server, folder: Path, port: int) -> Iterator[None]:
+    """Run `mlflow server` on PostgreSQL while the block runs."""
+    command = [
+        str(Path(sys.executable).with_name("mlflow")), "server", "--host", "127.0.0.1",
+        "--port", str(port), "--workers", "1", "--backend-store-uri", store.uri,
+        "--artifacts-destination", str(folder / "artifacts"),
+    ]  # fmt: skip
+    environment = os.environ | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    with (folder / "server.log").open("a") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
+        try:
+            wait_until_ready(port, folder)
+            yield
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+
+
+def wait_until_ready(port: int, folder: Path) -> None:
+    until = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < until:
+        try:
+            with urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.5)
+    pytest.fail((folder / "server.log").read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.service
+def test_on_a_server_with_postgresql_that_is_stopped_and_started_nothing_is_lost(
+    line_task: tuple[Params, Task],
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    params, task = line_task
+    folder = tmp_path_factory.mktemp("server")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with started() as store:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", store.uri)
+        epochs = {epoch: 1 / epoch for epoch in range(1, 21)}
+        with serve(store, folder, port):
+            ingest(params, task)
+            with run_log.track_run(params, "train", "gradient") as log:
+                for epoch in range(1, 11):
+                    log.log_metrics({"train/loss": epochs[epoch]}, step=epoch)
+                assert delivery.deliver().problem is None
+        # The server is away: training goes on.
+        with run_log.track_run(params, "control", "closed") as log:
+            for epoch in range(1, 21):
+                log.log_metrics({"train/loss": epochs[epoch]}, step=epoch)
+        report = delivery.deliver()
+        assert report.problem is not None
+        assert report.num_waiting >= 1
+        with serve(store, folder, port):
+            weights = {"slope": 2.0, "intercept": 1.0}
+            golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}}
+            register_as_measured(params, task, weights, golden)
+            assert delivery.deliver() == delivery.DeliveryReport(3, 0, None)
+            client = mlflow_client.connect()
+            experiment = client.get_experiment_by_name("line").experiment_id
+            runs = {run.info.run_name: run for run in client.search_runs([experiment])}
+            assert {run.info.status for run in runs.values()} == {"FINISHED"}
+            for name, num_epochs in (("train gradient", 10), ("control closed", 20)):
+                history = client.get_metric_history(runs[name].info.run_id, "train/loss")
+                points = [(point.step, point.value) for point in history]
+                assert points == [(epoch, epochs[epoch]) for epoch in range(1, num_epochs + 1)]
+            answers = ask(capsys)
+    assert "good: line 1" in answers
+    assert [line for line in answers if line.startswith("data: line")]
+    assert [line for line in answers if line.startswith("stage: register FINISHED")]
