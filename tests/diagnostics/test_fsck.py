@@ -220,7 +220,7 @@ def test_versions_and_runs(clean: Checkout) -> None:
     assert f"mlflow runs delete --run-id {orphan.info.run_id}" in said
     assert (
         f"({dead.info.run_id}) is RUNNING, its process {DEAD} does not exist -> the next "
-        "training closes it" in said
+        "pass closes it" in said
     )
     assert alive.info.run_id not in said
     evidence.write_bytes(kept[0])

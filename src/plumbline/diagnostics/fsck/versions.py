@@ -67,7 +67,7 @@ def _find_unregistered_runs(
     state: RegistryState, experiments: list[str]
 ) -> Iterator[DiagnosticResult]:
     registered = {version.run_id for version in state.versions}
-    query = "tags.`mlflow.runName` LIKE 'register %'"
+    query = "tags.`mlflow.runName` LIKE 'register%'"
     for run in list_all(state.client.search_runs, experiments, query):
         run_id = run.info.run_id
         if run_id not in registered and addresses.BUNDLE_TAG in run.data.tags:
@@ -91,7 +91,7 @@ def _find_dead_runs(state: RegistryState, experiments: list[str]) -> Iterator[Di
                 f"{run.info.run_name!r} ({run.info.run_id}) is RUNNING, "
                 f"its process {pid} does not exist"
             )
-            remedy = "the next training closes it: `dvc repro`; its checkpoints are kept"
+            remedy = "the next pass closes it: `dvc repro`; its checkpoints are kept"
             yield DiagnosticResult("runs", False, message, remedy)
 
 
