@@ -79,6 +79,12 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
         ("text,Label\nhi,a\n", "a.csv", "is it 'Label'? then set data.columns.label: Label"),
         ("text,category\nhi,a\n", "a.csv", "is it 'category'?"),
         (
+            "ID,TEXT,Label \n1,hi,a\n",
+            "a.csv",
+            "found 'ID', 'TEXT', 'Label '\n  is it 'TEXT'? then set data.columns.text: TEXT\n"
+            "  is it 'Label '? then set data.columns.label: Label ",
+        ),
+        (
             "hi there,a\nyou,b\n",
             "a.csv",
             "found 'hi there', 'a'\n  if that is the first row of the data, the file has no header",

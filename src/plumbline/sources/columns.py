@@ -33,12 +33,13 @@ def _explain_missing(
 ) -> Iterator[str]:
     wanted = " or ".join(repr(column.name) for column in missing)
     yield f"{name}: no column {wanted}; found {_list_names(header)}"
-    if not set(header) & set(request.names):
+    unused = [column for column in header if column not in request.names]
+    has_other_names = any(_guess_column(column, unused) for column in missing)
+    if not set(header) & set(request.names) and not has_other_names:
         yield (
             "  if that is the first row of the data, the file has no header: "
             "add a first line with the names of its columns"
         )
-    unused = [column for column in header if column not in request.names]
     yield from dict.fromkeys(_suggest_remedy(column, unused) for column in missing)
 
 
@@ -60,9 +61,11 @@ def _list_names(header: Sequence[str]) -> str:
 
 def _guess_column(column: WantedColumn, unused: list[str]) -> str | None:
     """The unused column with the most similar name, else the first one with a known synonym."""
-    similar = difflib.get_close_matches(column.name, unused, n=1, cutoff=0.6)
+    by_folded = {other.strip().casefold(): other for other in reversed(unused)}
+    wanted = column.name.strip().casefold()
+    similar = difflib.get_close_matches(wanted, list(by_folded), n=1, cutoff=0.6)
     if similar:
-        return similar[0]
+        return by_folded[similar[0]]
     for other in unused:
         if other.strip().casefold() in column.synonyms:
             return other
