@@ -12,7 +12,6 @@ from plumbline.evidence.document import (
     DIGESTED_FILES,
     FORMAT,
     describe_params,
-    seal_evidence,
 )
 from plumbline.evidence.gates import Findings
 from plumbline.evidence.judge import Judgement
@@ -27,11 +26,11 @@ WRITTEN_BY_EVALUATE = ("golden", "predictions", "reference")
 def build_evidence(
     measurements: Measurements, judgement: Judgement, task: Task[Params]
 ) -> dict[str, Any]:
-    """Build reports/evidence.json; golden, reference and predictions are on disk already."""
+    """Build evidence.json but for its seal; `WRITTEN_BY_EVALUATE` are on disk already."""
     subjects = measurements.subjects
     diff = judgement.champion_diff
     metrics = measurements.winner.test.metrics
-    evidence = {
+    return {
         "format": FORMAT,
         "task": task.name,
         "model": subjects.params.registry.model,
@@ -51,7 +50,6 @@ def build_evidence(
         "digests": _collect_digests(measurements),
         "lineage": subjects.lineage,
     }
-    return seal_evidence(evidence)
 
 
 def describe_judgement(

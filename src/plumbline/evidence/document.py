@@ -25,7 +25,10 @@ DIGESTED_FILES = {
     "golden": layout.GOLDEN,
     "predictions": layout.PREDICTIONS,
     "reference": layout.REFERENCE,
+    "report": layout.REPORT,
+    "model_card": layout.MODEL_CARD,
 }
+PAGES = ("report", "model_card")  # which show the evidence to people
 REMEDY = "run `dvc repro evaluate`"
 FAILURE_KEYS = (
     "format", "task", "model", "verdict", "summary", "gates", "lineage", "seal",
@@ -52,6 +55,12 @@ def build_failure(params: Params, task: Task[Params], reason: str) -> dict[str, 
         "lineage": collect_lineage(),
     }
     return seal_evidence(evidence)
+
+
+def seal_with_pages(evidence: dict[str, Any]) -> dict[str, Any]:
+    """Seal evidence with the digests of the pages that show it; they are on disk already."""
+    pages = {name: layout.digest(DIGESTED_FILES[name]) for name in PAGES}
+    return seal_evidence(evidence | {"digests": evidence["digests"] | pages})
 
 
 def seal_evidence(evidence: dict[str, Any]) -> dict[str, Any]:

@@ -70,6 +70,7 @@ def write(measurements: Measurements, judgement: Judgement, task: Task[Params]) 
     _write_plots(tables, figures)
     report.write_report(evidence, winner, figures, measurements.validation_inputs)
     write_card(evidence)
+    evidence = document.seal_with_pages(evidence)
     layout.write_json(layout.EVIDENCE, evidence)
     return evidence
 

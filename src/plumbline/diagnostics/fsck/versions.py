@@ -1,7 +1,9 @@
 """Versions compared with their files, runs and commits; runs with versions and processes."""
 
 import socket
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
@@ -10,11 +12,13 @@ from plumbline.contract.lineage import run_git
 from plumbline.diagnostics.fsck.registry_state import RegistryState, list_all
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry.reader import OpenVersion, addresses, find_version, open_version
-from plumbline.registry.reader.run_files import read_evidence
+from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
+# What lies beside a version, and its evidence has the digest of.
+RECORDS = (layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.REFERENCE)
 BACKUP = "restore it from a backup"
 REGISTER_AGAIN = "`dvc repro --force --single-item register` registers it again"
 
@@ -137,7 +141,11 @@ def _check_run(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
 
 def _check_evidence(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
     try:
-        read_evidence(find_version(f"models:/{version.name}/{version.version}"))
+        registered = find_version(f"models:/{version.name}/{version.version}")
+        evidence = read_evidence(registered)
+        with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+            for path in RECORDS:
+                fetch_recorded_file(registered, evidence, path, Path(private))
     except RegistryError as error:
         return _strip_version(error, version), "see the result for its run"
     except PlumblineError as error:

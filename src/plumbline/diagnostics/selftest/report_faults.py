@@ -40,6 +40,10 @@ def _add_byte(site: FaultSite) -> None:
     file.write_bytes(file.read_bytes() + b"\n")
 
 
+def _append_to_report(site: FaultSite) -> None:
+    layout.REPORT.write_text(layout.REPORT.read_text(encoding="utf-8") + "<p>sound</p>")
+
+
 def _edit_validation(site: FaultSite) -> None:
     validation = layout.read_json(layout.VALIDATION)
     layout.write_json(layout.VALIDATION, validation | {"checks": validation["checks"][:1]})
@@ -68,6 +72,7 @@ FAULTS = (
     _expect_error("golden answers edited", OTHER, change_numbers(layout.GOLDEN)),
     _expect_error("predictions edited", OTHER, drop_last_row(layout.PREDICTIONS)),
     _expect_error("a reference for drift edited", OTHER, drop_last_row(layout.REFERENCE)),
+    _expect_error("another report", OTHER, _append_to_report),
     _expect_error("metrics edited", OTHER, change_numbers(layout.METRICS)),
     _expect_error("a bundle exchanged after evaluation", OTHER, _swap_bundle),
     _expect_error("params changed after evaluation", "evaluation.confidence", _lower_confidence),
