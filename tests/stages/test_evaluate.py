@@ -567,7 +567,9 @@ def test_a_comparison_of_forms_and_champions_is_derived_again(
     evaluate(other, task)
     evidence = document.read_evidence(other)
     replay.verify_judgement(evidence, other, task)
-    for change in ({"lag": 0.5}, {"looks": evidence["looks"] | {"number": 1}}):
+    champion = evidence["champion"] | {"disagreement": 0.9}
+    looks = evidence["looks"] | {"number": 1}
+    for change in ({"lag": 0.5}, {"looks": looks}, {"champion": champion}):
         with pytest.raises(EvidenceError, match=f"another .*{next(iter(change))}"):
             replay.verify_judgement(evidence | change, other, task)
 

@@ -45,6 +45,11 @@ class Predictor(Protocol):
         ...
 
 
+def count_rows(columns: Columns) -> int:
+    """Return the number of rows of `columns`, which all have as many."""
+    return len(next(iter(columns.values())))
+
+
 @dataclass(frozen=True)
 class Field:
     """One column of a signature; an input that is not `required` may be left out, or hold None."""

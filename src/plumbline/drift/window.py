@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError, DataError, RegistryError
-from plumbline.registry.reader.addresses import BUNDLE_TAG
-from plumbline.registry.reader.run_files import fetch_run_file, read_evidence
+from plumbline.contract.errors import DataError, RegistryError
+from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.scoring import ScoringRequest, score
@@ -43,20 +42,13 @@ def load_reference(version: RegisteredVersion) -> RowWindow:
     import pandas as pd
 
     title = version.label
-    digests = read_evidence(version)["digests"]
-    if digests.get("bundle") != version.tags.get(BUNDLE_TAG):
-        raise BundleError(f"{title}: its evidence is about another bundle; do not use it")
-    if "reference" not in digests:
+    evidence = read_evidence(version)
+    if "reference" not in evidence["digests"]:
         raise RegistryError(
             f"{title}: it has no reference rows; train and register it again with `dvc repro`"
         )
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
-        path = fetch_run_file(version, layout.REFERENCE.name, Path(folder))
-        if layout.digest(path) != digests["reference"]:
-            raise RegistryError(
-                f"{title}: {layout.REFERENCE.name} does not have the digest in its evidence; "
-                "do not use it"
-            )
+        path = fetch_recorded_file(version, evidence, layout.REFERENCE, Path(folder))
         return RowWindow(pd.read_parquet(path), f"{title}, {layout.REFERENCE.name}")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from plumbline.contract.params import Evaluation
 from plumbline.contract.task import Metric
-from plumbline.evidence.compare import orient_scores
+from plumbline.evidence.compare import is_floor_reached, orient_scores
 from plumbline.statistics import intervals
 from plumbline.statistics.intervals import Interval
 
@@ -101,7 +101,7 @@ def _choose_simple(
     winner = leader
     if interval.low > 0:
         reason += ": significantly"
-    elif not is_floor_reached(validation[simple], metric, limits):
+    elif not _has_floor(validation[simple], metric, limits):
         reason += f": not significantly, but {simple} does not reach the floor"
     else:
         winner = simple
@@ -109,7 +109,7 @@ def _choose_simple(
     return Choice(winner, tuple(ranking), reason, simple, gain, interval, confidence)
 
 
-def is_floor_reached(scores: np.ndarray, metric: Metric, limits: Evaluation) -> bool:
+def _has_floor(scores: np.ndarray, metric: Metric, limits: Evaluation) -> bool:
     """Whether the worse end of the interval of the mean of `scores` [rows] reaches the floor."""
-    low, high = intervals.compute_mean_interval(scores, metric.kind, limits.confidence)
-    return low >= limits.floor if metric.higher_is_better else high <= limits.floor
+    interval = intervals.compute_mean_interval(scores, metric.kind, limits.confidence)
+    return is_floor_reached(interval, metric, limits.floor)

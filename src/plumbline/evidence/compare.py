@@ -184,6 +184,11 @@ def compute_margin(baseline: float, share: float, metric: Metric) -> float:
     return share * left
 
 
+def is_floor_reached(interval: Interval, metric: Metric, floor: float) -> bool:
+    """Whether the worse end of the interval of a mean score reaches the floor."""
+    return interval.low >= floor if metric.higher_is_better else interval.high <= floor
+
+
 def orient_scores(
     ours: np.ndarray, theirs: np.ndarray, metric: Metric
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from plumbline.contract.answers import count_differing_rows
 from plumbline.contract.records import Scores
-from plumbline.contract.task import Columns, Predictor
+from plumbline.contract.task import Columns, Predictor, count_rows
 
 NUM_ROWS = 500  # asked of both where scores hold no answers: their share to within 4 points
 
@@ -24,6 +24,14 @@ class Disagreement:
         return {"disagreement": self.num_differing / self.num_rows, "num_rows": self.num_rows}
 
 
+def count_disagreement(ours: Scores, theirs: Scores) -> Disagreement | None:
+    """Count the rows with different answers; None where the scores hold no answers."""
+    one, other = (scores.per_example.get("predicted") for scores in (ours, theirs))
+    if one is None or other is None:
+        return None
+    return Disagreement(len(one), int(np.sum(np.asarray(one) != np.asarray(other))))
+
+
 def measure_disagreement(
     scores: tuple[Scores, Scores], predictors: tuple[Predictor, Predictor], inputs: Columns
 ) -> Disagreement:
@@ -32,10 +40,10 @@ def measure_disagreement(
     Where the scores hold no answers (`predicted`), both predictors are asked every n-th row, and
     their answers are compared as the server compares those of a canary.
     """
-    ours, theirs = (one.per_example.get("predicted") for one in scores)
-    if ours is not None and theirs is not None:
-        return Disagreement(len(ours), int(np.sum(np.asarray(ours) != np.asarray(theirs))))
-    step = max(1, len(next(iter(inputs.values()))) // NUM_ROWS)
+    counted = count_disagreement(*scores)
+    if counted is not None:
+        return counted
+    step = max(1, count_rows(inputs) // NUM_ROWS)
     rows = {name: list(values[::step]) for name, values in inputs.items()}
     answers = [predictor.predict(rows) for predictor in predictors]
-    return Disagreement(len(next(iter(rows.values()))), count_differing_rows(*answers))
+    return Disagreement(count_rows(rows), count_differing_rows(*answers))

@@ -10,7 +10,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
 from plumbline.contract.params import Params
 from plumbline.contract.records import ExportDifference
-from plumbline.contract.task import Task
+from plumbline.contract.task import Task, count_rows
 from plumbline.evidence.gather import Subjects
 
 NUM_ROWS = 200  # of the test split
@@ -26,7 +26,7 @@ def compare_export(
     """
     folder = layout.locate_bundle(candidate)
     rng = np.random.default_rng(secrets.randbits(32))
-    num_rows = len(next(iter(subjects.inputs.values())))
+    num_rows = count_rows(subjects.inputs)
     picked = rng.permutation(num_rows)[:NUM_ROWS]
     columns: dict[str, list[Any]] = {}
     for name, values in subjects.inputs.items():

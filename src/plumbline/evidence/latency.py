@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract.task import Columns, Predictor
+from plumbline.contract.task import Columns, Predictor, count_rows
 
 BATCH_ROWS = 32
 WARM_UP = 5  # calls
@@ -54,7 +54,7 @@ def _is_time_over(times: list[float]) -> bool:
 
 def _cut_batches(columns: Columns, num_rows: int) -> Iterator[dict[str, list[Any]]]:
     """Yield `num_rows` rows of `columns` at a time, from the start again when they are used up."""
-    total = len(next(iter(columns.values())))
+    total = count_rows(columns)
     for start in itertools.count(0, num_rows):
         rows = [(start + i) % total for i in range(num_rows)]
         yield {name: [values[row] for row in rows] for name, values in columns.items()}

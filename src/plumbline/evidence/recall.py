@@ -16,6 +16,7 @@ from plumbline.contract.records import Candidate, Case, ExportDifference, Scores
 from plumbline.contract.task import Task
 from plumbline.evidence import data_changes
 from plumbline.evidence.champion import ChampionOrigin
+from plumbline.evidence.disagreement import count_disagreement
 from plumbline.evidence.gather import DIGESTED, Subjects
 from plumbline.evidence.measurements import (
     CHAMPION,
@@ -57,6 +58,7 @@ def read_measurements(record: Record) -> Measurements:
     ranked = rank_candidates(measured, task.metric)
     candidates = sorted(ranked, key=lambda candidate: candidate.name != choice.winner)
     winner = candidates[0]
+    champion = _read_champion(record)
     return Measurements(
         subjects=subjects,
         metric=task.metric,
@@ -71,10 +73,10 @@ def read_measurements(record: Record) -> Measurements:
             name: _read_scores(record, layout.name_control(name), "test", {})
             for name in subjects.controls
         },
-        champion=_read_champion(record),
+        champion=champion,
         champion_validation=None,
         validation_inputs={},
-        disagreement=None,
+        disagreement=champion and count_disagreement(winner.test, champion),
         test_rows=align_rows(record.manifest, "test", winner.test),
         golden={},
         reference=pd.DataFrame(),

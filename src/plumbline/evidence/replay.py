@@ -54,6 +54,9 @@ def derive_judgement(record: Record) -> dict[str, Any]:
     measurements = read_measurements(record)
     judgement = judge(measurements, record.params)
     described = describe_judgement(measurements, judgement, record.task)
+    champion = record.evidence["champion"]
+    if champion and measurements.disagreement:
+        described["champion"] = dict(champion) | measurements.disagreement.describe()
     plain: dict[str, Any] = json.loads(json.dumps(described))
     return plain
 

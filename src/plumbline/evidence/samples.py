@@ -8,7 +8,7 @@ import numpy as np
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.records import Candidate, Scores
-from plumbline.contract.task import Columns, Predictor, Task
+from plumbline.contract.task import Columns, Predictor, Task, count_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ NUM_REFERENCE = 2000
 
 def answer_golden_rows(predictor: Predictor, inputs: Columns, task: Task[Any]) -> dict[str, Any]:
     """Answer rows spread over the test split; the packaged model must repeat the answers."""
-    num_rows = len(next(iter(inputs.values())))
+    num_rows = count_rows(inputs)
     rows = _take_rows(inputs, _spread_rows(num_rows, NUM_GOLDEN))
     settings = _read_defaults(task)
     outputs = predictor.predict(rows, **settings)

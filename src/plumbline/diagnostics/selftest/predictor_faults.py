@@ -10,6 +10,7 @@ import numpy as np
 
 from plumbline.contract import layout
 from plumbline.contract.faults import Fault, FaultSite
+from plumbline.contract.task import count_rows
 from plumbline.evidence.gates.production import LONGEST_FACTOR
 from plumbline.evidence.samples import NUM_GOLDEN
 
@@ -70,7 +71,7 @@ def _build_config(site: FaultSite, way: str) -> dict[str, Any]:
 
 def _list_golden_rows(site: FaultSite) -> list[dict[str, Any]]:
     columns = site.task.data.read_inputs(layout.EXAMPLES, "test")
-    num_rows = len(next(iter(columns.values())))
+    num_rows = count_rows(columns)
     picked = np.unique(np.linspace(0, num_rows - 1, min(NUM_GOLDEN, num_rows)).astype(int))
     return [{name: values[row] for name, values in columns.items()} for row in picked]
 

@@ -121,12 +121,10 @@ def check_floor(findings: Findings) -> Ruling:
     name = findings.metric.name
     limit = findings.limits.floor
     interval = findings.score_interval
+    is_enough = compare.is_floor_reached(interval, findings.metric, limit)
+    bound = f"at most {interval.high:.4f}"
     if findings.metric.higher_is_better:
-        is_enough = interval.low >= limit
         bound = f"at least {interval.low:.4f}"
-    else:
-        is_enough = interval.high <= limit
-        bound = f"at most {interval.high:.4f}"
     reason = f"{name} is {bound} (end of its interval); required: {limit:.4f}"
     status: Status = "pass" if is_enough else "fail"
     return Ruling(status, reason, findings.score, limit, interval)
