@@ -91,6 +91,21 @@ def test_a_canary_that_was_not_compared_with_this_champion_needs_a_limit(lines: 
     assert "--max-disagreement" in said
 
 
+def test_a_champion_is_no_canary(lines: Lines) -> None:
+    options = ("--canary", "1=5%", "--max-disagreement", "0.3")
+    with serving(lines, *options, ready=False) as server:
+        assert server.process.wait(timeout=READY_S) == 2
+        assert "--canary 1: that version is the champion" in server.log.read_text()
+
+
+def test_a_canary_that_becomes_champion_is_stopped(lines: Lines) -> None:
+    with serving(lines, "--canary", "3=50%", "--poll-s", "0.2", *ANY_SPEED) as server:
+        lines.champion("3")
+        server.wait(lambda: "not returned: --canary 3: that version" in server.log.read_text())
+        for _ in range(20):
+            assert server.predict(1.0)[1]["x-plumbline-side"] == "champion"
+
+
 def test_beside_a_champion_it_was_not_compared_with_a_canary_is_stopped(lines: Lines) -> None:
     before = len(read_history(lines))
     with serving(lines, "--canary", "3=50%", "--poll-s", "0.2", *ANY_SPEED) as server:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.errors import PlumblineError
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.canary import AskChampion, CanaryInService
@@ -89,14 +89,12 @@ class CanarySlot:
         await self._returns.record()
         if self._canary:
             await self._canary.model.close()
-            self._mark.remove()
+        self._mark.remove()
 
     async def _begin_trial(
         self, canary: Canary, model: LoadedModel, champion: LoadedModel
     ) -> CanaryInService:
         """Put a canary on trial beside this champion. ParamsError where no limit is known."""
-        if model.cached.version == champion.cached.version:
-            raise ParamsError(f"--canary {canary.version}: that version is the champion")
         limit = await asyncio.to_thread(
             find_disagreement_limit, canary, model.cached, champion.cached
         )

@@ -27,9 +27,11 @@ def find_disagreement_limit(
 ) -> DisagreementLimit:
     """Find the limit for a canary beside this champion.
 
-    ParamsError where no flag gives one and the canary's evidence is not about this champion;
-    RegistryError or BundleError where that evidence cannot be read.
+    ParamsError where the canary is this champion, or where no flag gives a limit and the canary's
+    evidence is not about this champion; RegistryError or BundleError where it cannot be read.
     """
+    if tried.version == champion.version:
+        raise ParamsError(f"--canary {tried.version}: that version is the champion")
     if canary.max_disagreement is not None:
         return DisagreementLimit(canary.max_disagreement, "--max-disagreement")
     version = find_version(f"models:/{tried.name}/{tried.version}")
