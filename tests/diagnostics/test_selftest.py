@@ -1,12 +1,16 @@
 """The selftest passes, and it can fail: without its gate a fault is reported as missed."""
 
+import signal
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import Checkout
+from tests.support.checkouts import Checkout, get_clean_environment
 
 from plumbline import cli
 from plumbline.cli.selftest import run_selftest
@@ -208,6 +212,30 @@ def test_gates_that_nothing_fails_alone_are_listed(
     printed = show([FAULT, both], capsys, monkeypatch)[1]
     (line,) = [line for line in printed.splitlines() if line.startswith("fails alone")]
     assert line == "fails alone in at least one plant: floor"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_selftest_ends_at_once_and_leaves_nothing_behind(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    started = subprocess.Popen(
+        [Path(sys.executable).with_name("plumbline"), "selftest", "--only", "a slow model"],
+        cwd=tmp_path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**get_clean_environment(), "TMPDIR": str(tmp_path)},
+    )
+    while not list(tmp_path.glob("plumbline-selftest-*/evaluate/models/*")):  # a worker trains
+        assert started.poll() is None
+        time.sleep(0.1)
+    started.send_signal(number)
+    printed, messages = started.communicate(timeout=30)
+    assert started.returncode == code
+    assert printed == "selftest: interrupted; it leaves nothing behind\n"
+    assert messages == ""
+    assert list(tmp_path.glob("plumbline*")) == []
 
 
 @pytest.fixture(scope="module")

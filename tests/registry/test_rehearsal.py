@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.support.checkouts import find_python
 from tests.support.racing import TASK
 
 from plumbline import bundle
@@ -109,6 +110,7 @@ def test_an_answer_that_depends_on_anything_but_the_row_is_seen(
     what: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET", "known to the checkout")
+    monkeypatch.setattr(clean_run, "PYTHON", find_python())  # what is asked is tested here
     answer, problem = WRONG[what]
     _, digest, task = package(here, answer=answer)
     assert problem in " ".join(rehearse(here, digest, task).problems)
@@ -164,6 +166,12 @@ def test_a_package_that_takes_longer_is_refused_with_the_limit(
     with pytest.raises(
         BundleError, match=r"did not answer within 4 s .* 10\.0 ms a row .* 64 rows"
     ):
+        rehearse(here, digest, task)
+
+
+def test_a_package_that_ends_its_process_is_refused(here: Path) -> None:
+    _, digest, task = package(here, load="os._exit(0)")
+    with pytest.raises(BundleError, match="ended its process before it had answered"):
         rehearse(here, digest, task)
 
 

@@ -1,5 +1,6 @@
 """`plumbline selftest`: fault injection against the gates."""
 
+import contextlib
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -11,13 +12,13 @@ from rich.table import Table
 from plumbline.cli.console import out, print_plain
 from plumbline.cli.options import DEFAULT_TASK, TaskName
 from plumbline.contract.errors import PlumblineError
+from plumbline.entrypoint import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
 
 if TYPE_CHECKING:
     from plumbline.contract.faults import Fault
     from plumbline.diagnostics.selftest import Outcome, Rates
 
 EXAMPLE = "plumbline selftest"
-INTERRUPTED = 130
 
 
 def run_selftest(
@@ -45,11 +46,13 @@ def run_selftest(
         print_plain("\n".join(describe_faults(faults)))
         return
     start = time.monotonic()
+    raise_on_signals()
     try:
         outcomes, rates = _collect_results(task, faults, with_rates=only is None)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated) as signal:
         print_plain("selftest: interrupted; it leaves nothing behind")
-        raise typer.Exit(INTERRUPTED) from None
+        is_terminated = isinstance(signal, Terminated)
+        raise typer.Exit(TERMINATED if is_terminated else INTERRUPTED) from None
     _print_outcomes(outcomes)
     _print_alone(outcomes)
     if rates:
@@ -70,8 +73,12 @@ def _collect_results(
 
     outcomes: dict[str, Outcome] = {}
     rates = None
-    with out.status("preparing sound data, a champion and a challenger") as status:
-        for result in selftest.run(task, faults, with_rates=with_rates):
+    results = selftest.run(task, faults, with_rates=with_rates)
+    with (
+        out.status("preparing sound data, a champion and a challenger") as status,
+        contextlib.closing(results),
+    ):
+        for result in results:
             if isinstance(result, selftest.Outcome):
                 outcomes[result.name] = result
                 status.update(f"{len(outcomes)} of {len(faults)} done")

@@ -3,12 +3,11 @@
 Sound models and data are planted too: none of them may be refused.
 """
 
-import multiprocessing
 import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +16,11 @@ from plumbline.diagnostics.selftest import aa_test, fixture, states
 from plumbline.diagnostics.selftest.aa_test import ALPHA, Rates
 from plumbline.diagnostics.selftest.catalogue import list_faults, select_faults
 from plumbline.diagnostics.selftest.injection import Outcome, inject_fault
+from plumbline.diagnostics.selftest.workers import open_workers, redirect_output
 from plumbline.entrypoint import THREADS, load_task
 
 __all__ = ["ALPHA", "Outcome", "Rates", "run", "select_faults"]
 
-WORKERS = 2
 NUM_LINES = 30  # of what the commands printed
 
 
@@ -29,28 +28,24 @@ def run(task: str, faults: Sequence[Fault], *, with_rates: bool) -> Iterator[Out
     """Yield the outcome of each of `faults` when it is known, and the rates of the A/A test."""
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
-    context = multiprocessing.get_context("spawn")
     needed = set(map(states.find_state, faults))
     if with_rates:
         needed.add("evaluate")
     names = [fault.name for fault in faults]
     with tempfile.TemporaryDirectory(prefix="plumbline-selftest-") as private:
         folder = Path(private)
-        with ProcessPoolExecutor(WORKERS, context, initializer=_use_one_thread) as pool:
+        with open_workers(folder) as pool:
+            pool.submit(_prepare, folder, task, needed).result()
             jobs: list[Future[Outcome | Rates]] = []
-            try:
-                pool.submit(_prepare, folder, task, needed).result()
-                if with_rates:  # first, since it takes longest
-                    jobs.append(pool.submit(_run_aa_test, folder))
-                jobs += [pool.submit(_run_fault, folder, task, name) for name in names]
-                for done in as_completed(jobs):
-                    yield done.result()
-            finally:
-                pool.shutdown(cancel_futures=True)
+            if with_rates:  # first, since it takes longest
+                jobs.append(pool.submit(_run_aa_test, folder))
+            jobs += [pool.submit(_run_fault, folder, task, name) for name in names]
+            for done in as_completed(jobs):
+                yield done.result()
 
 
 def _prepare(folder: Path, task: str, needed: set[Command]) -> None:
-    _redirect_output(folder / "prepare.log")
+    redirect_output(folder / "prepare.log")
     states.prepare_states(folder, task, needed)
 
 
@@ -60,7 +55,7 @@ def _run_fault(folder: Path, task: str, name: str) -> Outcome:
     fault = faults[name]
     private = Path(tempfile.mkdtemp(dir=folder))
     log = private / "log.txt"
-    _redirect_output(log)
+    redirect_output(log)
     state = folder / states.find_state(fault)
     with fixture.enter_checkout(fixture.copy_fixture(state, private / "checkout")):
         outcome = inject_fault(fault)
@@ -71,23 +66,7 @@ def _run_fault(folder: Path, task: str, name: str) -> Outcome:
 
 
 def _run_aa_test(folder: Path) -> Rates:
-    _redirect_output(folder / "rates.log")
+    redirect_output(folder / "rates.log")
     checkout = fixture.copy_fixture(folder / "evaluate", folder / "rates")
     with fixture.enter_checkout(checkout):
         return aa_test.compute_rates(checkout)
-
-
-def _redirect_output(log: Path) -> None:
-    """Write what stages print to a file."""
-    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-        os.dup2(handle, stream.fileno())
-    os.close(handle)
-
-
-def _use_one_thread() -> None:
-    """Use one thread in each worker, as each has one core."""
-    import torch
-
-    torch.set_num_threads(1)

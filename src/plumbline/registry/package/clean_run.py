@@ -4,7 +4,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,18 @@ SLOWNESS = 5  # times as long as measured: another process, perhaps beside other
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "GOMP_SPINCOUNT", "OMP_NUM_THREADS")
 # Of the checkout: what holds answers, or data from which they could be taken.
 HIDDEN = ("data", "models", "reports", "mlruns", "src", ".dvc", ".git", ".plumbline")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A process that ended: its exit status, None where it took too long, and its messages."""
+
+    status: int | None
+    messages: str
+
+
+# A program, its arguments, folder and environment, and the seconds that it may take.
+Launch = Callable[[str, Sequence[str], Path, Mapping[str, str], float], Ended]
 
 
 @dataclass(frozen=True)
@@ -55,31 +67,55 @@ def ask_in_clean_process(
     for name in ("work", "home", "tmp"):
         (folder / name).mkdir()
     layout.write_json(folder / "asked.json", asked)
+    arguments = [str(package), str(folder / "asked.json"), str(folder / "answered.json")]
+    program = SCRIPT.read_text(encoding="utf-8")
+    environment = build_environment(folder)
+    ended = launch(program, arguments, folder / "work", environment, limit.seconds)
+    if ended.status is None:
+        raise BundleError(f"the packaged model did not answer within {limit}")
+    if ended.status != 0:
+        lines = ended.messages.strip().splitlines() or ["no message"]
+        raise BundleError(f"the packaged model does not answer in a clean process: {lines[-1]}")
+    if not (folder / "answered.json").exists():
+        raise BundleError("the packaged model ended its process before it had answered everything")
+    return layout.read_json(folder / "answered.json")
+
+
+def build_environment(folder: Path) -> dict[str, str]:
+    """Build the environment of a clean process whose home and temporary files are in `folder`."""
     environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
-    environment |= {
+    return environment | {
         "HOME": str(folder / "home"),
         "TMPDIR": str(folder / "tmp"),
         "MLFLOW_DISABLE_TELEMETRY": "true",
     }
-    paths = [str(folder / "asked.json"), str(folder / "answered.json")]
-    command = [PYTHON, "-I", "-B", "-c", SCRIPT.read_text(encoding="utf-8"), str(package), *paths]
+
+
+def _launch_python(
+    program: str,
+    arguments: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    timeout_s: float,
+) -> Ended:
+    """Run a program in a new Python in `folder`, without what the user's site adds to it."""
     try:
         process = subprocess.run(
-            command,
+            [PYTHON, "-I", "-B", "-c", program, *arguments],
             capture_output=True,
             text=True,
-            timeout=limit.seconds,
+            timeout=timeout_s,
             check=False,
-            cwd=folder / "work",
-            env=environment,
+            cwd=folder,
+            env=dict(environment),
             stdin=subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
-        raise BundleError(f"the packaged model did not answer within {limit}") from None
-    if process.returncode != 0:
-        lines = process.stderr.strip().splitlines() or ["no message"]
-        raise BundleError(f"the packaged model does not answer in a clean process: {lines[-1]}")
-    return layout.read_json(folder / "answered.json")
+        return Ended(None, "")
+    return Ended(process.returncode, process.stderr)
+
+
+launch: Launch = _launch_python  # the selftest has a faster one
 
 
 def list_hidden_folders(private: Path) -> list[str]:

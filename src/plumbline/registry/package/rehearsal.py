@@ -132,7 +132,7 @@ def _fetch_package(uri: str, target: Path) -> Path:
 
 
 def _copy_package(package: Path, target: Path) -> Path:
-    """Copy a local package, links as links; BundleError where it holds what is no plain file."""
+    """Copy a local package, links as links; BundleError where it has pipes or devices."""
     try:
         return shutil.copytree(package, target, symlinks=True)
     except OSError as error:
