@@ -32,7 +32,7 @@ def look_up_identities(
     """
     identities = {}
     for address in list_remote(addresses):
-        identities[address] = {"source": show_source(address)} | _ask(address, watermark)
+        identities[address] = {"source": show_source(address), **_ask(address, watermark)}
     return identities
 
 
