@@ -735,13 +735,19 @@ def forge_entry(action: journal.Action, version: str, previous: str = "1") -> No
 
 
 @pytest.mark.parametrize(
-    ("action", "version"), [("promote", "2"), ("promote", REFUSE), ("override", KEEP)]
+    ("action", "version", "previous"),
+    [
+        ("promote", "2", "1"),
+        ("promote", REFUSE, "1"),
+        ("override", KEEP, "1"),
+        ("promote", "2", "7"),  # nobody is told to set the alias to version 2
+    ],
 )
 def test_a_move_that_somebody_appended_to_the_journal_is_not_finished(
-    here: Path, action: journal.Action, version: str
+    here: Path, action: journal.Action, version: str, previous: str
 ) -> None:
     promotion.bootstrap_champion(NAME, "1")
-    forge_entry(action, version)
+    forge_entry(action, version, previous)
     for attempt in (
         lambda: record_look("a"),
         lambda: promotion.find_champion(NAME),

@@ -76,7 +76,7 @@ def read_measurements(record: Record) -> Measurements:
         champion=champion,
         champion_validation=None,
         validation_inputs={},
-        disagreement=champion and count_disagreement(winner.test, champion),
+        disagreement=count_disagreement(winner.test, champion) if champion else None,
         test_rows=align_rows(record.manifest, "test", winner.test),
         golden={},
         reference=pd.DataFrame(),

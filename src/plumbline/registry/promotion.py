@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import ParamsError, PlumblineError, RegistryError
-from plumbline.registry import champion_pin
+from plumbline.registry import champion_pin, model_versions
 from plumbline.registry import promotion_checks as checks
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.journal import Action, Decision, Entry, Journal
@@ -96,9 +96,12 @@ def roll_back(name: str, to: str | None, reason: str, expect: str | None = None)
             raise RegistryError(f"{name}: there is no champion before {champion} to go back to")
         if version == champion:
             raise RegistryError(f"{name}: version {version} is the champion already")
-        with open_version(f"models:/{name}/{version}", "rollback") as opened:
-            decision = build_decision(opened.registered, champion, "rollback", reason)
-            require_allowed(decision, entries)
+        address = f"models:/{name}/{version}"
+        decision = build_decision(find_version(address), champion, "rollback", reason)
+        require_allowed(decision, entries)  # before any of its files is read
+        with open_version(address, "rollback") as opened:
+            if build_decision(opened.registered, champion, "rollback", reason) != decision:
+                raise RegistryError(f"{name}: version {version} was changed meanwhile; look again")
             opened.load_predictor()
         return decide(client, book, decision)
 
@@ -211,7 +214,9 @@ def decide(client: "MlflowClient", book: Journal, decision: Decision) -> Entry:
     """Write the decision: into the journal, then the registry and champion.json."""
     if decision.action != "first" and champion_pin.is_checkout():
         _check_pin(book, decision.model)
-    return write_move(client, book, decision)
+    entry = write_move(client, book, decision)
+    model_versions.note_decision(client, entry)
+    return entry
 
 
 def _is_same_request(current: Entry, version: str, expect: str, reason: str) -> bool:

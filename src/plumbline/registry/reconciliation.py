@@ -72,9 +72,12 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
             )
         return None
     last = moves[-1]
-    intent = model_versions.read_model_tags(client, INTENT_TAG).get(name)
-    if is_half_done(last, champion, head):
-        _require_sound_move(last, entries, intent)
+    if is_unrecorded(last, head):
+        intent = model_versions.read_model_tags(client, INTENT_TAG).get(name)
+        if not is_intended(last, intent):
+            raise build_forgery_error(last, "the registry was not told before that it would come")
+    if is_unrecorded(last, head) and champion in (last.previous, last.version):
+        _require_sound_move(last, entries)
         apply_to_registry(client, last, entries[-1])
     elif champion != last.version:
         raise AliasMovedError(
@@ -120,24 +123,21 @@ def apply_to_registry(client: "MlflowClient", move: Entry, last: Entry) -> None:
     client.set_registered_model_tag(last.model, HEAD_TAG, format_head(last))
 
 
-def is_half_done(move: Entry, champion: str, head: str | None) -> bool:
+def is_unrecorded(move: Entry, head: str | None) -> bool:
     """Whether a crash came between journal and registry, or somebody appended to the journal.
 
-    The journal has the last `move`, the registry never recorded it: `champion` is the version that
-    is champion there, `head` the last entry that it recorded.
+    The last `move` of the journal is newer than `head`, the last entry that the registry recorded.
     """
     recorded = int(head.partition(":")[0]) if head else 0
-    return recorded < move.number and champion in (move.previous, move.version)
+    return recorded < move.number
 
 
-def _require_sound_move(move: Entry, entries: list[Entry], intent: str | None) -> None:
-    """Require that plumbline was about to write this move, and would do so again.
+def _require_sound_move(move: Entry, entries: list[Entry]) -> None:
+    """Require that plumbline would write this move again.
 
-    JournalIntegrityError where it was not announced or the entries before it forbid it; what
-    `promote` raises where files, evidence, verdict or signature do.
+    JournalIntegrityError where the entries before it forbid it; what `promote` raises where files,
+    evidence, verdict or signature do.
     """
-    if not is_intended(move, intent):
-        raise build_forgery_error(move, "the registry was not told before that it would come")
     earlier = [entry for entry in entries if entry.number < move.number]
     require_founded(move, earlier)
     promotion_checks.require_grounds(move, earlier)

@@ -81,11 +81,12 @@ def check_champions(state: RegistryState) -> Iterator[DiagnosticResult]:
         if last is None:
             if holder:
                 yield _report_undecided(name, champion)
-        elif reconciliation.is_half_done(last, champion, model.tags.get(journal_head.HEAD_TAG)):
-            if journal_head.is_intended(last, model.tags.get(journal_head.INTENT_TAG)):
-                yield _report_half_done(name, champion, last)
-            else:
-                yield _report_forged(name, champion, last)
+            continue
+        is_new = reconciliation.is_unrecorded(last, model.tags.get(journal_head.HEAD_TAG))
+        if is_new and not journal_head.is_intended(last, model.tags.get(journal_head.INTENT_TAG)):
+            yield _report_forged(name, champion, last)
+        elif is_new and champion in (last.previous, last.version):
+            yield _report_half_done(name, champion, last)
         elif champion != last.version:
             yield _report_moved_alias(name, champion, last)
 
