@@ -31,11 +31,11 @@ class Server:
 
     def run(self, program: str, *arguments: object) -> None:
         """Run one of PostgreSQL's programs, not as root: it would refuse."""
-        command = [str(self.programs / program), *map(str, arguments)]
-        if os.geteuid() == 0:
-            command = ["runuser", "-u", unprivileged(), "--", *command]
+        is_root = os.geteuid() == 0
         done = subprocess.run(
-            command,
+            [str(self.programs / program), *map(str, arguments)],
+            user=unprivileged() if is_root else None,
+            extra_groups=[] if is_root else None,
             cwd=self.folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
