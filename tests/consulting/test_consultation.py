@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.consulting.bundles import COST
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import (
     QUESTION,
@@ -53,10 +54,17 @@ def test_the_money_adds_up(chat: ChatServer, tmp_path: Path) -> None:
 
 
 def test_the_cap_on_cost_ends_it(chat: ChatServer, tmp_path: Path) -> None:
-    file = build_file(list_agents(chat, "1", "2", "3", "4"), max_cost=0.003)
+    file = build_file(list_agents(chat, "1", "2", "3", "4"), max_cost=0.005)
     result = consult_once(file, tmp_path)
-    assert len(result.outcomes) == 2  # 0.002 each: after two nothing is left
+    assert len(result.outcomes) == 2  # 0.002 each: the rest does not pay for a third
     assert result.ending == "decided"
+
+
+def test_the_cap_of_evaluation_holds_live_too(chat: ChatServer, tmp_path: Path) -> None:
+    """Twice the cost of an agent in all: exactly two can be asked, whatever rounding does."""
+    file = build_file(list_agents(chat, "1", "2", "3", "4"))
+    result = consult_once(file, tmp_path, max_cost=2 * COST)
+    assert len(result.outcomes) == 2
 
 
 def test_a_failed_agent_is_an_empty_answer_and_the_next_is_asked(

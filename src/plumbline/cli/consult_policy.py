@@ -53,4 +53,4 @@ def _load_folder(
     check_agents(config, path, file)
     params = parse_inference_params(pairs, bundle.read_signature(folder).params)
     predictor = load_predictor(folder, digest or bundle.digest(folder), name)
-    return PredictorPolicy(predictor, params, name, config.form)
+    return PredictorPolicy(predictor, params, name, config)

@@ -1,5 +1,6 @@
 """The policy: given what is known, whom to ask next, or what to answer."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from plumbline.registry.reader.loading import ask_predictor
 
 INPUTS = ("agents", "answers", "budget")
 CONFIG = "config.json"
+ROUNDING = 1e-9  # relative, of sums of costs
 OUTPUTS = ("ask", "answer", "confidence", "votes")
 
 
@@ -33,6 +35,18 @@ class PolicyConfig:
 
     agents: list[str]
     form: str  # exact, casefold or number
+    costs: list[float]  # of asking each agent, as evaluation counted them; dollars
+    max_cost: float  # that one question might cost in evaluation
+
+    def limit_budget(self, agents: list[str], budget: float) -> float:
+        """What may be spent after asking `agents`: `budget`, or less where evaluation had less.
+
+        What agents really cost is counted by `budget`; a policy decides as it was evaluated.
+        """
+        costs = dict(zip(self.agents, self.costs, strict=True))
+        spent = math.fsum(costs.get(name, 0.0) for name in agents)
+        left = self.max_cost * (1 + ROUNDING) - spent
+        return max(0.0, min(budget, left))
 
 
 class Policy(Protocol):
@@ -57,16 +71,17 @@ class PredictorPolicy:
     """A predictor in this process as the policy."""
 
     def __init__(
-        self, predictor: Predictor, params: Mapping[str, Any], label: str, form: str
+        self, predictor: Predictor, params: Mapping[str, Any], label: str, config: PolicyConfig
     ) -> None:
         self._predictor = predictor
         self._params = params
+        self._config = config
         self.label = label
-        self.form = form
+        self.form = config.form
 
     async def decide(self, agents: list[str], answers: list[str], budget: float) -> PolicyDecision:
         """Ask the predictor; it answers in milliseconds, so no thread is used."""
-        columns = build_columns(agents, answers, budget)
+        columns = build_columns(agents, answers, self._config.limit_budget(agents, budget))
         try:
             output = ask_predictor(self._predictor, columns, self._params, self.label)
         except ValueError as error:
@@ -99,10 +114,17 @@ def read_config(folder: Path, label: str) -> PolicyConfig:
             f"{label}: not a policy: it takes {', '.join(sorted(inputs))} and answers "
             f"{', '.join(sorted(outputs))}; train one with `plumbline recipe use answer_consensus`"
         )
-    match layout.read_json(folder / CONFIG):
-        case {"agents": list() as agents, "normalise": str() as form}:
-            return PolicyConfig([str(name) for name in agents], form)
-    raise PlumblineError(f"{label}: {CONFIG} names no agents")
+    config = layout.read_json(folder / CONFIG)
+    try:
+        names = [str(name) for name in config["agents"]]
+        costs = [float(cost) for cost in config["costs"]]
+        policy = PolicyConfig(names, str(config["normalise"]), costs, float(config["max_cost"]))
+        policy.limit_budget([], 0.0)
+    except (KeyError, TypeError, ValueError):
+        raise PlumblineError(
+            f"{label}: {CONFIG} does not say agents, costs, max_cost and normalise; train it again"
+        ) from None
+    return policy
 
 
 def build_columns(agents: list[str], answers: list[str], budget: float) -> dict[str, list[Any]]:

@@ -57,11 +57,16 @@ class ServedPolicy:
     decide_row: Callable[[InferenceRequest], Awaitable[Answer]]
     model: LoadedModel
     label: str
-    form: str
+    config: PolicyConfig
+
+    @property
+    def form(self) -> str:
+        """How answers are compared."""
+        return self.config.form
 
     async def decide(self, agents: list[str], answers: list[str], budget: float) -> PolicyDecision:
         """Ask the model in the same way as any request; PlumblineError where it is refused."""
-        columns = build_columns(agents, answers, budget)
+        columns = build_columns(agents, answers, self.config.limit_budget(agents, budget))
         try:
             parsed = build_request(columns, {}, self.model.signature, max_rows=1)
             answer = await self.decide_row(parsed)
@@ -151,7 +156,7 @@ def _build_policy(
         message = f"the new champion compares answers as {config.form}: restart the server"
         raise RequestError(503, "NOT_CONSULTED", message)
     label = f"{model.cached.name} version {model.cached.version}"
-    return ServedPolicy(decide_row, model, label, config.form)
+    return ServedPolicy(decide_row, model, label, config)
 
 
 def _read_policy(

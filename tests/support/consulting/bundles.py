@@ -32,15 +32,35 @@ SIGNATURE = Signature(
     ),
     params=(Param("stop_at", "double", None),),
 )
+COST = 0.002  # dollars: what the chat server's usage comes to at the prices of the tests
 EXAMPLE = {"agents": [["a"]], "answers": [["1"]], "budget": [1.0]}
 
 
 def write_policy(
-    folder: Path, agents: list[str], needed: int = 2, together: int = 1, normalise: str = "number"
+    folder: Path,
+    agents: list[str],
+    needed: int = 2,
+    together: int = 1,
+    normalise: str = "number",
+    max_cost: float = 100.0,
 ) -> Path:
-    """Write and seal a policy that asks `agents` in this order."""
-    config = {"agents": agents, "needed": needed, "together": together, "normalise": normalise}
+    """Write and seal a policy that asks `agents` in this order; asking each costs COST."""
+    config = build_config(agents, needed, together, normalise, max_cost)
     return _write_bundle(folder, "policy.py", config, SIGNATURE, EXAMPLE)
+
+
+def build_config(
+    agents: list[str], needed: int, together: int, normalise: str, max_cost: float
+) -> dict[str, Any]:
+    """The config of the small policy."""
+    return {
+        "agents": agents,
+        "costs": [COST] * len(agents),
+        "max_cost": max_cost,
+        "needed": needed,
+        "together": together,
+        "normalise": normalise,
+    }
 
 
 def write_other_model(folder: Path) -> Path:

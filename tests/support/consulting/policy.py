@@ -15,6 +15,7 @@ class Predictor:
         self._agents = config["agents"]
         self._needed = config["needed"]
         self._together = config["together"]
+        self._cost = config["costs"][0]
 
     def predict(
         self, columns: dict[str, list[Any]], stop_at: float | None = None
@@ -30,7 +31,7 @@ class Predictor:
         votes = Counter(filter(None, texts))
         best, count = votes.most_common(1)[0] if votes else ("", 0)
         rest = [name for name in self._agents if name not in agents]
-        is_done = count >= self._needed or not rest or budget <= 0
+        is_done = count >= self._needed or not rest or budget < self._cost
         num_next = self._together if not agents else 1
         ask = [] if is_done else rest[:num_next]
         total = sum(votes.values()) or 1

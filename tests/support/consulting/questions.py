@@ -14,7 +14,7 @@ from plumbline.consulting.agents import AgentsFile
 from plumbline.consulting.consultation import Consultation, run_together
 from plumbline.consulting.course import Asking, ConsultationResult, Observer, Question
 from plumbline.consulting.outcomes import AgentOutcome
-from plumbline.consulting.policy import PredictorPolicy
+from plumbline.consulting.policy import PredictorPolicy, read_config
 from plumbline.consulting.team import Opener, build_terms, open_team
 
 QUESTION = Question("q1", "What is 6 * 7?")
@@ -63,7 +63,8 @@ def consult_on(
 ) -> list[ConsultationResult]:
     """Consult on all questions at the same time, with a policy written to `folder`."""
     bundle_folder = write_policy(folder / "policy", list(file.agents), **policy)
-    loaded = PredictorPolicy(bundle.load(bundle_folder), {}, "policy", "number")
+    config = read_config(bundle_folder, "policy")
+    loaded = PredictorPolicy(bundle.load(bundle_folder), {}, "policy", config)
     results: dict[str, ConsultationResult] = {}
 
     async def run() -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.support.consulting.bundles import EXAMPLE, SIGNATURE
+from tests.support.consulting.bundles import EXAMPLE, SIGNATURE, build_config
 from tests.support.serving.lines import Lines, register_as_measured
 from tests.support.serving.models import line_task
 
@@ -33,7 +33,7 @@ def register_policy(folder: Path, agents: list[str]) -> Lines:
     lines = Lines(folder)
     with pytest.MonkeyPatch.context() as patch, lines.here():
         params, task = line_task(patch)
-        config = {"agents": agents, "needed": 2, "together": 1, "normalise": "number"}
+        config = build_config(agents, 2, 1, "number", 100.0)
         outputs = {"ask": [agents[1]], "answer": ["1"], "confidence": [1.0]}
         votes = {"votes": [[{"answer": "1", "share": 1.0}]]}
         golden = {"inputs": {**EXAMPLE, "agents": [agents[:1]]}, "params": {}}
