@@ -94,6 +94,42 @@ def test_labels_of_the_manifest_alone_are_compared_too(texts: TextParams) -> Non
         validate(texts, TEXTS)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: pd.concat([rows, rows[:1]]), "'generated:1' is there twice"),
+        (lambda rows: rows.assign(split=rows["split"].replace("test", "later")), "'later'"),
+        (
+            lambda rows: rows.assign(split=rows["split"].replace("test", None)),
+            "in split (None|nan)",
+        ),
+    ],
+)
+def test_rows_that_nothing_is_asked_about_are_refused(
+    texts: TextParams, change: Callable[[pd.DataFrame], pd.DataFrame], message: str
+) -> None:
+    change(pd.read_parquet(layout.MANIFEST)).to_parquet(layout.MANIFEST, index=False)
+    seal_source()
+    with pytest.raises(DataError, match=message):
+        validate(texts, TEXTS)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows.assign(text=rows["text"].where(rows.index > 0, None)),
+        lambda rows: rows.drop(columns="text"),
+        lambda rows: rows.drop(columns="id"),
+    ],
+)
+def test_examples_of_another_form_are_an_error_and_no_traceback(
+    texts: TextParams, change: Callable[[pd.DataFrame], pd.DataFrame]
+) -> None:
+    edit_examples("test", change)
+    with pytest.raises(DataError, match="run `dvc repro"):
+        validate(texts, TEXTS)
+
+
 def test_odd_texts_and_empty_metadata_are_the_same_on_both_sides(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

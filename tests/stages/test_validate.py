@@ -224,3 +224,23 @@ def test_a_file_of_two_rows_is_one_message(source: Path) -> None:
     assert "add rows to the source" in lines[1]
     assert lines[2].startswith("  also failed, as follows from that: splits, ")
     assert len(lines) == 3
+
+
+def test_what_the_gate_would_refuse_as_a_group_is_rejected_before_training(
+    source: Path,
+) -> None:
+    """A number that comes back with its label, once in train and again in test."""
+    lines = source.read_text(encoding="utf-8").splitlines()
+    numbered = [lines[0]]
+    for row, line in enumerate(lines[1:]):
+        text, label = line.rsplit(",", 1)
+        customer = 1000 + 2 * (row % 60) + (label == "number")
+        numbered.append(f"{text} for customer {customer},{label}")
+    source.write_text("\n".join(numbered) + "\n", encoding="utf-8")
+
+    outcome, error = run_stages("raw.csv", **LOOSE)
+
+    assert outcome == "rejected"
+    assert "groups_test: Test rows that a value they share with train or validation" in error
+    assert "the number '10" in error
+    assert "set data.split: {by: group, column: ...}" in error

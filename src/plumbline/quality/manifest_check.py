@@ -20,9 +20,10 @@ def check_manifest(manifest: "pd.DataFrame", task: Task[Any], examples: Path) ->
     Both come from one ingest; whoever edits only one of them has checks and gates look at other
     labels, texts or groups than models are scored on.
     """
+    _require_known_rows(manifest)
     for split in SPLITS:
         listed = manifest[manifest["split"] == split].reset_index(drop=True)
-        derived = task.data.list_rows(examples, split).reset_index(drop=True)
+        derived = _derive_rows(task, examples, split)
         if len(listed) != len(derived):
             raise DataError(
                 f"{examples}: {split} has {len(derived):,} rows, {layout.MANIFEST} has "
@@ -30,6 +31,30 @@ def check_manifest(manifest: "pd.DataFrame", task: Task[Any], examples: Path) ->
             )
         for column in derived.columns:
             _compare_column(column, listed, derived, f"{examples}: {split}")
+
+
+def _require_known_rows(manifest: "pd.DataFrame") -> None:
+    """Raise DataError where an id is there twice, or a row is in no split that is scored."""
+    repeated = manifest["id"][manifest["id"].duplicated()]
+    if len(repeated):
+        raise DataError(f"{layout.MANIFEST}: id {_show(repeated.iloc[0])} is there twice; {REMEDY}")
+    lost = manifest[~manifest["split"].isin(SPLITS)]
+    if len(lost):
+        split = _show(lost["split"].iloc[0])
+        raise DataError(
+            f"{layout.MANIFEST}: {_show(lost['id'].iloc[0])} is in split {split}, which is none of "
+            f"{', '.join(SPLITS)}; {REMEDY}"
+        )
+
+
+def _derive_rows(task: Task[Any], examples: Path, split: str) -> "pd.DataFrame":
+    try:
+        return task.data.list_rows(examples, split).reset_index(drop=True)
+    except (LookupError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{examples}: {split} is not what ingest writes ({type(error).__name__}: {error}); "
+            f"{REMEDY}"
+        ) from None
 
 
 def _compare_column(

@@ -167,6 +167,8 @@ CheckName = Literal[
     "leakage_test",
     "near_duplicates_validation",
     "near_duplicates_test",
+    "groups_validation",
+    "groups_test",
     "unknown_words_validation",
     "unknown_words_test",
     "label_drift",

@@ -18,6 +18,11 @@ ADD_OR_DIVIDE = (
     "so that every split has every class"
 )
 
+SPLIT_BY_GROUP = (
+    "set data.split: {by: group, column: ...}, or take the value out of the texts and of "
+    "data.columns.metadata: the gate `leakage` would refuse every model"
+)
+
 # check -> (title, remedy)
 CATALOGUE: Mapping[str, tuple[str, str]] = {
     "schema": (
@@ -101,6 +106,14 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
     "near_duplicates_test": (
         "Test rows that nearly repeat a text of train or validation",
         REMOVE_SIMILAR,
+    ),
+    "groups_validation": (
+        "Validation rows that a value they share with train gives away",
+        SPLIT_BY_GROUP,
+    ),
+    "groups_test": (
+        "Test rows that a value they share with train or validation gives away",
+        SPLIT_BY_GROUP,
     ),
     "unknown_words_validation": (
         "Share of validation's words unknown to train, beyond what train shows against itself",

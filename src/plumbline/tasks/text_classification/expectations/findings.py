@@ -7,14 +7,19 @@ a person reads.
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import normalise, read_split
-from plumbline.tasks.text_classification.expectations import duplicates, giveaways, labels
+from plumbline.tasks.text_classification.expectations import (
+    duplicates,
+    giveaways,
+    labels,
+    recognition,
+)
 from plumbline.tasks.text_classification.expectations.drift import (
     Vocabulary,
     measure_label_distance,
@@ -45,10 +50,13 @@ def build_table(
     Raises DataError where examples are not those of the manifest, ParamsError where the reference
     cannot be read.
     """
-    rows = _join_texts(manifest, examples)
+    metadata = [column for column in params.data.columns.metadata if column in manifest]
+    rows = _join_texts(manifest, examples, metadata)
     _add_ingest_findings(rows, params, facts)
     _add_label_findings(rows, params)
     _add_duplicate_findings(rows, params)
+    for split, before in HELD_OUT.items():
+        rows[f"groups_{split}"] = recognition.find_shared_groups(rows, params, split, before)
     train_words = Vocabulary(rows.loc[rows["split"] == "train", "normal"].tolist())
     rows["unknown_words"] = train_words.measure_excess(rows["normal"].tolist())
     rows["personal_data"] = [", ".join(find_personal_data(text)) or None for text in rows["text"]]
@@ -68,11 +76,14 @@ def make_excerpt(text: str) -> str:
     return UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", shown)
 
 
-def _join_texts(manifest: "pd.DataFrame", examples: Path) -> "pd.DataFrame":
+def _join_texts(
+    manifest: "pd.DataFrame", examples: Path, metadata: Sequence[str] = ()
+) -> "pd.DataFrame":
     import pandas as pd
 
     tables = [read_split(examples, split, ["id", "text"]).to_pandas() for split in SPLITS]
-    rows = manifest[COLUMNS].merge(pd.concat(tables), on="id", how="left", validate="one_to_one")
+    columns = list(dict.fromkeys([*COLUMNS, *metadata]))
+    rows = manifest[columns].merge(pd.concat(tables), on="id", how="left", validate="one_to_one")
     rows["normal"] = rows["text"].map(normalise)
     rows["compact"] = rows["normal"].str.replace(" ", "")
     return rows

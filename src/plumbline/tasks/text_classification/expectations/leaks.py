@@ -1,6 +1,5 @@
 """What the leakage gate asks: are examples in two splits, although validation accepted them?"""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -32,7 +31,7 @@ def find_leaks(params: TextParams, examples: Path) -> list[Leak]:
         near = duplicates.find_near_leaks(rows, split, before, similarity)
         leaks.append(_build_leak("near", split, rows, near))
         leaks.append(_build_leak("copy", split, rows, _find_copies(rows, split)))
-        groups = _find_shared_groups(rows, params, split, before)
+        groups = recognition.find_shared_groups(rows, params, split, before)
         leaks.append(_build_leak("group", split, rows, groups))
     return leaks
 
@@ -45,20 +44,6 @@ def _read_rows(examples: Path) -> "pd.DataFrame":
     rows["normal"] = rows["text"].map(normalise)
     rows["compact"] = rows["normal"].str.replace(" ", "")
     return rows
-
-
-def _find_shared_groups(
-    rows: "pd.DataFrame", params: TextParams, split: str, before: Sequence[str]
-) -> "pd.Series":
-    """For each row of `split` whose group is in a split of `before`: that group. Else null."""
-    metadata = [column for column in params.data.columns.metadata if column in rows]
-    findings = recognition.find_recognised(rows, split, before, metadata)
-    column = params.data.split.column
-    if params.data.split.by == "group" and column in rows:
-        known = set(rows.loc[rows["split"].isin(before), column])
-        groups = rows[column].where(rows["split"] == split)
-        findings = findings.fillna(groups.where(groups.isin(known)))
-    return findings
 
 
 def _find_copies(rows: "pd.DataFrame", split: str) -> "pd.Series":

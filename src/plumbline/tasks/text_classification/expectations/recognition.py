@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from plumbline.tasks.text_classification.params import TextParams
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -22,6 +24,20 @@ MIN_HITS = 0.9  # of these rows, this share has the label that the value had the
 MIN_LIFT = 0.5  # and of what the most frequent label leaves, the value gains this share
 
 Values = Mapping[Hashable, Sequence[str]]  # row -> values
+
+
+def find_shared_groups(
+    rows: "pd.DataFrame", params: TextParams, split: str, before: Sequence[str]
+) -> "pd.Series":
+    """For each row of `split` whose group is in a split of `before`: that group. Else null."""
+    metadata = [column for column in params.data.columns.metadata if column in rows]
+    findings = find_recognised(rows, split, before, metadata)
+    column = params.data.split.column
+    if params.data.split.by == "group" and column in rows:
+        known = set(rows.loc[rows["split"].isin(before), column])
+        groups = rows[column].where(rows["split"] == split)
+        findings = findings.fillna(groups.where(groups.isin(known)))
+    return findings
 
 
 def find_recognised(

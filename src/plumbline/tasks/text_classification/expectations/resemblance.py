@@ -31,7 +31,7 @@ def find_resembling(
     """Map texts of `checked` to a text of `known` that they resemble, and are not equal to.
 
     All are in the comparison form, with spaces. Two texts of MIN_WORDS or more resemble each other
-    if they differ in one word; others if one has at least MIN_PIECES pieces and the other one holds
+    if they differ in one word or in the order of words; others if one has at least MIN_PIECES pieces and the other one holds
     `similarity` of its character n-grams.
     """
     return dict(_find_resembling(tuple(known), tuple(checked), similarity))
@@ -52,7 +52,7 @@ def _find_resembling(
 
 
 def _find_exchanged(known: Sequence[str], checked: Sequence[str]) -> dict[str, str]:
-    """Map texts of `checked` to a text of `known` that has one other word in the same place."""
+    """Map texts of `checked` to a text of `known` with one other word, or in another order."""
     owners: defaultdict[int, list[str]] = defaultdict(list)
     for text in checked:
         for key in _hash_gaps(text):
@@ -71,11 +71,17 @@ def _find_exchanged(known: Sequence[str], checked: Sequence[str]) -> dict[str, s
 
 
 def _hash_gaps(text: str) -> list[int]:
-    """Return a hash of the text for each of its words, with a gap in place of the word."""
+    """Return a hash of the text for each of its words, with a gap in place of the word.
+
+    One more is that of all its words, whatever their order.
+    """
     words = text.split()
-    if not MIN_WORDS <= len(words) <= MAX_WORDS:
+    if len(words) < MIN_WORDS:
         return []
-    return [hash((*words[:gap], "", *words[gap + 1 :])) for gap in range(len(words))]
+    keys = [hash(("", *sorted(words)))]
+    if len(words) <= MAX_WORDS:
+        keys += [hash((*words[:gap], "", *words[gap + 1 :])) for gap in range(len(words))]
+    return keys
 
 
 def _list_contained(

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from plumbline.contract.params import Leakage
 from plumbline.contract.records import Check
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE, FOLLOWS_FROM
@@ -18,7 +19,7 @@ def build_checks(params: TextParams, table: "pd.DataFrame") -> list[Check]:
     suite = _expect_structure(limits) | _expect_labels(limits) | _expect_texts(limits)
     # The check `splits` reports a split without rows; nothing else can be said about it.
     for split in set(HELD_OUT) & set(table["split"]):
-        suite |= _expect_held_out(limits, split)
+        suite |= _expect_held_out(limits, params.evaluation.max_leakage, split)
     if limits.reference is not None:
         suite |= _expect_no_drift(limits)
     checks = []
@@ -80,7 +81,8 @@ def _expect_texts(limits: TextValidation) -> dict[str, Any]:
     }
 
 
-def _expect_held_out(limits: TextValidation, split: str) -> dict[str, Any]:
+def _expect_held_out(limits: TextValidation, gate_limits: Leakage, split: str) -> dict[str, Any]:
+    """Expect what the gate `leakage` asks too: it would refuse after all was trained."""
     rows = _select("split", split)
     leakage = f"leakage_{split}"
     near = f"near_duplicates_{split}"
@@ -89,8 +91,9 @@ def _expect_held_out(limits: TextValidation, split: str) -> dict[str, Any]:
     return {
         f"classes_{split}": _limit_distinct("label", split),
         absent: _limit_findings(absent, 0, _select("split", "train")),
-        leakage: _limit_findings(leakage, limits.max_leakage_share, rows),
-        near: _limit_findings(near, limits.max_near_duplicate_share, rows),
+        leakage: _limit_findings(leakage, min(limits.max_leakage_share, gate_limits.exact), rows),
+        near: _limit_findings(near, min(limits.max_near_duplicate_share, gate_limits.near), rows),
+        f"groups_{split}": _limit_findings(f"groups_{split}", gate_limits.group, rows),
         f"unknown_words_{split}": unknown,
     }
 
