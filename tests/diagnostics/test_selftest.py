@@ -180,7 +180,7 @@ def show(
     """Run the command over outcomes; return exit code, stdout and stderr."""
     planted = [Fault(o.name, o.gate, "refuse", plant_nothing) for o in outcomes]
     monkeypatch.setattr(selftest, "select_faults", lambda task, only: planted)
-    monkeypatch.setattr(selftest, "run", lambda task, faults, with_rates: iter(outcomes))
+    monkeypatch.setattr(selftest, "run", lambda task, faults, with_rates: (o for o in outcomes))
     monkeypatch.setattr("sys.argv", ["plumbline", "selftest", "--only", "a"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

@@ -6,7 +6,7 @@ Sound models and data are planted too: none of them may be refused.
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,9 @@ __all__ = ["ALPHA", "Outcome", "Rates", "run", "select_faults"]
 NUM_LINES = 30  # of what the commands printed
 
 
-def run(task: str, faults: Sequence[Fault], *, with_rates: bool) -> Iterator[Outcome | Rates]:
+def run(
+    task: str, faults: Sequence[Fault], *, with_rates: bool
+) -> Generator[Outcome | Rates, None, None]:
     """Yield the outcome of each of `faults` when it is known, and the rates of the A/A test."""
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
