@@ -36,7 +36,7 @@ NUM_HALVES = 5
 RIDGE = 1e-3
 CHARS_A_TOKEN = 4
 PRICES = {"gpt4": 0.06, "gpt-3.5-turbo": 0.002, "text": 0.02, "code": 0.02}  # $ of 1000 tokens
-ONE_STRONG = ("gpt4_COT", "gpt-3.5-turbo_COT", "text003_noNL", "code002_COT", "text002_noNL")
+ONE_STRONG = ("gpt4_COT", "gpt-3.5-turbo_COT", "code002_COT", "text002_noNL", "text002_NL+SL")
 EIGHT = (
     "gpt4_COT", "gpt4_NL+SL", "gpt4_noNL", "gpt4_LtM",
     "gpt-3.5-turbo_COT", "gpt-3.5-turbo_NL+SL", "gpt-3.5-turbo_LtM", "gpt-3.5-turbo_noNL",

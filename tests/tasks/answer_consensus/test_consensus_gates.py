@@ -1,0 +1,105 @@
+"""What the gates say of claims about several agents."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.small_answers import small_params, write_examples
+
+from plumbline.contract.records import Bound
+from plumbline.contract.task import SPLITS
+from plumbline.evidence import gates
+from plumbline.evidence.choice import Choice
+from plumbline.registry.ledger import Look
+from plumbline.tasks.answer_consensus.data import find_normaliser, read_answers
+from plumbline.tasks.answer_consensus.expectations import build_checks, build_table
+from plumbline.tasks.answer_consensus.scoring import compute_bound
+from plumbline.tasks.answer_consensus.task import TASK
+
+PLAN = "20 uses at 0.95"
+
+
+def ask_gate(name: str, **facts: Any) -> gates.Ruling:
+    """Run one gate on these findings; what is not given is None."""
+    blank: dict[str, Any] = dict.fromkeys(gates.Findings.__dataclass_fields__)
+    blank |= {
+        "metric": TASK.metric,
+        "limits": small_params().evaluation,
+        "choice": Choice("set", ("set",), "set is the best on validation"),
+        "look": Look("question", "split", PLAN, 1, first_plan=PLAN),
+        "level": 0.05 / 20,
+        "champion_lag": 0.0,
+    }
+    check = next(check for gate, _, check in gates.GATES if gate == name)
+    return check(gates.Findings(**blank | facts))
+
+
+def score(num_right: int, only_other: int = 0) -> np.ndarray:
+    """198 questions: right from number `only_other` on."""
+    values = np.zeros(198)
+    values[only_other : only_other + num_right] = 1.0
+    return values
+
+
+@pytest.mark.parametrize("only_other", [0, 5, 10])
+def test_three_questions_more_of_198_show_nothing(only_other: int) -> None:
+    single = score(170)
+    claim = score(173, only_other)
+    assert claim.mean() == pytest.approx(0.874, abs=5e-4)
+    assert single.mean() == pytest.approx(0.859, abs=5e-4)
+    baselines = ask_gate("baselines", winner=claim, baselines={"best_single": single})
+    assert baselines.status == "fail"
+    assert "+0.0152 over best_single" in baselines.reason
+    champion = ask_gate("champion", winner=claim, champion=single)
+    assert champion.status == "fail"
+    limits = small_params().evaluation.model_copy(update={"max_detectable_difference": 0.03})
+    power = ask_gate("power", winner=claim, champion=single, limits=limits)
+    assert power.status == "fail"
+    assert "It needs more rows" in power.reason
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_examples(small_params(), tmp_path_factory.mktemp("gates"))
+
+
+def test_one_invented_answer_is_refused_and_what_some_agent_said_is_not(examples: Path) -> None:
+    bound = compute_bound(small_params(), examples, "test")
+    assert isinstance(bound.limit, np.ndarray)
+    assert "whoever knows the generator reaches 0.9" in bound.reason
+    possible = bound.limit.copy()
+    assert ask_gate("bounds", winner=possible, bound=bound).status == "pass"
+    impossible = np.flatnonzero(possible == 0)
+    assert len(impossible) > 0
+    possible[impossible[0]] = 1.0
+    assert ask_gate("bounds", winner=possible, bound=bound).status == "fail"
+    plain = Bound(float(bound.limit.mean()), "the mean of the same limits")
+    assert ask_gate("bounds", winner=possible, bound=plain).status == "pass"
+
+
+def test_what_the_cap_cannot_pay_for_is_not_possible(tmp_path: Path) -> None:
+    capped = small_params(max_cost=0.0015)
+    examples = write_examples(capped, tmp_path)
+    answers = read_answers(examples, "test")
+    normalise = find_normaliser("number")
+    small = [
+        any(normalise(answers.answers[row, place]) == answers.golds[row] for place in (4, 5))
+        for row in range(len(answers.ids))
+    ]
+    limit = compute_bound(capped, examples, "test").limit
+    assert np.array_equal(limit, np.array(small, float))
+
+
+def test_an_agent_that_is_no_better_than_a_guess_is_warned_of(examples: Path) -> None:
+    import pandas as pd
+
+    params = small_params()
+    manifest = pd.read_parquet(examples.parent / "manifest.parquet")
+    assert set(manifest["split"]) == set(SPLITS)
+    table = build_table(params, examples, manifest, {})
+    assert table["poor_agents"].isna().all()
+    assert table["missing.large"].sum() == 0
+    severities = {check.name: check.severity for check in build_checks(params, table)}
+    assert severities["poor_agents"] == "warning"
+    assert severities["missing_small"] == "blocking"
