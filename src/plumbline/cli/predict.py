@@ -108,5 +108,8 @@ def _format_cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4f}"
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return ", ".join(" ".join(_format_cell(part) for part in item.values()) for item in value)
+        items = []
+        for item in value:
+            items.append(" ".join(map(_format_cell, item.values())))
+        return ", ".join(items)
     return str(value)

@@ -31,7 +31,9 @@ def find_values(table: "pd.DataFrame", columns: list[str]) -> dict[str, list[Any
     """
     values: dict[str, list[Any]] = {}
     for name in columns:
-        counts = Counter(item for value in table[name] for item in _read_items(value))
+        counts: Counter[Any] = Counter()
+        for value in table[name]:
+            counts.update(_read_items(value))
         items = list(counts)
         is_text = bool(items) and all(isinstance(item, str) for item in items)
         if is_text or (0 < len(items) <= MAX_VALUES and all(_is_whole(item) for item in items)):

@@ -25,7 +25,10 @@ class WordingTest:
 
 def list_words(texts: Iterable[str]) -> frozenset[str]:
     """All words that occur, in lower case."""
-    return frozenset(word for text in texts for word in WORD.findall(text.lower()))
+    words: set[str] = set()
+    for text in texts:
+        words.update(WORD.findall(text.lower()))
+    return frozenset(words)
 
 
 def measure_unknown_share(text: str, known: frozenset[str]) -> float:
@@ -83,7 +86,10 @@ def _describe_rise(old: Sequence[str], new: Sequence[str]) -> str:
 
 def _count_texts_by_word(texts: Sequence[str]) -> Counter[str]:
     """For each word, the number of texts that contain it."""
-    return Counter(word for text in texts for word in list_words([text]))
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(list_words([text]))
+    return counts
 
 
 def _sample(texts: Sequence[str], random: np.random.Generator) -> list[str]:

@@ -58,7 +58,9 @@ def build_flip_tables(evidence: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def format_table(table: "pd.DataFrame") -> dict[str, Any]:
     """Return column names, and rows of text and rounded numbers."""
-    rows = [[_format_cell(value) for value in row] for row in table.itertuples(index=False)]
+    rows = []
+    for values in table.itertuples(index=False):
+        rows.append([_format_cell(value) for value in values])
     return {"columns": [format_name(str(name)) for name in table.columns], "rows": rows}
 
 
