@@ -16,9 +16,11 @@ from tests.support.checkouts import get_clean_environment
 from tests.support.consulting.bundles import write_policy
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import describe_endpoint
+from tests.support.small_answers import file_params, write_examples
 from typer.testing import CliRunner, Result
 
 from plumbline.cli import app
+from plumbline.tasks.answer_consensus.data import read_answers
 
 KEY = "sk-live-0123456789abcdef"
 QUESTION = "What is 6 * 7?"
@@ -224,6 +226,23 @@ def test_records_are_graded_into_training_data(desk: Desk) -> None:
     assert sorted(row["agent"] for row in graded) == ["a", "a", "b", "b", "c", "c"]
     assert "questions without a gold answer: 2 (q2, " in result.stdout
     assert "gold answers of questions that nobody asked: 1 (q8)" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["graded.csv", "graded.jsonl", "graded.parquet"])
+def test_graded_records_are_what_the_task_reads(desk: Desk, name: str) -> None:
+    desk.chat.scripts["b"] = ["say 42", "status 404"] * 15
+    rows = "".join(f"q{number},What is {number}?\n" for number in range(30))
+    (desk.folder / "asked.csv").write_text("id,question\n" + rows)
+    options = ["--file", "asked.csv", "--id-column", "id", "--normalise", "number"]
+    assert desk.run("consult", "all", "agents.yaml", *options).exit_code == 0
+    gold = "".join(f"q{number},42\n" for number in range(30))
+    (desk.folder / "gold.csv").write_text("question_id,gold\n" + gold)
+    desk.run("grade", "consultations.jsonl", "--gold", "gold.csv", "--out", name)
+    params = file_params(Path(name), {"a": "a", "b": "b", "c": "c"}, normalise="number")
+    examples = write_examples(params, desk.folder)
+    answers = [read_answers(examples, split) for split in ("train", "validation", "test")]
+    assert sum(len(part.ids) for part in answers) == 30
+    assert sum(sum(part.answers[:, 1] == "") for part in answers) == 15  # b failed on these
 
 
 def test_questions_that_were_not_put_to_all_are_left_out(desk: Desk) -> None:
