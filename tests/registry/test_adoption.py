@@ -66,6 +66,8 @@ def test_a_move_that_promote_would_make_is_journaled_with_who_and_how(here: Path
     assert entry.reason == "moved in MLflow, then adopted: better on refunds"
     assert "@" in entry.actor
     assert read_decisions()[-1] == entry
+    description = model_versions.connect_registry().get_model_version(NAME, "2").description
+    assert f"promote 1 -> 2 by `{entry.actor}`, journal entry {entry.number}" in description
     promotion.promote(NAME, "3", expect="2", reason="decisions go on")
 
 

@@ -3,6 +3,7 @@
 Versions are opened without MLflow: see `plumbline.registry.reader`.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,11 @@ from plumbline.tracking import mlflow_client, store_location
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
+    from plumbline.registry.journal import Entry
+
 CONNECT_TIMEOUT_S = 10
+DECISIONS = "## Decisions"  # the heading in a version's description
+log = logging.getLogger(__name__)
 
 
 def connect_registry() -> "MlflowClient":
@@ -85,6 +90,27 @@ def add_version(
     return client.create_model_version(
         name, info.model_uri, info.run_id, tags, None, description, model_id=info.model_id
     )
+
+
+def note_decision(client: "MlflowClient", entry: "Entry") -> None:
+    """Add a decision to the description of the version that it made champion, for people to read.
+
+    The journal is what counts: a failure is logged, and the decision stands.
+    """
+    from mlflow.exceptions import MlflowException
+
+    reason = " ".join(entry.reason.replace("`", "'").split()) or "no reason"
+    line = (
+        f"- {entry.at[:10]}: {entry.action} {entry.previous} -> {entry.version} "
+        f"by `{entry.actor}`, journal entry {entry.number}: `{reason}`"
+    )
+    try:
+        card = client.get_model_version(entry.model, entry.version).description or ""
+        heading = "" if DECISIONS in card else f"\n{DECISIONS}\n\n"
+        client.update_model_version(entry.model, entry.version, f"{card}{heading}{line}\n")
+    except MlflowException as error:
+        reason = store_location.shorten_error(error)
+        log.warning("the description of version %s is as it was (%s)", entry.version, reason)
 
 
 def find_alias_holder(client: "MlflowClient", name: str, alias: str) -> Any | None:
