@@ -29,7 +29,7 @@ def require_allowed(decision: Decision, earlier: Sequence[Entry]) -> None:
     what is against it.
     """
     if decision.action == "rollback":
-        require_as_chosen(decision, earlier)
+        _require_as_chosen(decision, earlier)
         return
     _require_registered(decision, earlier)
     if decision.action == "override":
@@ -50,33 +50,6 @@ def require_founded(move: Entry, earlier: Sequence[Entry]) -> None:
         raise
     except PlumblineError as error:
         raise build_forgery_error(move, str(error)) from None
-
-
-def require_as_chosen(decision: Decision, earlier: Sequence[Entry]) -> None:
-    """BundleError where a former champion has other files or evidence than made it champion.
-
-    RegistryError where it never was champion.
-    """
-    decisions = [entry for entry in earlier if entry.moves and entry.version == decision.version]
-    if not decisions:
-        raise RegistryError(
-            f"{decision.model}: version {decision.version} never was champion; "
-            "use `plumbline promote`"
-        )
-    chosen = [entry for entry in decisions if entry.action != "rollback"]
-    entry = (chosen or decisions)[-1]
-    if decision.bundle != entry.bundle:
-        difference = "bundle"
-    elif decision.evidence != entry.evidence:
-        difference = "evidence"
-    else:
-        return
-    raise BundleError(
-        f"{_label(decision)}: its {difference} is not the one that journal entry {entry.number} "
-        "made champion; it was exchanged outside plumbline. Nothing was changed. Restore the "
-        "version from a backup, or go back further: "
-        f"`plumbline rollback {decision.model} --to VERSION`"
-    )
 
 
 def refuse_unfit(model: str, version: str, bundle: str, entries: Sequence[Entry]) -> None:
@@ -107,6 +80,33 @@ def build_forgery_error(move: Entry, reason: str) -> JournalIntegrityError:
         f"{move.model}: journal entry {move.number} ({move.action} of version {move.version}) was "
         f"not written by plumbline: {reason}. The champion was not changed; restore the journal "
         "from a backup, and find out who can write to it"
+    )
+
+
+def _require_as_chosen(decision: Decision, earlier: Sequence[Entry]) -> None:
+    """BundleError where a former champion has other files or evidence than made it champion.
+
+    RegistryError where it never was champion.
+    """
+    decisions = [entry for entry in earlier if entry.moves and entry.version == decision.version]
+    if not decisions:
+        raise RegistryError(
+            f"{decision.model}: version {decision.version} never was champion; "
+            "use `plumbline promote`"
+        )
+    chosen = [entry for entry in decisions if entry.action != "rollback"]
+    entry = (chosen or decisions)[-1]
+    if decision.bundle != entry.bundle:
+        difference = "bundle"
+    elif decision.evidence != entry.evidence:
+        difference = "evidence"
+    else:
+        return
+    raise BundleError(
+        f"{_label(decision)}: its {difference} is not the one that journal entry {entry.number} "
+        "made champion; it was exchanged outside plumbline. Nothing was changed. Restore the "
+        "version from a backup, or go back further: "
+        f"`plumbline rollback {decision.model} --to VERSION`"
     )
 
 

@@ -7,7 +7,7 @@ journal is not finished. An alias that is anywhere else was changed outside plum
 everything stops until a person has looked.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -53,11 +53,7 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
     """
     everything = book.read_entries()
     heads = model_versions.read_model_tags(client, HEAD_TAG)
-    number = find_missing_entry(everything, heads)
-    if number:
-        raise JournalIntegrityError(
-            f"{name}: the journal ends before entry {number}; restore it from a backup"
-        )
+    _require_whole_journal(name, everything, heads)
     entries = [entry for entry in everything if entry.model == name]
     head = heads.get(name)
     holder = model_versions.find_alias_holder(client, name, CHAMPION)
@@ -130,6 +126,14 @@ def is_unrecorded(move: Entry, head: str | None) -> bool:
     """
     recorded = int(head.partition(":")[0]) if head else 0
     return recorded < move.number
+
+
+def _require_whole_journal(name: str, entries: list[Entry], heads: Mapping[str, str]) -> None:
+    number = find_missing_entry(entries, heads)
+    if number:
+        raise JournalIntegrityError(
+            f"{name}: the journal ends before entry {number}; restore it from a backup"
+        )
 
 
 def _require_sound_move(move: Entry, entries: list[Entry]) -> None:
