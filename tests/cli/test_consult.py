@@ -178,6 +178,11 @@ def test_a_model_that_is_not_a_policy(desk: Desk) -> None:
     assert "other: not a policy: it takes text and answers label" in str(result.exception)
 
 
+def test_a_policy_that_is_not_there(desk: Desk) -> None:
+    result = desk.run("consult", "models/st", "agents.yaml", QUESTION)
+    assert "models/st: there is no such folder; expected models:/" in str(result.exception)
+
+
 def test_a_policy_that_was_changed(desk: Desk) -> None:
     with (desk.folder / "policy/config.json").open("a") as file:
         file.write(" ")

@@ -26,6 +26,11 @@ def open_policy(
         return Everyone(file, form or "exact")
     if Path(address).is_dir():
         policy = _load_folder(Path(address), path, file, pairs)
+    elif not address.startswith("models:/"):
+        raise ParamsError(
+            f"{address}: there is no such folder; expected models:/NAME@ALIAS, "
+            "models:/NAME/VERSION, the folder of a bundle, or all"
+        )
     else:
         with open_version(address, "predict") as version:
             label = version.registered.label
