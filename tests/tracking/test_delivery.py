@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from plumbline.contract.task import Task
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import train
 from plumbline.tracking import delivery, mlflow_client, run_log, spool
+from plumbline.tracking.system_metrics import SystemMonitors
 
 AWAY = "http://127.0.0.1:9"
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
@@ -204,6 +206,17 @@ def test_a_run_that_is_alive_is_running_and_its_curve_is_there(line: tuple[Param
         assert find_run("train gradient").data.metrics == {"train/loss": 0.5}
     delivery.deliver()
     assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
+
+
+def test_a_training_that_is_alive_has_its_machine_watched(line: tuple[Params, Task]) -> None:
+    monitors = SystemMonitors()
+    with run_log.track_run(line[0], "train", "gradient"):
+        delivery.deliver()
+        monitors.follow()
+        (thread,) = (t for t in threading.enumerate() if "SystemMetrics" in t.name)
+    monitors.follow()
+    thread.join(timeout=30)
+    assert not thread.is_alive()
 
 
 def test_a_failure_is_a_failed_run_and_the_end_of_the_pass(line: tuple[Params, Task]) -> None:

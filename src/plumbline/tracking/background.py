@@ -12,11 +12,11 @@ import sys
 import time
 
 from plumbline.tracking import delivery, spool
+from plumbline.tracking.system_metrics import SystemMonitors
 
 LOCK = "background"
 PAUSE_S = 1.0
-IDLE_S = 10.0  # that it waits for the next stage
-AWAY_S = 30.0  # that it waits for a server before it gives up; the next stage starts another
+IDLE_S = 10.0  # that it waits for the next stage, or for a server that is away
 
 
 def start() -> None:
@@ -47,13 +47,14 @@ def main() -> None:
 
 def _deliver_until_idle() -> None:
     last = time.monotonic()
+    monitors = SystemMonitors()
     while time.monotonic() - last < IDLE_S:
         if delivery.has_work() or spool.list_passes():
             report = delivery.deliver()
-            if report.problem:
-                if time.monotonic() - last > AWAY_S:
-                    return
-            elif report.num_runs or delivery.has_work():
+            is_away = report.problem is not None
+            if not is_away:
+                monitors.follow()
+            if delivery.has_live_stage() or (not is_away and delivery.has_work()):
                 last = time.monotonic()
         time.sleep(PAUSE_S)
 

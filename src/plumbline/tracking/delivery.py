@@ -67,6 +67,11 @@ def has_work() -> bool:
     )
 
 
+def has_live_stage() -> bool:
+    """Whether a stage is at work."""
+    return any(map(_is_alive, spool.list_passes()))
+
+
 def assign_run_id(client: "MlflowClient", run: spool.SpooledRun) -> str:
     """Return the id that a run has in MLflow, where it is begun if it is not there yet.
 

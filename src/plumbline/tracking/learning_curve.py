@@ -28,6 +28,7 @@ def draw_learning_curve(events: Iterable[Mapping[str, Any]]) -> "Figure | None":
         steps = sorted(points)
         values = [points[step] for step in steps]
         axes.plot(steps, values, LINES[number % len(LINES)], label=name)
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")
     axes.legend()
