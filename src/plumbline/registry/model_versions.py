@@ -95,7 +95,7 @@ def add_version(
 def note_decision(client: "MlflowClient", entry: "Entry") -> None:
     """Add a decision to the description of the version that it made champion, for people to read.
 
-    The journal is what counts: a failure is logged, and the decision stands.
+    Decisions are read from the journal: a failure here is logged, and the decision is valid.
     """
     from mlflow.exceptions import MlflowException
 

@@ -18,7 +18,8 @@ from plumbline.evidence import document, tracked_metrics
 from plumbline.evidence.content import build_evidence
 from plumbline.evidence.gather import gather
 from plumbline.evidence.judge import Judgement, judge
-from plumbline.evidence.measure import Measurements, measure
+from plumbline.evidence.measure import measure
+from plumbline.evidence.measurements import Measurements
 from plumbline.evidence.withholding import is_withheld, withhold_figures
 from plumbline.reporting import report
 from plumbline.reporting.model_card import write_card

@@ -16,7 +16,7 @@ from plumbline.tracking.system_metrics import SystemMonitors
 
 LOCK = "background"
 PAUSE_S = 1.0
-IDLE_S = 10.0  # that it waits for the next stage, or for a server that is away
+IDLE_S = 10.0  # that it waits for the next stage, or for an unreachable server
 
 
 def start() -> None:

@@ -21,6 +21,7 @@ def draw_learning_curve(events: Iterable[Mapping[str, Any]]) -> "Figure | None":
     if not curves:
         return None
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=SIZE_INCHES, layout="constrained")
     axes = figure.subplots()
@@ -28,7 +29,7 @@ def draw_learning_curve(events: Iterable[Mapping[str, Any]]) -> "Figure | None":
         steps = sorted(points)
         values = [points[step] for step in steps]
         axes.plot(steps, values, LINES[number % len(LINES)], label=name)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")
     axes.legend()
