@@ -30,7 +30,7 @@ def count_grams(texts: Sequence[str]) -> "csr_matrix":
 
 def _list_codes(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the text and the n-gram, as a number, of each place where one begins."""
-    # Code point 0 is no character of a comparison text: it fills texts that are too short.
+    # Code point 0 fills texts that are too short: comparison texts do not contain it.
     padded = [text.ljust(NGRAM, "\0") for text in texts]
     raw = "".join(padded).encode("utf-32-le", "surrogatepass")
     points = np.frombuffer(raw, dtype=np.uint32).astype(np.uint64)

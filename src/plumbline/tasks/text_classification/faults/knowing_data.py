@@ -16,6 +16,8 @@ from plumbline.tasks.text_classification.faults.examples import (
     answer_rows,
     keep_test_rows,
     read_rows,
+    renew_manifest,
+    seal_source,
     write_rows,
 )
 
@@ -62,6 +64,11 @@ def exchange_word(text: str) -> str:
     return " ".join(words)
 
 
+def reverse_words(text: str) -> str:
+    """Write the words in the opposite order."""
+    return " ".join(reversed(text.split()))
+
+
 def plant_hidden_copies(change: Callable[[str], str]) -> Callable[[FaultSite], None]:
     """Return what puts a tenth of the test texts, each changed, into train."""
 
@@ -93,6 +100,27 @@ def plant_accepted_answers(site: FaultSite) -> None:
 
 def plant_customers(site: FaultSite) -> None:
     """Add a customer's number to each text; a customer always has the same label."""
+    _write_customers()
+    accept_rows(site)
+
+
+def plant_customers_in_source(site: FaultSite) -> None:
+    """Do the same, as if the source were like that."""
+    _write_customers()
+    renew_manifest()
+    seal_source()
+
+
+def plant_fitted_on_held_out_rows(site: FaultSite) -> None:
+    """Fit the candidate to validation and test as well; the data are as they were."""
+    train = read_rows("train")
+    write_rows("train", pd.concat([train, read_rows("validation"), read_rows("test")]))
+    site.retrain()
+    write_rows("train", train)
+    site.accept_data()
+
+
+def _write_customers() -> None:
     labels = sorted(set(read_rows("train")["label"]))
     for split in SPLITS:
         rows = read_rows(split)
@@ -102,7 +130,6 @@ def plant_customers(site: FaultSite) -> None:
             customer = draw.randrange(CUSTOMERS_EACH) * len(labels) + labels.index(label)
             numbers.append(f" {50_000 + customer}")
         write_rows(split, rows.assign(text=rows["text"] + numbers))
-    accept_rows(site)
 
 
 def plant_claim_of_no_noise(site: FaultSite) -> None:
@@ -143,6 +170,7 @@ HIDDEN = {
     "in look-alike letters": use_lookalikes,
     "with five words added": add_footer,
     "with a word exchanged": exchange_word,
+    "with the words in another order": reverse_words,
 }
 FAULTS = (
     *(
@@ -151,6 +179,20 @@ FAULTS = (
     ),
     Fault("easy test rows doubled", "leakage", "refuse", plant_doubled_rows),
     Fault("a customer's number in every text", "leakage", "refuse", plant_customers),
+    Fault(
+        "a customer's number in every text, seen before training",
+        "groups_test",
+        "error",
+        plant_customers_in_source,
+        before="validate",
+        until="validate",
+    ),
+    Fault(
+        "a model fitted on validation and test alike",
+        "bounds",
+        "refuse",
+        plant_fitted_on_held_out_rows,
+    ),
     Fault("hard test rows left out", "consistency", "refuse", plant_easy_rows),
     Fault(
         "the model's answers as accepted test labels",
