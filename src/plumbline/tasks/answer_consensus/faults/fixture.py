@@ -9,7 +9,7 @@ from plumbline.tasks.answer_consensus.data.storage import SETTING, read_answers,
 
 PARAMS_FILE = Path(__file__).with_name("params.yaml")
 # What the first champion has to do with.
-MONEY, LITTLE_MONEY = "mean_cost: 0.0140", "mean_cost: 0.0050"
+MONEY, LITTLE_MONEY = "mean_cost: 0.0140", "mean_cost: 0.0080"
 
 
 def read_fixture() -> str:

@@ -22,9 +22,9 @@ from plumbline.tasks.answer_consensus.scoring.bounds import find_exact_policy, f
 if TYPE_CHECKING:
     import pandas as pd
 
-STOPS = (0.6, 0.8, 0.9, 0.95, 0.99)  # of the table by confidence
-CAP_SHARES = (0.125, 0.25, 0.5)  # of the whole budget, of the table by cap
-MAX_ROWS = 500  # of the tables, which ask everything again
+STOPS = (0.7, 0.84, 0.9, 0.97)  # of the table by confidence
+CAP_SHARES = (0.25, 0.5)  # of the whole budget, of the table by cap
+MAX_ROWS = 2000  # of the tables, which ask everything again
 NOTHING = "(no answer)"
 
 
