@@ -12,7 +12,7 @@ from plumbline.serving import metrics
 from plumbline.serving.canary import AskChampion, CanaryInService
 from plumbline.serving.canary_mark import CanaryMark
 from plumbline.serving.canary_return import ReturnRecorder
-from plumbline.serving.disagreement_limit import find_disagreement_limit
+from plumbline.serving.disagreement_limit import DisagreementLimit, find_disagreement_limit
 from plumbline.serving.loaded_model import LoadedModel
 from plumbline.serving.settings import Canary, Settings
 from plumbline.serving.trial import Trial
@@ -58,12 +58,13 @@ class CanarySlot:
         try:
             self._mark.set(settings.version)
             cached = await asyncio.to_thread(self._cache.fetch_version, settings.version)
+            limit = await self._find_limit(settings, cached, champion)
             model = await LoadedModel.load(cached, self._settings.limits)
-            self._canary = await self._begin_trial(settings, model, champion)
         except (PlumblineError, OSError) as error:
             log.warning("canary: not in service, the champion answers every request: %s", error)
         else:
             model.export_metrics("canary")
+            self._canary = self._begin_trial(settings, model, limit)
 
     async def renew(self, champion: LoadedModel) -> None:
         """Begin a new trial beside a new champion; a canary never compared with it is stopped."""
@@ -73,10 +74,12 @@ class CanarySlot:
             return
         canary.end_trial()
         try:
-            self._canary = await self._begin_trial(settings, canary.model, champion)
+            limit = await self._find_limit(settings, canary.model.cached, champion)
         except PlumblineError as error:
             log.warning("canary: taken out of service, not returned: %s", error)
             self._stop()
+        else:
+            self._canary = self._begin_trial(settings, canary.model, limit)
 
     async def record_return(self) -> None:
         """Write a return that is due into the journal."""
@@ -91,16 +94,18 @@ class CanarySlot:
             await self._canary.model.close()
         self._mark.remove()
 
-    async def _begin_trial(
-        self, canary: Canary, model: LoadedModel, champion: LoadedModel
+    async def _find_limit(
+        self, settings: Canary, cached: CachedVersion, champion: LoadedModel
+    ) -> DisagreementLimit:
+        """Find the limit of a trial beside this champion. ParamsError where none is known."""
+        return await asyncio.to_thread(find_disagreement_limit, settings, cached, champion.cached)
+
+    def _begin_trial(
+        self, settings: Canary, model: LoadedModel, limit: DisagreementLimit
     ) -> CanaryInService:
-        """Put a canary on trial beside this champion. ParamsError where no limit is known."""
-        limit = await asyncio.to_thread(
-            find_disagreement_limit, canary, model.cached, champion.cached
-        )
         return CanaryInService(
             model,
-            Trial(limit.share, canary.max_slowdown),
+            Trial(limit.share, settings.max_slowdown),
             self._settings.limits.deadline_s,
             self._ask_champion,
             self._run_in_background,
