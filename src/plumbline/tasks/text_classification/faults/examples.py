@@ -36,7 +36,7 @@ def renew_manifest() -> None:
     rows = pd.concat(tables, ignore_index=True)
     origins = rows["id"].str.removeprefix(COPY)
     for flag in FLAGS:
-        rows[flag] = before.loc[origins, flag].to_numpy()
+        rows[flag] = before[flag].reindex(origins).to_numpy()
     rows.to_parquet(layout.MANIFEST, index=False)
 
 
