@@ -13,6 +13,7 @@ from plumbline.diagnostics.selftest import (
     reader_faults,
     registry_faults,
     report_faults,
+    return_faults,
     statistics_faults,
     verdict_faults,
 )
@@ -28,6 +29,7 @@ GENERIC_FAULTS = (
     *verdict_faults.FAULTS,
     *report_faults.FAULTS,
     *registry_faults.FAULTS,
+    *return_faults.FAULTS,
     *reader_faults.FAULTS,
     *statistics_faults.FAULTS,
 )
