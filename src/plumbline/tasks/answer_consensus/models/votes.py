@@ -72,7 +72,8 @@ def choose_best_set(setting: AnswerSetting, tallies: Tallies, among: list[int]) 
     paid = [one for one in sets if sum(setting.costs[place] for place in one) <= left]
     if not paid:
         return [min(among, key=lambda place: setting.costs[place])]
-    return list(max(paid, key=lambda one: (measure_plurality(tallies, list(one)), -len(one))))
+    rated = [(measure_plurality(tallies, list(one)), -len(one)) for one in paid]
+    return list(paid[rated.index(max(rated))])
 
 
 def measure_plurality(tallies: Tallies, plan: list[int]) -> float:
