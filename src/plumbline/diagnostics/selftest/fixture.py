@@ -69,8 +69,7 @@ def prepare_fixture(folder: Path, task: str) -> None:
         layout.PARAMS.write_text(part.read_weak_fixture(), encoding="utf-8")
         _train_champion()
         layout.PARAMS.write_text(part.read_fixture(), encoding="utf-8")
-        params, loaded = read_settings()
-        run_stage("train", params, loaded, get_candidate(params))
+        _train(*read_settings())
 
 
 def prepare_empty(folder: Path, task: str) -> None:
@@ -85,13 +84,17 @@ def prepare_empty(folder: Path, task: str) -> None:
 
 def _train_champion() -> None:
     params, task = read_settings()
-    candidate = get_candidate(params)
     run_stage("ingest", params, task)
     run_stage("validate", params, task)
-    run_stage("train", params, task, candidate)
-    run_stage("control", params, task, candidate)
+    _train(params, task)
     run_stage("evaluate", params, task)
     run_stage("register", params, task)
+
+
+def _train(params: Params, task: Task[Params]) -> None:
+    run_stage("train", params, task, get_candidate(params))
+    for candidate in params.control.candidates:
+        run_stage("control", params, task, candidate)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,61 @@
+"""The LightningModule that trains every network: cross entropy of the symbols that came."""
+
+import math
+from functools import partial
+from typing import Any
+
+import lightning as L  # noqa: N812 (its own documentation's name)
+import torch
+from torch.nn import functional
+
+from plumbline.tasks.sequence_bayes.models.batches import Batch
+from plumbline.tasks.sequence_bayes.params import NetworkConfig
+
+
+class SymbolModule(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+    """Trains `model`, whose logits [B, T, V] predict the symbol at each place."""
+
+    def __init__(self, model: torch.nn.Module, config: NetworkConfig, num_steps: int) -> None:
+        super().__init__()
+        self.model = model
+        self._config = config
+        self._num_steps = num_steps
+
+    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+        """The mean cross entropy of a batch, in nats per symbol."""
+        return self._compute_loss(batch)
+
+    def on_validation_epoch_start(self) -> None:
+        """Start the sums that validation_step adds to."""
+        self._sums = torch.zeros(2, device=self.device)
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Add one batch to loss and rows."""
+        size = len(batch["symbols"])
+        loss = self._compute_loss(batch) * size
+        self._sums += torch.stack([loss, loss.new_tensor(size)])
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the loss over all rows."""
+        loss, rows = self._sums.tolist()
+        self.log("validation/loss", loss / rows)
+
+    def configure_optimizers(self) -> Any:
+        """Adam (Kingma and Ba 2015); the learning rate rises in a line, then falls as a cosine."""
+        config = self._config
+        optimizer = torch.optim.Adam(self.model.parameters(), lr=config.learning_rate, fused=True)
+        num_warmup = config.warmup * self._num_steps
+        rate = partial(_compute_rate, self._num_steps, num_warmup)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    def _compute_loss(self, batch: Batch) -> torch.Tensor:
+        logits = self.model(batch["inputs"])
+        return functional.cross_entropy(logits.flatten(0, 1), batch["symbols"].flatten())
+
+
+def _compute_rate(num_steps: int, num_warmup: float, step: int) -> float:
+    """Return the share of the highest learning rate at `step`."""
+    if step < num_warmup:
+        return (step + 1) / (num_warmup + 1)
+    return (1 + math.cos(math.pi * (step - num_warmup) / (num_steps - num_warmup))) / 2

@@ -1,0 +1,58 @@
+"""Sequences that train in seconds: parameters for each kind of data, and examples on disk."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from plumbline.contract.yaml_file import load_yaml
+from plumbline.tasks.sequence_bayes.data import SequencePrior, ingest
+from plumbline.tasks.sequence_bayes.params import SequenceParams
+
+ROOT = Path(__file__).resolve().parents[2]
+ROWS = {"train": 300, "validation": 80, "test": 160}
+KINDS: dict[str, dict[str, Any]] = {
+    "mixture": {
+        "components": {
+            "peaked": {"weight": 1.0, "alpha": [0.2, 0.2, 0.2]},
+            "even": {"weight": 2.0, "alpha": [9.0, 9.0, 9.0]},
+        }
+    },
+    "bernoulli": {"ones": 1.0, "zeros": 1.0},
+    "markov": {"num_symbols": 3, "alpha": 0.5, "stay": 2.0},
+}
+NETWORK = {"sequences_per_epoch": 64, "batch_size": 16, "max_epochs": 2, "warmup": 0.2}
+SIZES = {"transformer": {"width": 16, "heads": 2}}
+
+
+def list_values(kind: str = "mixture", length: int = 24) -> dict[str, Any]:
+    """The recipe with other data and smaller candidates; `transitions` for markov."""
+    values: dict[str, Any] = load_yaml(ROOT / "recipes/sequence_bayes.yaml")
+    values["data"] = {"kind": kind, "watch": "data/raw", "length": length, "rows": ROWS}
+    values["data"] |= deepcopy(KINDS[kind])
+    candidates = values["candidates"]
+    for config in candidates.values():
+        if config["kind"] != "rule":
+            config |= NETWORK | SIZES.get(config["kind"], {"hidden": 16})
+    if kind == "markov":
+        candidates["transitions"] = candidates["counts"] | {"kind": "transitions"}
+    values["validation"]["min_rows"] = 50
+    values["training"] |= {"device": "cpu", "checkpoint_every_steps": 3}
+    return values
+
+
+def build_params(kind: str = "mixture", length: int = 24) -> SequenceParams:
+    """As `list_values`, checked."""
+    return SequenceParams.model_validate(list_values(kind, length))
+
+
+def build_prior(kind: str = "mixture", length: int = 24) -> SequencePrior:
+    """The prior of those params."""
+    return SequencePrior.from_params(build_params(kind, length).data)
+
+
+def write_examples(params: SequenceParams, folder: Path) -> Path:
+    """Ingest into `folder`; the folder of examples."""
+    examples = folder / "examples"
+    examples.mkdir(parents=True)
+    ingest(params, examples, folder / "manifest.parquet")
+    return examples

@@ -1,0 +1,142 @@
+"""Sequences on disk: repeatable, checked, and leaked only beyond what chance explains."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.support.small_sequences import KINDS, build_params, list_values, write_examples
+
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, RejectedError
+from plumbline.contract.task import SPLITS
+from plumbline.stages.ingest import ingest
+from plumbline.stages.validate import validate
+from plumbline.tasks.sequence_bayes.data import (
+    list_rows,
+    read_sequences,
+    read_strata,
+    shuffle_labels,
+    write_sequences,
+)
+from plumbline.tasks.sequence_bayes.expectations import find_leaks
+from plumbline.tasks.sequence_bayes.params import SequenceParams
+from plumbline.tasks.sequence_bayes.task import TASK
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ingested_twice_it_is_the_same(tmp_path: Path, kind: str) -> None:
+    params = build_params(kind)
+    one, two = (write_examples(params, tmp_path / name) for name in ("one", "two"))
+    for path in one.iterdir():
+        assert path.read_bytes() == (two / path.name).read_bytes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_split_has_every_stratum(tmp_path: Path, kind: str) -> None:
+    write_examples(build_params(kind), tmp_path)
+    manifest = pd.read_parquet(tmp_path / "manifest.parquet")
+    counts = manifest.groupby(["split", "label"]).size().unstack()
+    assert (counts.to_numpy() > 5).all()
+
+
+@pytest.fixture
+def accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SequenceParams:
+    monkeypatch.chdir(tmp_path)
+    params = build_params()
+    ingest(params, TASK)
+    validate(params, TASK)
+    return params
+
+
+def seal_changed_test(sequences: np.ndarray) -> None:
+    """Write other test sequences, with a manifest and a seal that fit them."""
+    write_sequences(layout.EXAMPLES, "test", sequences, read_strata(layout.EXAMPLES, "test"))
+    tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
+    pd.concat(tables, ignore_index=True).to_parquet(layout.MANIFEST, index=False)
+    source = layout.read_json(layout.SOURCE)
+    seal = {"digest": layout.digest(layout.EXAMPLES), "manifest": layout.digest(layout.MANIFEST)}
+    layout.write_json(layout.SOURCE, source | seal)
+
+
+def test_sequences_of_another_prior_are_rejected(accepted: SequenceParams) -> None:
+    test = read_sequences(layout.EXAMPLES, "test")
+    seal_changed_test(np.tile(np.arange(test.shape[1]) % 3, (len(test), 1)).astype(np.uint8))
+    with pytest.raises(RejectedError, match="surprise:"):
+        validate(accepted, TASK)
+
+
+def test_copied_sequences_are_rejected_and_counted(accepted: SequenceParams) -> None:
+    test = read_sequences(layout.EXAMPLES, "test").copy()
+    test[:20] = read_sequences(layout.EXAMPLES, "train")[:20]
+    seal_changed_test(test)
+    leaks = {leak.split: leak for leak in find_leaks(accepted, layout.EXAMPLES)}
+    assert 10 <= leaks["test"].num_leaked <= 20  # but for those that chance repeats too
+    assert "also in train" in leaks["test"].examples[0]
+    assert leaks["validation"].num_leaked == 0
+    with pytest.raises(RejectedError, match="repeats:"):
+        validate(accepted, TASK)
+
+
+def test_sequences_that_chance_repeats_are_no_leak(tmp_path: Path) -> None:
+    params = build_params("bernoulli", length=8)
+    examples = write_examples(params, tmp_path)
+    train, test = (set(list_rows(examples, split)["digest"]) for split in ("train", "test"))
+    assert train & test, "so short sequences repeat by chance"
+    assert [leak.num_leaked for leak in find_leaks(params, examples)] == [0, 0]
+
+
+def test_a_symbol_beyond_the_alphabet_is_rejected(accepted: SequenceParams) -> None:
+    test = read_sequences(layout.EXAMPLES, "test").copy()
+    test[3, 4] = 200
+    write_sequences(layout.EXAMPLES, "test", test, read_strata(layout.EXAMPLES, "test"))
+    with pytest.raises((DataError, RejectedError)):
+        validate(accepted, TASK)
+
+
+def test_shuffled_symbols_keep_only_their_frequencies(tmp_path: Path) -> None:
+    examples = write_examples(build_params(), tmp_path)
+    target = tmp_path / "shuffled"
+    target.mkdir()
+    shuffle_labels(examples, target, 3, 200)
+    before, after = read_sequences(examples, "train")[:200], read_sequences(target, "train")
+    assert after.shape == before.shape
+    np.testing.assert_array_equal(np.sort(after, axis=0), np.sort(before, axis=0))
+    spread = (before == 0).mean(axis=1).std(), (after == 0).mean(axis=1).std()
+    assert spread[1] < 0.7 * spread[0]
+
+
+@pytest.mark.parametrize("name", ["test.sequences.npy", "train.strata.npy", "prior.json"])
+def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
+    examples = write_examples(build_params(), tmp_path)
+    (examples / name).write_bytes(b"\x00")
+    with pytest.raises(DataError, match=f"{name}: cannot be read .*run `dvc repro ingest`"):
+        [list_rows(examples, split) for split in SPLITS]
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value", "message"),
+    [
+        (
+            "mixture",
+            ("data", "components", "even", "alpha"),
+            [1.0, 1.0],
+            "components.even.alpha: 2 numbers, but peaked has 3",
+        ),
+        ("mixture", ("candidates", "learned", "heads"), 3, "make it a multiple of 6"),
+        ("markov", ("candidates", "learned", "orders"), 4, "use orders: 1"),
+        ("mixture", ("training", "precision"), "bf16", "use fp32 here"),
+        ("mixture", ("control", "candidates"), ["learned"], "learned draws fresh sequences"),
+        ("mixture", ("candidates", "rule", "alpha"), 1.0, "set its alpha to one or each"),
+    ],
+)
+def test_params_that_cannot_be_meant(
+    kind: str, path: tuple[str, ...], value: object, message: str
+) -> None:
+    values = list_values(kind)
+    section = values
+    for key in path[:-1]:
+        section = section[key]
+    section[path[-1]] = value
+    with pytest.raises(ValueError, match=message):
+        SequenceParams.model_validate(values)

@@ -1,0 +1,117 @@
+"""The oracle: the exact Bayesian answer has the properties that Bayes' rule gives it."""
+
+import numpy as np
+import pytest
+from tests.support.small_sequences import KINDS, build_prior
+
+from plumbline.tasks.sequence_bayes.data import exact
+from plumbline.tasks.sequence_bayes.data.generators import draw_sequences
+from plumbline.tasks.sequence_bayes.data.prior import SequencePrior
+
+COIN = SequencePrior(
+    "independent", 12, ("low", "middle", "high"), (1.0,), ((1.0, 1.0),), (1 / 3, 2 / 3)
+)
+
+
+def draw(prior: SequencePrior, num_rows: int) -> np.ndarray:
+    return draw_sequences(prior, num_rows, np.random.default_rng(0))[0]
+
+
+def test_on_coins_it_is_the_rule_of_laplace() -> None:
+    sequences = draw(COIN, 50)
+    predictive = exact.compute_predictive(COIN, sequences)
+    for place in (0, 1, 7, 12):
+        ones = sequences[:, :place].sum(axis=1)
+        np.testing.assert_allclose(predictive[:, place, 1], (ones + 1) / (place + 2))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_answers_are_probabilities(kind: str) -> None:
+    prior = build_prior(kind)
+    predictive = exact.compute_predictive(prior, draw(prior, 50))
+    assert (predictive > 0).all()
+    np.testing.assert_allclose(predictive.sum(axis=2), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["mixture", "bernoulli"])
+def test_the_order_of_independent_symbols_does_not_matter(kind: str) -> None:
+    prior = build_prior(kind)
+    sequences = draw(prior, 50)
+    turned = np.random.default_rng(1).permuted(sequences, axis=1)
+    ours, theirs = (exact.compute_log_probability(prior, one) for one in (sequences, turned))
+    np.testing.assert_allclose(ours, theirs, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["mixture", "bernoulli"])
+def test_the_next_answer_is_this_answer_in_the_mean(kind: str) -> None:
+    prior = build_prior(kind)
+    sequences = draw(prior, 30)[:, :10]
+    now = exact.compute_predictive(prior, sequences)[:, -1]
+    mean = np.zeros_like(now)
+    for symbol in range(prior.num_symbols):
+        longer = np.pad(sequences, ((0, 0), (0, 1)), constant_values=symbol)
+        mean += now[:, symbol, None] * exact.compute_predictive(prior, longer)[:, -1]
+    np.testing.assert_allclose(mean, now, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_probabilities_of_all_short_sequences_add_up_to_one(kind: str) -> None:
+    prior = build_prior(kind)
+    size = prior.num_symbols
+    every = np.stack(np.meshgrid(*[np.arange(size)] * 5), axis=-1).reshape(-1, 5).astype(np.uint8)
+    total = np.exp(exact.compute_log_probability(prior, every)).sum()
+    assert total == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_generator_draws_what_the_oracle_expects(kind: str) -> None:
+    prior = build_prior(kind)
+    sequences = draw(prior, 20_000)
+    predictive = exact.compute_predictive(prior, sequences)[:, :-1]
+    realised = -np.log(exact.pick_realised(predictive, sequences))
+    expected = exact.compute_entropy(predictive)
+    differences = (realised - expected).mean(axis=1)
+    error = differences.std(ddof=1) / np.sqrt(len(differences))
+    assert abs(differences.mean()) < 4 * error
+
+
+@pytest.mark.parametrize("kind", ["mixture", "markov"])
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 1.0, 3.0])
+def test_no_rule_is_better(kind: str, alpha: float) -> None:
+    prior = build_prior(kind)
+    sequences = draw(prior, 500)
+    predictive = exact.compute_predictive(prior, sequences)
+    counts = exact.count_symbols(sequences, prior.num_symbols) + alpha
+    rule = counts / counts.sum(axis=2, keepdims=True)
+    divergence = (predictive * np.log(predictive / rule)).sum(axis=2)
+    assert divergence.min() >= -1e-12
+    assert divergence.mean() > 1e-4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_doubt_that_data_remove_is_positive_and_falls(kind: str) -> None:
+    prior = build_prior(kind)
+    sequences = draw(prior, 2_000)
+    means = []
+    for length in (1, 4, 12, 24):
+        epistemic = exact.compute_epistemic(prior, sequences[:, :length])
+        assert epistemic.min() >= -1e-12
+        means.append(epistemic.mean())
+    assert means == sorted(means, reverse=True)
+
+
+def test_the_epistemic_part_of_a_coin_is_what_integration_gives() -> None:
+    from scipy.integrate import quad
+    from scipy.stats import beta
+
+    sequences = np.array([[1, 1, 0, 1]], dtype=np.uint8)
+    posterior = beta(4, 2)
+
+    def compute_expected(p: float) -> float:
+        entropy = -p * np.log(p) - (1 - p) * np.log(1 - p)
+        return float(entropy * posterior.pdf(p))
+
+    mean = posterior.mean()
+    predictive_entropy = -mean * np.log(mean) - (1 - mean) * np.log(1 - mean)
+    expected = predictive_entropy - quad(compute_expected, 0, 1)[0]
+    assert exact.compute_epistemic(COIN, sequences)[0] == pytest.approx(expected, abs=1e-8)

@@ -1,0 +1,124 @@
+"""Candidates: the predictor answers as the network that was trained, and training continues."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.support.small_sequences import build_params, list_values, write_examples
+
+from plumbline.tasks.sequence_bayes.data import (
+    list_inputs,
+    read_prior,
+    read_sequences,
+    shuffle_labels,
+)
+from plumbline.tasks.sequence_bayes.data.exact import compute_predictive
+from plumbline.tasks.sequence_bayes.models import build_learner
+from plumbline.tasks.sequence_bayes.models.rule import find_alphas
+from plumbline.tasks.sequence_bayes.params import SequenceParams
+from plumbline.tasks.sequence_bayes.predictor import load
+
+POSITIONS = ["none", "learned", "sinusoidal", "rope", "alibi"]
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_examples(build_params(), tmp_path_factory.mktemp("mixture"))
+
+
+def save(params: SequenceParams, name: str, examples: Path, folder: Path, steps: int = 0) -> Any:
+    """Train some steps, save, and load the predictor."""
+    learner = build_learner(params, name, examples)
+    if learner.solve:
+        learner.solve()
+    else:
+        optimizer = learner.module.configure_optimizers()["optimizer"]
+        learner.data.sampler.set_epoch(0)
+        batch = next(iter(learner.data.train_dataloader()))
+        for _ in range(steps):
+            optimizer.zero_grad()
+            learner.module.training_step(batch, 0).backward()
+            optimizer.step()
+    folder.mkdir()
+    learner.save(folder)
+    return load(folder)
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_the_predictor_answers_as_the_transformer(
+    examples: Path, tmp_path: Path, positions: str
+) -> None:
+    values = list_values()
+    values["candidates"]["learned"]["positions"] = positions
+    params = SequenceParams.model_validate(values)
+    # `save` raises TrainingError where numpy and torch differ.
+    predictor = save(params, "learned", examples, tmp_path / "model", steps=5)
+    sequences = read_sequences(examples, "test")[:4]
+    answers = predictor.predict(list_inputs(sequences), all_positions=True)["predictive"]
+    changed = sequences.copy()
+    changed[:, 12:] = 0
+    others = predictor.predict(list_inputs(changed), all_positions=True)["predictive"]
+    np.testing.assert_array_equal(np.array(answers)[:, :13], np.array(others)[:, :13])
+    assert not np.allclose(np.array(answers)[:, -1], np.array(others)[:, -1])
+
+
+@pytest.mark.parametrize(("kind", "name"), [("mixture", "counts"), ("markov", "transitions")])
+def test_the_predictor_answers_as_the_network_on_counts(
+    tmp_path: Path, kind: str, name: str
+) -> None:
+    params = build_params(kind)
+    examples = write_examples(params, tmp_path)
+    predictor = save(params, name, examples, tmp_path / "model", steps=5)
+    history = read_sequences(examples, "test")[:1, :-1]
+    turned = np.random.default_rng(0).permuted(history, axis=1)
+    one, other = (
+        predictor.predict({"sequence": rows.tolist()})["probabilities"][0]
+        for rows in (history, turned)
+    )
+    assert np.allclose(one, other) is (kind == "mixture")
+
+
+def test_the_rule_finds_what_the_prior_adds(tmp_path: Path) -> None:
+    values = list_values("bernoulli")
+    values["data"] |= {"ones": 4.0, "rows": {"train": 2000, "validation": 50, "test": 50}}
+    examples = write_examples(SequenceParams.model_validate(values), tmp_path)
+    train = read_sequences(examples, "train")
+    zeros, ones = find_alphas(train, 2, for_each=True)
+    assert zeros == pytest.approx(1.0, rel=0.15)
+    assert ones == pytest.approx(4.0, rel=0.15)
+    one, same = find_alphas(train, 2, for_each=False)
+    assert one == same < 1.0
+
+
+def test_nothing_is_learned_from_shuffled_symbols(tmp_path: Path) -> None:
+    examples = write_examples(build_params("bernoulli"), tmp_path)
+    (tmp_path / "shuffled").mkdir()
+    shuffle_labels(examples, tmp_path / "shuffled", 3, 300)
+    alphas = find_alphas(read_sequences(tmp_path / "shuffled", "train"), 2, for_each=True)
+    assert alphas.min() > 100
+
+
+def test_networks_learn(examples: Path, tmp_path: Path) -> None:
+    prior, sequences = read_prior(examples), read_sequences(examples, "test")
+    exact = compute_predictive(prior, sequences)[:, :-1]
+
+    def measure(steps: int) -> float:
+        predictor = save(build_params(), "counts", examples, tmp_path / str(steps), steps)
+        answers = predictor.predict(list_inputs(sequences), all_positions=True)["predictive"]
+        return float((exact * np.log(exact / np.array(answers))).sum(axis=2).mean())
+
+    assert measure(300) < 0.6 * measure(0)
+
+
+def test_fresh_sequences_differ_from_epoch_to_epoch_and_repeat_with_the_seed(
+    examples: Path,
+) -> None:
+    def draw(epoch: int) -> torch.Tensor:
+        learner = build_learner(build_params(), "learned", examples)
+        learner.data.sampler.set_epoch(epoch)
+        return next(iter(learner.data.train_dataloader()))["symbols"]
+
+    assert torch.equal(draw(1), draw(1))
+    assert not torch.equal(draw(1), draw(2))

@@ -1,0 +1,139 @@
+"""What the packaged model answers, and what it refuses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from tests.support.small_sequences import build_params, write_examples
+
+from plumbline.tasks.sequence_bayes.models import build_learner
+from plumbline.tasks.sequence_bayes.predictor import load
+from plumbline.tasks.sequence_bayes.scoring import build_longest_input, check_answers
+
+RANDOM = np.random.default_rng(0)
+HISTORIES = [RANDOM.integers(0, 3, length).tolist() for length in (0, 1, 5, 5, 23, 40)]
+
+
+@pytest.fixture(scope="module", params=["rule", "counts", "learned"])
+def predictor(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    params = build_params()
+    folder = tmp_path_factory.mktemp(request.param)
+    learner = build_learner(params, request.param, write_examples(params, folder))
+    if learner.solve:
+        learner.solve()
+    (folder / "model").mkdir()
+    learner.save(folder / "model")
+    return load(folder / "model")
+
+
+@pytest.fixture
+def laplace(tmp_path: Path) -> Any:
+    """The rule that adds 1, on coins."""
+    save_file({"alphas": np.array([1.0, 1.0])}, tmp_path / "model.safetensors")
+    config = {"kind": "rule", "num_symbols": 2, "max_history": 100}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    return load(tmp_path)
+
+
+def test_a_row_alone_is_answered_as_in_company(predictor: Any) -> None:
+    settings: tuple[dict[str, Any], ...] = ({"rollouts": 3, "continuation": 4}, {"orders": 5})
+    for params in settings:
+        together = predictor.predict({"sequence": HISTORIES}, all_positions=True, **params)
+        for row, history in enumerate(HISTORIES):
+            alone = predictor.predict({"sequence": [history]}, all_positions=True, **params)
+            for name, values in alone.items():
+                assert values[0] == together[name][row], name
+
+
+def test_answers_keep_their_invariants(predictor: Any) -> None:
+    columns = {"sequence": HISTORIES}
+    for params in ({}, {"rollouts": 2}, {"all_positions": True, "orders": 3}):
+        assert check_answers(columns, params, predictor.predict(columns, **params)) == []
+    assert len(predictor.predict(build_longest_input(predictor))["probabilities"]) == 1
+
+
+def test_a_long_history_is_answered_from_its_end(predictor: Any) -> None:
+    history = HISTORIES[-1]
+    whole = predictor.predict({"sequence": [history]})
+    end = predictor.predict({"sequence": [history[-23:]]})
+    assert whole == end
+    assert whole["symbols_used"] == [23]
+
+
+def test_an_empty_history_has_the_prior_for_an_answer(laplace: Any) -> None:
+    answer = laplace.predict({"sequence": [[]]}, all_positions=True)
+    assert answer["probabilities"] == [[0.5, 0.5]]
+    assert answer["predictive"] == [[[0.5, 0.5]]]
+    assert answer["symbols_used"] == [0]
+
+
+def test_the_rule_of_laplace(laplace: Any) -> None:
+    answer = laplace.predict({"sequence": [[1, 1, 0, 1]]}, all_positions=True)
+    np.testing.assert_allclose(
+        np.array(answer["predictive"])[0, :, 1], [1 / 2, 2 / 3, 3 / 4, 3 / 5, 4 / 6]
+    )
+
+
+def test_more_data_leave_less_epistemic_doubt(laplace: Any) -> None:
+    histories = [RANDOM.integers(0, 2, length).tolist() for length in (2, 18) for _ in range(40)]
+    answers = laplace.predict({"sequence": histories}, rollouts=8)["epistemic"]
+    few, many = np.array(answers[:40]).mean(), np.array(answers[40:]).mean()
+    assert many < 0.5 * few
+
+
+def test_a_mean_over_orders_depends_less_on_the_order(tmp_path: Path) -> None:
+    params = build_params()
+    learner = build_learner(params, "learned", write_examples(params, tmp_path))
+    (tmp_path / "model").mkdir()
+    learner.save(tmp_path / "model")
+    predictor = load(tmp_path / "model")
+    orders = RANDOM.permuted(np.tile(HISTORIES[4], (40, 1)), axis=1).tolist()
+    one, many = (
+        np.array(predictor.predict({"sequence": orders}, orders=k)["probabilities"]).std(axis=0)
+        for k in (1, 16)
+    )
+    assert (many < 0.5 * one).all()
+
+
+@pytest.mark.parametrize(
+    ("sequence", "message"),
+    [
+        ([0, 3], "row 0: sequence: expected whole numbers from 0 to 2, found 3 at place 1"),
+        ([-1], "found -1 at place 0"),
+        ([0, True], "found True at place 1"),
+        ([0.0, 1.0], "found 0.0 at place 0"),
+        ([0, None], "found None at place 1"),
+        ([10**30], "found 1000000000000000000000000000000 at place 0"),
+        ("012", "expected whole numbers from 0 to 2, found '012'"),
+        (None, "expected whole numbers from 0 to 2, found None"),
+        (7, "expected whole numbers from 0 to 2, found 7"),
+        ([0] * 1_000_001, "1,000,001 symbols; at most 1,000,000 are read"),
+    ],
+)
+def test_a_bad_sequence_is_refused(predictor: Any, sequence: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        predictor.predict({"sequence": [sequence]})
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"orders": 0}, "orders: expected a whole number from 1 to 64, found 0"),
+        ({"rollouts": 1.5}, "rollouts: expected a whole number from 0 to 64, found 1.5"),
+        ({"rollouts": 1, "continuation": 0}, "continuation: expected a whole number from 1"),
+        ({"orders": True}, "orders: expected a whole number"),
+    ],
+)
+def test_a_bad_param_is_refused(predictor: Any, params: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        predictor.predict({"sequence": [[0]]}, **params)
+
+
+def test_another_column_and_another_form_are_refused(predictor: Any, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no column 'sequence'; found 'history'"):
+        predictor.predict({"history": [[0]]})
+    with pytest.raises(ValueError, match="there is no form 'int8'"):
+        type(predictor)(tmp_path, {}, "int8")
