@@ -30,7 +30,7 @@ def look_up_identities(
     `watermark` is the query that SQL sources are asked. Raises DataError where a server does not
     answer, ParamsError for an address or query that cannot be meant.
     """
-    identities = {}
+    identities: dict[str, SourceIdentity] = {}
     for address in list_remote(addresses):
         identities[address] = {"source": show_source(address), **_ask(address, watermark)}
     return identities

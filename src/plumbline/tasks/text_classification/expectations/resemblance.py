@@ -31,8 +31,8 @@ def find_resembling(
     """Map texts of `checked` to a text of `known` that they resemble, and are not equal to.
 
     All are in the comparison form, with spaces. Two texts of MIN_WORDS or more resemble each other
-    if they differ in one word or in the order of words; others if one has at least MIN_PIECES pieces and the other one holds
-    `similarity` of its character n-grams.
+    if they differ in one word or in the order of words; others if one has at least MIN_PIECES
+    pieces and the other one holds `similarity` of its character n-grams.
     """
     return dict(_find_resembling(tuple(known), tuple(checked), similarity))
 
