@@ -1,6 +1,7 @@
 """How the code is written: `make check` fails where a name, a class or a room breaks the rules."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,19 @@ def test_messages_and_comments_use_words_that_can_be_searched() -> None:
 
 def test_helpers_of_tests_are_in_one_folder() -> None:
     assert list_stray_helpers(TESTS) == []
+
+
+def test_no_two_test_files_have_one_name() -> None:
+    """Pytest imports a test file by its base name, as the folders of tests are no packages."""
+    assert list_repeated_names(TESTS) == []
+
+
+def test_a_name_of_two_test_files_is_seen(tmp_path: Path) -> None:
+    for folder in ("serving", "tracking"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "test_limits.py").touch()
+        (tmp_path / folder / f"test_{folder}.py").touch()
+    assert list_repeated_names(tmp_path) == ["test_limits.py"]
 
 
 def test_no_test_module_is_imported() -> None:
@@ -149,6 +163,12 @@ def list_stray_helpers(folder: Path) -> list[str]:
         if not is_test and name.parts[0] != "support":
             strays.append(name.as_posix())
     return strays
+
+
+def list_repeated_names(folder: Path) -> list[str]:
+    """List the base names that more than one test file has."""
+    counts = Counter(path.name for path in folder.rglob("test_*.py"))
+    return sorted(name for name, count in counts.items() if count > 1)
 
 
 def list_imported_tests(folder: Path) -> list[str]:
