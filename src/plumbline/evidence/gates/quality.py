@@ -81,7 +81,7 @@ def _check_bound_of_each_row(findings: Findings, limits: np.ndarray) -> Ruling:
     if findings.bound.exact and num_beyond:
         status = "fail"
         judgement = f"is too good to be true on {num_beyond} of {limits.size} rows"
-    elif interval.low > 0:
+    elif interval.low > ROUNDING:
         status = "fail"
         judgement = f"is too good to be true, by {gain:.4f}, at least {interval.low:.4f}"
     reason = f"{findings.score:.4f} (at best {mean:.4f}) {judgement}: {findings.bound.reason}"

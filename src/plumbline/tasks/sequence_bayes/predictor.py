@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -30,6 +30,14 @@ def load(folder: Path | str, form: str | None = None) -> "Predictor":
     return Predictor(folder, config, form)
 
 
+class Rollouts(NamedTuple):
+    """How a model continues a history to see what it would learn."""
+
+    number: int
+    continuation: int  # symbols of each
+    from_last: bool  # a symbol depends on the one before it
+
+
 class Predictor:
     """The probabilities of the next symbol of each row; safe to share between threads."""
 
@@ -43,6 +51,7 @@ class Predictor:
         self.num_symbols: int = config["num_symbols"]
         self.max_history: int = config["max_history"]
         self._orders: int = config.get("orders", 1)
+        self._from_last: bool = config["from_last"]
         self._model = build_model(config, load_file(path))
         self._threads = ThreadpoolController()
 
@@ -68,14 +77,16 @@ class Predictor:
             num_orders = 1
         histories = self._read_histories(columns)
         tables: dict[int, np.ndarray] = {}
-        gains: dict[int, list[float]] = {}
+        gains: dict[int, list[float]] = {place: [] for place in range(len(histories))}
+        plan = Rollouts(rollouts, continuation, self._from_last)
         answer = self._answer_all if all_positions else self._answer_last
         with self._threads.limit(limits=1, user_api="blas"):  # more cost more than they save
             for batch in batch_by_length(histories, max(1, rollouts)):
                 rows = np.stack([histories[place] for place in batch])
                 tables.update(zip(batch, answer(rows, num_orders), strict=True))
-                estimates = self._estimate_epistemic(rows, rollouts, continuation)
-                gains.update(zip(batch, estimates, strict=True))
+                if rollouts:
+                    estimates = estimate_epistemic(self._model, rows, plan, self.max_history)
+                    gains.update(zip(batch, [[float(gain)] for gain in estimates], strict=True))
         places = range(len(histories))
         last = [tables[place][-1] for place in places]
         return {
@@ -120,31 +131,6 @@ class Predictor:
         lengths = range(rows.shape[1] + 1)
         answers = [self._answer_last(rows[:, :length], num_orders) for length in lengths]
         return np.concatenate(answers, axis=1)
-
-    def _estimate_epistemic(
-        self, rows: np.ndarray, rollouts: int, continuation: int
-    ) -> list[list[float]]:
-        """Return one number for each row in nats: what the model would learn from more symbols.
-
-        It continues each row by symbols of its own (the martingale posterior of Fong, Holmes and
-        Walker 2023, arXiv:2103.15671): the entropy of the mean of the probabilities that it then
-        has, less the mean of their entropies. A row's random numbers come from its symbols.
-        """
-        if not rollouts:
-            return [[] for _ in rows]
-        numbers = [
-            np.random.default_rng(make_seed(row)).random((rollouts, continuation)) for row in rows
-        ]
-        uniform = np.concatenate(numbers)
-        longer = np.repeat(rows, rollouts, axis=0)
-        for step in range(continuation):
-            probabilities = self._model.predict(longer[:, -self.max_history :])[:, -1]
-            below = uniform[:, step, None] >= probabilities.cumsum(axis=1)[:, :-1]
-            longer = np.column_stack([longer, below.sum(axis=1)])
-        ends = self._model.predict(longer[:, -self.max_history :])[:, -1]
-        ends = ends.reshape(len(rows), rollouts, -1)
-        gain = compute_entropy(ends.mean(axis=1)) - compute_entropy(ends).mean(axis=1)
-        return [[max(0.0, float(value))] for value in gain]
 
 
 class Model(Protocol):
@@ -257,6 +243,35 @@ def build_model(config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) ->
         "transformer": Transformer,
     }
     return kinds[config["kind"]](config, weights)
+
+
+def estimate_epistemic(
+    model: Model, rows: np.ndarray, rollouts: "Rollouts", max_history: int
+) -> np.ndarray:
+    """Return for each row in nats what the model would learn from more symbols [B].
+
+    It continues each row by symbols of its own (the martingale posterior of Fong, Holmes and Walker
+    2023, arXiv:2103.15671): the entropy of the mean of the probabilities that it then has, less the
+    mean of their entropies. Where a symbol depends on the one before it, these are the
+    probabilities after the row's own last symbol. A row's random numbers come from its symbols.
+    """
+    size = (rollouts.number, rollouts.continuation)
+    uniform = [np.random.default_rng(make_seed(row)).random(size) for row in rows]
+    numbers = np.concatenate(uniform)
+    longer = np.repeat(rows, rollouts.number, axis=0)
+    for step in range(rollouts.continuation):
+        probabilities = model.predict(longer[:, -max_history:])[:, -1]
+        below = numbers[:, step, None] >= probabilities.cumsum(axis=1)[:, :-1]
+        longer = np.column_stack([longer, below.sum(axis=1)])
+    if rollouts.from_last:
+        if rows.shape[1] == 0:
+            return np.zeros(len(rows))  # no symbol tells about the first one of another sequence
+        longer = np.column_stack([longer, np.repeat(rows[:, -1], rollouts.number)])
+    ends = model.predict(longer[:, -max_history:])[:, -1]
+    ends = ends.reshape(len(rows), rollouts.number, -1)
+    gain = compute_entropy(ends.mean(axis=1)) - compute_entropy(ends).mean(axis=1)
+    positive: np.ndarray = np.maximum(gain, 0.0)
+    return positive
 
 
 def count_symbols(rows: np.ndarray, num_symbols: int) -> np.ndarray:

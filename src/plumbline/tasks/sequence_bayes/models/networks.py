@@ -88,6 +88,7 @@ def _describe_network(config: Config, prior: SequencePrior) -> dict[str, Any]:
         "kind": config.kind,
         "num_symbols": prior.num_symbols,
         "max_history": prior.max_history,
+        "from_last": prior.kind == "markov",
     }
     if isinstance(config, CausalConfig):
         values |= {

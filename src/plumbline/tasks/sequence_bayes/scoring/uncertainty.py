@@ -11,6 +11,7 @@ import numpy as np
 from plumbline.contract.task import Predictor
 from plumbline.tasks.sequence_bayes.data import SequencePrior
 from plumbline.tasks.sequence_bayes.data.exact import compute_epistemic, compute_predictive
+from plumbline.tasks.sequence_bayes.predictor import Rollouts, estimate_epistemic
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 ORDER_ROWS, NUM_ORDERS = 64, 16
 MIN_GROUPS = 4  # means over k orders, from which their deviation is estimated
 EPISTEMIC_ROWS, ROLLOUTS, CONTINUATION = 64, 6, 24
-HISTORIES = (5, 20)  # after so many symbols the epistemic part is compared
+HISTORIES = (5, 20)  # symbols after which the epistemic part is compared
 MARTINGALE_ROWS = 64
 LEAST = 1e-12
 
@@ -39,9 +40,10 @@ def measure_orders(
 ) -> Finding:
     """Ask rows of `sequences` in several orders; how much do answers differ, and does a mean help?
 
-    `order_sd` is the deviation of a probability over orders of the same history, 0 for what an
-    exchangeable sequence deserves. The table gives, for means over k orders, the deviation (root
-    mean square over rows and symbols) and the divergence from the exact answer.
+    `order_sd` is the deviation of a served probability over orders of the same history, 0 for what
+    an exchangeable sequence deserves. The table gives, for an answer by one order and for means
+    over k orders, the deviation (root mean square over rows and symbols) and the divergence from
+    the exact answer.
     """
     import pandas as pd
 
@@ -62,14 +64,18 @@ def measure_orders(
             deviation = float(np.sqrt(means.var(axis=1, ddof=1).mean()))
         rows.append({"orders": size, "sd": deviation, "kl": float(divergence.mean())})
         size *= 2
-    table = pd.DataFrame(rows)
-    return Finding({"order_sd": float(table["sd"].iloc[0])}, table)
+    as_served = ask_in_orders(histories, 2, predictor, None)
+    metrics = {"order_sd": float(np.sqrt(as_served.var(axis=1, ddof=1).mean()))}
+    return Finding(metrics, pd.DataFrame(rows))
 
 
 def ask_in_orders(
-    histories: np.ndarray, num_orders: int, predictor: Predictor, averaged: int = 1
+    histories: np.ndarray, num_orders: int, predictor: Predictor, averaged: int | None = 1
 ) -> np.ndarray:
-    """Return the answers to random orders of each history [R, k, V]; each a mean of `averaged`."""
+    """Return the answers to random orders of each history [R, k, V].
+
+    Each is a mean over `averaged` orders; None: as the predictor answers by itself.
+    """
     random = np.random.default_rng(0)
     orders = random.permuted(np.repeat(histories, num_orders, axis=0), axis=1)
     answers = predictor.predict({"sequence": orders.tolist()}, orders=averaged)["probabilities"]
@@ -85,8 +91,8 @@ def compare_epistemic(prior: SequencePrior, sequences: np.ndarray, predictor: Pr
     import pandas as pd
 
     tables = []
-    for length in HISTORIES:
-        histories = sequences[:EPISTEMIC_ROWS, : min(length, prior.max_history)]
+    for length in choose_lengths(prior):
+        histories = sequences[:EPISTEMIC_ROWS, :length]
         answers = predictor.predict(
             {"sequence": histories.tolist()}, rollouts=ROLLOUTS, continuation=CONTINUATION
         )
@@ -100,6 +106,40 @@ def compare_epistemic(prior: SequencePrior, sequences: np.ndarray, predictor: Pr
     correlations = [compute_rank_correlation(table["own"], table["exact"]) for table in tables]
     metrics = {"epistemic_r": float(np.mean(correlations))}
     return Finding(metrics, pd.concat(tables, ignore_index=True))
+
+
+def compute_reference(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:
+    """Return what the exact model estimates by the same rollouts, row by row as compare_epistemic.
+
+    It is as good as an estimate from so few continuations can be under this prior.
+    """
+    plan = Rollouts(ROLLOUTS, CONTINUATION, from_last=prior.kind == "markov")
+    estimates = []
+    for length in choose_lengths(prior):
+        histories = sequences[:EPISTEMIC_ROWS, :length]
+        estimates.append(estimate_epistemic(ExactModel(prior), histories, plan, prior.max_history))
+    return np.concatenate(estimates)
+
+
+class ExactModel:
+    """The exact answer, asked as a model."""
+
+    is_order_free = False
+
+    def __init__(self, prior: SequencePrior) -> None:
+        self._prior = prior
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Return probabilities after 0, 1, ... t symbols [R, t + 1, V] for rows [R, t]."""
+        return compute_predictive(self._prior, rows)
+
+
+def choose_lengths(prior: SequencePrior) -> tuple[int, int]:
+    """Return after how many symbols the epistemic part is compared: after few, and after more."""
+    few, more = HISTORIES
+    if prior.max_history >= more:
+        return few, more
+    return max(1, prior.max_history // 4), prior.max_history
 
 
 def compute_rank_correlation(own: "pd.Series", exact: "pd.Series") -> float:
