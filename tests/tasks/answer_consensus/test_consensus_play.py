@@ -15,7 +15,9 @@ from plumbline.tasks.answer_consensus.data import (
     read_setting,
 )
 from plumbline.tasks.answer_consensus.data.inputs import read_inputs
+from plumbline.tasks.answer_consensus.data.play import NO_CAP
 
+EVERYONE = ["large", "large_2", "medium", "medium_2", "small", "small_2"]
 Asked = tuple[AnswerSetting, Answers]
 
 
@@ -54,7 +56,7 @@ def test_the_columns_hold_what_was_paid_and_nothing_else(recorded: Asked) -> Non
         for row, given in enumerate(columns["answers"]):
             assert given == [answers.answers[row, place] for place in (4, 0)[:number]]
     left = predictor.shown[2]["budget"][0]
-    assert left == pytest.approx(setting.max_cost - setting.costs[4] - setting.costs[0])
+    assert left == pytest.approx(NO_CAP - setting.costs[4] - setting.costs[0], abs=1e-6)
     assert course.answers == [str(text) for text in answers.answers[:, 0]]
     assert course.first_answers == [str(text) for text in answers.answers[:, 4]]
 
@@ -79,6 +81,66 @@ def test_a_policy_that_asks_what_it_may_not_cannot_be_scored(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         play(*recorded, Scripted(agents), max_cost=cap)
+
+
+class FormerChampion:
+    """Asks `plan`, as far as the budget pays for it at the costs of its own training."""
+
+    def __init__(self, agents: list[str], costs: list[float], plan: list[str]) -> None:
+        self.agents, self.costs, self._plan = agents, costs, plan
+
+    def predict(self, columns: dict[str, Any], **_: Any) -> dict[str, Any]:
+        costs = dict(zip(self.agents, self.costs, strict=True))
+        asks = []
+        for asked, budget in zip(columns["agents"], columns["budget"], strict=True):
+            rest = [name for name in self._plan if name not in asked and costs[name] <= budget]
+            asks.append(rest[0] if rest else "")
+        given = columns["answers"]
+        return {
+            "ask": asks,
+            "answer": [answers[-1] if answers else "" for answers in given],
+            "confidence": [0.5] * len(given),
+            "votes": [[] for _ in given],
+        }
+
+
+def test_without_a_cap_a_champion_may_ask_everyone_though_agents_are_cheaper_now(
+    recorded: Asked,
+) -> None:
+    setting, answers = recorded
+    champion = FormerChampion(setting.agents, [2 * cost for cost in setting.costs], EVERYONE)
+    course = play(setting, answers, champion)
+    assert all(len(asked) == len(EVERYONE) for asked in course.asked)
+    assert not course.cut_short.any()
+
+
+def test_a_champion_that_asks_what_is_too_dear_now_answers_with_what_it_has(
+    recorded: Asked,
+) -> None:
+    setting, answers = recorded
+    old_costs = [cost / 1.1 for cost in setting.costs]
+    champion = FormerChampion(setting.agents, old_costs, ["small", "large"])
+    cap = setting.costs[4] + 0.95 * setting.costs[0]
+    course = play(setting, answers, champion, max_cost=cap)
+    assert course.asked == [[4]] * 40
+    assert course.cut_short.all()
+    assert course.answers == [str(text) for text in answers.answers[:, 4]]
+    with pytest.raises(ValueError, match="it asks large, which costs"):
+        play(setting, answers, Scripted(["small", "large"]), max_cost=cap)
+
+
+def test_a_champion_that_asks_an_agent_that_is_gone_answers_with_what_it_has(
+    recorded: Asked,
+) -> None:
+    setting, answers = recorded
+    champion = FormerChampion(
+        [*setting.agents, "oracle"], [*setting.costs, 0.01], ["medium", "oracle"]
+    )
+    course = play(setting, answers, champion)
+    assert course.asked == [[2]] * 40
+    assert course.cut_short.all()
+    same = FormerChampion(setting.agents, setting.costs, ["small"])
+    assert not play(setting, answers, same).cut_short.any()
 
 
 def test_inputs_are_paid_questions_at_all_points_of_their_course(tmp_path: Path) -> None:

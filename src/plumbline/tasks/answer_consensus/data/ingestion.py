@@ -116,7 +116,7 @@ def _build_setting(data: RecordedData, train: Answers) -> AnswerSetting:
         models=[agent.model for agent in agents],
         prices=prices.tolist(),
         costs=costs,
-        max_cost=sum(costs) if data.max_cost is None else data.max_cost,
+        max_cost=data.max_cost,
         mean_cost=data.mean_cost,
         normalise=data.normalise,
         generator=generator,

@@ -19,7 +19,7 @@ def read_inputs(examples: Path, split: str) -> dict[str, list[Any]]:
     setting = read_setting(examples)
     answers = read_answers(examples, split)
     asked = [_pick_agents(digest, setting) for digest in answers.digests]
-    budgets = [setting.max_cost - sum(setting.costs[place] for place in places) for places in asked]
+    budgets = [setting.purse - sum(setting.costs[place] for place in places) for places in asked]
     return list_columns(setting, answers, asked, budgets)
 
 
@@ -53,7 +53,7 @@ def _pick_agents(digest: str, setting: AnswerSetting) -> list[int]:
     """Pick the agents that have answered, by the digest of a question; all are paid for."""
     random = np.random.default_rng(int(digest[:16], 16))
     num_asked = int(random.integers(len(setting.agents) + 1))
-    left = setting.max_cost
+    left = setting.purse
     picked = []
     for place in random.permutation(len(setting.agents))[:num_asked]:
         if setting.costs[place] <= left:

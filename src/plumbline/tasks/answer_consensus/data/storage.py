@@ -23,10 +23,15 @@ class AnswerSetting:
     models: list[str]  # of each agent
     prices: list[float]  # dollars of 1000 tokens of each agent
     costs: list[float]  # dollars of asking each agent once, in the mean over train
-    max_cost: float  # dollars that one question may cost
+    max_cost: float | None  # dollars that one question may cost; None: no cap
     mean_cost: float  # dollars that a question may cost in the mean
     normalise: str
     generator: dict[str, Any] | None  # abilities, wrong_answers, copy_share
+
+    @property
+    def purse(self) -> float:
+        """Dollars that a policy of this setting can spend on one question."""
+        return sum(self.costs) if self.max_cost is None else self.max_cost
 
     def compute_costs(self, answers: Answers) -> np.ndarray:
         """Return what each answer cost, in dollars [Q, A]."""

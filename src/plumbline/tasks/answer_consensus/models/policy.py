@@ -27,7 +27,7 @@ def build_config(
     return {
         "agents": setting.agents,
         "costs": setting.costs,
-        "max_cost": setting.max_cost,  # who asks real agents keeps to it too
+        "max_cost": setting.purse,  # who asks real agents keeps to it too
         "normalise": setting.normalise,
         "rank": tallies.rank,
         "accuracy": tallies.accuracy.tolist(),
@@ -64,7 +64,7 @@ def build_learned_config(
 
 def choose_by_accuracy(setting: AnswerSetting, accuracy: np.ndarray) -> list[int]:
     """Take agents by accuracy [A], as long as mean_cost and max_cost pay for all of them."""
-    left = min(setting.mean_cost, setting.max_cost)
+    left = min(setting.mean_cost, setting.purse)
     plan: list[int] = []
     for place in np.argsort(-accuracy, kind="stable"):
         if setting.costs[place] <= left:

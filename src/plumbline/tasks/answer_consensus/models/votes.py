@@ -61,7 +61,7 @@ def choose_best_set(setting: AnswerSetting, tallies: Tallies, among: list[int]) 
     It costs no more than mean_cost and max_cost. All sets are tried of up to MAX_ENUMERATED
     agents, of more those that take the best, the two best and so on.
     """
-    left = min(setting.mean_cost, setting.max_cost)
+    left = min(setting.mean_cost, setting.purse)
     order = sorted(among, key=lambda place: tallies.rank[place])
     sets: list[tuple[int, ...]] = [tuple(order[:size]) for size in range(1, len(order) + 1)]
     sets += [(place,) for place in order]

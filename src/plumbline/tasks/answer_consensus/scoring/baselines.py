@@ -39,7 +39,7 @@ def build_baselines(params: ConsensusParams, examples: Path) -> dict[str, Predic
 
 
 def _find_best_paid(setting: AnswerSetting, tallies: Tallies) -> int:
-    left = min(setting.mean_cost, setting.max_cost)
+    left = min(setting.mean_cost, setting.purse)
     paid = [place for place, cost in enumerate(setting.costs) if cost <= left]
     if not paid:
         return int(np.argmin(setting.costs))

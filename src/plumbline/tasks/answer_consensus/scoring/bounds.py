@@ -27,7 +27,7 @@ def compute_bound(params: ConsensusParams, examples: Path, split: str) -> Bound:
     reason = "only an answer that some agent gave, and that the cap pays for, can be right"
     policy = find_exact_policy(setting)
     if policy is not None:
-        best = policy.bound_accuracy(setting.max_cost, setting.mean_cost)
+        best = policy.bound_accuracy(setting.purse, setting.mean_cost)
         reason += (
             f"; whoever knows the generator reaches {best:.4f} at {setting.mean_cost:g} $, and "
             f"{policy.compute_vote():.4f} by asking everyone"
@@ -38,7 +38,7 @@ def compute_bound(params: ConsensusParams, examples: Path, split: str) -> Bound:
 def find_possible(setting: AnswerSetting, answers: Answers) -> np.ndarray:
     """Return whether any agent that the cap pays for is right, 0 or 1 [Q]."""
     normalise = np.vectorize(find_normaliser(setting.normalise), otypes=[object])
-    is_paid = np.array(setting.costs) <= setting.max_cost * (1 + 1e-9)
+    is_paid = np.array(setting.costs) <= setting.purse * (1 + 1e-9)
     hits = normalise(answers.answers) == normalise(answers.golds)[:, None]
     possible: np.ndarray = (hits & is_paid).any(axis=1).astype(float)
     return possible

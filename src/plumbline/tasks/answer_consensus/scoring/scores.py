@@ -31,6 +31,8 @@ NOTHING = "(no answer)"
 def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     """Score every question of `split`; ValueError where the predictor asks what it may not.
 
+    `cut_short` is the share of questions on which a champion of an earlier ingest asks an agent
+    that is gone, or is too dear now.
     `cost` is what the answers that were asked for cost by their own tokens, in dollars.
     """
     setting = read_setting(examples)
@@ -47,6 +49,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "asked": float(num_asked.mean()),
         "first_accuracy": float(first_hits.mean()),
         "one_agent": float((num_asked <= 1).mean()),
+        "cut_short": float(course.cut_short.mean()),
     }
     return Scores(per_example, metrics, _build_tables(setting, answers, predictor, course))
 
@@ -81,7 +84,7 @@ def _build_tables(
     return {
         "by_confidence": _trace(setting, few, predictor, "stop_at", STOPS),
         "by_cap": _trace(
-            setting, few, predictor, "max_cost", [share * setting.max_cost for share in CAP_SHARES]
+            setting, few, predictor, "max_cost", [share * setting.purse for share in CAP_SHARES]
         ),
         "rounds": _count_rounds(setting, course),
         "agents": _describe_agents(setting, answers),
@@ -138,10 +141,10 @@ def _list_limits(setting: AnswerSetting, answers: Answers) -> "pd.DataFrame":
     import pandas as pd
 
     possible = float(find_possible(setting, answers).mean())
-    rows = [{"limit": "any agent right", "cost": setting.max_cost, "accuracy": possible}]
+    rows = [{"limit": "any agent right", "cost": setting.purse, "accuracy": possible}]
     policy = find_exact_policy(setting)
     if policy is not None:
-        for _, value in policy.compute_frontier(setting.max_cost):
+        for _, value in policy.compute_frontier(setting.purse):
             row = {"limit": "best policy", "cost": value.cost, "accuracy": value.accuracy}
             rows.append(row)
     return pd.DataFrame(rows)
