@@ -94,7 +94,9 @@ def test_a_version_says_what_it_is(told: Path) -> None:
     assert metrics["test/squared_error"] == scores["squared_error"]
     assert metrics["gate/floor"] == 1.0
     card = Path(model.artifact_location.removeprefix("file://")) / layout.MODEL_CARD.name
-    assert card.read_text(encoding="utf-8") == version.description
+    described, _, decisions = version.description.partition("\n## Decisions\n")
+    assert card.read_text(encoding="utf-8") == described
+    assert ": first none -> 1 by " in decisions
 
 
 @contextmanager

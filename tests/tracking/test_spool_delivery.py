@@ -29,7 +29,7 @@ AWAY = "http://127.0.0.1:9"
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 KILLED = """
 import os, signal, sys
-from tests.tracking.test_delivery import read_line
+from tests.tracking.test_spool_delivery import read_line
 from plumbline.tracking import run_log
 with run_log.track_run(read_line(), "train", "gradient") as log:
     log.log_params({"learning_rate": 0.05})
