@@ -8,6 +8,7 @@ from tests.support.small_answers import small_params, write_examples
 
 from plumbline.contract import layout
 from plumbline.tasks.answer_consensus.data import (
+    AnswerSetting,
     find_normaliser,
     play,
     read_answers,
@@ -16,7 +17,7 @@ from plumbline.tasks.answer_consensus.data import (
     shuffle_labels,
 )
 from plumbline.tasks.answer_consensus.models import build_learner
-from plumbline.tasks.answer_consensus.models.tallies import count_answers
+from plumbline.tasks.answer_consensus.models.tallies import Tallies, count_answers
 from plumbline.tasks.answer_consensus.models.votes import (
     build_vote,
     choose_best_set,
@@ -80,9 +81,46 @@ def test_a_policy_that_is_never_sure_asks_only_what_its_money_buys(
 def test_accuracies_are_estimated_without_gold(examples: Path) -> None:
     setting = read_setting(examples)
     tallies = count_answers(setting, read_answers(examples, "train"))
-    estimated = estimate_accuracy(tallies.groups)
+    estimated = estimate_accuracy(tallies.groups, tallies.num_wrong_answers)
     assert np.corrcoef(estimated, tallies.accuracy)[0, 1] > 0.9
     assert estimated == pytest.approx(tallies.accuracy, abs=0.15)
+
+
+def draw_open_answers(
+    abilities: tuple[float, ...], num_wrong: int, num_questions: int, seed: int
+) -> Tallies:
+    """Independent agents; a wrong one gives any of `num_wrong` answers."""
+    random = np.random.default_rng(seed)
+    shape = (num_questions, len(abilities))
+    is_right = random.random(shape) < np.array(abilities)
+    texts = np.where(is_right, 0, random.integers(1, num_wrong + 1, shape))
+    groups = np.empty(shape, int)
+    right = np.zeros(num_questions, int)
+    for row, given in enumerate(texts.tolist()):
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(given), start=1)}
+        groups[row] = [numbers[text] for text in given]
+        right[row] = numbers.get(0, 0)
+    return Tallies(groups, right, np.zeros(shape))
+
+
+@pytest.mark.parametrize("num_wrong", [1, 20])
+@pytest.mark.parametrize("kind", ["weighted", "dawid_skene"])
+def test_agents_that_are_mostly_wrong_vote_for_what_they_say(kind: str, num_wrong: int) -> None:
+    abilities = (0.60, 0.45, 0.42, 0.40) if num_wrong > 1 else (0.80, 0.65, 0.62, 0.60)
+    train, test = (draw_open_answers(abilities, num_wrong, 2000, seed) for seed in (0, 1))
+    assert train.num_wrong_answers == pytest.approx(num_wrong, rel=0.15)
+    setting = AnswerSetting([*"abcd"], [*"abcd"], [1.0] * 4, [1.0] * 4, None, 4.0, "number", None)
+    config = build_vote(setting, train, kind)
+    assert min(config["scorer"]["favour"]) > 0
+    states = [test.mask_state(row, np.ones(4, bool)) for row in range(2000)]
+    shares = Predictor(config).compute_shares([state for state, _ in states])
+    accuracy = np.mean(
+        [one[:-1].argmax() == place for one, (_, place) in zip(shares, states, strict=True)]
+    )
+    assert accuracy >= measure_plurality(test, [0, 1, 2, 3]) - 0.005
+    if kind == "dawid_skene":
+        estimated = estimate_accuracy(train.groups, train.num_wrong_answers)
+        assert estimated == pytest.approx(np.array(abilities), abs=0.05)
 
 
 def test_a_vote_is_a_plurality_and_says_how_sure_it_may_be(examples: Path) -> None:

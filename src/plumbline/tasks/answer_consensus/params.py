@@ -105,8 +105,9 @@ class RecordChecks(StrictModel):
 class FixedVote(StrictModel):
     """The fixed set of agents with the best vote on train that `mean_cost` pays for.
 
-    single: one agent · plurality: one vote each · weighted: log odds of each agent's accuracy
-    (Nitzan and Paroush 1982) · dawid_skene: the same, estimated without gold (Dawid and Skene 1979)
+    single: one agent · plurality: one vote each · weighted: by the log odds of each agent's
+    accuracy (Nitzan and Paroush 1982), with as many wrong answers as train has · dawid_skene: the
+    same, the accuracy estimated without gold (Dawid and Skene 1979)
     """
 
     kind: Literal["single", "plurality", "weighted", "dawid_skene"]

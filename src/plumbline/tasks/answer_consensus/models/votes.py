@@ -21,14 +21,18 @@ SURE = 0.999  # accuracies are kept from 1: log odds are finite
 
 
 def build_vote(setting: AnswerSetting, tallies: Tallies, kind: str) -> Config:
-    """Build the fixed vote `kind`, of the best agents that mean_cost and max_cost pay for."""
+    """Build the fixed vote `kind`, of the best agents that mean_cost and max_cost pay for.
+
+    The weight of a vote is the log of how much likelier the agent gives an answer that is right
+    than one that is wrong: with K wrong answers log(p K / (1 - p)), log odds where K is 1.
+    """
     accuracy = tallies.accuracy
     favour = np.ones(len(accuracy))
     if kind == "dawid_skene":
-        accuracy = estimate_accuracy(tallies.groups)
+        accuracy = estimate_accuracy(tallies.groups, tallies.num_wrong_answers)
     if kind in ("weighted", "dawid_skene"):
         bounded = np.clip(accuracy, 1 - SURE, SURE)
-        favour = np.log(bounded / (1 - bounded))
+        favour = np.log(bounded * tallies.num_wrong_answers / (1 - bounded))
     plan = choose_by_accuracy(setting, accuracy)
     if kind == "single":
         plan = plan[:1]
@@ -85,28 +89,25 @@ def measure_plurality(tallies: Tallies, plan: list[int]) -> float:
     return float(((picked == tallies.right) & (picked > 0)).mean())
 
 
-def estimate_accuracy(groups: np.ndarray) -> np.ndarray:
+def estimate_accuracy(groups: np.ndarray, num_wrong: float) -> np.ndarray:
     """Estimate each agent's accuracy [A] from `groups` [Q, A] alone, without any gold.
 
-    Dawid and Skene (1979) with one number an agent: right with its accuracy, else any of the other
-    answers that were given. By expectation and maximisation, from the plurality.
+    Dawid and Skene (1979) with one number an agent: right with its accuracy, else any of the
+    `num_wrong` other answers, also of those that nobody gave. By expectation and maximisation.
     """
-    num_agents = groups.shape[1]
-    accuracy = np.full(num_agents, 0.7)
-    num_groups = max(1, int(groups.max()))
-    votes = groups[:, :, None] == np.arange(1, num_groups + 1)  # [Q, A, G]
+    accuracy = np.full(groups.shape[1], 0.7)
+    votes = groups[:, :, None] == np.arange(1, max(1, int(groups.max())) + 1)  # [Q, A, G]
     exists = votes.any(axis=1)
-    others = np.maximum(1, exists.sum(axis=1) - 1)[:, None]
+    num_unseen = np.maximum(num_wrong + 1 - exists.sum(axis=1), 1e-12)  # answers that nobody gave
     answered = groups > 0
     for _ in range(NUM_STEPS):
         bounded = np.clip(accuracy, 1 - SURE, SURE)
-        right = np.log(bounded)[None, :, None]
-        wrong = (np.log(1 - bounded)[None] - np.log(others))[:, :, None]
-        scores = np.where(votes, right, wrong) * answered[:, :, None]
-        totals = np.where(exists, scores.sum(axis=1), -np.inf)
-        totals -= np.where(exists.any(axis=1), totals.max(axis=1), 0.0)[:, None]
-        chances = np.where(exists, np.exp(totals), 0.0)
-        chances /= np.maximum(chances.sum(axis=1, keepdims=True), 1e-12)
-        hits = np.einsum("qag,qg->a", votes.astype(float), chances)
+        missed = answered @ np.log((1 - bounded) / num_wrong)  # [Q], log chance if all are wrong
+        favour = np.log(bounded * num_wrong / (1 - bounded))
+        scores = missed[:, None] + np.einsum("qag,a->qg", votes.astype(float), favour)
+        scores = np.column_stack([np.where(exists, scores, -np.inf), missed + np.log(num_unseen)])
+        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+        chances /= chances.sum(axis=1, keepdims=True)
+        hits = np.einsum("qag,qg->a", votes.astype(float), chances[:, :-1])
         accuracy = hits / np.maximum(answered.sum(axis=0), 1)
     return accuracy
