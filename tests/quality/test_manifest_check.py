@@ -155,3 +155,22 @@ def test_answers_of_signals_that_are_exchanged_are_named(
     seal_source()
     with pytest.raises(DataError, match=rf"{split}, row 1 .*: answer is '\w+…?' there and"):
         validate(params, SIGNALS)
+
+
+@pytest.mark.parametrize(("change", "is_same"), [(1 + 1e-15, True), (1 + 1e-6, False)])
+def test_the_last_digit_of_a_float_may_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: float, is_same: bool
+) -> None:
+    """Sums differ in it between processors."""
+    monkeypatch.chdir(tmp_path)
+    params = small_params("signal_extraction")
+    ingest(params, SIGNALS)
+    manifest = pd.read_parquet(layout.MANIFEST)
+    manifest["furthest"] *= change
+    manifest.to_parquet(layout.MANIFEST, index=False)
+    seal_source()
+    if is_same:
+        validate(params, SIGNALS)
+    else:
+        with pytest.raises(DataError, match="furthest is"):
+            validate(params, SIGNALS)

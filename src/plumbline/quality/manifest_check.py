@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS, Task
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_SHOWN = 80  # characters of a value in a message
+MAX_ROUNDING = 1e-9  # relative difference of two floats that count as equal
 REMEDY = "run `dvc repro -f ingest`"
 
 
@@ -34,10 +37,16 @@ def check_manifest(manifest: "pd.DataFrame", task: Task[Any], examples: Path) ->
 
 
 def _require_known_rows(manifest: "pd.DataFrame") -> None:
-    """Raise DataError where an id is there twice, or a row is in no split that is scored."""
-    repeated = manifest["id"][manifest["id"].duplicated()]
+    """Raise DataError where a split has an id twice, or a row is in no split that is scored.
+
+    An id in two splits is a leak, which the task's own checks name.
+    """
+    repeated = manifest[manifest.duplicated(["split", "id"])]
     if len(repeated):
-        raise DataError(f"{layout.MANIFEST}: id {_show(repeated.iloc[0])} is there twice; {REMEDY}")
+        raise DataError(
+            f"{layout.MANIFEST}: id {_show(repeated['id'].iloc[0])} is there twice in split "
+            f"{_show(repeated['split'].iloc[0])}; {REMEDY}"
+        )
     lost = manifest[~manifest["split"].isin(SPLITS)]
     if len(lost):
         split = _show(lost["split"].iloc[0])
@@ -62,16 +71,27 @@ def _compare_column(
 ) -> None:
     if column not in listed:
         raise DataError(f"{layout.MANIFEST} has no column {column}; {REMEDY}")
-    ours, theirs = derived[column].astype(object), listed[column].astype(object)
-    differs = (ours != theirs) & ~(ours.isna() & theirs.isna())
+    ours, theirs = derived[column], listed[column]
+    differs = _find_differences(ours, theirs)
     if not differs.any():
         return
-    row = int(differs.to_numpy().argmax())
+    row = int(differs.argmax())
     raise DataError(
         f"{place}, row {row + 1:,} ({derived['id'][row]}): {column} is {_show(ours[row])} there "
         f"and {_show(theirs[row])} in {layout.MANIFEST} ({int(differs.sum()):,} such rows); "
         f"{REMEDY}"
     )
+
+
+def _find_differences(ours: "pd.Series", theirs: "pd.Series") -> np.ndarray:
+    """Mark where two columns differ [rows].
+
+    The last digits of a sum of floats, such as one of logarithms, depend on the processor.
+    """
+    if ours.dtype.kind == "f" and theirs.dtype.kind == "f":
+        return ~np.isclose(ours, theirs, rtol=MAX_ROUNDING, atol=1e-12, equal_nan=True)
+    ours, theirs = ours.astype(object), theirs.astype(object)
+    return ((ours != theirs) & ~(ours.isna() & theirs.isna())).to_numpy(bool)
 
 
 def _show(value: Any) -> str:
