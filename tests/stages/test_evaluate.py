@@ -248,6 +248,7 @@ def test_every_prediction_is_kept_with_its_id(here: Path) -> None:
         ("fair", "test"): 200,
         ("majority", "test"): 200,
         ("stratified", "test"): 200,
+        (layout.name_control("fair"), "test"): 200,
     }
     joined = kept.merge(pd.read_parquet(layout.MANIFEST), on=["id", "split"])
     assert len(joined) == len(kept)

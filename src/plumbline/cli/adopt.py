@@ -3,7 +3,7 @@
 from plumbline.cli.champion import announce_decision
 from plumbline.cli.options import ModelName, Reason
 
-EXAMPLE = 'plumbline adopt ticket-router --reason "moved in the UI by K.; better on refunds"'
+EXAMPLE = 'plumbline adopt ticket-router --reason "moved in the UI; better on refunds"'
 
 
 def adopt(name: ModelName, reason: Reason = "") -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from plumbline.consulting.course import ConsultationResult, Observer, Question
     from plumbline.consulting.policy import Policy
 
-EXAMPLE = 'plumbline consult models:/answer-consensus@champion agents.yaml "What is 6 * 7?"'
+EXAMPLE = 'plumbline consult models:/answer-consensus@champion agents.yaml "6 times 7?"'
 RECORDS = Path("consultations.jsonl")
 
 
