@@ -68,6 +68,21 @@ def test_of_those_that_do_not_differ_significantly_the_cheapest_wins() -> None:
     assert choose_winner(scores, ranking, DOLLARS, limits).winner == "plurality"
 
 
+def test_a_cheap_candidate_below_the_floor_does_not_lead() -> None:
+    scores = {"set": hits(0.94, 150), "cheap": hits(0.88, 150)[::-1]}
+    costs = {"set": 0.03, "cheap": 0.001}
+    limits = LIMITS.model_copy(update={"simple_candidate": None, "floor": 0.87})
+    choice = choose_winner(scores, ["set", "cheap"], DOLLARS, limits, costs)
+    assert (choice.winner, choice.reason) == (
+        "set",
+        "set is the best on validation, at 0.03 $ an answer",
+    )
+    low = limits.model_copy(update={"floor": 0.8})
+    assert choose_winner(scores, ["set", "cheap"], DOLLARS, low, costs).winner == "cheap"
+    high = limits.model_copy(update={"floor": 0.99})
+    assert choose_winner(scores, ["set", "cheap"], DOLLARS, high, costs).winner == "set"
+
+
 def test_the_simple_candidate_replaces_no_cheaper_one() -> None:
     scores = {"logit": hits(0.97), "linear": hits(0.968)}
     dear = choose_winner(

@@ -40,7 +40,7 @@ def choose_winner(
     the best of several: the level is divided by their number (Bonferroni).
 
     Where answers have `costs`, the leader is the cheapest of those that are not significantly worse
-    than the best one, and the simple candidate replaces no cheaper one.
+    than the best one and reach the floor, and the simple candidate replaces no cheaper one.
     """
     if costs is not None:
         leader, reason = _find_cheapest(validation, ranking, metric, limits, costs)
@@ -58,21 +58,24 @@ def _find_cheapest(
     limits: Evaluation,
     costs: Mapping[str, float],
 ) -> tuple[str, str]:
-    """Return the cheapest of those as good as the first of `ranking`, and why it leads."""
+    """Return the cheapest of those as good as the first of `ranking`, and why it leads.
+
+    Those below the floor are left out: with few rows nearly all are as good as the best.
+    """
     best = ranking[0]
     equals = [best]
     for name in ranking[1:]:
         ours, theirs = orient_scores(validation[best], validation[name], metric)
         gain = intervals.compute_gain_interval(ours, theirs, metric.kind, limits.confidence)
-        if gain.low <= 0:
+        if gain.low <= 0 and _has_floor(validation[name], metric, limits):
             equals.append(name)
     cheapest = min(equals, key=lambda name: costs[name])
     price = f"{costs[cheapest]:.4g} {metric.cost_unit} an answer"
     if cheapest == best:
         return best, f"{best} is the best on validation, at {price}"
     return cheapest, (
-        f"{cheapest} costs least ({price}, {best} {costs[best]:.4g}) of those that {best}, the "
-        "best on validation, is not significantly better than"
+        f"{cheapest} costs least ({price}, {best} {costs[best]:.4g}) of those that reach the "
+        f"floor and that {best}, the best on validation, is not significantly better than"
     )
 
 
