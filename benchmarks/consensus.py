@@ -79,7 +79,7 @@ def build_setting(answers: Answers, agents: list[str], mean_cost: float) -> Answ
     models = [name.rpartition("_")[0] or name for name in agents]
     prices = [next(p for start, p in PRICES.items() if name.startswith(start)) for name in agents]
     costs = (answers.tokens.mean(axis=0) * np.array(prices) / 1000).tolist()
-    return AnswerSetting(agents, models, prices, costs, sum(costs), mean_cost, "number", None)
+    return AnswerSetting(agents, models, prices, costs, None, mean_cost, "number", None)
 
 
 def learn_vote(setting: AnswerSetting, train: Tallies) -> Predictor:
@@ -176,7 +176,7 @@ def compare_prices(folder: Path) -> None:
             setting = build_setting(learn, names, mean_cost)
             train = count_answers(setting, fit)
             scorer = fit_logit(config, train, seed)
-            policy = Predictor(build_learned_config(setting, train, scorer, config, tune))
+            policy = Predictor(build_learned_config(setting, train, scorer, config, tune, 0.95))
             everything = count_answers(setting, learn)
             plan = choose_best_set(setting, everything, list(range(len(names))))
             costs = setting.compute_costs(test)

@@ -1,5 +1,6 @@
 """The candidates: what each learns, and that it keeps to its money."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from plumbline.tasks.answer_consensus.data import (
     shuffle_labels,
 )
 from plumbline.tasks.answer_consensus.models import build_learner
+from plumbline.tasks.answer_consensus.models.logit import fit_logit
+from plumbline.tasks.answer_consensus.models.policy import build_config, choose_stop
 from plumbline.tasks.answer_consensus.models.tallies import Tallies, count_answers
 from plumbline.tasks.answer_consensus.models.votes import (
     build_vote,
@@ -24,6 +27,7 @@ from plumbline.tasks.answer_consensus.models.votes import (
     estimate_accuracy,
     measure_plurality,
 )
+from plumbline.tasks.answer_consensus.params import LogitConfig
 from plumbline.tasks.answer_consensus.predictor import Predictor, load
 from plumbline.tasks.answer_consensus.scoring import build_baselines
 
@@ -76,6 +80,24 @@ def test_a_policy_that_is_never_sure_asks_only_what_its_money_buys(
     learner.solve()
     learner.save(tmp_path)
     assert measure(load(tmp_path), examples)[1] <= 1.05 * params.data.mean_cost
+
+
+def test_a_policy_keeps_away_from_its_money_by_what_chance_may_add(examples: Path) -> None:
+    setting, validation = read_setting(examples), read_answers(examples, "validation")
+    tallies = count_answers(setting, read_answers(examples, "train"))
+    config = small_params().candidates["logit"]
+    assert isinstance(config, LogitConfig)
+    scorer = fit_logit(config, tallies, 7)
+    cheap_first = [4, 5, 2, 3, 0, 1]
+    predictor = Predictor(build_config(setting, tallies, scorer, cheap_first))
+    paid = setting.compute_costs(validation)
+    spent = play(setting, validation, predictor, stop_at=0.7).sum_costs(paid)
+    error = spent.std(ddof=1) / np.sqrt(len(spent))
+    tight = replace(setting, mean_cost=float(spent.mean() + 1.3 * error))
+    ample = replace(setting, mean_cost=float(spent.mean() + 2.0 * error))
+    assert choose_stop(tight, validation, predictor, 0.95) != 0.7
+    assert choose_stop(tight, validation, predictor, 0.85) == 0.7
+    assert choose_stop(ample, validation, predictor, 0.95) == 0.7
 
 
 def test_accuracies_are_estimated_without_gold(examples: Path) -> None:
@@ -146,7 +168,6 @@ def test_the_best_set_is_the_best_of_all_that_can_be_paid(examples: Path) -> Non
 
 def test_numpy_computes_the_network_that_torch_trained(examples: Path, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    from plumbline.tasks.answer_consensus.models.policy import build_config
     from plumbline.tasks.answer_consensus.models.set_learner import TOLERANCE, compare_network
     from plumbline.tasks.answer_consensus.models.set_network import SetNet
 

@@ -20,7 +20,8 @@ def build_learner(params: ConsensusParams, candidate: str, examples: Path) -> Le
     if isinstance(config, SetConfig):
         from plumbline.tasks.answer_consensus.models.set_learner import build_set_learner
 
-        return build_set_learner(config, setting, train, validation, params.seed)
+        confidence = params.evaluation.confidence
+        return build_set_learner(config, setting, train, validation, confidence, params.seed)
     solved: Config = {}
 
     def solve() -> None:
@@ -59,4 +60,5 @@ def _solve(
     if isinstance(config, SetConfig):
         raise AssertionError("unreachable: a network is trained by gradient")  # noqa: TRY004
     scorer = fit_logit(config, train, params.seed)
-    return build_learned_config(setting, train, scorer, config, validation)
+    confidence = params.evaluation.confidence
+    return build_learned_config(setting, train, scorer, config, validation, confidence)

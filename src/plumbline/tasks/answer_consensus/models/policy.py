@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from plumbline.statistics import intervals
 from plumbline.tasks.answer_consensus.data import Answers, AnswerSetting, find_normaliser, play
 from plumbline.tasks.answer_consensus.models.tallies import Tallies
 from plumbline.tasks.answer_consensus.params import LearnedPolicy
@@ -45,18 +46,19 @@ def build_learned_config(
     scorer: Mapping[str, Any],
     policy: LearnedPolicy,
     validation: Answers,
+    confidence: float,
 ) -> Config:
     """Build the config of a policy that may ask everyone, cheap ones first or by value.
 
-    Where params do not say when it stops, it stops where it is best on validation. One that is
-    never sure enough to stop in time asks only the best agents that mean_cost pays for: it has no
+    Where params do not say when it stops, it stops where it is best on validation; its mean cost
+    there is below mean_cost at `confidence`. One that is never sure enough to stop in time asks only the best agents that mean_cost pays for: it has no
     more money than what it is compared with, and neither has a control.
     """
     cheap_first = [int(place) for place in np.argsort(setting.costs, kind="stable")]
     by_value = policy.order == "value"
     config = build_config(setting, tallies, scorer, cheap_first, by_value, policy.stop_at)
     if policy.stop_at is None:
-        config["stop_at"] = choose_stop(setting, validation, Predictor(config))
+        config["stop_at"] = choose_stop(setting, validation, Predictor(config), confidence)
         if config["stop_at"] is None:
             config["plan"] = choose_by_accuracy(setting, tallies.accuracy)
     return config
@@ -73,22 +75,31 @@ def choose_by_accuracy(setting: AnswerSetting, accuracy: np.ndarray) -> list[int
     return plan or [int(np.argmin(setting.costs))]
 
 
-def choose_stop(setting: AnswerSetting, validation: Answers, predictor: Predictor) -> float | None:
+def choose_stop(
+    setting: AnswerSetting, validation: Answers, predictor: Predictor, confidence: float
+) -> float | None:
     """Return the confidence to stop at: the most accurate on validation that mean_cost pays for.
 
-    Of equally accurate ones the cheapest; None where all cost too much.
+    The upper end of the mean cost's one-sided interval at `confidence` counts: else one policy in
+    two would cost more than mean_cost on other questions. Of equally accurate ones the cheapest;
+    None where all cost too much.
     """
     normalise = find_normaliser(setting.normalise)
     costs = setting.compute_costs(validation)
-    tried = []
+    paid = []
     for stop_at in STOPS:
         course = play(setting, validation, predictor, stop_at=float(stop_at))
         hits = [
             normalise(answer) == normalise(gold)
             for answer, gold in zip(course.answers, validation.golds, strict=True)
         ]
-        tried.append((float(course.sum_costs(costs).mean()), float(np.mean(hits)), float(stop_at)))
-    paid = [one for one in tried if one[0] <= setting.mean_cost]
-    if not paid:
-        return None
-    return max(paid, key=lambda one: (one[1], -one[0]))[2]
+        spent = course.sum_costs(costs)
+        if _bound_mean(spent, confidence) <= setting.mean_cost:
+            paid.append((float(np.mean(hits)), -float(spent.mean()), float(stop_at)))
+    return max(paid)[2] if paid else None
+
+
+def _bound_mean(values: np.ndarray, confidence: float) -> float:
+    """Return what the mean of `values` [rows] is below at `confidence`, one-sided."""
+    both_sides = 2 * confidence - 1
+    return intervals.compute_mean_interval(values, "continuous", both_sides).high

@@ -21,9 +21,14 @@ TOLERANCE = 1e-4  # of probabilities: torch computes in single precision
 
 
 def build_set_learner(
-    config: SetConfig, setting: AnswerSetting, train: Tallies, validation: Answers, seed: int
+    config: SetConfig,
+    setting: AnswerSetting,
+    train: Tallies,
+    validation: Answers,
+    confidence: float,
+    seed: int,
 ) -> Learner:
-    """Return a set network with random weights, and its batches."""
+    """Return a set network with random weights, and its batches; `confidence` as in choose_stop."""
     data = SetBatches(train, count_answers(setting, validation), config, seed)
     torch.manual_seed(seed)
     num_features = 3 * len(setting.agents) + 3
@@ -36,7 +41,7 @@ def build_set_learner(
             "kind": "set",
             "weights": {name: tensor.tolist() for name, tensor in weights.items()},
         }
-        written = build_learned_config(setting, train, scorer, config, validation)
+        written = build_learned_config(setting, train, scorer, config, validation, confidence)
         layout.write_json(folder / "config.json", written)
 
     return Learner(
