@@ -1,6 +1,8 @@
 """`plumbline serve --agents`: the route /consult of the real server, with real agents behind it."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +12,8 @@ import pytest
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import describe_endpoint
 from tests.support.consulting.registered import find_registry
-from tests.support.serving.lines import Lines, Server, serving
+from tests.support.serving.lines import Lines, Server, is_ready, serving
+from tests.support.serving.load import list_workers
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -155,3 +158,18 @@ def test_a_server_that_cannot_consult_does_not_start(
     with serving(registry, *options, uri=uri, ready=False, CHAT_KEY=KEY) as server:
         assert server.process.wait(timeout=120) != 0
         assert words in server.log.read_text()
+
+
+def test_a_worker_that_cannot_open_the_agents_later_does_not_stop_the_server(
+    registry: Lines, chat: ChatServer, tmp_path: Path
+) -> None:
+    path = write_agents(tmp_path, chat, "a", "b", "c")
+    with serving(registry, "--agents", str(path), uri=POLICY, CHAT_KEY=KEY) as server:
+        write_agents(tmp_path, chat, "a", "b").replace(path)
+        (worker,) = list_workers(server.process.pid)
+        os.kill(int(worker), signal.SIGKILL)
+        server.wait(lambda: set(list_workers(server.process.pid)) - {worker} and is_ready(server))
+        status, value = ask(server, {"question": "What is 6 * 7?"})
+        assert (status, value["error_code"]) == (503, "NOT_CONSULTED")
+        assert "restart the server" in value["message"]
+        assert "the policy may ask for c" in server.log.read_text()

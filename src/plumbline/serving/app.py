@@ -99,18 +99,21 @@ async def _start_router(router: TrafficRouter) -> None:
 
 @asynccontextmanager
 async def _open_desk(settings: Settings, router: TrafficRouter) -> AsyncIterator[Any]:
-    """Make the agents of /consult ready, if there are any; else this and all workers exit."""
-    if settings.consulting is None:
-        yield None
-        return
-    from plumbline.serving.consult_route import open_desk
+    """Make the agents of /consult ready; None where there are none, or they cannot be opened.
 
+    `plumbline serve` refused agents that could not be opened when it was called. A worker that
+    starts later must not stop the server: the champion may have moved, or the registry be gone.
+    """
     async with AsyncExitStack() as stack:
-        try:
-            desk = await stack.enter_async_context(open_desk(settings.consulting, router))
-        except PlumblineError as error:
-            log.critical("%s", error)
-            os._exit(STARTUP_FAILURE)
+        desk = None
+        if settings.consulting and router.champion:
+            from plumbline.serving.consult_desk import open_desk
+
+            opening = open_desk(settings.consulting, router.champion.cached)
+            try:
+                desk = await stack.enter_async_context(opening)
+            except (PlumblineError, OSError) as error:
+                log.critical("/consult answers 503 until the server is restarted: %s", error)
         yield desk
 
 

@@ -1,53 +1,37 @@
 """POST /consult: the served policy asks the agents of agents.yaml, within the file's limits."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 
-from plumbline.consulting.agents import AgentsFile
-from plumbline.consulting.agents_file import read_agents
 from plumbline.consulting.answer_records import AnswerRecords
-from plumbline.consulting.calling import AgentCaller
 from plumbline.consulting.consultation import Consultation
 from plumbline.consulting.course import Question, describe_as_json, name_question
 from plumbline.consulting.policy import (
     PolicyConfig,
     PolicyDecision,
     build_columns,
-    check_agents,
-    read_config,
     read_decision,
 )
-from plumbline.consulting.team import build_terms, open_team
+from plumbline.consulting.team import build_terms
 from plumbline.contract.errors import PlumblineError
+from plumbline.serving.consult_desk import ConsultingDesk
 from plumbline.serving.errors import BadRequestError, NotReadyError, OverloadedError, RequestError
 from plumbline.serving.http_protocol import is_client_disconnected
 from plumbline.serving.inference_request import InferenceRequest, build_request
 from plumbline.serving.loaded_model import Answer, LoadedModel
 from plumbline.serving.responses import make_json_response, read_body
 from plumbline.serving.router import TrafficRouter
-from plumbline.serving.settings import Consulting, Settings
+from plumbline.serving.settings import Settings
 from plumbline.serving.strict_json import parse_json
 
 MAX_QUESTION = 100_000  # characters
 MAX_ID = 200
 WATCH_S = 0.2  # between looks whether the client is still there
 AnswerRequest = Callable[[Request, TrafficRouter, InferenceRequest], Awaitable[Answer]]
-
-
-@dataclass(frozen=True)
-class ConsultingDesk:
-    """What all requests share: agents, the form in which their answers are compared, slots."""
-
-    settings: Consulting
-    file: AgentsFile
-    form: str
-    team: dict[str, AgentCaller]
-    slots: asyncio.Semaphore
 
 
 @dataclass(frozen=True)
@@ -75,16 +59,6 @@ class ServedPolicy:
         return read_decision(answer.columns, self.label)
 
 
-@asynccontextmanager
-async def open_desk(settings: Consulting, router: TrafficRouter) -> AsyncIterator[ConsultingDesk]:
-    """Make the agents ready; PlumblineError where the champion is not a policy over them."""
-    file = read_agents(settings.agents)
-    config, _ = _read_policy(router, settings, file)
-    async with open_team(file, settings.find_normaliser(config.form)) as team:
-        slots = asyncio.Semaphore(file.max_questions)
-        yield ConsultingDesk(settings, file, config.form, team, slots)
-
-
 def add_consult_route(
     app: FastAPI, router: TrafficRouter, settings: Settings, answer_request: AnswerRequest
 ) -> None:
@@ -92,7 +66,7 @@ def add_consult_route(
 
     @app.post("/consult", name="consult")
     async def consult(request: Request) -> Response:
-        desk: ConsultingDesk = request.app.state.desk
+        desk = _get_desk(request)
         question = parse_question(await read_body(request, settings.limits))
         policy = _build_policy(desk, router, lambda parsed: answer_request(request, router, parsed))
         if desk.slots.locked():
@@ -114,6 +88,15 @@ def parse_question(raw: bytes) -> Question:
     if not isinstance(name, str) or not 0 < len(name) <= MAX_ID:
         raise BadRequestError(f"question_id: expected text of 1 to {MAX_ID} characters")
     return Question(name, text)
+
+
+def _get_desk(request: Request) -> ConsultingDesk:
+    """Return what this worker opened when it started; RequestError (503) where it could not."""
+    desk: ConsultingDesk | None = request.app.state.desk
+    if desk is None:
+        message = "this worker could not open the agents, its log says why: restart the server"
+        raise RequestError(503, "NOT_CONSULTED", message)
+    return desk
 
 
 async def _consult(
@@ -148,8 +131,11 @@ def _build_policy(
     decide_row: Callable[[InferenceRequest], Awaitable[Answer]],
 ) -> ServedPolicy:
     """The champion as it is now; RequestError (503) where it is not a policy over these agents."""
+    model = router.champion
+    if model is None:
+        raise NotReadyError
     try:
-        config, model = _read_policy(router, desk.settings, desk.file)
+        config = desk.read_policy(model.cached)
     except PlumblineError as error:
         raise RequestError(503, "NOT_CONSULTED", str(error)) from None
     if config.form != desk.form:
@@ -157,14 +143,3 @@ def _build_policy(
         raise RequestError(503, "NOT_CONSULTED", message)
     label = f"{model.cached.name} version {model.cached.version}"
     return ServedPolicy(decide_row, model, label, config)
-
-
-def _read_policy(
-    router: TrafficRouter, settings: Consulting, file: AgentsFile
-) -> tuple[PolicyConfig, LoadedModel]:
-    model = router.champion
-    if model is None:
-        raise NotReadyError
-    config = read_config(model.cached.folder, f"{model.cached.name} version {model.cached.version}")
-    check_agents(config, settings.agents, file)
-    return config, model

@@ -32,7 +32,7 @@ def serve(settings: Settings) -> None:
     """Serve until SIGTERM or Ctrl-C, then answer requests in progress and return.
 
     Raises RegistryError or BundleError if there is no version to serve, PlumblineError if the port
-    is in use.
+    is in use or the agents cannot be asked.
     """
     _fetch_versions(settings)
     with tempfile.TemporaryDirectory(prefix="plumbline-serve-") as shared:
@@ -77,7 +77,7 @@ def _run_supervisor(supervisor: Multiprocess) -> None:
 
 
 def _fetch_versions(settings: Settings) -> None:
-    """Fetch and verify every version before a worker starts."""
+    """Fetch and verify every version, and open the agents once, before a worker starts."""
     cache = VerifiedModelCache(settings.uri, settings.cache)
     champion = cache.fetch_latest_or_kept()
     if settings.shadow:
@@ -86,6 +86,10 @@ def _fetch_versions(settings: Settings) -> None:
     if settings.canary:
         canary = cache.fetch_version(settings.canary.version)
         limit = find_disagreement_limit(settings.canary, canary, champion)
+    if settings.consulting:
+        from plumbline.serving.consult_desk import check_desk
+
+        check_desk(settings.consulting, champion)
     _print_greeting(settings, champion)
     if limit:
         print(  # noqa: T201  for a person
