@@ -36,6 +36,11 @@ class CanaryInService:
         self._give_back = give_back
         self._is_over = False
 
+    @property
+    def is_on_trial(self) -> bool:
+        """Whether what it answers is still compared and judged."""
+        return not self._is_over
+
     async def answer(
         self, request: InferenceRequest, client_disconnected: Callable[[], bool]
     ) -> Answer:

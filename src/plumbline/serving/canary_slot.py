@@ -40,8 +40,13 @@ class CanarySlot:
         self._mark = CanaryMark(settings.state)
 
     def draw(self) -> CanaryInService | None:
-        """Return the canary for its share of the requests; None for all others."""
+        """Return the canary for its share of the requests; None for all others.
+
+        Between two trials it answers nothing: nobody would notice what it does.
+        """
         if self._canary is None or self._settings.canary is None:
+            return None
+        if not self._canary.is_on_trial:
             return None
         is_drawn = random.random() < self._settings.canary.share  # noqa: S311  not for security
         return self._canary if is_drawn else None
@@ -72,10 +77,10 @@ class CanarySlot:
         settings = self._settings.canary
         if canary is None or settings is None:
             return
-        canary.end_trial()
+        canary.end_trial()  # first: its limit is about the old champion
         try:
             limit = await self._find_limit(settings, canary.model.cached, champion)
-        except PlumblineError as error:
+        except (PlumblineError, OSError) as error:
             log.warning("canary: taken out of service, not returned: %s", error)
             self._stop()
         else:
