@@ -79,7 +79,8 @@ def build_setting(answers: Answers, agents: list[str], mean_cost: float) -> Answ
     models = [name.rpartition("_")[0] or name for name in agents]
     prices = [next(p for start, p in PRICES.items() if name.startswith(start)) for name in agents]
     costs = (answers.tokens.mean(axis=0) * np.array(prices) / 1000).tolist()
-    return AnswerSetting(agents, models, prices, costs, None, mean_cost, "number", None)
+    stated = [0.0] * len(agents)
+    return AnswerSetting(agents, models, prices, costs, None, mean_cost, stated, "number", None)
 
 
 def learn_vote(setting: AnswerSetting, train: Tallies) -> Predictor:

@@ -1,5 +1,6 @@
 """What the gates say of claims about several agents."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ from plumbline.contract.task import SPLITS
 from plumbline.evidence import gates
 from plumbline.evidence.choice import Choice
 from plumbline.registry.ledger import Look
-from plumbline.tasks.answer_consensus.data import find_normaliser, read_answers
+from plumbline.tasks.answer_consensus.data import find_normaliser, read_answers, read_setting
+from plumbline.tasks.answer_consensus.data.storage import write_answers, write_setting
 from plumbline.tasks.answer_consensus.expectations import build_checks, build_table
-from plumbline.tasks.answer_consensus.scoring import compute_bound
+from plumbline.tasks.answer_consensus.scoring import check_behaviour, compute_bound
 from plumbline.tasks.answer_consensus.task import TASK
 
 PLAN = "20 uses at 0.95"
@@ -76,6 +78,39 @@ def test_one_invented_answer_is_refused_and_what_some_agent_said_is_not(examples
     assert ask_gate("bounds", winner=possible, bound=bound).status == "fail"
     plain = Bound(float(bound.limit.mean()), "the mean of the same limits")
     assert ask_gate("bounds", winner=possible, bound=plain).status == "pass"
+
+
+class ConfidentVote:
+    """Is as sure as the mean of what the voters state, and of nothing where nobody voted."""
+
+    forms = ("exact",)
+
+    def predict(self, columns: dict[str, Any], **_: Any) -> dict[str, list[Any]]:
+        answers: dict[str, list[Any]] = {"ask": [], "answer": [], "confidence": [], "votes": []}
+        stated = columns.get("confidences", [[0.6] * len(given) for given in columns["answers"]])
+        for given, sure in zip(columns["answers"], stated, strict=True):
+            best = given[0] if given else ""
+            votes = [one for answer, one in zip(given, sure, strict=True) if answer == best]
+            share = float(np.mean(votes)) if votes else 0.0
+            answers["ask"].append("")
+            answers["answer"].append(best)
+            answers["confidence"].append(share)
+            answers["votes"].append([{"answer": best, "share": share}] if given else [])
+        return answers
+
+
+def test_one_more_vote_states_what_its_agent_states_in_the_mean(tmp_path: Path) -> None:
+    params = small_params()
+    examples = write_examples(params, tmp_path)
+    for split in SPLITS:
+        answers = read_answers(examples, split)
+        answers.confidences[:] = 0.6
+        write_answers(examples, split, answers)
+    write_setting(examples, replace(read_setting(examples), stated=[0.6] * 6))
+    cases = check_behaviour(params, examples, ConfidentVote())
+    case = next(case for case in cases if case.name == "one more vote")
+    assert case.num_cases > 50
+    assert case.num_passed == case.num_cases
 
 
 def test_what_the_cap_cannot_pay_for_is_not_possible(tmp_path: Path) -> None:

@@ -131,7 +131,9 @@ def test_agents_that_are_mostly_wrong_vote_for_what_they_say(kind: str, num_wron
     abilities = (0.60, 0.45, 0.42, 0.40) if num_wrong > 1 else (0.80, 0.65, 0.62, 0.60)
     train, test = (draw_open_answers(abilities, num_wrong, 2000, seed) for seed in (0, 1))
     assert train.num_wrong_answers == pytest.approx(num_wrong, rel=0.15)
-    setting = AnswerSetting([*"abcd"], [*"abcd"], [1.0] * 4, [1.0] * 4, None, 4.0, "number", None)
+    setting = AnswerSetting(
+        [*"abcd"], [*"abcd"], [1.0] * 4, [1.0] * 4, None, 4.0, [0.0] * 4, "number", None
+    )
     config = build_vote(setting, train, kind)
     assert min(config["scorer"]["favour"]) > 0
     states = [test.mask_state(row, np.ones(4, bool)) for row in range(2000)]

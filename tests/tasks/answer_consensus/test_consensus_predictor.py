@@ -3,14 +3,16 @@
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
-from plumbline.tasks.answer_consensus.predictor import Predictor
+from plumbline.tasks.answer_consensus.predictor import Predictor, State
 from plumbline.tasks.answer_consensus.scoring import build_longest_input, check_answers
 
 CONFIG: dict[str, Any] = {
     "agents": ["large", "medium", "small"],
     "costs": [10.0, 2.0, 1.0],
+    "stated": [0.8, 0.6, 0.7],
     "normalise": "number",
     "rank": [0, 1, 2],
     "accuracy": [0.9, 0.7, 0.6],
@@ -111,9 +113,27 @@ def test_stated_confidences_are_checked_and_may_be_left_out() -> None:
     predictor = Predictor(CONFIG)
     assert predictor.predict(columns | {"confidences": [None]}) == predictor.predict(columns)
     assert predictor.predict(columns | {"confidences": [[0.9]]})["answer"] == ["7"]
+    unsaid = predictor.read_states(columns)
+    assert unsaid[0].confidences == (0.0, 0.0, 0.7)
+    low = predictor.read_states(columns | {"confidences": [[0.0]]})
+    assert low[0].confidences == (0.0, 0.0, 0.0)
     for stated, message in (([1.5], "from 0 to 1"), ([0.5, 0.5], "1 agents and 2 confidences")):
         with pytest.raises(ValueError, match=message):
             predictor.predict(columns | {"confidences": [stated]})
+
+
+def test_an_answer_that_is_expected_comes_with_the_confidence_that_its_agent_states() -> None:
+    predictor = Predictor(CONFIG | {"by_value": True})
+    rated: list[tuple[float, ...]] = []
+    score = predictor._scorer.score
+
+    def keep(states: list[State]) -> list[np.ndarray]:
+        rated.extend(state.confidences for state in states)
+        return score(states)
+
+    predictor._scorer.score = keep  # type: ignore[method-assign, assignment]
+    predictor.predict({"agents": [["small"]], "answers": [["7"]], "budget": [20.0]})
+    assert set(rated) == {(0.0, 0.0, 0.7), (0.8, 0.0, 0.7), (0.0, 0.6, 0.7)}
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ class State(NamedTuple):
     """
 
     groups: tuple[int, ...]
-    confidences: tuple[float, ...]  # 0 where an agent stated none
+    confidences: tuple[float, ...]  # its mean where an agent stated none, 0 where it was not asked
 
 
 class KnownQuestion(NamedTuple):
@@ -62,6 +62,7 @@ class Predictor:
             raise ValueError(f"there is no form {form!r}; this model has {', '.join(self.forms)}")
         self.agents: list[str] = config["agents"]
         self.costs: list[float] = config["costs"]  # of asking each, in the mean
+        self._stated: list[float] = config["stated"]  # confidence of each, in the mean
         self._places = {name: place for place, name in enumerate(self.agents)}
         self._normalise = NORMALISERS[config["normalise"]]
         self._rank: list[int] = config["rank"]  # of each agent, 0 for the best
@@ -167,7 +168,8 @@ class Predictor:
         for place in places:
             chances = self._habits.expect_answers(state.groups, shares, place)
             for group, chance in enumerate(chances, start=1):
-                outcomes.append((place, float(chance), _add_answer(state, place, group)))
+                outcome = _add_answer(state, place, group, self._stated[place])
+                outcomes.append((place, float(chance), outcome))
         after = self.compute_shares([outcome for _, _, outcome in outcomes])
         values = dict.fromkeys(places, -float((shares[:-1] ** 2).sum()))
         for (place, chance, _), expected in zip(outcomes, after, strict=True):
@@ -206,6 +208,8 @@ class Predictor:
         if not _is_number(budget):
             raise ValueError(f"budget: expected a number, found {budget!r:.60}")
         confidences = _check_confidences(stated, len(places))
+        if confidences is None:
+            confidences = [self._stated[place] for place in places]
         answered = dict(zip(places, texts, strict=True))
         sure = dict(zip(places, confidences, strict=True))
         groups, shown = self._group_answers(answered)
@@ -351,16 +355,18 @@ def normalise_number(text: str) -> str:
 NORMALISERS = {"exact": normalise_exact, "casefold": normalise_case, "number": normalise_number}
 
 
-def _add_answer(state: State, place: int, group: int) -> State:
+def _add_answer(state: State, place: int, group: int, stated: float) -> State:
     """Return the state after the agent at `place` gave the answer of `group`, which may be new.
 
-    Groups get new numbers, in the order of the agents.
+    It states the confidence `stated`. Groups get new numbers, in the order of the agents.
     """
+    confidences = [*state.confidences]
+    confidences[place] = stated
     raw = list(state.groups)
     raw[place] = group
     numbers: dict[int, int] = {}
     groups = [numbers.setdefault(one, len(numbers) + 1) if one > 0 else one for one in raw]
-    return State(tuple(groups), state.confidences)
+    return State(tuple(groups), tuple(confidences))
 
 
 def _count(state: State) -> int:
@@ -387,10 +393,10 @@ def _check_texts(name: str, values: Any) -> list[str]:
     return list(values)
 
 
-def _check_confidences(stated: Any, num_agents: int) -> list[float]:
+def _check_confidences(stated: Any, num_agents: int) -> list[float] | None:
     is_missing = stated is None or (isinstance(stated, float) and math.isnan(stated))
     if is_missing:
-        return [0.0] * num_agents
+        return None
     if isinstance(stated, str) or not isinstance(stated, Sequence | np.ndarray):
         raise ValueError(f"confidences: expected an array of numbers, found {stated!r:.60}")  # noqa: TRY004 (a bad row)
     if len(stated) != num_agents:

@@ -31,7 +31,8 @@ def list_columns(
 ) -> dict[str, list[Any]]:
     """Return the columns that hold the answers of the agents that were `asked`, and no others.
 
-    Confidences are a column where any agent stated one.
+    Confidences are a column where any agent stated one; where one did not, its mean on train is
+    there.
     """
     columns: dict[str, list[Any]] = {
         "agents": [[setting.agents[place] for place in places] for places in asked],
@@ -42,7 +43,7 @@ def list_columns(
         "budget": [float(budget) for budget in budgets],
     }
     if np.isfinite(answers.confidences).any():
-        stated = np.nan_to_num(answers.confidences)
+        stated = setting.fill_confidences(answers)
         columns["confidences"] = [
             [float(stated[row, place]) for place in places] for row, places in enumerate(asked)
         ]

@@ -25,6 +25,7 @@ class AnswerSetting:
     costs: list[float]  # dollars of asking each agent once, in the mean over train
     max_cost: float | None  # dollars that one question may cost; None: no cap
     mean_cost: float  # dollars that a question may cost in the mean
+    stated: list[float]  # the confidence that each agent states, in the mean over train
     normalise: str
     generator: dict[str, Any] | None  # abilities, wrong_answers, copy_share
 
@@ -37,6 +38,10 @@ class AnswerSetting:
         """Return what each answer cost, in dollars [Q, A]."""
         costs: np.ndarray = answers.tokens * np.array(self.prices) / 1000
         return costs
+
+    def fill_confidences(self, answers: Answers) -> np.ndarray:
+        """Return the confidence of each answer [Q, A]; its agent's mean where none was stated."""
+        return np.where(np.isnan(answers.confidences), self.stated, answers.confidences)
 
 
 def write_setting(examples: Path, setting: AnswerSetting) -> None:

@@ -29,6 +29,7 @@ def build_config(
         "agents": setting.agents,
         "costs": setting.costs,
         "max_cost": setting.purse,  # who asks real agents keeps to it too
+        "stated": setting.stated,
         "normalise": setting.normalise,
         "rank": tallies.rank,
         "accuracy": tallies.accuracy.tolist(),
@@ -51,8 +52,9 @@ def build_learned_config(
     """Build the config of a policy that may ask everyone, cheap ones first or by value.
 
     Where params do not say when it stops, it stops where it is best on validation; its mean cost
-    there is below mean_cost at `confidence`. One that is never sure enough to stop in time asks only the best agents that mean_cost pays for: it has no
-    more money than what it is compared with, and neither has a control.
+    there is below mean_cost at `confidence`. One that is never sure enough to stop in time asks
+    only the best agents that mean_cost pays for: it has no more money than what it is compared
+    with, and neither has a control.
     """
     cheap_first = [int(place) for place in np.argsort(setting.costs, kind="stable")]
     by_value = policy.order == "value"

@@ -19,7 +19,7 @@ class Tallies:
 
     groups: np.ndarray  # [Q, A], from 1; SILENT where an agent gave no answer
     right: np.ndarray  # [Q], the group that equals gold; NONE_RIGHT where none does
-    confidences: np.ndarray  # [Q, A], 0 where an agent stated none
+    confidences: np.ndarray  # [Q, A], its mean where an agent stated none
 
     @property
     def hits(self) -> np.ndarray:
@@ -99,4 +99,4 @@ def count_answers(setting: AnswerSetting, answers: Answers) -> Tallies:
             if key:
                 groups[question, place] = numbers.setdefault(key, len(numbers) + 1)
         right[question] = numbers.get(normalise(gold), NONE_RIGHT)
-    return Tallies(groups, right, np.nan_to_num(answers.confidences))
+    return Tallies(groups, right, setting.fill_confidences(answers))

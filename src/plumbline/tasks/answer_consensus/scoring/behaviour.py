@@ -84,8 +84,12 @@ def _check_names(
 def _check_one_more_vote(
     setting: AnswerSetting, predictor: Predictor, columns: dict[str, list[Any]]
 ) -> Case:
-    """An agent that was not asked joins the answer: the confidence in it does not fall."""
+    """An agent that was not asked joins the answer: the confidence in it does not fall.
+
+    It states what it states in the mean; to be less sure than usual is evidence against.
+    """
     before = predictor.predict(columns)
+    stated = dict(zip(setting.agents, setting.stated, strict=True))
     rows = [
         row
         for row, agents in enumerate(columns["agents"])
@@ -98,7 +102,7 @@ def _check_one_more_vote(
         joined["agents"][number] = [*asked, newcomer]
         joined["answers"][number] = [*columns["answers"][row], before["answer"][row]]
         if "confidences" in joined:
-            joined["confidences"][number] = [*columns["confidences"][row], 0.0]
+            joined["confidences"][number] = [*columns["confidences"][row], stated[newcomer]]
     if not rows:
         return Case("one more vote", "direction", 0, 0, ())
     after = predictor.predict(joined)
