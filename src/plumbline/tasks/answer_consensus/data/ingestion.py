@@ -133,7 +133,8 @@ def _average_confidences(stated: np.ndarray) -> list[float]:
     overall = float(stated[is_stated].mean()) if is_stated.any() else 0.0
     sums = np.where(is_stated, stated, 0.0).sum(axis=0)
     counts = is_stated.sum(axis=0)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), overall).tolist()
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
+    return [float(mean) for mean in means]
 
 
 def _digest(text: str) -> str:
