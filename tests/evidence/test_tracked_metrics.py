@@ -93,3 +93,15 @@ def test_the_card_says_who_owns_the_model_and_what_is_not_stated() -> None:
     assert "| `linear` | test | accuracy | 0.9123 | 0.8877 to 0.9346 |" in card
     assert "- `behaviour negation: 1 of 3 cases as expected`" in card
     assert "models:/router/VERSION" in card
+
+
+@pytest.mark.parametrize("value", ["/checkout", "https://x", "", ".", "..", "a//b", "v" * 300])
+def test_any_value_of_a_group_is_a_name_that_mlflow_takes(value: str) -> None:
+    from mlflow.utils.validation import _validate_metric_name
+
+    evidence = build_evidence("promote", champion=True)
+    evidence["slices"] = [GROUP | {"value": value, "low": LOW, "high": HIGH}]
+    names = [name for name in list_metrics(evidence) if name.startswith("slice/")]
+    assert len(names) == 4
+    for name in names:
+        _validate_metric_name(name)

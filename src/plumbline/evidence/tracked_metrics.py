@@ -11,6 +11,7 @@ from plumbline.evidence.withholding import withhold_figures
 
 UNSUITABLE = re.compile(r"[^\w\-. /:]")  # in the name of a metric of MLflow
 MAX_NAME = 250
+MAX_PART = 80  # characters of a column or a value: two names that were cut off must not be equal
 PASSED = {"pass": 1.0, "fail": 0.0}  # a gate that does not apply is left out
 
 
@@ -55,11 +56,17 @@ def _list_scores(evidence: Mapping[str, Any]) -> Iterator[tuple[str, float | Non
 def _list_slices(evidence: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
     metric = (evidence.get("metric") or {}).get("name", "score")
     for group in evidence.get("slices") or []:
-        name = f"slice/{group['column']}/{group['value']}"
+        name = f"slice/{_clean_part(group['column'])}/{_clean_part(group['value'])}"
         yield f"{name}/{metric}", group["score"]
         yield f"{name}/{metric}_low", group["low"]
         yield f"{name}/{metric}_high", group["high"]
         yield f"{name}/num_rows", group["num_rows"]
+
+
+def _clean_part(text: Any) -> str:
+    """Make a text one part of a name, which MLflow reads as a path: without `/`, and no dots."""
+    part = str(text).replace("/", "_")[:MAX_PART]
+    return part if part.strip(".") else "_" * max(1, len(part))
 
 
 def _list_costs(evidence: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
