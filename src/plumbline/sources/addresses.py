@@ -45,6 +45,9 @@ def hide_secrets(address: str) -> str:
     """Return a URL without its password and query string, which can hold a secret."""
     if "://" not in address:
         return address
+    if get_dialect(address) in SQL_DIALECTS:  # whose password may hold any character but @
+        scheme, _, rest = address.partition("://")
+        address = f"{scheme}://{rest.partition('@')[2] or rest}" if rest[:1] != "/" else address
     url = urlsplit(address)
     host = url.netloc.rpartition("@")[2]
     return f"{url.scheme}://{host}{url.path}"
