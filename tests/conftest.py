@@ -20,7 +20,7 @@ from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
 from plumbline.registry.package import clean_run
 
-pytest_plugins = ["tests.support.serving.fixtures"]
+pytest_plugins = ["tests.support.serving.fixtures", "tests.support.tracked_runs"]
 
 # A shell ignores it in what it starts in the background, and so would all that is started here.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.tracked_runs import find_run, list_names, list_runs
 
 from plumbline.contract import layout
 from plumbline.contract.errors import RejectedError
@@ -39,43 +39,6 @@ with run_log.track_run(read_line(), "train", "gradient") as log:
 """
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty database of MLflow, which takes seconds to make."""
-    root = tmp_path_factory.mktemp("mlflow")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(root)
-        patch.delenv("MLFLOW_TRACKING_URI", raising=False)
-        mlflow_client.connect().search_experiments()
-    return root / "mlruns/mlflow.db"
-
-
-@pytest.fixture
-def line(
-    line_task: tuple[Params, Task], database: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[Params, Task]:
-    """The line in a folder with an empty MLflow."""
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    Path("mlruns").mkdir()
-    shutil.copy(database, "mlruns/mlflow.db")
-    return line_task
-
-
-def list_runs() -> list[Any]:
-    """All runs of MLflow, the pass first."""
-    client = mlflow_client.connect()
-    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
-    return list(client.search_runs(experiments, order_by=["attributes.start_time ASC"]))
-
-
-def list_names() -> list[tuple[str, str]]:
-    return [(run.info.run_name, run.info.status) for run in list_runs()]
-
-
-def find_run(name: str) -> Any:
-    return next(run for run in list_runs() if run.info.run_name == name)
-
-
 def prepare(params: Params, task: Task) -> None:
     """Ingest, and accept what there is."""
     ingest(params, task)
@@ -84,12 +47,12 @@ def prepare(params: Params, task: Task) -> None:
 
 
 def test_a_stage_is_a_child_of_its_pass_with_its_own_params_and_data(
-    line: tuple[Params, Task],
+    tracked_line: tuple[Params, Task],
 ) -> None:
     import mlflow.data
 
-    prepare(*line)
-    train(*line, "closed")
+    prepare(*tracked_line)
+    train(*tracked_line, "closed")
     assert delivery.deliver().problem is None
     parent, child, trained = list_runs()
     assert {run.data.tags["mlflow.parentRunId"] for run in (child, trained)} == {parent.info.run_id}
@@ -110,9 +73,9 @@ def test_a_stage_is_a_child_of_its_pass_with_its_own_params_and_data(
     assert source.to_dict()["tags"]["manifest"] == layout.digest(layout.MANIFEST)
 
 
-def test_a_bundle_is_a_model_of_its_run(line: tuple[Params, Task]) -> None:
-    prepare(*line)
-    train(*line, "closed")
+def test_a_bundle_is_a_model_of_its_run(tracked_line: tuple[Params, Task]) -> None:
+    prepare(*tracked_line)
+    train(*tracked_line, "closed")
     delivery.deliver()
     client = mlflow_client.connect()
     run = find_run("train closed")
@@ -125,10 +88,12 @@ def test_a_bundle_is_a_model_of_its_run(line: tuple[Params, Task]) -> None:
     assert kept.path == "bundle/bundle.json"
 
 
-def test_delivered_again_from_any_point_nothing_is_there_twice(line: tuple[Params, Task]) -> None:
+def test_delivered_again_from_any_point_nothing_is_there_twice(
+    tracked_line: tuple[Params, Task],
+) -> None:
     """As if the process that delivers had been killed before it could note what it wrote."""
-    params, _ = line
-    prepare(*line)
+    params, _ = tracked_line
+    prepare(*tracked_line)
     with run_log.track_run(params, "train", "gradient") as log:
         for epoch in (1, 2, 3):
             log.log_metrics({"train/loss": 1 / epoch, "validation/loss": 2 / epoch}, step=epoch)
@@ -176,7 +141,7 @@ def read_line() -> Params:
 
 
 def test_a_stage_that_was_killed_is_killed_in_mlflow_and_goes_on_in_the_same_run(
-    line: tuple[Params, Task],
+    tracked_line: tuple[Params, Task],
 ) -> None:
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"}
@@ -187,7 +152,7 @@ def test_a_stage_that_was_killed_is_killed_in_mlflow_and_goes_on_in_the_same_run
         file.write('{"kind": "metr')  # a line that the kill cut off
     delivery.deliver()
     assert [status for _, status in list_names()] == ["KILLED", "KILLED"]
-    with run_log.track_run(line[0], "train", "gradient") as log:
+    with run_log.track_run(tracked_line[0], "train", "gradient") as log:
         log.log_params({"learning_rate": 0.05})
         for epoch in (2, 3):  # the epoch after the last checkpoint is trained again
             log.log_metrics({"train/loss": 1 / epoch}, step=epoch)
@@ -198,8 +163,10 @@ def test_a_stage_that_was_killed_is_killed_in_mlflow_and_goes_on_in_the_same_run
     assert [(point.step, point.value) for point in points] == [(1, 1.0), (2, 0.5), (3, 1 / 3)]
 
 
-def test_a_run_that_is_alive_is_running_and_its_curve_is_there(line: tuple[Params, Task]) -> None:
-    with run_log.track_run(line[0], "train", "gradient") as log:
+def test_a_run_that_is_alive_is_running_and_its_curve_is_there(
+    tracked_line: tuple[Params, Task],
+) -> None:
+    with run_log.track_run(tracked_line[0], "train", "gradient") as log:
         log.log_metrics({"train/loss": 0.5}, step=1)
         delivery.deliver()
         assert [status for _, status in list_names()] == ["RUNNING", "RUNNING"]
@@ -208,9 +175,11 @@ def test_a_run_that_is_alive_is_running_and_its_curve_is_there(line: tuple[Param
     assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
 
 
-def test_a_training_that_is_alive_has_its_machine_watched(line: tuple[Params, Task]) -> None:
+def test_a_training_that_is_alive_has_its_machine_watched(
+    tracked_line: tuple[Params, Task],
+) -> None:
     monitors = SystemMonitors()
-    with run_log.track_run(line[0], "train", "gradient"):
+    with run_log.track_run(tracked_line[0], "train", "gradient"):
         delivery.deliver()
         monitors.follow()
         (thread,) = (t for t in threading.enumerate() if "SystemMetrics" in t.name)
@@ -219,9 +188,11 @@ def test_a_training_that_is_alive_has_its_machine_watched(line: tuple[Params, Ta
     assert not thread.is_alive()
 
 
-def test_a_failure_is_a_failed_run_and_the_end_of_the_pass(line: tuple[Params, Task]) -> None:
+def test_a_failure_is_a_failed_run_and_the_end_of_the_pass(
+    tracked_line: tuple[Params, Task],
+) -> None:
     def reject() -> None:
-        with run_log.track_run(line[0], "validate"):
+        with run_log.track_run(tracked_line[0], "validate"):
             raise RejectedError("no")
 
     for _ in range(2):
@@ -233,9 +204,9 @@ def test_a_failure_is_a_failed_run_and_the_end_of_the_pass(line: tuple[Params, T
 
 
 def test_a_stage_that_dvc_restored_is_linked_to_the_run_that_computed_it(
-    line: tuple[Params, Task],
+    tracked_line: tuple[Params, Task],
 ) -> None:
-    params, task = line
+    params, task = tracked_line
     prepare(params, task)
     train(params, task, "closed")
     for candidate in ("closed", "nothing"):
@@ -261,31 +232,41 @@ def test_a_stage_that_dvc_restored_is_linked_to_the_run_that_computed_it(
 
 
 def test_a_run_whose_process_and_spool_are_gone_is_closed_by_the_next_pass(
-    line: tuple[Params, Task],
+    tracked_line: tuple[Params, Task],
 ) -> None:
     client = mlflow_client.connect()
     experiment = mlflow_client.get_or_create_experiment(client, "line")
-    host = socket.gethostname()
-    alive, dead = (
-        client.create_run(experiment, tags={"host": host, "pid": str(pid)}).info.run_id
-        for pid in (os.getpid(), 2**22 + 1)
+    tags = {"host": socket.gethostname(), "pid": str(2**22 + 1)}
+    here = {"plumbline.folder": str(Path.cwd())}
+    copy = {"plumbline.folder": str(Path.cwd() / ".dvc/tmp/exps/tmpabc")}
+    elsewhere = {"plumbline.folder": "/another/checkout"}
+    alive, dead, experiment_run, other = (
+        client.create_run(experiment, tags=each).info.run_id
+        for each in (
+            tags | here | {"pid": str(os.getpid())},
+            tags | here,
+            tags | copy,
+            tags | elsewhere,
+        )
     )
-    with run_log.track_run(line[0], "register"):
+    with run_log.track_run(tracked_line[0], "register"):
         pass
     delivery.deliver()
     assert client.get_run(dead).info.status == "KILLED"
+    assert client.get_run(experiment_run).info.status == "KILLED"
     assert client.get_run(alive).info.status == "RUNNING"
+    assert client.get_run(other).info.status == "RUNNING"  # perhaps alive in another container
 
 
 def test_a_store_that_is_away_costs_one_warning_and_loses_nothing(
-    line: tuple[Params, Task],
+    tracked_line: tuple[Params, Task],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", AWAY)
     with caplog.at_level(logging.WARNING):
-        prepare(*line)
-        train(*line, "closed")
+        prepare(*tracked_line)
+        train(*tracked_line, "closed")
     assert [record.message.partition(" (")[0] for record in caplog.records] == ["tracking stopped"]
     report = delivery.deliver()
     assert "127.0.0.1:9 is unreachable" in str(report.problem)
@@ -296,8 +277,10 @@ def test_a_store_that_is_away_costs_one_warning_and_loses_nothing(
     assert find_run("train closed").data.metrics["bundle/num_bytes"] > 0
 
 
-def test_what_mlflow_never_accepts_does_not_stop_the_rest(line: tuple[Params, Task]) -> None:
-    with run_log.track_run(line[0], "train", "gradient") as log:
+def test_what_mlflow_never_accepts_does_not_stop_the_rest(
+    tracked_line: tuple[Params, Task],
+) -> None:
+    with run_log.track_run(tracked_line[0], "train", "gradient") as log:
         log.log_metrics({"loss of [a|b]": 1.0}, step=1)
         log.log_metrics({"loss": 1.0}, step=1)
     assert delivery.deliver().num_waiting == 0
@@ -307,31 +290,33 @@ def test_what_mlflow_never_accepts_does_not_stop_the_rest(line: tuple[Params, Ta
 
 
 def test_nothing_is_logged_where_tracking_is_switched_off(
-    line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(run_log.SWITCH, "off")
-    prepare(*line)
+    prepare(*tracked_line)
     assert spool.list_passes() == []
 
 
 def test_a_disk_that_is_full_stops_no_stage(
-    line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tracked_line: tuple[Params, Task],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(spool, "write_event", refuse)
     with caplog.at_level(logging.WARNING):
-        prepare(*line)
+        prepare(*tracked_line)
     assert [record.message.count("No space left") for record in caplog.records] == [1]
 
 
 @pytest.fixture
-def repository(line: tuple[Params, Task]) -> Iterator[tuple[Params, Task]]:
+def repository(tracked_line: tuple[Params, Task]) -> Iterator[tuple[Params, Task]]:
     """The line's folder as a checkout under DVC."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DVC_ROOT", str(Path.cwd()))
-        yield line
+        yield tracked_line
 
 
 def test_the_digest_of_dvc_lock_is_that_which_dvc_writes_in_the_end(

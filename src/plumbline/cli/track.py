@@ -14,7 +14,8 @@ def track() -> None:
     from plumbline.tracking import delivery
 
     report = delivery.deliver()
-    if report.problem:
+    if report.problem and report.num_waiting:
         raise RegistryError(delivery.describe_waiting(report))
     runs = "1 run" if report.num_runs == 1 else f"{report.num_runs} runs"
-    print_plain(f"brought {runs} to MLflow; nothing waits")
+    waiting = "a stage is still at work" if report.num_waiting else "nothing waits"
+    print_plain(f"brought {runs} to MLflow; {waiting}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract import layout
 from plumbline.evidence.tracked_metrics import list_metrics
 from plumbline.reporting.model_card import render_card
-from plumbline.tracking.run_writer import write_metrics
+from plumbline.tracking.batches import write_metrics
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

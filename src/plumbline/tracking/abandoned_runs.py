@@ -3,9 +3,11 @@
 import os
 import socket
 from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbline.tracking.run_writer import KEY_TAG
+from plumbline.tracking import store_location
+from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -14,13 +16,24 @@ if TYPE_CHECKING:
 def close_abandoned_runs(
     client: "MlflowClient", experiment_id: str, spooled: Collection[str]
 ) -> None:
-    """Mark runs of this machine as KILLED, but not those of the passes `spooled`."""
+    """Mark runs of this checkout as KILLED, but not those of the passes `spooled`.
+
+    Runs of another checkout are spooled there, and their processes may be of another container.
+    """
     query = f"attributes.status = 'RUNNING' and tags.host = '{socket.gethostname()}'"
     for run in client.search_runs([experiment_id], query, max_results=100):
         name = run.data.tags.get(KEY_TAG, "").partition(",")[0]
         pid = run.data.tags.get("pid", "")
+        if not _is_of_this_checkout(run.data.tags.get(FOLDER_TAG, "")):
+            continue
         if name not in spooled and not (pid.isdecimal() and _is_alive(int(pid))):
             client.set_terminated(run.info.run_id, "KILLED")
+
+
+def _is_of_this_checkout(folder: str) -> bool:
+    """Whether a folder is this checkout or a copy of it in which DVC runs an experiment."""
+    home = store_location.find_home()
+    return bool(folder) and (Path(folder) == home or home / ".dvc/tmp/exps" in Path(folder).parents)
 
 
 def _is_alive(pid: int) -> bool:

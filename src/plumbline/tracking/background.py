@@ -10,12 +10,14 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
-from plumbline.tracking import delivery, spool
+from plumbline.tracking import delivery, spool, store_location
 from plumbline.tracking.system_metrics import SystemMonitors
 
 LOCK = "background"
 PAUSE_S = 1.0
+WAIT_PAUSE_S = 0.2
 IDLE_S = 10.0  # that it waits for the next stage, or for an unreachable server
 
 
@@ -28,10 +30,20 @@ def start() -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            cwd=store_location.find_home(),  # DVC removes the folder of an experiment
             process_group=0,
         )
     except OSError:
         logging.getLogger(__name__).debug("no process for tracking", exc_info=True)
+
+
+def wait(timeout_s: float) -> None:
+    """Wait until MLflow has what the stages of this folder logged, or cannot be reached."""
+    until = time.monotonic() + timeout_s
+    if store_location.find_problem() is not None:
+        return
+    while time.monotonic() < until and delivery.is_waiting(Path.cwd().resolve()):
+        time.sleep(WAIT_PAUSE_S)
 
 
 def main() -> None:
@@ -49,14 +61,22 @@ def _deliver_until_idle() -> None:
     last = time.monotonic()
     monitors = SystemMonitors()
     while time.monotonic() - last < IDLE_S:
-        if delivery.has_work() or spool.list_passes():
-            report = delivery.deliver()
-            is_away = report.problem is not None
-            if not is_away:
-                monitors.follow()
-            if delivery.has_live_stage() or (not is_away and delivery.has_work()):
+        try:
+            if _deliver_once(monitors):
                 last = time.monotonic()
+        except Exception:  # a stage may remove a pass that is being read; the next turn sees it
+            logging.getLogger(__name__).debug("tracking: one turn failed", exc_info=True)
         time.sleep(PAUSE_S)
+
+
+def _deliver_once(monitors: SystemMonitors) -> bool:
+    """Bring what waits to MLflow; return whether there is more to come."""
+    if not spool.list_passes():
+        return False
+    report = delivery.deliver()
+    if store_location.find_problem() is None:
+        monitors.follow()
+    return delivery.has_live_stage() or (report.problem is None and delivery.has_work())
 
 
 if __name__ == "__main__":

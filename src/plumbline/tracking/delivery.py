@@ -1,9 +1,7 @@
 """Bring what waits in the spool to MLflow: a run for each pass, below it one for each stage."""
 
 import fcntl
-import hashlib
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract import layout
 from plumbline.tracking import mlflow_client, spool, store_location
 from plumbline.tracking.abandoned_runs import close_abandoned_runs
-from plumbline.tracking.run_writer import KEY_TAG, RunWriter, ensure_run, write_metrics
+from plumbline.tracking.batches import note_refusals, write_metrics
+from plumbline.tracking.final_lock import is_lock_final
+from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG, ensure_run
+from plumbline.tracking.run_writer import RunWriter
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 LOCK = "lock"
-LOCK_TIMEOUT_S = 60  # in which DVC writes dvc.lock after the last stage
 PASS_TAG = "plumbline.pass"  # noqa: S105  the tag that only the run of a pass has
 
 
@@ -33,20 +33,19 @@ class DeliveryReport:
 
 
 def deliver() -> DeliveryReport:
-    """Bring all that waits to MLflow; one process at a time does so. It raises nothing."""
-    from mlflow.exceptions import MlflowException
-    from sqlalchemy.exc import SQLAlchemyError
+    """Bring all that waits to MLflow; one process at a time does so.
 
+    A pass that fails does not hold up the others: it waits, and the report has the first reason.
+    """
     num_runs = 0
     problem = store_location.find_problem()
-    with _lock_delivery():
-        if problem is None:
-            try:
-                client = mlflow_client.connect()
-                for folder in spool.list_passes():
-                    num_runs += _deliver_pass(client, folder)
-            except (MlflowException, SQLAlchemyError, OSError) as error:
-                problem = store_location.shorten_error(error)
+    with lock_delivery():
+        for folder in spool.list_passes() if problem is None else ():
+            num_delivered, failure = _try_pass(folder)
+            num_runs += num_delivered
+            problem = problem or failure
+            if failure and store_location.find_problem():
+                break  # nothing answers any more
         return DeliveryReport(num_runs, sum(map(_count_waiting, spool.list_passes())), problem)
 
 
@@ -67,6 +66,14 @@ def has_work() -> bool:
     )
 
 
+def is_waiting(root: Path) -> bool:
+    """Whether anything waits that stages in the folder `root` logged."""
+    return any(
+        spool.read_record(folder / spool.PASS).get("folder") == str(root) and _count_waiting(folder)
+        for folder in spool.list_passes()
+    )
+
+
 def has_live_stage() -> bool:
     """Whether a stage is at work."""
     return any(map(_is_alive, spool.list_passes()))
@@ -79,20 +86,44 @@ def assign_run_id(client: "MlflowClient", run: spool.SpooledRun) -> str:
     """
     folder = run.folder.parent
     facts = spool.read_record(folder / spool.PASS)
-    with _lock_delivery():
+    with lock_delivery():
         experiment_id = mlflow_client.get_or_create_experiment(client, facts["model"])
         parent_id = _ensure_parent(client, experiment_id, folder, facts)
         return RunWriter(client, experiment_id, run).begin(parent_id, facts["time"])
 
 
+@contextmanager
+def lock_delivery() -> Iterator[None]:
+    """Hold a kernel lock, which ends with the process that delivers."""
+    spool.locate_spool().mkdir(parents=True, exist_ok=True)
+    with (spool.locate_spool() / LOCK).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _try_pass(folder: Path) -> tuple[int, str | None]:
+    """Deliver one pass; return how many runs it brought, and why it failed, if it did."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        return _deliver_pass(mlflow_client.connect(), folder), None
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        return 0, store_location.shorten_error(error)
+    except (ValueError, LookupError, TypeError) as error:
+        return 0, f"{folder.name} is damaged: {type(error).__name__}"
+
+
 def _deliver_pass(client: "MlflowClient", folder: Path) -> int:
     """Write one pass; it is removed once it is over and MLflow has all of it."""
     facts = spool.read_record(folder / spool.PASS)
+    if not facts:  # another process removed it
+        return 0
     experiment_id = mlflow_client.get_or_create_experiment(client, facts["model"])
     # Read first: what is written to the pass after this is for the next delivery.
     closed = spool.read_record(folder / spool.CLOSED)
     num_before = _count_waiting(folder)
-    if num_before or (closed and not _is_delivered(folder)):
+    if num_before:
         parent_id = _ensure_parent(client, experiment_id, folder, facts)
         statuses = []
         for run in spool.list_runs(folder):
@@ -112,7 +143,7 @@ def _ensure_parent(
         KEY_TAG: folder.name,
         PASS_TAG: folder.name,
         "pid": str(facts["pid"]),
-        "plumbline.folder": facts["folder"],
+        FOLDER_TAG: facts["folder"],
     }
     if facts["experiment"]:
         tags["plumbline.dvc_experiment"] = facts["experiment"]
@@ -123,19 +154,26 @@ def _describe_parent(
     client: "MlflowClient", parent_id: str, folder: Path, statuses: list[str]
 ) -> None:
     """Give the pass the figures that it is compared by, and the status of what ran last."""
+    described = _list_written(folder)
     end = 0
     for run in spool.list_runs(folder):
         for event in run.read_events():
             end = max(end, event["time"])
             if event["kind"] == "pass":
-                for key, value in event["tags"].items():
-                    client.set_tag(parent_id, key, value)
-                write_metrics(client, parent_id, event["metrics"], event["time"])
+                with note_refusals(client, parent_id):
+                    _write_pass_facts(client, parent_id, event)
     if "RUNNING" in statuses:
         client.update_run(parent_id, status="RUNNING")
-        return
-    worst = next((s for s in ("FAILED", "KILLED") if s in statuses), "FINISHED")
-    client.set_terminated(parent_id, worst, end or None)
+    else:
+        worst = next((s for s in ("FAILED", "KILLED") if s in statuses), "FINISHED")
+        client.set_terminated(parent_id, worst, end or None)
+    spool.write_record(folder / spool.DESCRIBED, described)
+
+
+def _write_pass_facts(client: "MlflowClient", parent_id: str, event: dict[str, Any]) -> None:
+    for key, value in event["tags"].items():
+        client.set_tag(parent_id, key, value)
+    write_metrics(client, parent_id, event["metrics"], event["time"])
 
 
 def _finish_pass(
@@ -154,40 +192,28 @@ def _finish_pass(
         parent_id = _ensure_parent(client, experiment_id, folder, facts)
         digest = layout.digest(lock)
         ids = [spool.read_record(run.folder / spool.DELIVERED) for run in spool.list_runs(folder)]
-        for run_id in [parent_id, *(record["run_id"] for record in ids)]:
+        for run_id in [parent_id, *(record["run_id"] for record in ids if record)]:
             client.set_tag(run_id, "plumbline.dvc_lock", digest)
     shutil.rmtree(folder)
 
 
-def is_lock_final(root: Path, closed_ms: int) -> bool:
-    """Whether dvc.lock names the present reports/registration.json, or was long enough waited for.
-
-    After `closed_ms`, the end of the pass, DVC writes it within a second.
-    """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    if time.time() * 1000 - closed_ms > LOCK_TIMEOUT_S * 1000:
-        return True
-    registration = root / layout.REGISTRATION
-    try:
-        stages = YAML(typ="safe").load(root / "dvc.lock")["stages"]
-        (output,) = stages["register"]["outs"]
-        written = hashlib.md5(registration.read_bytes(), usedforsecurity=False).hexdigest()
-    except (OSError, YAMLError, KeyError, TypeError, ValueError):
-        return False
-    evidence = [dep for dep in stages["register"]["deps"] if dep["path"] == str(layout.EVIDENCE)]
-    return output.get("md5") == written and all(_has_digest(root, dep) for dep in evidence)
-
-
-def _has_digest(root: Path, dep: dict[str, Any]) -> bool:
-    content = (root / dep["path"]).read_bytes()
-    return bool(hashlib.md5(content, usedforsecurity=False).hexdigest() == dep.get("md5"))
-
-
 def _count_waiting(folder: Path) -> int:
-    """Count the runs of a pass that MLflow does not have as they are now."""
-    return sum(not _is_run_delivered(run) for run in spool.list_runs(folder))
+    """Count the runs of a pass that MLflow does not have as they are now, its own run among them.
+
+    Its own run waits by itself where the process that delivers was stopped before it wrote that.
+    """
+    num_runs = sum(not _is_run_delivered(run) for run in spool.list_runs(folder))
+    is_described = spool.read_record(folder / spool.DESCRIBED) == _list_written(folder)
+    return num_runs or int(not is_described)
+
+
+def _list_written(folder: Path) -> dict[str, list[Any]]:
+    """List how far each run of a pass is written: its events, and its status."""
+    written = {}
+    for run in spool.list_runs(folder):
+        record = spool.read_record(run.folder / spool.DELIVERED)
+        written[run.folder.name] = [record.get("num_events"), record.get("status")]
+    return written
 
 
 def _is_run_delivered(run: spool.SpooledRun) -> bool:
@@ -197,18 +223,5 @@ def _is_run_delivered(run: spool.SpooledRun) -> bool:
     return (record.get("num_events"), record.get("status")) == (len(events), status)
 
 
-def _is_delivered(folder: Path) -> bool:
-    return _count_waiting(folder) == 0
-
-
 def _is_alive(folder: Path) -> bool:
     return any(run.is_alive() for run in spool.list_runs(folder))
-
-
-@contextmanager
-def _lock_delivery() -> Iterator[None]:
-    """Hold a kernel lock, which ends with the process that delivers."""
-    spool.locate_spool().mkdir(parents=True, exist_ok=True)
-    with (spool.locate_spool() / LOCK).open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

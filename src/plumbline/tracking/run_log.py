@@ -7,7 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 class RunLog:
     """One run as a stage sees it; no method raises. Without a spooled run nothing is written."""
 
-    def __init__(self, run: spool.SpooledRun | None = None, file: IO[str] | None = None) -> None:
+    def __init__(self, run: spool.SpooledRun | None = None, file: IO[bytes] | None = None) -> None:
         self._run = run
         self._file = file
 
@@ -63,8 +63,14 @@ class RunLog:
 
     def log_dataset(self, name: str, context: str) -> None:
         """Record the data that are here now; `context` is what they are for."""
-        if self._run is not None:
-            self._write("dataset", context=context, **describe_dataset(name))
+        if self._run is None:
+            return
+        try:
+            facts = describe_dataset(name)
+        except (OSError, ValueError) as error:
+            _warn(str(error))
+            return
+        self._write("dataset", context=context, **facts)
 
     def log_model(self, candidate: str, digest: str, facts: Mapping[str, Any]) -> None:
         """Record a sealed bundle as a model of MLflow; the folder of its seal is an artifact."""
@@ -106,12 +112,12 @@ def track_run(params: Params, stage: str, candidate: str | None = None) -> Itera
     if os.environ.get("RANK", "0") != "0" or os.environ.get(SWITCH) == "off":
         yield RunLog()
         return
-    run = _open_run(params, stage, candidate)
-    if run is None:
-        yield RunLog()
-        return
-    with spool.open_events(run) as file:
-        run_log = RunLog(run, file)
+    with ExitStack() as stack:
+        run_log = _open_run(stack, params, stage, candidate)
+        run = run_log.spooled
+        if run is None:
+            yield run_log
+            return
         _describe_start(run_log)
         _warn_if_away(run)
         try:
@@ -140,16 +146,17 @@ def _describe_start(run_log: RunLog) -> None:
 def _close_pass(run: spool.SpooledRun, params: Params) -> None:
     try:
         passes.close_pass(run.folder.parent, params)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, LookupError) as error:
         _warn(str(error))
 
 
-def _open_run(params: Params, stage: str, candidate: str | None) -> spool.SpooledRun | None:
+def _open_run(stack: ExitStack, params: Params, stage: str, candidate: str | None) -> RunLog:
     try:
-        return passes.open_run(params, stage, candidate)
-    except (OSError, ValueError) as error:
+        run = passes.open_run(params, stage, candidate)
+        return RunLog(run, stack.enter_context(spool.open_events(run)))
+    except (OSError, ValueError, LookupError) as error:
         _warn(str(error))
-        return None
+        return RunLog()
 
 
 def _warn_if_away(run: spool.SpooledRun) -> None:
@@ -159,7 +166,8 @@ def _warn_if_away(run: spool.SpooledRun) -> None:
         return
     problem = store_location.find_problem()
     if problem:
-        marker.touch()
+        with suppress(OSError):
+            marker.touch()
         _warn(problem)
 
 

@@ -6,18 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.tracking import spool
+from plumbline.tracking.batches import note_refusals, write_metrics, write_params
 from plumbline.tracking.learning_curve import draw_learning_curve
+from plumbline.tracking.run_search import (
+    BUNDLE_TAG,
+    FOLDER_TAG,
+    KEY_TAG,
+    OUTPUT_TAG,
+    PARENT_TAG,
+    ensure_run,
+    find_model,
+)
 from plumbline.tracking.spool import SpooledRun
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from mlflow.entities import Run
 
-KEY_TAG = "plumbline.run"  # names a run by its place in the spool: what is found is not made again
-OUTPUT_TAG = "plumbline.output"
-BUNDLE_TAG = "plumbline.bundle"
-MAX_PARAM = 6000  # characters
-BATCH = 500  # metrics in a request; MLflow takes 1,000
-REFUSED = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")  # what will never be accepted
 
 Event = Mapping[str, Any]
 
@@ -61,17 +66,41 @@ class RunWriter:
         return status
 
     def begin(self, parent_id: str, start_ms: int) -> str:
-        """Return the id of the run in MLflow, which is created if it is not there."""
-        self._id = self._record.get("run_id") or self._create(parent_id, start_ms)
+        """Return the id of the run in MLflow, which is created if it is not there.
+
+        A run that somebody deleted is not there: all of it is written again, to a new one.
+        """
+        run = self._find_recorded()
+        if run is None:
+            self._record = {}
+            self._id = self._create(parent_id, start_ms)
+            return self._id
+        self._id = str(run.info.run_id)
+        if run.data.tags.get(PARENT_TAG) != parent_id:  # the run of its pass was deleted
+            self._client.set_tag(self._id, PARENT_TAG, parent_id)
         return self._id
+
+    def _find_recorded(self) -> "Run | None":
+        from mlflow.exceptions import MlflowException
+
+        if "run_id" not in self._record:
+            return None
+        try:
+            run = self._client.get_run(self._record["run_id"])
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+                raise
+            return None
+        return None if run.info.lifecycle_stage == "deleted" else run
 
     def _create(self, parent_id: str, start_ms: int) -> str:
         facts = self._run.describe()
         tags = {
-            "mlflow.parentRunId": parent_id,
+            PARENT_TAG: parent_id,
             KEY_TAG: name_key(self._run.folder),
             "plumbline.stage": facts["stage"],
             "pid": str(facts.get("pid", "")),
+            FOLDER_TAG: spool.read_record(self._run.folder.parent / spool.PASS)["folder"],
         }
         if facts["candidate"]:
             tags["plumbline.candidate"] = facts["candidate"]
@@ -102,8 +131,6 @@ class RunWriter:
 
     def _write_event(self, event: Event, is_new: bool) -> None:
         """Write one event; of an old one only remember what must not be written twice."""
-        from mlflow.exceptions import MlflowException
-
         if event["kind"] == "metrics":
             event = self._drop_repeated_metrics(event)
         elif event["kind"] == "params":
@@ -111,12 +138,8 @@ class RunWriter:
         write = self._kinds.get(event["kind"])
         if not is_new or write is None:
             return
-        try:
+        with note_refusals(self._client, self._id):
             write(event)
-        except MlflowException as error:
-            if error.error_code not in REFUSED:
-                raise
-            self._client.set_tag(self._id, "plumbline.refused_by_mlflow", str(error)[:500])
 
     def _drop_repeated_metrics(self, event: Event) -> Event:
         values = {}
@@ -133,11 +156,7 @@ class RunWriter:
         return {**event, "values": values}
 
     def _write_params(self, event: Event) -> None:
-        from mlflow.entities import Param
-
-        params = [Param(key, value[:MAX_PARAM]) for key, value in event["values"].items()]
-        for start in range(0, len(params), 100):
-            self._client.log_batch(self._id, params=params[start : start + 100])
+        write_params(self._client, self._id, event["values"])
 
     def _write_metrics(self, event: Event) -> None:
         write_metrics(self._client, self._id, event["values"], event["time"], event["step"])
@@ -209,45 +228,6 @@ class RunWriter:
                 self._client.set_terminated(self._id, status, end)
         self._record |= {"num_events": len(events), "status": status}
         spool.write_record(self._run.folder / spool.DELIVERED, self._record)
-
-
-def ensure_run(
-    client: "MlflowClient", experiment_id: str, name: str, start_ms: int, tags: Mapping[str, str]
-) -> str:
-    """Return the run that has this KEY_TAG, or create it."""
-    query = f"tags.`{KEY_TAG}` = '{tags[KEY_TAG]}'"
-    page = client.search_runs([experiment_id], query, max_results=1)
-    if page:
-        return str(page[0].info.run_id)
-    run = client.create_run(experiment_id, start_ms, dict(tags), name)
-    return str(run.info.run_id)
-
-
-def write_metrics(
-    client: "MlflowClient",
-    run_id: str,
-    values: Mapping[str, float],
-    time_ms: int,
-    step: int = 0,
-    model_id: str | None = None,
-) -> None:
-    """Write metrics to a run and, where it is named, to a model of MLflow."""
-    from mlflow.entities import Metric
-
-    metrics = [Metric(key, v, time_ms, step, model_id=model_id) for key, v in values.items()]
-    for start in range(0, len(metrics), BATCH):
-        client.log_batch(run_id, metrics[start : start + BATCH])
-
-
-def find_model(
-    client: "MlflowClient", experiment_id: str, digest: str, run_id: str | None = None
-) -> Any | None:
-    """Find the newest model that train logged of a bundle; of `run_id`, if that is given."""
-    query = f"tags.`{BUNDLE_TAG}` = '{digest}' AND tags.`{KEY_TAG}` != ''"
-    if run_id:
-        query += f" AND source_run_id = '{run_id}'"
-    page = client.search_logged_models([experiment_id], query, max_results=1)
-    return page[0] if page else None
 
 
 def name_key(folder: Path) -> str:

@@ -18,6 +18,7 @@ from plumbline.tracking import store_location
 FOLDER = Path(".plumbline/tracking")
 PASS, RUN, EVENTS, FILES = "pass.json", "run.json", "events.jsonl", "files"
 CLOSED, DELIVERED, WARNED = "closed.json", "delivered.json", "warned"
+DESCRIBED = "described.json"  # the runs of a pass that its own run in MLflow describes
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,10 @@ class SpooledRun:
         return read_record(self.folder / RUN)
 
     def read_events(self) -> list[dict[str, Any]]:
-        """Read the events that are whole; a line that is cut off by a kill is none."""
-        path = self.folder / EVENTS
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        lines = text.split("\n")[:-1]
-        return [json.loads(line) for line in lines]
+        """Read the events that are whole; a line that a kill cut off, or is damaged, is none."""
+        text = _read_text(self.folder / EVENTS)
+        events = [_parse(line) for line in text.split("\n")[:-1]]
+        return [event for event in events if event]
 
     def find_status(self) -> str | None:
         """Return how the run ended; None where it did not."""
@@ -80,19 +80,23 @@ def add_run(folder: Path, name: str, facts: Mapping[str, Any]) -> SpooledRun:
 
 
 @contextmanager
-def open_events(run: SpooledRun) -> Iterator[IO[str]]:
-    """Open the events of a run to write, under the lock that shows that the run is alive."""
+def open_events(run: SpooledRun) -> Iterator[IO[bytes]]:
+    """Open the events of a run to write, under the lock that shows that the run is alive.
+
+    Nothing is buffered: on a full disk, closing would try to write it again, and fail.
+    """
     path = run.folder / EVENTS
-    with path.open("a", encoding="utf-8") as file:
+    with path.open("ab", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         _cut_partial_line(path)
         yield file
 
 
-def write_event(file: IO[str], event: Mapping[str, Any]) -> None:
+def write_event(file: IO[bytes], event: Mapping[str, Any]) -> None:
     """Write one event; a process that is killed after this loses nothing of it."""
-    file.write(json.dumps(event) + "\n")
-    file.flush()
+    line = (json.dumps(event) + "\n").encode()
+    while line:
+        line = line[file.write(line) :]
 
 
 def copy_file(run: SpooledRun, path: Path, folder: str) -> str:
@@ -107,11 +111,8 @@ def copy_file(run: SpooledRun, path: Path, folder: str) -> str:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Read a small JSON file; empty where there is none."""
-    if not path.exists():
-        return {}
-    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return record
+    """Read a small JSON file; empty where there is none, or it is damaged."""
+    return _parse(_read_text(path))
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
@@ -119,6 +120,22 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
     aside = path.with_name(f".{path.name}")
     aside.write_text(json.dumps(record), encoding="utf-8")
     aside.replace(path)
+
+
+def _read_text(path: Path) -> str:
+    """Read a file; empty where there is none: another process may remove a pass at any time."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        record = json.loads(text)
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _cut_partial_line(path: Path) -> None:

@@ -32,10 +32,18 @@ def find_home() -> Path:
 
 def find_problem() -> str | None:
     """Return why nothing answers at MLflow's address; None where it answers, or is a file."""
-    parts = urlsplit(find_uri())
+    scheme, _, rest = find_uri().partition("://")
+    if not rest or rest.startswith("/"):
+        return None
+    if scheme not in PORTS:  # a database's password may hold any character but @
+        rest = rest.partition("@")[2] or rest
+    try:
+        parts = urlsplit(f"{scheme}://{rest}")
+        port = parts.port or PORTS.get(parts.scheme, POSTGRESQL_PORT)
+    except ValueError:  # its text is not shown: a part of it may be a password
+        return "MLFLOW_TRACKING_URI is not a valid address; expected one like http://HOST:PORT"
     if not parts.hostname:
         return None
-    port = parts.port or PORTS.get(parts.scheme, POSTGRESQL_PORT)
     try:
         socket.create_connection((parts.hostname, port), timeout=PROBE_TIMEOUT_S).close()
     except OSError as error:
