@@ -112,6 +112,14 @@ def test_a_redirect_is_not_followed(chat: ChatServer) -> None:
     assert chat.count("m") == 1
 
 
+def test_half_a_character_is_replaced(chat: ChatServer) -> None:
+    """JSON may escape it; no file and no terminal takes it."""
+    chat.scripts["m"] = ["say it is \ud83d 42 \ud83d"]
+    assert respond(build_agent(chat.url)).text == "it is \ufffd 42 \ufffd"
+    chat.scripts["m"] = ["say \ufeff\N{GRINNING FACE}"]
+    assert respond(build_agent(chat.url)).text == "\ufeff\N{GRINNING FACE}"
+
+
 @pytest.mark.parametrize("behaviour", ["text-type 42", "cut 42", "say 42"])
 def test_a_sound_answer_is_taken(chat: ChatServer, behaviour: str) -> None:
     chat.scripts["m"] = [behaviour]

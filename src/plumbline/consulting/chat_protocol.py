@@ -38,7 +38,7 @@ def parse_reply(raw: bytes, prompt: Prompt, content_type: str) -> Reply:
     if not isinstance(text, str):
         raise _refuse("the response has no text in choices[0].message.content")
     usage = _parse_usage(value.get("usage")) or estimate_usage(prompt, text)
-    return Reply(text, usage, choice.get("finish_reason") == "length")
+    return Reply(_replace_surrogates(text), usage, choice.get("finish_reason") == "length")
 
 
 def read_error_message(raw: bytes) -> str:
@@ -51,6 +51,11 @@ def read_error_message(raw: bytes) -> str:
     if isinstance(error, dict):
         error = error.get("message", error.get("detail"))
     return error if isinstance(error, str) else ""
+
+
+def _replace_surrogates(text: str) -> str:
+    """Replace halves of characters, which JSON may escape (`\\ud83d`) and no file can hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _parse_usage(value: Any) -> Usage | None:
