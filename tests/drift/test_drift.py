@@ -10,6 +10,7 @@ import pytest
 
 from plumbline.contract.params import Drift, Persistence, Retrain
 from plumbline.drift import decision, statistical_tests
+from plumbline.drift.arrays import measure_arrays
 from plumbline.drift.decision import DriftOutcome
 from plumbline.registry.journal import Entry
 from plumbline.tasks.text_classification.data.generated import draw_ticket
@@ -241,6 +242,13 @@ def test_a_new_value_in_arrays_of_text_is_seen() -> None:
     tests = statistical_tests.compare_tables(old, new, "output.answer", 0)
     drifted = {t.column for t in statistical_tests.judge_tests(tests, 0.05, 0.1) if t.drifted}
     assert {"input.agents share of b", "input.agents share of any other value"} <= drifted
+
+
+def test_shares_of_known_values_leave_none_for_others() -> None:
+    """A rest of rounding would be another value than 0 to a test of distributions."""
+    values = list("abcdefghij")
+    measured = measure_arrays(pd.DataFrame({"agents": [values]}), ["agents"], {"agents": values})
+    assert measured["agents share of any other value"].tolist() == [0.0]
 
 
 def test_arrays_are_compared_by_mean_spread_and_length_also_where_they_are_logged_as_json() -> None:

@@ -77,7 +77,7 @@ def _measure_shares(value: Any, frequent: list[Any]) -> dict[str, float]:
         return dict.fromkeys([*names, f"share of {OTHER}", "length"], np.nan)
     counts = Counter(items)
     shares = [counts[item] / len(items) for item in frequent]
-    other = max(0.0, 1.0 - sum(shares))
+    other = (len(items) - sum(counts[item] for item in frequent)) / len(items)
     measured = dict(zip(names, shares, strict=True))
     return measured | {f"share of {OTHER}": other, "length": float(len(items))}
 
