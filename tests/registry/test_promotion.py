@@ -753,8 +753,11 @@ def test_a_move_that_somebody_appended_to_the_journal_is_not_finished(
         lambda: promotion.find_champion(NAME),
         lambda: promotion.promote(NAME, "2", expect="1", reason=""),
     ):
-        with pytest.raises(JournalError, match=r"entry 8 .* was not written by plumbline: the reg"):
+        with pytest.raises(
+            JournalError, match=r"entry 8 .* was not written by plumbline: the reg"
+        ) as caught:
             attempt()
+        assert "from an older backup: then restore it to at least entry 8)" in str(caught.value)
     assert read_champion_alias() == "1"
 
 

@@ -71,7 +71,11 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
     if is_unrecorded(last, head):
         intent = model_versions.read_model_tags(client, INTENT_TAG).get(name)
         if not is_intended(last, intent):
-            raise build_forgery_error(last, "the registry was not told before that it would come")
+            raise build_forgery_error(
+                last,
+                "the registry was not told before that it would come (or the registry was restored "
+                f"from an older backup: then restore it to at least entry {last.number})",
+            )
     if is_unrecorded(last, head) and champion in (last.previous, last.version):
         _require_sound_move(last, entries)
         apply_to_registry(client, last, entries[-1])

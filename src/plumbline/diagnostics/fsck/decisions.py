@@ -114,9 +114,11 @@ def _report_forged(name: str, champion: str, last: Entry) -> DiagnosticResult:
         f"{name}: entry {last.number} ({last.action} of version {last.version}) was not written by "
         f"plumbline: the registry was not told before that it would come; champion is {champion}"
     )
-    return DiagnosticResult(
-        "champion", False, message, f"{BACKUP} of the journal, and find out who can write to it"
+    remedy = (
+        f"{BACKUP} of the journal, and find out who can write to it; or, if the registry was "
+        f"restored from an older backup, restore it to at least entry {last.number}"
     )
+    return DiagnosticResult("champion", False, message, remedy)
 
 
 def _report_moved_alias(name: str, champion: str, last: Entry) -> DiagnosticResult:
