@@ -61,7 +61,7 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
     results = gates.run_gates(findings)
     baselines = {name: float(scores.mean()) for name, scores in findings.baselines.items()}
     switched_off = find_switched_off(params, baselines, metric)
-    laxer = find_laxer_limits(params)
+    laxer = find_laxer_limits(params, metric)
     winner, *others = measurements.candidates
     other_variants = [variant.test for variant in measurements.variants[1:]]
     other_candidates = {candidate.name: candidate.test for candidate in others}
