@@ -12,7 +12,8 @@ from tests.support.checkouts import find_python
 from tests.support.dirty_texts import ROOT, make_values, run_stages
 
 from plumbline.contract import layout
-from plumbline.contract.errors import DataError, RejectedError
+from plumbline.contract.errors import DataError, ParamsError, RejectedError
+from plumbline.stages.ingest import ingest
 from plumbline.stages.train import refuse_unvalidated
 from plumbline.stages.validate import validate
 from plumbline.tasks.text_classification.params import TextParams
@@ -116,6 +117,38 @@ def test_a_warning_is_said_and_does_not_block(
     assert "accepted by 29 of 30 checks" in said
     for path in (layout.VALIDATION, layout.VALIDATION_PAGE):
         assert "jane.doe" not in path.read_text(encoding="utf-8")
+
+
+def test_a_note_about_limits_leaves_what_training_depends_on_as_it_is(
+    source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever follows it does not train again."""
+    values = make_values("raw.csv")
+    values["validation"] |= LOOSE
+    ingest(TextParams.model_validate(values), TASK)
+    reports = []
+    for floor in (0.9, 1.0):
+        values["evaluation"]["floor"] = floor
+        validate(TextParams.model_validate(values), TASK)
+        reports.append(layout.VALIDATION.read_bytes())
+        noted = "evaluation.floor" in capsys.readouterr().out
+        assert noted is (floor == 1.0)
+        page = layout.VALIDATION_PAGE.read_text(encoding="utf-8")
+        assert ("evaluation.floor" in page) is noted
+    assert reports[0] == reports[1]
+
+
+def test_a_limit_of_cost_is_refused_before_training_where_answers_cost_nothing(
+    source: Path,
+) -> None:
+    values = make_values("raw.csv")
+    values["validation"] |= LOOSE
+    values["evaluation"]["budget"]["cost"] = 0.01
+    params = TextParams.model_validate(values)
+    ingest(params, TASK)
+    with pytest.raises(ParamsError, match=r"evaluation\.budget\.cost: .* set it to null"):
+        validate(params, TASK)
+    assert report()["accepted"] is False
 
 
 def test_validation_that_breaks_off_leaves_nothing_accepted(source: Path) -> None:

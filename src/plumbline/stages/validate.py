@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
-from plumbline.contract.errors import DataError, RejectedError
+from plumbline.contract.errors import DataError, ParamsError, RejectedError
 from plumbline.contract.params import Params
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
 from plumbline.quality import runner
@@ -26,30 +26,50 @@ LOCK_OUT = {"accepted": False, "manifest": None, "reason": "validation has not f
 def validate(params: Params, task: Task[Params]) -> None:
     """Write reports/validation.json and .html.
 
-    Raises RejectedError, once both are written, if a blocking check failed.
+    Raises RejectedError, once both are written, if a blocking check failed; ParamsError for a limit
+    that no model of this task can be held to.
     """
     layout.write_json(layout.VALIDATION, LOCK_OUT)
+    _refuse_limit_of_cost(params, task)
     with run_log.track_run(params, "validate") as log:
         results, report = _check(params, task)
         _log_results(log, params, task, report)
         _announce(results, report)
 
 
+def _refuse_limit_of_cost(params: Params, task: Task[Params]) -> None:
+    """Raise ParamsError where answers of this task cost nothing, and params limit their cost.
+
+    The gate `budget` would say so, after all training.
+    """
+    limit = params.evaluation.budget.cost
+    if limit is not None and not task.metric.cost_unit:
+        raise ParamsError(
+            f"{layout.PARAMS}: evaluation.budget.cost: answers of {task.name} cost nothing; "
+            f"set it to null; found {limit:g}"
+        )
+
+
 def _check(
     params: Params, task: Task[Params]
 ) -> tuple[list[runner.ExpectationResult], dict[str, Any]]:
-    """Write both reports; return the results and what the report says."""
+    """Write both reports; return the results and what the page says.
+
+    Notes about limits of `evaluation` are on the page alone: training depends on the other report,
+    and following such a note must not train again.
+    """
     manifest, source = _read_ingested()
     check_manifest(manifest, task, layout.EXAMPLES)
     table = task.expectations.build_table(params, layout.EXAMPLES, manifest, source)
     checks = task.expectations.build_checks(params, table)
     results = runner.run_checks(table, checks)
     report = _build_report(results, manifest, source, runner.digest_suite(checks))
-    report["notices"] = [*report["notices"], *_find_unreachable_limits(params, task, manifest)]
+    notices = [*report["notices"], *_find_unreachable_limits(params, task, manifest)]
+    page = report | {"notices": notices}
     with layout.write_aside(layout.VALIDATION_PAGE) as aside:
-        aside.write_text(render_template("validation.html", report), encoding="utf-8")
+        aside.write_text(render_template("validation.html", page), encoding="utf-8")
     layout.write_json(layout.VALIDATION, report)  # last: accepted only once all of it is on disk
-    return results, report
+    return results, page
 
 
 def _log_results(
