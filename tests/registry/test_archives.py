@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import tarfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from plumbline.diagnostics import fsck
 from plumbline.registry import archives, promotion
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
+from plumbline.tracking import run_log
 
 URI = "models:/line@champion"
 pytestmark = pytest.mark.filterwarnings(
@@ -83,6 +85,19 @@ def carried(packed: Path) -> None:
 def test_what_is_there_is_not_touched(packed: Path, own: Lines) -> None:
     with own.here(), pytest.raises(RegistryError, match=r"mlflow\.db is there already"):
         archives.unpack(packed)
+
+
+def test_what_waits_in_the_spool_is_packed_too(own: Lines, tmp_path: Path) -> None:
+    with own.here(), pytest.MonkeyPatch.context() as patch:
+        params, _ = line_task(patch)
+        with run_log.track_run(params, "evaluate"):
+            pass
+        archives.pack(tmp_path / "registry.tar")
+    with tarfile.open(tmp_path / "registry.tar") as archive:
+        archive.extract("mlflow.db", tmp_path, filter="data")
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as store:
+        statuses = store.execute("SELECT status FROM runs WHERE name = 'evaluate'").fetchall()
+    assert statuses == [("FINISHED",)]
 
 
 def test_without_a_registry_there_is_nothing_to_pack(elsewhere: Path) -> None:

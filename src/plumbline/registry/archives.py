@@ -12,7 +12,8 @@ from plumbline.bundle import strict
 from plumbline.contract import layout
 from plumbline.contract.errors import JournalError, RegistryError
 from plumbline.registry import journal
-from plumbline.tracking import store_location
+from plumbline.registry.reader.addresses import describe_registry
+from plumbline.tracking import delivery, store_location
 
 FORMAT = 1
 CONTENTS = "contents.json"
@@ -29,8 +30,8 @@ MAX_CONTENTS = 64 << 20  # bytes
 def pack(target: Path) -> int:
     """Write registry, journal and artifacts to the tar file `target`; return the number of files.
 
-    Nobody decides meanwhile. Raises RegistryError where the registry is not a local one, or there
-    is none.
+    Nobody decides or logs meanwhile, and it holds what waits in the spool. Raises RegistryError
+    where the registry is not a local one, or there is none.
     """
     folder = _find_folder()
     if not (folder / STORE).is_file():
@@ -39,7 +40,12 @@ def pack(target: Path) -> int:
         raise RegistryError(
             f"the journal is not {folder / JOURNAL}; only a registry with its own journal is packed"
         )
-    with journal.lock_journal(), tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+    delivery.deliver()
+    with (
+        journal.lock_journal(),
+        delivery.lock_delivery(),
+        tempfile.TemporaryDirectory(prefix="plumbline-") as private,
+    ):
         files: dict[str, Path] = {}
         for name in (STORE, JOURNAL):
             if (folder / name).is_file():
@@ -86,7 +92,7 @@ def _find_folder() -> Path:
     store = store_location.find_uri()
     if not store.startswith("sqlite:///"):
         raise RegistryError(
-            f"the registry is at {store}; "
+            f"the registry is at {describe_registry()}; "
             "only a registry in a local SQLite file can be packed; a shared server needs no copy"
         )
     return Path(store.removeprefix("sqlite:///")).resolve().parent
