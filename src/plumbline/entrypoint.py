@@ -23,6 +23,8 @@ LOCK = Path(".plumbline/lock")
 STAGES_OF_A_CANDIDATE = ("train", "control")
 INTERRUPTED, TERMINATED = 130, 143
 RAISE_AGAIN_S = 0.05
+FAILED_WAIT_S = 30  # at most, until MLflow has what a stage that failed has logged
+STOPPED_WAIT_S = 7  # the same after SIGTERM, which SIGKILL follows after ten seconds
 # How long an OpenMP thread spins before it sleeps. With the default, two trainings on two cores
 # take 20 times as long as they should (benchmarks/threads.py): threads that spin block others.
 THREADS = {"GOMP_SPINCOUNT": "3000"}
@@ -147,7 +149,8 @@ def _lock_checkout(stage: str) -> Iterator[None]:
 def _send_to_mlflow(stage: str) -> Iterator[None]:
     """Let another process bring what the stage logs to MLflow.
 
-    After the last stage, which has loaded MLflow anyway, this process brings what is left.
+    After the last stage, which has loaded MLflow anyway, this process brings what is left. After a
+    stage that failed or was stopped nothing may follow, and a container ends with it: this waits.
     """
     if _is_helper_process() or os.environ.get(run_log.SWITCH) == "off":
         yield
@@ -155,15 +158,20 @@ def _send_to_mlflow(stage: str) -> Iterator[None]:
     background.start()
     try:
         yield
-    except PlumblineError:
-        _deliver_after(stage)
+    except (KeyboardInterrupt, Terminated):
+        background.wait(STOPPED_WAIT_S)
         raise
-    _deliver_after(stage)
+    except Exception:
+        if stage == passes.LAST_STAGE:
+            _deliver_rest(stage)
+        else:
+            background.wait(FAILED_WAIT_S)
+        raise
+    if stage == passes.LAST_STAGE:
+        _deliver_rest(stage)
 
 
-def _deliver_after(stage: str) -> None:
-    if stage != passes.LAST_STAGE:
-        return
+def _deliver_rest(stage: str) -> None:
     report = delivery.deliver()
     if report.problem and report.num_waiting:
         print(f"{stage}: {delivery.describe_waiting(report)}", file=sys.stderr)

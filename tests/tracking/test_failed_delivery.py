@@ -3,13 +3,16 @@
 import logging
 import resource
 import shutil
+import sys
 import time
 from pathlib import Path
 
 import pytest
 from tests.support.tracked_runs import find_run, list_names, list_runs
 
+from plumbline import entrypoint
 from plumbline.cli.track import track
+from plumbline.contract.errors import RejectedError
 from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.stages.ingest import ingest
@@ -209,6 +212,28 @@ def test_the_process_that_delivers_outlives_the_folder_of_an_experiment(
     shutil.rmtree(copy)
     wait_until_delivered()
     assert find_run("ingest").info.status == "FINISHED"
+
+
+def test_a_stage_that_fails_or_is_stopped_ends_when_mlflow_has_it(
+    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container ends with the stage, and so does what it has in the background."""
+    params, task = tracked_line
+
+    def stop(stage: str, *_: object) -> None:
+        with run_log.track_run(params, stage):
+            raise RejectedError("no") if stage == "validate" else entrypoint.Terminated
+
+    monkeypatch.setattr(entrypoint, "load_params", lambda _: params)
+    monkeypatch.setattr(entrypoint, "load_task", lambda _: task)
+    monkeypatch.setattr(entrypoint, "run_stage", stop)
+    monkeypatch.setattr(entrypoint, "raise_on_signals", lambda: None)
+    monkeypatch.setattr(entrypoint, "FAILED_WAIT_S", TIMEOUT_S)
+    monkeypatch.setattr(entrypoint, "STOPPED_WAIT_S", TIMEOUT_S)
+    monkeypatch.setattr(sys, "argv", ["stage"])
+    for stage, code, status in (("validate", 1, "FAILED"), ("evaluate", 143, "KILLED")):
+        assert entrypoint.main(stage) == code
+        assert find_run(stage).info.status == status
 
 
 def wait_until_delivered() -> None:
