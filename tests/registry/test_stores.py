@@ -455,3 +455,11 @@ def _wait(address: str) -> None:
         except OSError:
             time.sleep(0.5)
     raise TimeoutError(address)
+
+
+@pytest.mark.parametrize("password", ["hunter2", "hun/ter2", "hun@ter2", "hun:ter2"])
+def test_the_address_of_a_registry_is_shown_without_its_password(
+    password: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"postgresql://me:{password}@db:5432/mlflow")
+    assert addresses.describe_registry() == "postgresql://me:***@db:5432/mlflow"

@@ -41,4 +41,4 @@ def parse_address(address: str) -> VersionAddress:
 
 def describe_registry() -> str:
     """The registry's address, fit to be shown: without its password."""
-    return re.sub(r"(://[^/:@]*):[^/]*@", r"\1:***@", store_location.find_uri())
+    return re.sub(r"(://[^/:@]*):.*@", r"\1:***@", store_location.find_uri())
