@@ -68,6 +68,18 @@ def test_baselines_are_the_best_that_the_same_money_buys(examples: Path) -> None
     assert scores["plurality"][0] >= scores["cheapest"][0]
 
 
+def test_candidates_and_baselines_have_the_money_of_params(examples: Path, tmp_path: Path) -> None:
+    params = small_params(mean_cost=0.0030)
+    assert read_setting(examples).mean_cost > 0.0030
+    for baseline in build_baselines(params, examples).values():
+        assert measure(baseline, examples)[1] <= 1.05 * 0.0030
+    learner = build_learner(params, "logit", examples)
+    assert learner.solve is not None
+    learner.solve()
+    learner.save(tmp_path)
+    assert measure(load(tmp_path), examples)[1] <= 1.05 * 0.0030
+
+
 def test_a_policy_that_is_never_sure_asks_only_what_its_money_buys(
     examples: Path, tmp_path: Path
 ) -> None:

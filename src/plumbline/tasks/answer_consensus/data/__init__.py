@@ -5,7 +5,12 @@ from plumbline.tasks.answer_consensus.data.inputs import list_columns, read_inpu
 from plumbline.tasks.answer_consensus.data.normalisation import find_normaliser
 from plumbline.tasks.answer_consensus.data.permutation import shuffle_labels
 from plumbline.tasks.answer_consensus.data.play import AskedCourse, play
-from plumbline.tasks.answer_consensus.data.storage import AnswerSetting, read_answers, read_setting
+from plumbline.tasks.answer_consensus.data.storage import (
+    AnswerSetting,
+    read_answers,
+    read_paid_setting,
+    read_setting,
+)
 from plumbline.tasks.answer_consensus.data.tables import Answers
 
 __all__ = [
@@ -19,6 +24,7 @@ __all__ = [
     "play",
     "read_answers",
     "read_inputs",
+    "read_paid_setting",
     "read_setting",
     "shuffle_labels",
 ]

@@ -1,6 +1,6 @@
 """Answers on disk: one table for each split, and the setting that they were recorded in."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.tasks.answer_consensus.data.tables import Answers
+from plumbline.tasks.answer_consensus.params import ConsensusParams
 
 SETTING = "setting.json"
 TEXTS = ("ids", "questions", "golds", "labels", "groups")
@@ -56,6 +57,11 @@ def read_setting(examples: Path) -> AnswerSetting:
         return AnswerSetting(**layout.read_json(path))
     except (OSError, ValueError, TypeError) as error:
         raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
+
+
+def read_paid_setting(params: ConsensusParams, examples: Path) -> AnswerSetting:
+    """Read the setting with the mean cost of `params`, which decides what all have to spend."""
+    return replace(read_setting(examples), mean_cost=params.data.mean_cost)
 
 
 def write_answers(examples: Path, split: str, answers: Answers) -> None:

@@ -1,15 +1,16 @@
 """Faulty policies."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from plumbline.contract import layout
 from plumbline.contract.faults import FaultSite
-from plumbline.tasks.answer_consensus.data import read_answers, read_setting
+from plumbline.tasks.answer_consensus.data import read_answers, read_paid_setting
 from plumbline.tasks.answer_consensus.models.tallies import count_answers
 from plumbline.tasks.answer_consensus.models.votes import build_vote
+from plumbline.tasks.answer_consensus.params import ConsensusParams
 
 CODE = Path(__file__).with_name("faulty_predictor.py")
 HARMLESS: dict[str, Any] = {
@@ -54,7 +55,8 @@ def plant_invented_answer(site: FaultSite) -> None:
 
 def plant_plurality(site: FaultSite) -> None:
     """Let the best agents that mean_cost pays for vote, one vote each, instead of the policy."""
-    setting = read_setting(layout.EXAMPLES)
+    params = cast("ConsensusParams", site.params)
+    setting = read_paid_setting(params, layout.EXAMPLES)
     tallies = count_answers(setting, read_answers(layout.EXAMPLES, "train"))
     vote = build_vote(setting, tallies, "plurality")
     site.wrap_predictor(CODE, HARMLESS | {"instead": vote})

@@ -5,7 +5,12 @@ from pathlib import Path
 from plumbline.contract import layout
 from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
-from plumbline.tasks.answer_consensus.data import Answers, AnswerSetting, read_answers, read_setting
+from plumbline.tasks.answer_consensus.data import (
+    Answers,
+    AnswerSetting,
+    read_answers,
+    read_paid_setting,
+)
 from plumbline.tasks.answer_consensus.models.policy import Config, build_learned_config
 from plumbline.tasks.answer_consensus.models.tallies import Tallies, count_answers
 from plumbline.tasks.answer_consensus.params import ConsensusParams, FixedVote, SetConfig
@@ -14,7 +19,7 @@ from plumbline.tasks.answer_consensus.params import ConsensusParams, FixedVote, 
 def build_learner(params: ConsensusParams, candidate: str, examples: Path) -> Learner:
     """Return the model and batches of `candidate`, ready to train on what ingest wrote."""
     config = params.candidates[candidate]
-    setting = read_setting(examples)
+    setting = read_paid_setting(params, examples)
     train = count_answers(setting, read_answers(examples, "train"))
     validation = read_answers(examples, "validation")
     if isinstance(config, SetConfig):

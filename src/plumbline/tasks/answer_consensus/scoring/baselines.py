@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from plumbline.contract.task import Predictor
-from plumbline.tasks.answer_consensus.data import AnswerSetting, read_answers, read_setting
+from plumbline.tasks.answer_consensus.data import AnswerSetting, read_answers, read_paid_setting
 from plumbline.tasks.answer_consensus.models.tallies import Tallies, count_answers
 from plumbline.tasks.answer_consensus.models.votes import calibrate_vote, choose_best_set
 from plumbline.tasks.answer_consensus.params import ConsensusParams
@@ -20,7 +20,7 @@ def build_baselines(params: ConsensusParams, examples: Path) -> dict[str, Predic
     al. 2023): the same among the prompts or samples of the best agent's model. All but the first
     cost no more than mean_cost and max_cost, which candidates have too.
     """
-    setting = read_setting(examples)
+    setting = read_paid_setting(params, examples)
     tallies = count_answers(setting, read_answers(examples, "train"))
     everyone = list(range(len(setting.agents)))
     best = _find_best_paid(setting, tallies)

@@ -11,7 +11,7 @@ from plumbline.tasks.answer_consensus.data import (
     AnswerSetting,
     find_normaliser,
     read_answers,
-    read_setting,
+    read_paid_setting,
 )
 from plumbline.tasks.answer_consensus.params import ConsensusParams
 from plumbline.tasks.answer_consensus.scoring.exact import ExactPolicy, Generator
@@ -22,7 +22,7 @@ def compute_bound(params: ConsensusParams, examples: Path, split: str) -> Bound:
 
     It is exact: who answers otherwise has invented the answer, or knows gold.
     """
-    setting = read_setting(examples)
+    setting = read_paid_setting(params, examples)
     answers = read_answers(examples, split)
     reason = "only an answer that some agent gave, and that the cap pays for, can be right"
     policy = find_exact_policy(setting)
