@@ -15,6 +15,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import JournalError, PlumblineError, RegistryError
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
 from plumbline.registry import journal
+from plumbline.registry.journal_head import HEAD_TAG
 from plumbline.registry.journal_rules import NO_CHAMPION
 from plumbline.registry.reader import open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, EVIDENCE_TAG
@@ -36,7 +37,8 @@ with open_journal() as book:
     for decision in json.load(sys.stdin):
         if not hasattr(journal, "find_actor"):  # a look of that time has no sketch
             decision["reason"] = decision["reason"].partition("; sketch of ")[0]
-        book.append(journal.Decision(**decision))
+        entry = book.append(journal.Decision(**decision))
+        print(f"{entry.number}:{getattr(entry, 'seal', '')}")
 """
 
 
@@ -98,7 +100,9 @@ def copy_champion(
         version.tags.get(EVIDENCE_TAG, ""),
         "copied to reproduce a version",
     )
-    _append_decisions([asdict(decision)], environment)
+    (head,) = _append_decisions([asdict(decision)], environment)
+    # Without it the entry is one that somebody appended to the journal.
+    client.set_registered_model_tag(subject.model, HEAD_TAG, head)
 
 
 def _copy_run(client: "MlflowClient", version: RegisteredVersion, folder: Path) -> str:
@@ -134,7 +138,8 @@ def copy_looks(
     _append_decisions(looks, environment)
 
 
-def _append_decisions(decisions: list[dict[str, Any]], environment: Mapping[str, str]) -> None:
+def _append_decisions(decisions: list[dict[str, Any]], environment: Mapping[str, str]) -> list[str]:
+    """Let the clone's code append the decisions; return number and seal of each entry."""
     done = subprocess.run(
         [sys.executable, "-c", WRITE_DECISIONS],
         input=json.dumps(decisions),
@@ -146,3 +151,4 @@ def _append_decisions(decisions: list[dict[str, Any]], environment: Mapping[str,
     if done.returncode != 0:
         last_line = (done.stderr.splitlines() or [""])[-1]
         raise PlumblineError(f"the clone's journal cannot be written: {last_line}")
+    return done.stdout.splitlines()
