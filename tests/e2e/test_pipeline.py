@@ -182,7 +182,7 @@ def test_register_without_its_registry_changes_nothing(line: Checkout, first: st
         code=1,
         MLFLOW_TRACKING_URI="http://127.0.0.1:9",
     )
-    assert "cannot be used" in done.stderr
+    assert "127.0.0.1:9 is unreachable" in done.stderr
     assert "Traceback" not in done.stderr
     assert registration(line) == before
 
