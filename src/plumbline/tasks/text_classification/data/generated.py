@@ -59,7 +59,7 @@ def draw_ticket(rng: random.Random, drift: float) -> Ticket:
     product = rng.choice(list(products))
     days = grammar.values["days"]
     num_days = rng.randrange(days["span"]) + drifted * days["drifted_by"]
-    day = days["first"] + datetime.timedelta(num_days)
+    day = datetime.date.fromisoformat(days["first"]) + datetime.timedelta(num_days)
     text = TicketWriter(rng, grammar, intent, products[product], drifted).write_text(channel)
     text = replace_words(rng, text, grammar.values["words"][variant])
     return Ticket(text, intent, channel, product, variant, day.isoformat())
