@@ -16,8 +16,8 @@ from plumbline.tasks.sequence_bayes.params import NetworkConfig
 VALIDATION_BATCH = 256
 
 Batch = dict[str, torch.Tensor]
-# From the history [B, T - 1] to what the network sees at each of T places.
-Encode = Callable[[np.ndarray], np.ndarray]
+# From the history [B, T - 1] to what the network sees, or learns beside, at each of T places.
+Encode = Callable[[np.ndarray], Batch]
 
 
 class Rows(Dataset[Batch]):
@@ -35,12 +35,10 @@ class Rows(Dataset[Batch]):
         return len(self.sequences)
 
     def __getitems__(self, numbers: list[int]) -> Batch:
-        """Return inputs [B, T, ...] and symbols [B, T]."""
+        """Return what the encoder gives for the histories, and symbols [B, T]."""
         picked = self.sequences[numbers]
-        return {
-            "inputs": torch.from_numpy(self._encode(picked[:, :-1])),
-            "symbols": torch.from_numpy(picked.astype(np.int64)),
-        }
+        symbols = torch.from_numpy(picked.astype(np.int64))
+        return self._encode(picked[:, :-1]) | {"symbols": symbols}
 
 
 class SequenceSampler(Sampler[list[int]]):

@@ -1,6 +1,6 @@
 """The networks as they are trained; predictor.py computes the same from their weights.
 
-Shapes: B sequences, t places, V symbols, W units, H heads.
+Shapes: B sequences, t places, V symbols, W units, H heads, F numbers of a statistic.
 """
 
 import math
@@ -8,11 +8,23 @@ import math
 import torch
 from torch.nn import functional
 
+from plumbline.tasks.sequence_bayes.models.batches import Batch
 from plumbline.tasks.sequence_bayes.params import CausalConfig
 from plumbline.tasks.sequence_bayes.predictor import compute_angles, compute_slopes, compute_waves
 
 
-class CountLayers(torch.nn.Module):
+class SymbolLayers(torch.nn.Module):
+    """What every network here has: units at each place, and what is read from them."""
+
+    head: torch.nn.Linear
+    guess: torch.nn.Linear | None = None  # the statistic of a batch, where the network learns it
+
+    def encode(self, batch: Batch) -> torch.Tensor:
+        """Return units [B, t, W]."""
+        raise NotImplementedError
+
+
+class CountLayers(SymbolLayers):
     """Two hidden layers, at each place on its own."""
 
     def __init__(self, num_features: int, hidden: int, num_symbols: int) -> None:
@@ -21,22 +33,26 @@ class CountLayers(torch.nn.Module):
         self.second = torch.nn.Linear(hidden, hidden)
         self.head = torch.nn.Linear(hidden, num_symbols)
 
-    def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """Return logits [B, t, V] for features [B, t, F]."""
-        units = torch.relu(self.first(features))
-        logits: torch.Tensor = self.head(torch.relu(self.second(units)))
-        return logits
+    def encode(self, batch: Batch) -> torch.Tensor:
+        """Return units [B, t, W] for the features of a batch [B, t, F]."""
+        units = torch.relu(self.first(batch["inputs"]))
+        return torch.relu(self.second(units))
 
 
-class TransformerLayers(torch.nn.Module):
+class TransformerLayers(SymbolLayers):
     """A causal transformer with layer norm before each part (Xiong et al. 2020)."""
 
     waves: torch.Tensor
 
-    def __init__(self, config: CausalConfig, num_symbols: int, num_places: int) -> None:
+    def __init__(
+        self, config: CausalConfig, num_symbols: int, num_places: int, num_statistics: int
+    ) -> None:
         super().__init__()
         width = config.width
+        use = config.statistic.use if config.statistic else None
         self.positions = config.positions
+        self.statistic = torch.nn.Linear(num_statistics, width) if use == "input" else None
+        self.guess = torch.nn.Linear(width, num_statistics) if use == "target" else None
         self.embedding = torch.nn.Embedding(num_symbols + 1, width)  # the last is the start
         blocks = [Block(config, num_places) for _ in range(config.layers)]
         self.blocks = torch.nn.ModuleList(blocks)
@@ -48,17 +64,20 @@ class TransformerLayers(torch.nn.Module):
             waves = torch.from_numpy(compute_waves(num_places, width))
             self.register_buffer("waves", waves, persistent=False)
 
-    def forward(self, symbols: torch.Tensor) -> torch.Tensor:
-        """Return logits [B, t, V] for symbols [B, t], the start symbol first."""
+    def encode(self, batch: Batch) -> torch.Tensor:
+        """Return units [B, t, W] for the symbols of a batch [B, t], the start symbol first."""
+        symbols = batch["inputs"]
         units = self.embedding(symbols)
+        if self.statistic is not None:
+            units = units + self.statistic(batch["statistic"])
         if self.positions == "learned":
             units = units + self.places[: symbols.shape[1]]
         if self.positions == "sinusoidal":
             units = units + self.waves[: symbols.shape[1]]
         for block in self.blocks:
             units = block(units)
-        logits: torch.Tensor = self.head(self.norm(units))
-        return logits
+        normal: torch.Tensor = self.norm(units)
+        return normal
 
 
 class Block(torch.nn.Module):

@@ -9,21 +9,29 @@ import torch
 from torch.nn import functional
 
 from plumbline.tasks.sequence_bayes.models.batches import Batch
+from plumbline.tasks.sequence_bayes.models.layers import SymbolLayers
 from plumbline.tasks.sequence_bayes.params import NetworkConfig
+
+GUESS_WEIGHT = 0.1  # of the mean squared error of a statistic, beside the loss in nats
 
 
 class SymbolModule(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
     """Trains `model`, whose logits [B, T, V] predict the symbol at each place."""
 
-    def __init__(self, model: torch.nn.Module, config: NetworkConfig, num_steps: int) -> None:
+    def __init__(self, model: SymbolLayers, config: NetworkConfig, num_steps: int) -> None:
         super().__init__()
         self.model = model
         self._config = config
         self._num_steps = num_steps
 
     def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
-        """The mean cross entropy of a batch, in nats per symbol."""
-        return self._compute_loss(batch)
+        """The mean cross entropy of a batch, in nats per symbol, and what a guess adds to it."""
+        units = self.model.encode(batch)
+        loss = self._compute_loss(units, batch)
+        if self.model.guess is None:
+            return loss
+        error = functional.mse_loss(self.model.guess(units), batch["statistic"])
+        return loss + GUESS_WEIGHT * error
 
     def on_validation_epoch_start(self) -> None:
         """Start the sums that validation_step adds to."""
@@ -32,7 +40,7 @@ class SymbolModule(L.LightningModule):  # type: ignore[misc]  # lightning is unt
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Add one batch to loss and rows."""
         size = len(batch["symbols"])
-        loss = self._compute_loss(batch) * size
+        loss = self._compute_loss(self.model.encode(batch), batch) * size
         self._sums += torch.stack([loss, loss.new_tensor(size)])
 
     def on_validation_epoch_end(self) -> None:
@@ -49,8 +57,8 @@ class SymbolModule(L.LightningModule):  # type: ignore[misc]  # lightning is unt
         schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
         return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
-    def _compute_loss(self, batch: Batch) -> torch.Tensor:
-        logits = self.model(batch["inputs"])
+    def _compute_loss(self, units: torch.Tensor, batch: Batch) -> torch.Tensor:
+        logits = self.model.head(units)
         return functional.cross_entropy(logits.flatten(0, 1), batch["symbols"].flatten())
 
 

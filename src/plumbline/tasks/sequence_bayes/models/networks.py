@@ -13,19 +13,24 @@ from plumbline.contract.errors import TrainingError
 from plumbline.contract.records import Learner
 from plumbline.tasks.sequence_bayes.data import SequencePrior, list_inputs
 from plumbline.tasks.sequence_bayes.models.batches import (
+    Batch,
     Encode,
     Rows,
     SequenceBatches,
     SequenceSampler,
 )
-from plumbline.tasks.sequence_bayes.models.layers import CountLayers, TransformerLayers
+from plumbline.tasks.sequence_bayes.models.layers import (
+    CountLayers,
+    SymbolLayers,
+    TransformerLayers,
+)
 from plumbline.tasks.sequence_bayes.models.module import SymbolModule
 from plumbline.tasks.sequence_bayes.params import (
     CausalConfig,
     CountsConfig,
     TransitionsConfig,
 )
-from plumbline.tasks.sequence_bayes.predictor import build_features, load
+from plumbline.tasks.sequence_bayes.predictor import build_features, build_statistic, load
 
 TOLERANCE = 1e-4  # of a probability
 NUM_COMPARED = 64  # sequences on which the predictor must answer as the network
@@ -38,7 +43,7 @@ def build_network_learner(
 ) -> Learner:
     """Return a network with random weights and its batches."""
     values = _describe_network(config, prior)
-    encode = _choose_encoder(values)
+    encode = _choose_encoder(config, values)
     sampler = SequenceSampler(prior, train, encode, config, seed)
     torch.manual_seed(seed)
     model = _build_layers(config, prior, encode)
@@ -59,18 +64,22 @@ def build_network_learner(
 
 def save_network(
     folder: Path,
-    model: torch.nn.Module,
+    model: SymbolLayers,
     values: dict[str, Any],
     encode: Encode,
     sequences: np.ndarray,
 ) -> None:
     """Write weights and config; TrainingError if the predictor answers differently from `model`."""
     model = model.float().cpu().eval()
-    weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
+    weights = {
+        name: tensor.contiguous()
+        for name, tensor in model.state_dict().items()
+        if not name.startswith("guess.")  # of use in training alone
+    }
     save_file(weights, folder / "model.safetensors")
     layout.write_json(folder / "config.json", values)
     with torch.inference_mode():
-        logits = model(torch.from_numpy(encode(sequences[:, :-1])))
+        logits = model.head(model.encode(encode(sequences[:, :-1])))
     expected = logits.double().softmax(2).numpy()
     predictor = load(folder)
     answers = predictor.predict(list_inputs(sequences), orders=1, all_positions=True)
@@ -97,26 +106,39 @@ def _describe_network(config: Config, prior: SequencePrior) -> dict[str, Any]:
             "heads": config.heads,
             "orders": config.orders,
         }
+        if config.statistic and config.statistic.use == "input":
+            values["statistic"] = config.statistic.kind
     return values
 
 
-def _choose_encoder(values: dict[str, Any]) -> Encode:
-    if values["kind"] == "transformer":
-        return partial(_add_start, values["num_symbols"])
-    return partial(_build_count_features, values)
+def _choose_encoder(config: Config, values: dict[str, Any]) -> Encode:
+    if not isinstance(config, CausalConfig):
+        return partial(_encode_counts, values)
+    if config.statistic is None:
+        return partial(_encode_symbols, values["num_symbols"])
+    return partial(_encode_both, values | {"statistic": config.statistic.kind})
 
 
-def _build_layers(config: Config, prior: SequencePrior, encode: Encode) -> torch.nn.Module:
+def _build_layers(config: Config, prior: SequencePrior, encode: Encode) -> SymbolLayers:
+    batch = encode(np.zeros((1, 1), np.uint8))
     if isinstance(config, CausalConfig):
-        return TransformerLayers(config, prior.num_symbols, prior.length)
-    num_features = encode(np.zeros((1, 1), np.uint8)).shape[2]
-    return CountLayers(num_features, config.hidden, prior.num_symbols)
+        num_statistics = batch["statistic"].shape[2] if config.statistic else 0
+        return TransformerLayers(config, prior.num_symbols, prior.length, num_statistics)
+    return CountLayers(batch["inputs"].shape[2], config.hidden, prior.num_symbols)
 
 
-def _add_start(start: int, histories: np.ndarray) -> np.ndarray:
+def _encode_counts(values: dict[str, Any], histories: np.ndarray) -> Batch:
+    """Return features [B, T, F] of histories [B, T - 1]."""
+    return {"inputs": torch.from_numpy(build_features(histories, values))}
+
+
+def _encode_symbols(start: int, histories: np.ndarray) -> Batch:
     """Return histories [B, T - 1] behind a start symbol [B, T]."""
-    return np.pad(histories.astype(np.int64), ((0, 0), (1, 0)), constant_values=start)
+    padded = np.pad(histories.astype(np.int64), ((0, 0), (1, 0)), constant_values=start)
+    return {"inputs": torch.from_numpy(padded)}
 
 
-def _build_count_features(values: dict[str, Any], histories: np.ndarray) -> np.ndarray:
-    return build_features(histories, values)
+def _encode_both(values: dict[str, Any], histories: np.ndarray) -> Batch:
+    """Return symbols [B, T] and a statistic of those before each [B, T, F]."""
+    statistic = torch.from_numpy(build_statistic(histories, values))
+    return _encode_symbols(values["num_symbols"], histories) | {"statistic": statistic}
