@@ -3,6 +3,7 @@
 python benchmarks/sequences.py results [--kind mixture] [--candidates counts rope] [--seeds 1 2]
 python benchmarks/sequences.py results --candidates learned counts:input code_length:target
 python benchmarks/sequences.py orders [--candidates learned]     means over orders of the history
+python benchmarks/sequences.py doubt [--candidates counts learned]  what its uncertainty is worth
 
 Every candidate trains as the recipe says, each seed on its own; times are CPU seconds of one core.
 """
@@ -12,22 +13,36 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import chdir
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 from machine import read_cpu_name
 
 from plumbline.contract.records import Learner, Scores
+from plumbline.contract.task import Predictor
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.tasks.sequence_bayes.data import ingest, read_prior, read_sequences
+from plumbline.tasks.sequence_bayes.data import (
+    SequencePrior,
+    ingest,
+    list_inputs,
+    read_prior,
+    read_sequences,
+)
+from plumbline.tasks.sequence_bayes.data.exact import compute_epistemic
 from plumbline.tasks.sequence_bayes.models import build_learner
 from plumbline.tasks.sequence_bayes.params import SequenceParams
-from plumbline.tasks.sequence_bayes.predictor import load
+from plumbline.tasks.sequence_bayes.predictor import compute_entropy, load
 from plumbline.tasks.sequence_bayes.scoring import score
-from plumbline.tasks.sequence_bayes.scoring.uncertainty import measure_orders
+from plumbline.tasks.sequence_bayes.scoring.uncertainty import (
+    ask_in_orders,
+    compute_rank_correlation,
+    measure_orders,
+)
 
 RECIPE = Path(__file__).resolve().parents[1] / "recipes/sequence_bayes.yaml"
 POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")
@@ -37,6 +52,7 @@ DATA: dict[str, dict[str, Any]] = {
     "bernoulli": {"ones": 1.0, "zeros": 1.0},
     "markov": {"num_symbols": 4, "alpha": 0.5, "stay": 2.0},
 }
+DOUBT_ROWS, DOUBT_ORDERS, DOUBT_LENGTHS = 200, 16, (5, 20)
 SHOWN = ["regret", "kl", "kl after 1", "kl after 5", "kl after 20", "kl after 63", "order_sd"]
 SHOWN += ["martingale_violation", "epistemic_r"]
 
@@ -44,7 +60,7 @@ SHOWN += ["martingale_violation", "epistemic_r"]
 def main() -> None:
     """Print the table that was asked for, with the CPU's name."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=["results", "orders"])
+    parser.add_argument("table", choices=["results", "orders", "doubt"])
     parser.add_argument("--kind", choices=list(DATA), default="mixture")
     parser.add_argument("--candidates", nargs="+", default=["rule", "counts", *POSITIONS])
     parser.add_argument("--seeds", nargs="+", type=int, default=[1])
@@ -62,12 +78,24 @@ def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         results = [train_once(name, seed, options) for seed in options.seeds]
         if options.table == "orders":
             yield from list_orders(name, results)
+        elif options.table == "doubt":
+            yield summarise_doubt(name, results)
         else:
             yield summarise(name, results)
 
 
-def train_once(name: str, seed: int, options: argparse.Namespace) -> tuple[Scores, float, Any]:
-    """Train one candidate; return its test scores, the CPU seconds, and what orders bring."""
+@dataclass(frozen=True)
+class Result:
+    """One candidate of one seed: its test scores, CPU seconds of training, and two tables."""
+
+    scores: Scores
+    seconds: float
+    orders: pd.DataFrame  # what means over orders of the history bring
+    doubt: dict[str, float]  # what its uncertainty is worth
+
+
+def train_once(name: str, seed: int, options: argparse.Namespace) -> Result:
+    """Train one candidate and score it."""
     with tempfile.TemporaryDirectory() as private, chdir(private):
         params = build_params(name, seed, options)
         examples = Path("examples")
@@ -83,7 +111,8 @@ def train_once(name: str, seed: int, options: argparse.Namespace) -> tuple[Score
         predictor = load(bundle)
         prior, sequences = read_prior(examples), read_sequences(examples, "test")
         orders = measure_orders(prior, sequences, predictor).table
-        return score(examples, "test", predictor), seconds, orders
+        scores = score(examples, "test", predictor)
+        return Result(scores, seconds, orders, measure_doubt(prior, sequences, predictor, scores))
 
 
 def build_params(name: str, seed: int, options: argparse.Namespace) -> SequenceParams:
@@ -122,21 +151,68 @@ def fit(learner: Learner) -> None:
             schedule.step()
 
 
-def summarise(name: str, results: list[tuple[Scores, float, Any]]) -> dict[str, Any]:
+def measure_doubt(
+    prior: SequencePrior, sequences: np.ndarray, predictor: Predictor, scores: Scores
+) -> dict[str, float]:
+    """Correlate kinds of doubt with the exact epistemic part, and doubt with what went wrong.
+
+    Spearman's correlations. `orders` is the entropy of the mean over orders less the mean of the
+    entropies, which is at times called epistemic. `error`: entropy against the loss, after all.
+    """
+    rows = sequences[:DOUBT_ROWS]
+    values = {"calibration": compute_calibration(scores)}
+    for length in DOUBT_LENGTHS:
+        histories = rows[:, :length]
+        exact = compute_epistemic(prior, histories)
+        in_orders = ask_in_orders(histories, DOUBT_ORDERS, predictor)
+        spread = compute_entropy(in_orders.mean(axis=1)) - compute_entropy(in_orders).mean(axis=1)
+        answers = predictor.predict({"sequence": histories.tolist()}, rollouts=6)
+        doubts = {
+            "rollouts": [value[0] for value in answers["epistemic"]],
+            "orders": spread.round(12),  # what is left of an order-free answer is rounding
+            "entropy": answers["entropy"],
+        }
+        for kind, doubt in doubts.items():
+            values[f"{kind} after {length}"] = compute_rank_correlation(
+                pd.Series(doubt), pd.Series(exact)
+            )
+    last = np.array(predictor.predict(list_inputs(sequences))["entropy"])
+    wrong = 1 - scores.per_example["correct"]
+    values["error"] = compute_rank_correlation(pd.Series(last), pd.Series(wrong))
+    return values
+
+
+def compute_calibration(scores: Scores) -> float:
+    """Mean distance between confidence and accuracy over ten groups of equal size."""
+    confidence, correct = scores.per_example["confidence"], scores.per_example["correct"]
+    groups = np.array_split(np.argsort(confidence, kind="stable"), 10)
+    return mean(float(abs(confidence[group].mean() - correct[group].mean())) for group in groups)
+
+
+def summarise_doubt(name: str, results: list[Result]) -> dict[str, Any]:
+    """One row: the mean over seeds of what its uncertainty is worth."""
+    kinds = results[0].doubt
+    return {"candidate": name} | {
+        kind: mean(result.doubt[kind] for result in results) for kind in kinds
+    }
+
+
+def summarise(name: str, results: list[Result]) -> dict[str, Any]:
     """One row: the mean over seeds of each metric, and the deviation of the regret."""
     row: dict[str, Any] = {"candidate": name}
     for metric in SHOWN:
-        values = [scores.metrics[metric] for scores, _, _ in results if metric in scores.metrics]
+        measured = [result.scores.metrics for result in results]
+        values = [metrics[metric] for metrics in measured if metric in metrics]
         row[metric] = mean(values) if values else float("nan")
-    regrets = [scores.metrics["regret"] for scores, _, _ in results]
+    regrets = [result.scores.metrics["regret"] for result in results]
     row["sd of seeds"] = stdev(regrets) if len(regrets) > 1 else float("nan")
-    row["CPU s"] = mean(seconds for _, seconds, _ in results)
+    row["CPU s"] = mean(result.seconds for result in results)
     return row
 
 
-def list_orders(name: str, results: list[tuple[Scores, float, Any]]) -> Iterator[dict[str, Any]]:
+def list_orders(name: str, results: list[Result]) -> Iterator[dict[str, Any]]:
     """One row for each number of orders: the deviation of a probability, and the divergence."""
-    table = pd.concat([orders for _, _, orders in results]).groupby("orders").mean()
+    table = pd.concat([result.orders for result in results]).groupby("orders").mean()
     for orders, values in table.iterrows():
         yield {"candidate": name, "orders": int(orders), "sd": values["sd"], "kl": values["kl"]}
 
