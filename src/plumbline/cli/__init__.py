@@ -27,6 +27,7 @@ from plumbline.cli import (
     report,
     reproduce,
     rollback,
+    run,
     score,
     selftest,
     serve,
@@ -35,6 +36,7 @@ from plumbline.cli import (
     verdict,
 )
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.system_errors import explain_system_error
 
 app = typer.Typer(
     no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help=__doc__
@@ -56,6 +58,13 @@ def main() -> None:
         print(f"plumbline: {error}", file=sys.stderr)
         github.annotate("error", "plumbline", str(error))
         sys.exit(error.exit_code)
+    except Exception as error:
+        message = explain_system_error(error)
+        if message is None:
+            raise
+        print(f"plumbline: {message}", file=sys.stderr)
+        github.annotate("error", "plumbline", message)
+        sys.exit(1)
 
 
 def _add_command(
@@ -69,6 +78,7 @@ def _add_command(
     group.command(name, epilog=f"Example:\n\n{example}", hidden=hidden)(command)
 
 
+_add_command(app, "run", run.run_pipeline, run.EXAMPLE)
 _add_command(app, "predict", predict.predict, predict.EXAMPLE)
 _add_command(app, "score", score.score, score.EXAMPLE)
 _add_command(app, "consult", consult.consult, consult.EXAMPLE)
