@@ -1,9 +1,7 @@
 """control: a candidate is trained on shuffled answers; what it then knows shows a leak."""
 
-import tempfile
-from pathlib import Path
-
 from plumbline.contract import layout
+from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.stages.train import learn, refuse_unvalidated
@@ -15,8 +13,7 @@ def control(params: Params, task: Task[Params], candidate: str) -> None:
     refuse_unvalidated()
     name = layout.name_control(candidate)
     layout.CHECKPOINTS.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="control-", dir=layout.CHECKPOINTS.parent) as folder:
-        examples = Path(folder)
+    with make_aside_folder(layout.CHECKPOINTS.parent, "control") as examples:
         max_rows = params.control.max_rows
         task.data.shuffle_labels(layout.EXAMPLES, examples, params.seed, max_rows)
         shuffled = params.model_copy(update={"candidates": {name: params.candidates[candidate]}})

@@ -3,14 +3,12 @@
 Four steps in a line: gather what is compared, measure it, judge that, write the reports.
 """
 
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.records import Figure
 from plumbline.contract.task import Task
@@ -104,12 +102,9 @@ def _write_failure(params: Params, task: Task[Params], reason: str) -> None:
 def _write_plots(tables: Mapping[str, "pd.DataFrame"], figures: Sequence[Figure]) -> None:
     """Replace reports/plots/ by the winner's tables (CSV) and figures (SVG), for `dvc plots`."""
     layout.PLOTS.parent.mkdir(exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=".plots.", dir=layout.PLOTS.parent))
-    try:
+    with make_aside_folder(layout.PLOTS.parent, layout.PLOTS.name) as aside:
         for name, table in tables.items():
             table.to_csv(aside / f"{name}.csv", index=False)
         for figure in figures:
             (aside / f"{figure.name}.svg").write_text(figure.svg, encoding="utf-8")
         layout.publish(aside, layout.PLOTS)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

@@ -1,11 +1,9 @@
 """ingest: the source named in params becomes examples and one manifest row for each."""
 
-import shutil
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from plumbline.contract import layout
+from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.sources.identities import check_recorded, show_source
@@ -43,8 +41,7 @@ def _write_examples(params: Params, task: Task[Params]) -> None:
     check_recorded(params.list_sources())
     folder = layout.EXAMPLES.parent
     folder.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=".ingest.", dir=folder))
-    try:
+    with make_aside_folder(folder, "ingest") as aside:
         examples = aside / "examples"
         examples.mkdir()
         facts = {"notices": []} | task.data.ingest(params, examples, aside / "manifest.parquet")
@@ -55,5 +52,3 @@ def _write_examples(params: Params, task: Task[Params]) -> None:
             "manifest": layout.digest(layout.MANIFEST),
         }
         layout.write_json(layout.SOURCE, facts | seal)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, RejectedError
+from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
@@ -24,8 +24,7 @@ def train(params: Params, task: Task[Params], candidate: str) -> None:
     """
     refuse_unvalidated()
     layout.CHECKPOINTS.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="train-", dir=layout.CHECKPOINTS.parent) as folder:
-        examples = Path(folder)
+    with make_aside_folder(layout.CHECKPOINTS.parent, "train") as examples:
         link_all_but_test(layout.EXAMPLES, examples)
         with run_log.track_run(params, "train", candidate) as log:
             log.log_dataset(task.name, "training")
@@ -112,11 +111,8 @@ def _log_bundle(log: run_log.RunLog, params: Params, candidate: str, digest: str
 def _publish(learner: Learner, task: Task[Params], candidate: str) -> str:
     """Publish the sealed bundle, whole, and return its digest."""
     layout.MODELS.mkdir(exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{candidate}.", dir=layout.MODELS))
-    try:
+    with make_aside_folder(layout.MODELS, candidate) as aside:
         learner.save(aside)
         digest = bundle.seal(aside, task, candidate)
         layout.publish(aside, layout.locate_bundle(candidate))
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
     return digest

@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+from plumbline.contract.leftovers import keep_system_temporaries
 from plumbline.tracking import delivery, spool, store_location
 from plumbline.tracking.system_metrics import SystemMonitors
 
@@ -54,7 +55,8 @@ def main() -> None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return
-        _deliver_until_idle()
+        with keep_system_temporaries():
+            _deliver_until_idle()
 
 
 def _deliver_until_idle() -> None:

@@ -1,0 +1,96 @@
+"""Temporary files and folders, and how those of a killed process are removed.
+
+Whoever makes one holds a kernel lock on it, which ends with its process: what nobody holds is left
+over. The ending of their names keeps them out of what DVC and git look at.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+ENDING = ".aside"
+# Where stages and decisions make them, relative to the top of a checkout.
+FOLDERS = ("data", "models", "reports", "reports/training", ".plumbline")
+NESTED = (".plumbline/*", ".plumbline/checkpoints/*")
+PROCESS = "plumbline"  # names the folder for what libraries write into the system's /tmp
+
+
+@contextmanager
+def make_aside_file(folder: Path, name: str) -> Iterator[Path]:
+    """Yield an empty temporary file in `folder`, named after the file that it will replace."""
+    handle, path = tempfile.mkstemp(dir=folder, prefix=f".{name}.", suffix=ENDING)
+    aside = Path(path)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield aside
+    finally:
+        os.close(handle)
+        aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def make_aside_folder(folder: Path, name: str) -> Iterator[Path]:
+    """Yield an empty temporary folder in `folder`, which may be moved away."""
+    aside = Path(tempfile.mkdtemp(dir=folder, prefix=f".{name}.", suffix=ENDING))
+    handle = os.open(aside, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield aside
+    finally:
+        os.close(handle)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def keep_system_temporaries() -> Iterator[None]:
+    """Let this process, and those that it starts, write temporary files into a folder of their own.
+
+    A kill leaves that folder, which the next stage of any checkout of this user removes.
+    """
+    system = Path(tempfile.gettempdir())
+    remove_leftovers(system, f".{PROCESS}.*{ENDING}")
+    before = os.environ.get("TMPDIR")
+    with make_aside_folder(system, PROCESS) as private:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(private)
+        try:
+            yield
+        finally:
+            tempfile.tempdir = str(system)
+            os.environ.pop("TMPDIR")
+            if before is not None:
+                os.environ["TMPDIR"] = before
+
+
+def remove_checkout_leftovers() -> None:
+    """Remove what killed processes left in the checkout that is the current folder."""
+    here = Path()
+    folders = [here, *map(Path, FOLDERS)]
+    for pattern in NESTED:
+        folders += here.glob(pattern)
+    for folder in folders:
+        remove_leftovers(folder)
+
+
+def remove_leftovers(folder: Path, pattern: str = f".*{ENDING}") -> None:
+    """Remove temporary files of this user in `folder` that no process holds."""
+    for path in folder.glob(pattern):
+        with suppress(OSError):  # gone, or of somebody else
+            if path.is_symlink() or path.stat().st_uid != os.getuid():
+                continue
+            if not _is_held(path):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _is_held(path: Path) -> bool:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(handle)
+    return False

@@ -1,0 +1,91 @@
+"""What a killed process leaves is removed; what a living one writes is not."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.checkouts import ROOT
+
+from plumbline.contract import layout, leftovers
+
+# Writes a file, a folder and something in the system's /tmp, and stops in the middle.
+CODE = """
+import sys, tempfile
+from pathlib import Path
+from plumbline.contract import layout, leftovers
+with (
+    leftovers.keep_system_temporaries(),
+    layout.write_aside(Path("reports/metrics.json")) as file,
+    leftovers.make_aside_folder(Path("models"), "linear") as folder,
+):
+    file.write_text("half")
+    (folder / "weights").write_text("half")
+    tempfile.mkdtemp(prefix="library-")
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[str]]:
+    """A process that has written half of everything, in the current folder."""
+    for name in ("models", "system"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(leftovers.tempfile, "tempdir", str(tmp_path / "system"))
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}/src", "TMPDIR": str(tmp_path / "system")}
+    with subprocess.Popen(
+        [sys.executable, "-c", CODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        env=environment,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
+def list_names(*folders: str) -> list[str]:
+    return sorted(path.name.split(".")[1] for each in folders for path in Path(each).iterdir())
+
+
+def test_a_kill_leaves_nothing_once_the_next_stage_begins(writer: subprocess.Popen[str]) -> None:
+    writer.kill()
+    assert writer.wait() == -signal.SIGKILL
+    assert list_names("models", "reports", "system") == ["linear", "metrics", "plumbline"]
+    leftovers.remove_checkout_leftovers()
+    assert list_names("models", "reports") == []
+    with leftovers.keep_system_temporaries():
+        assert len(list_names("system")) == 1  # its own
+    assert list_names("system") == []
+
+
+def test_what_a_living_process_writes_is_left_alone(writer: subprocess.Popen[str]) -> None:
+    leftovers.remove_checkout_leftovers()
+    with leftovers.keep_system_temporaries():
+        assert list_names("system") == ["plumbline", "plumbline"]
+    writer.communicate("")
+    assert writer.returncode == 0
+    assert layout.METRICS.read_text() == "half"
+    assert list_names("models", "system") == []
+
+
+def test_other_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/.linear.1.aside").symlink_to(outside)
+    (tmp_path / "models/.gitignore").touch()
+    leftovers.remove_checkout_leftovers()
+    assert (outside / "kept").exists()
+    assert len(list((tmp_path / "models").iterdir())) == 2
+
+
+def test_dvc_and_git_look_at_none_of_them() -> None:
+    for name in (".dvcignore", ".gitignore"):
+        assert f".*{leftovers.ENDING}" in (ROOT / name).read_text().splitlines()
