@@ -72,6 +72,12 @@ def test_a_sound_file(tmp_path: Path) -> None:
         ("{temperature: 0}", "{stream: true}", "agents.yaml:14: agents.judge.body: stream cannot"),
         ("  own:", "  Own Model:", "agents.yaml:18: agents.Own Model"),
         ("completion: 0.002", "completion: -1", "agents.judge.price.completion: input should be"),
+        (
+            "body: {temperature: 0}",
+            'logprobs: true\n    confidence_after: "Sure:"',
+            "logprobs: is on, and confidence_after is set too",
+        ),
+        ("{temperature: 0}", "{logprobs: true}", "agents.judge.body: logprobs cannot be set here"),
         ("https://gateway", "ftp://gateway", "agents.yaml:11: agents.judge.base_url: expected an"),
     ],
 )

@@ -94,6 +94,82 @@ def test_several_agents_are_asked_at_the_same_time(chat: ChatServer, tmp_path: P
     assert chat.most_running == 3
 
 
+def test_agents_at_once_are_those_that_would_be_next_if_each_failed(
+    chat: ChatServer, tmp_path: Path
+) -> None:
+    """The policy names one a round; both wait for each other, and both are paid."""
+    chat.scripts |= {"a": ["hold 42"], "b": ["hold 42"], "c": ["say 42"]}
+    file = build_file(list_agents(chat, "a", "b", "c"), agents_at_once=2)
+    result = consult_once(file, tmp_path, observers=[WaitingListener(chat, 2)])
+    assert (result.answer, chat.most_running, chat.count("c")) == ("42", 2, 0)
+    assert len(result.outcomes) == 2
+
+
+def test_agents_at_once_keep_to_the_cap(chat: ChatServer, tmp_path: Path) -> None:
+    file = build_file(list_agents(chat, "1", "2", "3", "4"), agents_at_once=4)
+    result = consult_once(file, tmp_path, max_cost=3 * COST)
+    assert len(result.outcomes) == 3
+    file = file.model_copy(update={"max_cost": 2 * COST})
+    result = consult_once(file, tmp_path / "capped")
+    assert len(result.outcomes) == 2
+
+
+def test_an_agent_that_sees_others_is_not_asked_at_once_with_them(
+    chat: ChatServer, tmp_path: Path
+) -> None:
+    judge = describe_endpoint(chat.url, "2", sees="others", prompt="{question} {others}")
+    file = build_file(list_agents(chat, "1") | {"judge": judge}, agents_at_once=2)
+    listener = Listener()
+    consult_once(file, tmp_path, observers=[listener])
+    assert [asking.num_others for _, asking in listener.ended] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("entry", "behaviour", "stated"),
+    [
+        ({"confidence_after": "Confidence:"}, "say 42 Confidence: 0.9", 0.9),
+        ({"confidence_after": "Confidence:"}, "say 42 Confidence: 90 %", 0.9),
+        (
+            {"confidence_after": "Sure:", "answer_after": "Answer:"},
+            "say Sure: .25 and so Answer: 42",
+            0.25,
+        ),
+        ({"confidence_after": "Confidence:"}, "say 42 Confidence: 900 %", None),
+        ({"confidence_after": "Confidence:"}, "say 42 Confidence: quite", None),
+        ({"confidence_after": "Confidence:"}, "say 42", None),
+        ({"logprobs": True}, 'probably [{"logprob":-1},{"logprob":0}] 42', 0.6065306597126334),
+        ({"logprobs": True}, 'probably [{"logprob":NaN}] 42', None),
+        ({"logprobs": True}, 'probably [{"logprob":0.5}] 42', None),
+        ({"logprobs": True}, f'probably [{{"logprob":-1{"0" * 400}}}] 42', None),
+        ({"logprobs": True}, "probably [[]] 42", None),
+        ({"logprobs": True}, "say 42", None),
+    ],
+)
+def test_what_an_agent_states_of_its_confidence(
+    chat: ChatServer, tmp_path: Path, entry: dict[str, object], behaviour: str, stated: float | None
+) -> None:
+    """It is no part of the answer, and reaches a policy that was trained with it."""
+    chat.scripts |= {"a": [behaviour], "b": ["say 41"]}
+    agents = list_agents(chat, "a", **entry) | list_agents(chat, "b")
+    result = consult_once(build_file(agents), tmp_path, stated=0.5)
+    assert [outcome.answer for outcome in result.outcomes] == ["42", "41"]
+    assert [outcome.confidence for outcome in result.outcomes] == [pytest.approx(stated), None]
+    sure = 0.5 if stated is None else stated
+    shares = {vote["answer"]: vote["share"] for vote in result.votes}
+    assert shares["42"] == pytest.approx(sure / (sure + 0.5))
+    assert ("logprobs" in chat.requests[0].body) == ("logprobs" in entry)
+
+
+def test_a_policy_that_learned_no_confidences_is_told_none(
+    chat: ChatServer, tmp_path: Path
+) -> None:
+    chat.scripts |= {"a": ["say 42 Confidence: 0.9"], "b": ["say 41"]}
+    agents = list_agents(chat, "a", confidence_after="Confidence:") | list_agents(chat, "b")
+    result = consult_once(build_file(agents), tmp_path)
+    assert result.outcomes[0].confidence == 0.9
+    assert [vote["share"] for vote in result.votes] == [0.5, 0.5]
+
+
 class WaitingListener(Listener):
     """Releases the server once a number of requests has arrived."""
 
@@ -220,18 +296,16 @@ def test_a_policy_that_asks_for_a_stranger_still_answers(
     import asyncio
 
     from plumbline.consulting.consultation import Consultation
-    from plumbline.consulting.policy import PolicyDecision
+    from plumbline.consulting.policy import KnownAnswers, PolicyDecision
     from plumbline.consulting.team import build_terms, open_team
 
     class StrangePolicy:
         label = "strange"
         form = "exact"
 
-        async def decide(
-            self, agents: list[str], answers: list[str], budget: float
-        ) -> PolicyDecision:
-            ask = ("ghost",) if agents else ("agent-42",)
-            return PolicyDecision(ask, answers[0] if answers else "", 0.5, [])
+        async def decide(self, known: KnownAnswers) -> PolicyDecision:
+            ask = ("ghost",) if known.agents else ("agent-42",)
+            return PolicyDecision(ask, known.answers[0] if known.answers else "", 0.5, [])
 
     file = build_file(list_agents(chat, "42"))
 

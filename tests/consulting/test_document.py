@@ -30,5 +30,6 @@ def test_its_defaults_are_those_of_the_code() -> None:
         f"{{failures: {breaker.failures}, pause_s: {breaker.pause_s:g}}}",
         f"max_parallel: {AgentsFile.model_fields['max_parallel'].default}",
         f"max_questions: {AgentsFile.model_fields['max_questions'].default}",
+        f"agents_at_once: {AgentsFile.model_fields['agents_at_once'].default}",
     ):
         assert expected in TEXT

@@ -10,7 +10,7 @@ from plumbline.contract.params import Name, StrictModel
 QUESTION = "{question}"
 OTHERS = "{others}"
 # What an endpoint's request body gets from its agent, and from nobody else.
-OWN_KEYS = frozenset({"model", "messages", "stream", "n"})
+OWN_KEYS = frozenset({"model", "messages", "stream", "n", "logprobs"})
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Dollars = Annotated[float, Field(ge=0, le=1_000)]
@@ -51,6 +51,7 @@ class TextWriter(AgentEntry):
     system: Annotated[str, Field(max_length=100_000)] = ""
     sees: Literal["question", "others"] = "question"
     answer_after: Annotated[str, Field(max_length=100)] = ""  # text before the answer
+    confidence_after: Annotated[str, Field(max_length=100)] = ""  # text before what it states
 
     @property
     def sees_others(self) -> bool:
@@ -78,6 +79,7 @@ class Endpoint(TextWriter):
     # The name of an environment variable; lower case is refused because keys have it, names not.
     key_env: Annotated[str, Field(pattern=r"^[A-Z_][A-Z0-9_]{0,99}$")] | None = None
     body: dict[str, JsonValue] = Field(default={})  # more keys of the request, such as temperature
+    logprobs: bool = False  # its tokens' mean probability is its confidence
     price: Price
 
     @field_validator("base_url")
@@ -89,6 +91,12 @@ class Endpoint(TextWriter):
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("has a user, a query or a fragment; name the key in `key_env`")
         return url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _check_confidence(self) -> Self:
+        if self.logprobs and self.confidence_after:
+            raise ValueError("logprobs: is on, and confidence_after is set too; choose one")
+        return self
 
     @field_validator("body")
     @classmethod
@@ -117,6 +125,7 @@ class RegisteredModel(AgentEntry):
     model: Annotated[str, Field(pattern=r"^models:/.+")]
     question_column: str
     answer_column: str
+    confidence_column: str = ""
     price_of_answer: Dollars = 0.0
     attempts: Annotated[int, Field(ge=1, le=1)] = 1
 
@@ -131,5 +140,6 @@ class AgentsFile(StrictModel):
     max_cost: Dollars | None = None  # of one question; None: as the policy was trained
     max_questions: Annotated[int, Field(ge=1, le=1_000)] = 4  # at the same time
     max_parallel: Annotated[int, Field(ge=1, le=10_000)] = 16  # requests at the same time
+    agents_at_once: Annotated[int, Field(ge=1, le=100)] = 1  # of one question; all are paid
     ask_all: Annotated[float, Field(ge=0, le=1)] = 0.0  # share of questions put to every agent
     agents: Annotated[dict[Name, AnyAgent], Field(min_length=1, max_length=1_000)]

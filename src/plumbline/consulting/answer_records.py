@@ -44,6 +44,7 @@ class AnswerRecords(Observer):
             "agent": outcome.agent,
             "answer": outcome.answer,
             "tokens": outcome.num_tokens,
+            "confidence": outcome.confidence,
             "cost": outcome.cost,
             "estimated": outcome.is_estimate,
             "status": outcome.status,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from plumbline.consulting.agents import AnyAgent, TextWriter
 from plumbline.consulting.breaker import CircuitBreaker
 from plumbline.consulting.outcomes import AgentOutcome, compute_cost
-from plumbline.consulting.prompts import build_prompt, extract_answer
+from plumbline.consulting.prompts import build_prompt, extract_answer, extract_confidence
 from plumbline.consulting.replies import AgentError, Prompt, Reply, Responder
 from plumbline.consulting.retries import try_repeatedly
 
@@ -72,6 +72,7 @@ class AgentCaller:
             time.monotonic() - start,
             attempts.num_unknown,
             reply.is_truncated,
+            self._read_confidence(reply),
         )
 
     async def close(self) -> None:
@@ -127,5 +128,12 @@ class AgentCaller:
 
     def _read_answer(self, reply: Reply) -> str:
         if isinstance(self.agent, TextWriter):
-            return self._normalise(extract_answer(reply.text, self.agent.answer_after))
+            entry = self.agent
+            answer = extract_answer(reply.text, entry.answer_after, entry.confidence_after)
+            return self._normalise(answer)
         return self._normalise(reply.text)
+
+    def _read_confidence(self, reply: Reply) -> float | None:
+        if isinstance(self.agent, TextWriter) and self.agent.confidence_after:
+            return extract_confidence(reply.text, self.agent.confidence_after)
+        return reply.confidence

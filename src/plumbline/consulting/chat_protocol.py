@@ -1,11 +1,13 @@
 """The chat-completions protocol: one request, one response, each as JSON."""
 
 import json
+import math
 from typing import Any, TypeGuard
 
 from plumbline.consulting.agents import Endpoint
 from plumbline.consulting.replies import AgentError, Prompt, Reply, Usage, estimate_usage
 
+LEAST_LOGPROB = -1e6
 MAX_TOKENS = 100_000_000  # a response that states more is not believed
 
 
@@ -15,6 +17,8 @@ def build_body(agent: Endpoint, prompt: Prompt) -> bytes:
     if prompt.system:
         messages.insert(0, {"role": "system", "content": prompt.system})
     body = {"model": agent.model, "messages": messages, "stream": False, **agent.body}
+    if agent.logprobs:
+        body["logprobs"] = True
     return json.dumps(body).encode()
 
 
@@ -38,7 +42,9 @@ def parse_reply(raw: bytes, prompt: Prompt, content_type: str) -> Reply:
     if not isinstance(text, str):
         raise _refuse("the response has no text in choices[0].message.content")
     usage = _parse_usage(value.get("usage")) or estimate_usage(prompt, text)
-    return Reply(_replace_surrogates(text), usage, choice.get("finish_reason") == "length")
+    is_truncated = choice.get("finish_reason") == "length"
+    confidence = _average_probability(choice.get("logprobs"))
+    return Reply(_replace_surrogates(text), usage, is_truncated, confidence)
 
 
 def read_error_message(raw: bytes) -> str:
@@ -56,6 +62,23 @@ def read_error_message(raw: bytes) -> str:
 def _replace_surrogates(text: str) -> str:
     """Replace halves of characters, which JSON may escape (`\\ud83d`) and no file can hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _average_probability(value: Any) -> float | None:
+    """Return the geometric mean of the tokens' probabilities, 0 to 1; None where it is not stated.
+
+    By length, as Malinin and Gales (2021): else a long answer would always be unsure.
+    """
+    tokens = value.get("content") if isinstance(value, dict) else None
+    if not isinstance(tokens, list) or not tokens:
+        return None
+    total = 0.0
+    for token in tokens:
+        logprob = token.get("logprob") if isinstance(token, dict) else None
+        if type(logprob) not in (int, float) or not LEAST_LOGPROB <= logprob <= 0:
+            return None
+        total += logprob
+    return math.exp(total / len(tokens))
 
 
 def _parse_usage(value: Any) -> Usage | None:

@@ -14,7 +14,7 @@ from plumbline.consulting.course import (
     Terms,
     build_result,
 )
-from plumbline.consulting.outcomes import AgentOutcome, sum_costs
+from plumbline.consulting.outcomes import AgentOutcome
 from plumbline.consulting.policy import Policy
 from plumbline.consulting.prompts import list_others
 from plumbline.contract.errors import PlumblineError
@@ -53,7 +53,7 @@ class Consultation:
         """Ask whom the policy names until it names nobody; each agent is asked once."""
         await self._decide(course)
         while course.decision.ask and course.ending == "decided":
-            names = course.decision.ask
+            names = await self._look_ahead(course)
             wrong = [name for name in names if name not in self._team or name in course.asked]
             if wrong:
                 reason = "a second time" if wrong[0] in self._team else "who is not in agents.yaml"
@@ -64,9 +64,8 @@ class Consultation:
 
     async def _decide(self, course: Course) -> None:
         """Let the policy look; where it fails after answers were paid for, keep the best so far."""
-        left = max(0.0, course.terms.max_cost - sum_costs(course.outcomes).cost)
         try:
-            decision = await self._policy.decide(course.asked, course.answers, left)
+            decision = await self._policy.decide(course.list_known())
         except PlumblineError as error:
             if not course.outcomes:
                 raise
@@ -76,6 +75,26 @@ class Consultation:
         course.is_decided = True
         for observer in self._observers:
             observer.show_decision(course.question, decision)
+
+    async def _look_ahead(self, course: Course) -> tuple[str, ...]:
+        """Whom to ask at the same time: who is asked next, then who would be if that one failed.
+
+        An agent that sees the answers of others waits for them.
+        """
+        names = course.decision.ask
+        while len(names) < course.terms.agents_at_once and not self._is_waiting(names):
+            try:
+                more = (await self._policy.decide(course.list_known(names))).ask
+            except PlumblineError:
+                break  # it can be asked again when they have answered
+            if not more or self._is_waiting(more) or set(more) & {*names, *course.asked}:
+                break
+            names += more
+        return names
+
+    def _is_waiting(self, names: Iterable[str]) -> bool:
+        """Whether one of them is unknown, or has to see what others answered."""
+        return any(name not in self._team or self._team[name].agent.sees_others for name in names)
 
     async def _end_late(self, course: Course) -> None:
         """Let the policy look at what arrived before the deadline, and ask nobody more."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from plumbline.consulting.calling import CLOCK_STEP_S
 from plumbline.consulting.outcomes import AgentOutcome, Bill, sum_costs
-from plumbline.consulting.policy import PolicyDecision
+from plumbline.consulting.policy import KnownAnswers, PolicyDecision
 
 Ending = Literal["decided", "deadline", "policy"]
 UNDECIDED = PolicyDecision((), "", 0.0, [])
@@ -28,6 +28,7 @@ class Terms:
     deadline_s: float
     max_cost: float
     asks_all: bool = False  # put the question to every agent once the policy has decided
+    agents_at_once: int = 1  # asked before the policy looks again
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,12 @@ class Course:
     def answers(self) -> list[str]:
         """Their answers, empty where one failed."""
         return [outcome.answer for outcome in self.outcomes]
+
+    def list_known(self, pending: tuple[str, ...] = ()) -> KnownAnswers:
+        """What the policy may look at; `pending` are being asked."""
+        left = max(0.0, self.terms.max_cost - sum_costs(self.outcomes).cost)
+        stated = [outcome.confidence for outcome in self.outcomes]
+        return KnownAnswers(self.asked, self.answers, stated, left, pending)
 
     def num_seconds_left(self) -> float:
         """Seconds until the deadline; negative after it."""
@@ -150,6 +157,7 @@ def _describe_outcome(outcome: AgentOutcome) -> dict[str, Any]:
     return {
         "agent": outcome.agent,
         "answer": outcome.answer,
+        "confidence": outcome.confidence,
         "status": outcome.status,
         "message": outcome.message,
         "tokens": outcome.num_tokens,

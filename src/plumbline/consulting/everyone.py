@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from plumbline.consulting.agents import AgentsFile
-from plumbline.consulting.policy import PolicyDecision
+from plumbline.consulting.policy import KnownAnswers, PolicyDecision
 
 LABEL = "all"  # what the command line calls it
 
@@ -20,11 +20,12 @@ class Everyone:
             name: agent.sees_others for name, agent in file.agents.items()
         }
 
-    async def decide(self, agents: list[str], answers: list[str], budget: float) -> PolicyDecision:
+    async def decide(self, known: KnownAnswers) -> PolicyDecision:
         """Ask who was not asked; of equally common answers, the first agent's in the file wins."""
-        rest = [name for name in self._sees_others if name not in agents]
+        asked = {*known.agents, *known.pending}
+        rest = [name for name in self._sees_others if name not in asked]
         first = [name for name in rest if not self._sees_others[name]]
-        given = dict(zip(agents, answers, strict=True))
+        given = dict(zip(known.agents, known.answers, strict=True))
         ordered = [given[name] for name in self._sees_others if given.get(name)]
         votes = Counter(ordered).most_common()
         shares = [{"answer": text, "share": count / len(ordered)} for text, count in votes]

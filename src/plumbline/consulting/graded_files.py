@@ -11,7 +11,7 @@ from plumbline.consulting.grading import GradedRecord
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 
-NAMES = ("question_id", "question", "gold", "agent", "answer", "tokens")
+NAMES = ("question_id", "question", "gold", "agent", "answer", "tokens", "confidence")
 ENDINGS = (".csv", ".jsonl", ".parquet")
 
 

@@ -20,6 +20,7 @@ COLUMNS = (
     "agent",
     "answer",
     "tokens",
+    "confidence",
     "cost",
     "status",
     "asks_all",
@@ -37,6 +38,7 @@ class GradedRecord:
     agent: str
     answer: str
     tokens: int
+    confidence: float | None
     cost: float
     form: str
     asks_all: bool
@@ -64,7 +66,9 @@ def read_records(path: Path) -> list[GradedRecord]:
         try:
             records.append(_build_record(by_name))
         except ValueError:
-            raise DataError(f"{place}: tokens or cost is not a number; remove the line") from None
+            raise DataError(
+                f"{place}: tokens, confidence or cost is not a number; remove the line"
+            ) from None
     if not records:
         raise DataError(f"{path}: no records")
     return records
@@ -152,6 +156,7 @@ def _build_record(values: dict[str, str]) -> GradedRecord:
         values["agent"],
         values["answer"],
         int(values["tokens"]),
+        float(values["confidence"]) if values["confidence"] else None,
         float(values["cost"]),
         values["normalise"],
         values["asks_all"] == "True",

@@ -22,6 +22,7 @@ class AgentOutcome:
     seconds: float
     num_unknown: int = 0  # requests without an answer that the provider may bill too
     is_truncated: bool = False
+    confidence: float | None = None  # that the agent stated, 0 to 1
 
     @property
     def status(self) -> str:

@@ -17,6 +17,18 @@ INPUTS = ("agents", "answers", "budget")
 CONFIG = "config.json"
 ROUNDING = 1e-9  # relative, of sums of costs
 OUTPUTS = ("ask", "answer", "confidence", "votes")
+CONFIDENCES = "confidences"
+
+
+@dataclass(frozen=True)
+class KnownAnswers:
+    """What is known of one question when the policy looks."""
+
+    agents: list[str]  # that have answered or failed
+    answers: list[str]  # of each; empty where it failed
+    confidences: list[float | None]  # that each stated
+    budget: float  # dollars that are left
+    pending: tuple[str, ...] = ()  # being asked: it looks as if they gave no answer
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,33 @@ class PolicyConfig:
     form: str  # exact, casefold or number
     costs: list[float]  # of asking each agent, as evaluation counted them; dollars
     max_cost: float  # that one question might cost in evaluation
+    stated: list[float]  # the confidence of each agent in the mean; 0 where records had none
+    has_confidences: bool = True  # the model has a column for them
+
+    def build_columns(self, known: KnownAnswers) -> dict[str, list[Any]]:
+        """One row of what is known.
+
+        Agents that state no confidence have their mean, as in evaluation; a policy that was
+        trained without any is told none.
+        """
+        agents = [*known.agents, *known.pending]
+        costs = dict(zip(self.agents, self.costs, strict=True))
+        reserved = math.fsum(costs.get(name, 0.0) for name in known.pending)
+        columns: dict[str, list[Any]] = {
+            "agents": [agents],
+            "answers": [[*known.answers, *("" for _ in known.pending)]],
+            "budget": [self.limit_budget(agents, known.budget - reserved)],
+        }
+        if self.has_confidences and any(self.stated):
+            means = dict(zip(self.agents, self.stated, strict=True))
+            stated = [*known.confidences, *(None for _ in known.pending)]
+            columns[CONFIDENCES] = [
+                [
+                    means.get(name, 0.0) if confidence is None else confidence
+                    for name, confidence in zip(agents, stated, strict=True)
+                ]
+            ]
+        return columns
 
     def limit_budget(self, agents: list[str], budget: float) -> float:
         """What may be spent after asking `agents`: `budget`, or less where evaluation had less.
@@ -62,7 +101,7 @@ class Policy(Protocol):
         """How answers are compared: exact, casefold or number."""
         ...
 
-    async def decide(self, agents: list[str], answers: list[str], budget: float) -> PolicyDecision:
+    async def decide(self, known: KnownAnswers) -> PolicyDecision:
         """Decide. Raises PlumblineError where the model's code fails."""
         ...
 
@@ -79,9 +118,9 @@ class PredictorPolicy:
         self.label = label
         self.form = config.form
 
-    async def decide(self, agents: list[str], answers: list[str], budget: float) -> PolicyDecision:
+    async def decide(self, known: KnownAnswers) -> PolicyDecision:
         """Ask the predictor; it answers in milliseconds, so no thread is used."""
-        columns = build_columns(agents, answers, self._config.limit_budget(agents, budget))
+        columns = self._config.build_columns(known)
         try:
             output = ask_predictor(self._predictor, columns, self._params, self.label)
         except ValueError as error:
@@ -118,18 +157,21 @@ def read_config(folder: Path, label: str) -> PolicyConfig:
     try:
         names = [str(name) for name in config["agents"]]
         costs = [float(cost) for cost in config["costs"]]
-        policy = PolicyConfig(names, str(config["normalise"]), costs, float(config["max_cost"]))
-        policy.limit_budget([], 0.0)
+        policy = PolicyConfig(
+            names,
+            str(config["normalise"]),
+            costs,
+            float(config["max_cost"]),
+            [float(mean) for mean in config["stated"]],
+            CONFIDENCES in inputs,
+        )
+        policy.build_columns(KnownAnswers([], [], [], 0.0))
     except (KeyError, TypeError, ValueError):
         raise PlumblineError(
-            f"{label}: {CONFIG} does not say agents, costs, max_cost and normalise; train it again"
+            f"{label}: {CONFIG} does not say agents, costs, max_cost, stated and normalise; "
+            "train it again"
         ) from None
     return policy
-
-
-def build_columns(agents: list[str], answers: list[str], budget: float) -> dict[str, list[Any]]:
-    """One row of what is known."""
-    return {"agents": [agents], "answers": [answers], "budget": [budget]}
 
 
 def read_decision(output: Mapping[str, Sequence[Any]], label: str) -> PolicyDecision:

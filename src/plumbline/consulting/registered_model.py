@@ -1,6 +1,8 @@
 """A registered plumbline model as an agent: verified, opened once, asked in a thread."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from plumbline import bundle
 from plumbline.consulting.agents import RegisteredModel
@@ -33,12 +35,19 @@ class RegisteredResponder:
                     ask_predictor, self._predictor, columns, {}, self._label
                 )
             (answer,) = output[self._agent.answer_column]
-        except (PlumblineError, ValueError, KeyError) as error:
+            confidence = self._read_confidence(output)
+        except (PlumblineError, ValueError, TypeError, KeyError) as error:
             raise AgentError("model", clean_text(str(error))) from None
-        return Reply(str(answer), ONE_ANSWER)
+        return Reply(str(answer), ONE_ANSWER, confidence=confidence)
 
     async def close(self) -> None:
         """Nothing is held."""
+
+    def _read_confidence(self, output: Mapping[str, Sequence[Any]]) -> float | None:
+        if not self._agent.confidence_column:
+            return None
+        (confidence,) = output[self._agent.confidence_column]
+        return float(confidence) if 0 <= float(confidence) <= 1 else None
 
 
 def _check_columns(name: str, agent: RegisteredModel, signature: Signature, label: str) -> None:
@@ -50,8 +59,9 @@ def _check_columns(name: str, agent: RegisteredModel, signature: Signature, labe
             f"agents.{name}.question_column: {label} needs {', '.join(required)}; "
             "an agent is a model that needs one column, the question"
         )
-    if agent.answer_column not in outputs:
-        raise ParamsError(
-            f"agents.{name}.answer_column: {label} has no {agent.answer_column!r}; "
-            f"it answers {', '.join(outputs)}"
-        )
+    for key in ("answer_column", "confidence_column"):
+        column = getattr(agent, key)
+        if column and column not in outputs:
+            raise ParamsError(
+                f"agents.{name}.{key}: {label} has no {column!r}; it answers {', '.join(outputs)}"
+            )

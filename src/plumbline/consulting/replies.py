@@ -34,6 +34,7 @@ class Reply:
     text: str
     usage: Usage
     is_truncated: bool = False  # the text ends at the limit of tokens
+    confidence: float | None = None  # by the probabilities of its tokens; None: not stated
 
 
 @dataclass(frozen=True)

@@ -47,4 +47,5 @@ async def open_team(
 def build_terms(question: Question, file: AgentsFile) -> Terms:
     """The limits of one question, as agents.yaml states them."""
     max_cost = NO_CAP if file.max_cost is None else file.max_cost
-    return Terms(file.deadline_s, max_cost, is_for_all(question, file.ask_all))
+    asks_all = is_for_all(question, file.ask_all)
+    return Terms(file.deadline_s, max_cost, asks_all, file.agents_at_once)

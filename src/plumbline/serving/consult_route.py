@@ -11,9 +11,9 @@ from plumbline.consulting.answer_records import AnswerRecords
 from plumbline.consulting.consultation import Consultation
 from plumbline.consulting.course import Question, describe_as_json, name_question
 from plumbline.consulting.policy import (
+    KnownAnswers,
     PolicyConfig,
     PolicyDecision,
-    build_columns,
     read_decision,
 )
 from plumbline.consulting.team import build_terms
@@ -48,9 +48,9 @@ class ServedPolicy:
         """How answers are compared."""
         return self.config.form
 
-    async def decide(self, agents: list[str], answers: list[str], budget: float) -> PolicyDecision:
+    async def decide(self, known: KnownAnswers) -> PolicyDecision:
         """Ask the model in the same way as any request; PlumblineError where it is refused."""
-        columns = build_columns(agents, answers, self.config.limit_budget(agents, budget))
+        columns = self.config.build_columns(known)
         try:
             parsed = build_request(columns, {}, self.model.signature, max_rows=1)
             answer = await self.decide_row(parsed)

@@ -23,6 +23,7 @@ SIGNATURE = Signature(
         Field("agents", {"type": "array", "items": {"type": "string"}}),
         Field("answers", {"type": "array", "items": {"type": "string"}}),
         Field("budget", "double"),
+        Field("confidences", {"type": "array", "items": {"type": "double"}}, required=False),
     ),
     outputs=(
         Field("ask", "string"),
@@ -43,9 +44,14 @@ def write_policy(
     together: int = 1,
     normalise: str = "number",
     max_cost: float = 100.0,
+    stated: float = 0.0,
 ) -> Path:
-    """Write and seal a policy that asks `agents` in this order; asking each costs COST."""
+    """Write and seal a policy that asks `agents` in this order; asking each costs COST.
+
+    `stated` is the confidence that each stated in the mean of its records; 0: none did.
+    """
     config = build_config(agents, needed, together, normalise, max_cost)
+    config["stated"] = [stated] * len(agents)
     return _write_bundle(folder, "policy.py", config, SIGNATURE, EXAMPLE)
 
 
@@ -57,6 +63,7 @@ def build_config(
         "agents": agents,
         "costs": [COST] * len(agents),
         "max_cost": max_cost,
+        "stated": [0.0] * len(agents),
         "needed": needed,
         "together": together,
         "normalise": normalise,

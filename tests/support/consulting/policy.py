@@ -20,13 +20,19 @@ class Predictor:
     def predict(
         self, columns: dict[str, list[Any]], stop_at: float | None = None
     ) -> dict[str, list[Any]]:
-        rows = zip(columns["agents"], columns["answers"], columns["budget"], strict=True)
-        answers = [self._decide(agents, texts, budget, stop_at) for agents, texts, budget in rows]
+        weights = columns.get("confidences", [[1.0] * len(row) for row in columns["agents"]])
+        rows = zip(columns["agents"], columns["answers"], columns["budget"], weights, strict=True)
+        answers = [self._decide(*row, stop_at) for row in rows]
         names = ("ask", "answer", "confidence", "votes")
         return {name: [answer[name] for answer in answers] for name in names}
 
     def _decide(
-        self, agents: list[str], texts: list[str], budget: float, stop_at: float | None
+        self,
+        agents: list[str],
+        texts: list[str],
+        budget: float,
+        weights: list[float],
+        stop_at: float | None,
     ) -> dict[str, Any]:
         votes = Counter(filter(None, texts))
         best, count = votes.most_common(1)[0] if votes else ("", 0)
@@ -34,12 +40,15 @@ class Predictor:
         is_done = count >= self._needed or not rest or budget < self._cost
         num_next = self._together if not agents else 1
         ask = [] if is_done else rest[:num_next]
-        total = sum(votes.values()) or 1
+        sure = Counter[str]()
+        for text, weight in zip(texts, weights, strict=True):
+            sure[text] += weight if text else 0.0
+        total = sum(sure.values()) or 1
         return {
             "ask": ask[0] if len(ask) == 1 else ask or "",
             "answer": best,
-            "confidence": count / total,
-            "votes": [{"answer": text, "share": n / total} for text, n in votes.items()],
+            "confidence": sure[best] / total if best else 0.0,
+            "votes": [{"answer": text, "share": sure[text] / total} for text in votes],
         }
 
 
