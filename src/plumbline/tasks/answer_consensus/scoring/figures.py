@@ -7,6 +7,7 @@ import numpy as np
 from plumbline.contract.records import Candidate, Figure
 from plumbline.reporting.plots import BLACK, COLOURS, assign_styles, draw_figure
 from plumbline.tasks.answer_consensus.params import ConsensusParams
+from plumbline.tasks.answer_consensus.scoring.one_question import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,7 @@ def draw_figures(params: ConsensusParams, candidates: list[Candidate]) -> list[F
         _draw_rounds(winner),
         _draw_reliability(winner),
         _draw_agreement(winner),
+        _draw_question(winner),
     ]
 
 
@@ -146,3 +148,43 @@ def _draw_agreement(winner: Candidate) -> Figure:
     size = max(3.6, 0.5 * len(table) + 1.6)
     caption = "How often two agents give the same answer: who repeats another adds little."
     return draw_figure("agreement", "Agreement of agents", caption, (size, size), draw)
+
+
+def _draw_question(winner: Candidate) -> Figure:
+    rounds = winner.validation.tables["one_question"]
+    shares = winner.validation.tables["one_question_shares"]
+    answers = list(dict.fromkeys(shares["answer"]))
+
+    def draw(axes: "Axes") -> None:
+        bottom = np.zeros(len(rounds))
+        for number, answer in enumerate(answers):
+            chosen = shares[shares["answer"] == answer]
+            is_right = bool(chosen["is_right"].any())
+            heights = np.zeros(len(rounds))
+            heights[chosen["round"].to_numpy() - 1] = chosen["share"]
+            axes.bar(
+                rounds["round"],
+                heights,
+                bottom=bottom,
+                color=COLOURS[number % len(COLOURS)],
+                alpha=1.0 if is_right else 0.5,
+                hatch=None if is_right else "//",
+                label=f"{shorten(str(answer))}{' (right)' if is_right else ''}",
+            )
+            bottom += heights
+        names = [
+            f"{agent}:\n{answer or 'no answer'}"
+            for agent, answer in zip(rounds["agent"], rounds["answer"], strict=True)
+        ]
+        axes.set_xticks(rounds["round"], names, fontsize=7, rotation=30, ha="right")
+        axes.set(xlabel="asked in this order", ylabel="share of each answer", ylim=(0, 1))
+        if answers:
+            axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=8)
+
+    caption = (
+        f"A question of validation on which {winner.name} asks most, for "
+        f"{rounds['cost'].sum():.4g} $: what it thinks of each answer after each agent. What is "
+        "missing to 1 is what it gives to all of them being wrong."
+    )
+    size = (max(4.6, 0.9 * len(rounds) + 2.4), 3.8)
+    return draw_figure("one_question", "One question's course", caption, size, draw)

@@ -18,6 +18,7 @@ from plumbline.tasks.answer_consensus.data import (
     read_setting,
 )
 from plumbline.tasks.answer_consensus.scoring.bounds import find_exact_policy, find_possible
+from plumbline.tasks.answer_consensus.scoring.one_question import trace_question
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,10 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "one_agent": float((num_asked <= 1).mean()),
         "cut_short": float(course.cut_short.mean()),
     }
-    return Scores(per_example, metrics, _build_tables(setting, answers, predictor, course))
+    tables = _build_tables(setting, answers, predictor, course)
+    if split != "test":  # who knows questions of the test split can learn them by heart
+        tables |= trace_question(setting, answers, course, predictor)
+    return Scores(per_example, metrics, tables)
 
 
 def _rate_course(
@@ -89,7 +93,6 @@ def _build_tables(
         "rounds": _count_rounds(setting, course),
         "agents": _describe_agents(setting, answers),
         "agreement": _measure_agreement(setting, answers),
-        "one_question": _tell_course(setting, answers, course),
         "limits": _list_limits(setting, answers),
     }
 
@@ -160,21 +163,3 @@ def _measure_agreement(setting: AnswerSetting, answers: Answers) -> "pd.DataFram
     for place, name in enumerate(setting.agents):
         table[name] = (given == given[:, [place]]).mean(axis=0)
     return table
-
-
-def _tell_course(setting: AnswerSetting, answers: Answers, course: AskedCourse) -> "pd.DataFrame":
-    """The question that took most rounds, round by round; of equal ones the first."""
-    import pandas as pd
-
-    row = int(np.argmax([len(places) for places in course.asked]))
-    costs = setting.compute_costs(answers)[row]
-    told = [
-        {
-            "round": number,
-            "agent": setting.agents[place],
-            "answer": str(answers.answers[row, place]),
-            "cost": float(costs[place]),
-        }
-        for number, place in enumerate(course.asked[row], start=1)
-    ]
-    return pd.DataFrame(told, columns=["round", "agent", "answer", "cost"])
