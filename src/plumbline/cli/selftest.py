@@ -100,6 +100,8 @@ def describe_faults(faults: "Sequence[Fault]") -> list[str]:
 
 
 def _describe_expected(fault: "Fault") -> str:
+    if fault.also:
+        return f"refused by the gates {', '.join((fault.gate, *fault.also))}"
     if fault.verdict == "refuse":
         return f"refused by the gate {fault.gate}"
     if fault.verdict == "error":

@@ -99,6 +99,7 @@ class Fault:
     plant: Callable[[FaultSite], None]
     before: Command = "evaluate"
     until: Command = "register"
+    also: tuple[str, ...] = ()  # other gates that must fail too, each for a reason of its own
 
     @property
     def is_sound(self) -> bool:

@@ -18,6 +18,7 @@ class FaultyPolicy:
     def __init__(self, sound: Any, config: Mapping[str, Any]) -> None:
         self.forms = sound.forms
         self.agents = sound.agents
+        self.costs = sound.costs
         self._sound = sound
         if config["instead"] is not None:
             self._sound = type(sound)(config["instead"])
@@ -34,6 +35,8 @@ class FaultyPolicy:
             known = self._answers.get(tuple(given))
             if self._config["repeats"] and agents:
                 answers["ask"][row] = agents[0]
+            if self._config["overdraws"]:
+                answers["ask"][row] = self._find_dearest(agents)
             if self._config["is_sure"] and answers["votes"][row]:
                 self._set_votes(answers, row, answers["answer"][row])
             if self._config["reads"] and answers["votes"][row]:
@@ -41,6 +44,12 @@ class FaultyPolicy:
             if known is not None and answers["votes"][row]:
                 self._set_votes(answers, row, known)
         return answers
+
+    def _find_dearest(self, agents: list[str]) -> str:
+        """Name the dearest agent that was not asked; empty where none is left."""
+        left = [name for name in self.agents if name not in agents]
+        prices = dict(zip(self.agents, self.costs, strict=True))
+        return max(left, key=lambda name: prices[name], default="")
 
     def _set_votes(self, answers: dict[str, list[Any]], row: int, answer: str) -> None:
         """Answer with all of the confidence, or all that was there, as the config says."""

@@ -1,5 +1,6 @@
 """Faulty policies."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -8,6 +9,7 @@ import numpy as np
 from plumbline.contract import layout
 from plumbline.contract.faults import FaultSite
 from plumbline.tasks.answer_consensus.data import read_answers, read_paid_setting
+from plumbline.tasks.answer_consensus.data.storage import write_setting
 from plumbline.tasks.answer_consensus.models.tallies import count_answers
 from plumbline.tasks.answer_consensus.models.votes import build_vote
 from plumbline.tasks.answer_consensus.params import ConsensusParams
@@ -16,6 +18,7 @@ CODE = Path(__file__).with_name("faulty_predictor.py")
 HARMLESS: dict[str, Any] = {
     "asks_everyone": False,  # stops only where nobody is left
     "repeats": False,  # asks the first agent again
+    "overdraws": False,  # asks the dearest agent, whatever is left
     "is_sure": False,  # says 1.0 of every answer
     "reads": False,  # answers what is last in the alphabet
     "answers": [],  # [what agents answered, answer], known by heart
@@ -26,6 +29,14 @@ HARMLESS: dict[str, Any] = {
 def plant_repetition(site: FaultSite) -> None:
     """Ask the first agent again."""
     site.wrap_predictor(CODE, HARMLESS | {"repeats": True})
+
+
+def plant_overdraft(site: FaultSite) -> None:
+    """Ask the dearest agents, where what one question may cost pays for one of them."""
+    setting = read_paid_setting(cast("ConsensusParams", site.params), layout.EXAMPLES)
+    write_setting(layout.EXAMPLES, replace(setting, max_cost=1.5 * max(setting.costs)))
+    site.accept_data()
+    site.wrap_predictor(CODE, HARMLESS | {"overdraws": True})
 
 
 def plant_extravagance(site: FaultSite) -> None:
