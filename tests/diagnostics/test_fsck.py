@@ -19,6 +19,7 @@ from tests.support.checkouts import Checkout
 from plumbline.contract import layout
 from plumbline.registry import journal_head, model_versions, promotion
 from plumbline.registry.reader import addresses
+from plumbline.tracking.processes import identify_process
 
 DEAD = 2**22 + 1  # no kernel gives out such a pid
 # MLflow, in this process, warns about its own libraries.
@@ -192,12 +193,12 @@ def test_versions_and_runs(clean: Checkout) -> None:
     dead = client.create_run(
         one_experiment,
         run_name="train closed",
-        tags={"host": socket.gethostname(), "pid": str(DEAD)},
+        tags={"host": socket.gethostname(), "plumbline.process": f"{DEAD} 1 0"},
     )
     alive = client.create_run(
         one_experiment,
         run_name="train closed",
-        tags={"host": socket.gethostname(), "pid": str(os.getpid())},
+        tags={"host": socket.gethostname(), "plumbline.process": identify_process(os.getpid())},
     )
     client.create_model_version("line", one.source, one.run_id)  # as MLflow's own UI does it
     said = faults(clean)

@@ -23,6 +23,7 @@ from plumbline.contract.task import Task
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import train
 from plumbline.tracking import delivery, mlflow_client, run_log, spool
+from plumbline.tracking.processes import identify_process
 from plumbline.tracking.system_metrics import SystemMonitors
 
 AWAY = "http://127.0.0.1:9"
@@ -236,15 +237,17 @@ def test_a_run_whose_process_and_spool_are_gone_is_closed_by_the_next_pass(
 ) -> None:
     client = mlflow_client.connect()
     experiment = mlflow_client.get_or_create_experiment(client, "line")
-    tags = {"host": socket.gethostname(), "pid": str(2**22 + 1)}
+    process = identify_process(os.getpid())
+    pid, start, boot = process.split(" ")
+    tags = {"host": socket.gethostname(), "plumbline.process": f"{pid} {int(start) - 1} {boot}"}
     here = {"plumbline.folder": str(Path.cwd())}
     copy = {"plumbline.folder": str(Path.cwd() / ".dvc/tmp/exps/tmpabc")}
     elsewhere = {"plumbline.folder": "/another/checkout"}
     alive, dead, experiment_run, other = (
         client.create_run(experiment, tags=each).info.run_id
         for each in (
-            tags | here | {"pid": str(os.getpid())},
-            tags | here,
+            tags | here | {"plumbline.process": process},
+            tags | here,  # its id was used again: by this process
             tags | copy,
             tags | elsewhere,
         )

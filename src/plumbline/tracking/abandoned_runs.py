@@ -1,13 +1,13 @@
 """Close the runs that nothing will end: their process is dead, and the spool does not know them."""
 
-import os
 import socket
 from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plumbline.tracking import store_location
-from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG
+from plumbline.tracking.processes import is_running
+from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG, PROCESS_TAG
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -23,10 +23,10 @@ def close_abandoned_runs(
     query = f"attributes.status = 'RUNNING' and tags.host = '{socket.gethostname()}'"
     for run in client.search_runs([experiment_id], query, max_results=100):
         name = run.data.tags.get(KEY_TAG, "").partition(",")[0]
-        pid = run.data.tags.get("pid", "")
+        process = run.data.tags.get(PROCESS_TAG, "")
         if not _is_of_this_checkout(run.data.tags.get(FOLDER_TAG, "")):
             continue
-        if name not in spooled and not (pid.isdecimal() and _is_alive(int(pid))):
+        if name not in spooled and not is_running(process):
             client.set_terminated(run.info.run_id, "KILLED")
 
 
@@ -34,14 +34,3 @@ def _is_of_this_checkout(folder: str) -> bool:
     """Whether a folder is this checkout or a copy of it in which DVC runs an experiment."""
     home = store_location.find_home()
     return bool(folder) and (Path(folder) == home or home / ".dvc/tmp/exps" in Path(folder).parents)
-
-
-def _is_alive(pid: int) -> bool:
-    """Whether a process of that id is running on this machine."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # it is running, for another user
-    return pid > 0

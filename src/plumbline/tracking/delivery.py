@@ -13,7 +13,7 @@ from plumbline.tracking import mlflow_client, spool, store_location
 from plumbline.tracking.abandoned_runs import close_abandoned_runs
 from plumbline.tracking.batches import note_refusals, write_metrics
 from plumbline.tracking.final_lock import is_lock_final
-from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG, ensure_run
+from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG, PROCESS_TAG, ensure_run
 from plumbline.tracking.run_writer import RunWriter
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _ensure_parent(
     tags = facts["tags"] | {
         KEY_TAG: folder.name,
         PASS_TAG: folder.name,
-        "pid": str(facts["pid"]),
+        PROCESS_TAG: str(facts.get("process", "")),
         FOLDER_TAG: facts["folder"],
     }
     if facts["experiment"]:

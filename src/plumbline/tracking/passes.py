@@ -18,6 +18,7 @@ from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.tracking import spool
 from plumbline.tracking.context import describe_context
+from plumbline.tracking.processes import identify_process
 from plumbline.tracking.spool import SpooledRun
 
 LAST_STAGE = "register"
@@ -35,18 +36,19 @@ def open_run(params: Params, stage: str, candidate: str | None) -> SpooledRun:
     A run of the same stage that a kill cut off is continued.
     """
     identity = _identify_pass(params)
+    process = {"process": identify_process(os.getpid())}
     name = f"{stage} {candidate}" if candidate else stage
     folder = _find_open_pass(identity)
     if folder:
         same = [run for run in spool.list_runs(folder) if run.describe()["name"] == name]
         if same and same[-1].find_status() is None:
+            spool.write_record(same[-1].folder / spool.RUN, same[-1].describe() | process)
             return same[-1]
         if same:
             close_pass(folder, params)
             folder = None
     folder = folder or _create_pass(identity)
-    facts = {"stage": stage, "candidate": candidate, "pid": os.getpid()}
-    return spool.add_run(folder, name, facts)
+    return spool.add_run(folder, name, {"stage": stage, "candidate": candidate} | process)
 
 
 def close_pass(folder: Path, params: Params) -> None:
@@ -108,9 +110,8 @@ def _create_pass(identity: dict[str, Any]) -> Path:
     commit = identity["tags"].get("mlflow.source.git.commit", "")
     words = [identity["model"], commit[:7], identity["experiment"]]
     record = {"name": " ".join(word for word in words if word), "time": _get_time()}
-    spool.write_record(
-        folder / spool.PASS, identity | record | {"identity": _digest(identity), "pid": os.getpid()}
-    )
+    record |= {"identity": _digest(identity), "process": identify_process(os.getpid())}
+    spool.write_record(folder / spool.PASS, identity | record)
     return folder
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 KEY_TAG = "plumbline.run"  # names a run by its place in the spool: what is found is not made again
 PARENT_TAG = "mlflow.parentRunId"
 FOLDER_TAG = "plumbline.folder"  # of the checkout, or of its copy for an experiment
+PROCESS_TAG = "plumbline.process"  # id, start and boot of the process that logs it
 OUTPUT_TAG = "plumbline.output"
 BUNDLE_TAG = "plumbline.bundle"
 

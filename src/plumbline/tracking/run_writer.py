@@ -14,6 +14,7 @@ from plumbline.tracking.run_search import (
     KEY_TAG,
     OUTPUT_TAG,
     PARENT_TAG,
+    PROCESS_TAG,
     ensure_run,
     find_model,
 )
@@ -76,8 +77,11 @@ class RunWriter:
             self._id = self._create(parent_id, start_ms)
             return self._id
         self._id = str(run.info.run_id)
-        if run.data.tags.get(PARENT_TAG) != parent_id:  # the run of its pass was deleted
-            self._client.set_tag(self._id, PARENT_TAG, parent_id)
+        # The run of its pass was deleted, or another process continued it.
+        tags = {PARENT_TAG: parent_id, PROCESS_TAG: str(self._run.describe().get("process", ""))}
+        for key, value in tags.items():
+            if run.data.tags.get(key, "") != value:
+                self._client.set_tag(self._id, key, value)
         return self._id
 
     def _find_recorded(self) -> "Run | None":
@@ -99,7 +103,7 @@ class RunWriter:
             PARENT_TAG: parent_id,
             KEY_TAG: name_key(self._run.folder),
             "plumbline.stage": facts["stage"],
-            "pid": str(facts.get("pid", "")),
+            PROCESS_TAG: str(facts.get("process", "")),
             FOLDER_TAG: spool.read_record(self._run.folder.parent / spool.PASS)["folder"],
         }
         if facts["candidate"]:

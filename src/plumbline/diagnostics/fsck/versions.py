@@ -13,6 +13,8 @@ from plumbline.diagnostics.fsck.registry_state import RegistryState, list_all
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry.reader import OpenVersion, addresses, find_version, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
+from plumbline.tracking.processes import is_running
+from plumbline.tracking.run_search import PROCESS_TAG
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -85,15 +87,13 @@ def _find_unregistered_runs(
 
 def _find_dead_runs(state: RegistryState, experiments: list[str]) -> Iterator[DiagnosticResult]:
     """Runs of this machine that are marked as running and whose process does not exist."""
-    import psutil
-
     query = f"attributes.status = 'RUNNING' and tags.host = '{socket.gethostname()}'"
     for run in list_all(state.client.search_runs, experiments, query):
-        pid = run.data.tags.get("pid", "")
-        if not pid.isdecimal() or not psutil.pid_exists(int(pid)):
+        process = run.data.tags.get(PROCESS_TAG, "")
+        if not is_running(process):
             message = (
                 f"{run.info.run_name!r} ({run.info.run_id}) is RUNNING, "
-                f"its process {pid} does not exist"
+                f"its process {process.partition(' ')[0]} does not exist"
             )
             remedy = "the next pass closes it: `dvc repro`; its checkpoints are kept"
             yield DiagnosticResult("runs", False, message, remedy)
