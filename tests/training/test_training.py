@@ -2,14 +2,18 @@
 
 import csv
 import json
+import logging
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from tests.support.damage import flip
 from tests.support.small_texts import CANDIDATES, ROOT, SilentLog, small_params, write_examples
 
 from plumbline.contract import layout
@@ -17,6 +21,7 @@ from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.contract.params import Training
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting, hardware
+from plumbline.training.checkpoint import CheckpointStore
 
 PROCESS = ROOT / "tests/support/killed_training.py"
 PYTHONPATH = f"{ROOT}{os.pathsep}{ROOT / 'src'}"
@@ -154,15 +159,72 @@ def test_another_seed_starts_afresh_and_drops_what_it_replaces(examples: Path) -
     assert len(list(layout.CHECKPOINTS.iterdir())) == 1
 
 
-def test_a_damaged_checkpoint_counts_as_none(examples: Path) -> None:
-    fitting.fit(
-        build_learner(small_params(), "linear", examples), small_params(), "linear", SilentLog()
-    )
-    [state] = layout.CHECKPOINTS.glob("*/state.safetensors")
-    state.write_bytes(state.read_bytes()[:100])
+def flip_bit(path: Path, position: int) -> None:
+    """Flip one bit, as a failing disk does."""
+    content = bytearray(path.read_bytes())
+    content[position] ^= 16
+    path.write_bytes(content)
+
+
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def make_file(path: Path) -> None:
+    shutil.rmtree(path.parent)
+    path.parent.write_text("")
+
+
+DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "cut off": ("state", lambda path: path.write_bytes(path.read_bytes()[:100])),
+    "a weight": ("state", lambda path: flip_bit(path, -5)),
+    "the header": ("state", lambda path: flip_bit(path, 60)),
+    "a best weight": ("best-*", lambda path: flip_bit(path, -5)),
+    "no best weights": ("best-*", Path.unlink),
+    "a folder for the state": ("state", make_folder),
+    "a file for the folder": ("state", make_file),
+}
+
+
+def test_a_damaged_checkpoint_is_put_aside_and_training_starts_over(
+    examples: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    params = small_params()
+    fitting.fit(build_learner(params, "linear", examples), params, "linear", SilentLog())
+    shutil.copytree(layout.CHECKPOINTS, "kept")
+    for damage, (name, plant) in DAMAGES.items():
+        shutil.rmtree(layout.CHECKPOINTS)
+        shutil.copytree("kept", layout.CHECKPOINTS)
+        [path] = layout.CHECKPOINTS.glob(f"*/{name}.safetensors")
+        plant(path)
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            learner = build_learner(params, "linear", examples)
+            state = CheckpointStore.open(params, "linear").load(learner.module)
+        assert state.step == 0, damage
+        [line] = [each.message for each in caplog.records]
+        assert "damaged checkpoint" in line, damage
+        assert "training starts over" in line, damage
+        assert len(list(layout.CHECKPOINTS.glob("linear-*.damaged"))) == 1, damage
     again = SilentLog()
-    fitting.fit(build_learner(small_params(), "linear", examples), small_params(), "linear", again)
+    fitting.fit(build_learner(params, "linear", examples), params, "linear", again)
     assert len(again.metrics) == 4
+    fitting.remove_checkpoints("linear")
+    assert not list(layout.CHECKPOINTS.iterdir())
+
+
+@pytest.mark.parametrize("pattern", ["state.safetensors", "best-*.safetensors"])
+def test_a_flipped_bit_in_a_checkpoint_starts_training_over(pattern: str, examples: Path) -> None:
+    first = build_learner(small_params(), "linear", examples)
+    fitting.fit(first, small_params(), "linear", SilentLog())
+    [path] = layout.CHECKPOINTS.glob(f"*/{pattern}")
+    flip(path)
+    again, log = build_learner(small_params(), "linear", examples), SilentLog()
+    fitting.fit(again, small_params(), "linear", log)
+    assert len(log.metrics) == 4
+    for name, tensor in first.module.state_dict().items():
+        assert torch.equal(again.module.state_dict()[name], tensor)
 
 
 def test_a_device_that_is_absent_is_named() -> None:

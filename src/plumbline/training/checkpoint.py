@@ -5,6 +5,7 @@ Safetensors and counters, no pickle.
 
 import hashlib
 import json
+import logging
 import re
 import shutil
 from dataclasses import asdict, dataclass, field
@@ -13,16 +14,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError
 
 from plumbline.contract import layout
+from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.training import ranks
 from plumbline.training.hardware import Precision
+from plumbline.training.sealed_tensors import load_tensors, save_tensors
 
 LIBRARIES = ("torch", "lightning", "transformers", "peft", "tokenizers", "numpy")
 STATE = "state.safetensors"
+DAMAGED = ".damaged"  # ends the name of a folder that was put aside
+# What reading a file raises whose bytes are not those that were written.
+DAMAGE = (
+    SafetensorError, ValueError, LookupError, TypeError,
+    FileNotFoundError, IsADirectoryError, NotADirectoryError,
+)  # fmt: skip
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -60,21 +69,36 @@ class CheckpointStore:
     def load(self, module: torch.nn.Module) -> TrainingState:
         """Put the last checkpoint's weights into `module`; return a new state if there is none.
 
-        A checkpoint that cannot be read counts as none.
+        One that is damaged is put aside with a warning, and training starts over.
         """
-        try:
-            with safe_open(self.folder / STATE, "pt") as file:
-                facts = json.loads(file.metadata()["state"])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-        except (OSError, SafetensorError):
+        if not self.folder.exists():
             return TrainingState()
+        try:
+            return self._load(module)
+        except DAMAGE as error:
+            if ranks.is_main():
+                _put_aside(self.folder, error)
+            return TrainingState()
+
+    def _load(self, module: torch.nn.Module) -> TrainingState:
+        """Load the checkpoint, all of it checked before `module` changes."""
+        if self.folder.is_dir() and not (self.folder / STATE).exists():
+            return TrainingState()  # killed before the first one was written
+        if not (self.folder / STATE).is_file():
+            raise FileNotFoundError(f"{STATE} is no file in a folder")
+        tensors, text = load_tensors(self.folder / STATE)
+        facts = json.loads(text)
+        state = TrainingState(**facts["state"])
         weights = {}
         for name, tensor in tensors.items():
             if name.startswith("module/"):
                 weights[name.removeprefix("module/")] = tensor
+        _require_fit(module, weights)
+        if state.best_epoch:
+            _require_fit(module, load_tensors(self._locate_best(state.best_epoch))[0])
         _copy_into(module, weights)
         self._optimizer = {"facts": facts, "tensors": tensors}
-        return TrainingState(**facts["state"])
+        return state
 
     def restore(self, optimizer: torch.optim.Optimizer, scheduler: Any) -> None:
         """Restore the moments and learning rates of the checkpoint, if one was loaded."""
@@ -112,17 +136,25 @@ class CheckpointStore:
             "scheduler": scheduler.state_dict() if scheduler else None,
         }
         with layout.write_aside(self.folder / STATE) as aside:
-            save_file(_detach(tensors), aside, metadata={"state": json.dumps(facts)})
+            save_tensors(tensors, aside, json.dumps(facts))
 
     def save_best(self, module: torch.nn.Module, epoch: int) -> None:
         """Keep the weights after `epoch`, beside those that the last checkpoint names as best."""
         if ranks.is_main():
             with layout.write_aside(self._locate_best(epoch)) as aside:
-                save_file(_detach(_select_trained(module)), aside)
+                save_tensors(_select_trained(module), aside)
 
     def load_best(self, module: torch.nn.Module, epoch: int) -> None:
-        """Put the weights after `epoch` into `module`."""
-        _copy_into(module, load_file(self._locate_best(epoch)))
+        """Put the weights after `epoch` into `module`; TrainingError where they are damaged."""
+        path = self._locate_best(epoch)
+        try:
+            weights, _ = load_tensors(path)
+        except DAMAGE as error:
+            raise TrainingError(
+                f"{path}: damaged since it was written ({error}); run the same command again: "
+                "training starts over"
+            ) from None
+        _copy_into(module, weights)
 
     def drop_best(self, keep: int) -> None:
         """Remove the weights of all epochs but one."""
@@ -154,9 +186,35 @@ def compute_key(params: Params, candidate: str) -> str:
 
 def remove_checkpoints(folder: Path, candidate: str, keep: str | None) -> None:
     """Delete the checkpoints of `candidate` in `folder`, but for the one named `keep`."""
+    pattern = f"{re.escape(candidate)}-[0-9a-f]{{16}}({re.escape(DAMAGED)})?"
     for path in folder.glob(f"{candidate}-*"):
-        if re.fullmatch(re.escape(candidate) + "-[0-9a-f]{16}", path.name) and path.name != keep:
-            shutil.rmtree(path)
+        if re.fullmatch(pattern, path.name) and path.name != keep:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _put_aside(folder: Path, error: Exception) -> None:
+    """Move a damaged checkpoint out of the way, in place of the last damaged one, and say so."""
+    damaged = folder.with_name(f"{folder.name}{DAMAGED}")
+    if damaged.is_dir():
+        shutil.rmtree(damaged)
+    folder.replace(damaged)
+    reason = " ".join(str(error).split())[:200] or type(error).__name__
+    log.warning(
+        "%s: damaged checkpoint (%s): %s; it is now %s, and training starts over",
+        folder,
+        type(error).__name__,
+        reason,
+        damaged.name,
+    )
+
+
+def _require_fit(module: torch.nn.Module, tensors: dict[str, torch.Tensor]) -> None:
+    """Raise ValueError where tensors are not those that `module` trains, by name and shape."""
+    expected = {name: tuple(each.shape) for name, each in _select_trained(module).items()}
+    present = {name: tuple(each.shape) for name, each in tensors.items()}
+    if present != expected:
+        wrong = sorted(dict(present.items() ^ expected.items()))
+        raise ValueError(f"tensors do not fit the model: {', '.join(wrong[:3])}")
 
 
 def _list_code(task: str) -> list[Path]:
@@ -175,7 +233,3 @@ def _copy_into(module: torch.nn.Module, tensors: dict[str, torch.Tensor]) -> Non
     state_dict = module.state_dict()
     for name, tensor in tensors.items():
         state_dict[name].copy_(tensor)
-
-
-def _detach(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
