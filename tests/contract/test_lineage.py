@@ -1,5 +1,6 @@
 """What a result came from is told as it is, and where git says nothing, nothing good is assumed."""
 
+import logging
 import os
 import subprocess
 from pathlib import Path
@@ -42,3 +43,15 @@ def test_outside_a_repository_there_is_no_commit(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert "git_commit" not in collect_lineage()
+
+
+def test_a_repository_of_another_owner_is_named_with_the_remedy_of_git(
+    clone: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # git's own switch for its tests
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    with caplog.at_level(logging.WARNING):
+        assert "git_commit" not in collect_lineage()
+        collect_lineage()
+    [record] = caplog.records
+    assert f"git config --global --add safe.directory {clone}" in record.message

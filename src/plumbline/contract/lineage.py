@@ -1,5 +1,8 @@
 """What a result came from: the commit, and the digests of data, parameters and locks."""
 
+import functools
+import logging
+import os
 import subprocess
 from pathlib import Path
 
@@ -13,6 +16,8 @@ INPUTS = {
     "requirements": Path("requirements.lock"),
 }
 GIT_TIMEOUT_S = 120
+REFUSED_OWNER = "dubious ownership"  # how git says that it reads no repository of another user
+log = logging.getLogger(__name__)
 # plumbline writes these itself: evidence names the champion that it was compared with.
 WRITTEN_PATHS = ("champion.json", "data/identity.json", "dvc.lock", "reports")
 
@@ -36,6 +41,8 @@ def ask_git(*arguments: str) -> str | None:
         done = run_git(*arguments, timeout=GIT_TIMEOUT_S)
     except (PlumblineError, subprocess.TimeoutExpired):
         return None
+    if REFUSED_OWNER in done.stderr:
+        _warn_of_owner(str(Path.cwd()))
     return done.stdout.strip("\n") if done.returncode == 0 else None
 
 
@@ -46,6 +53,20 @@ def run_git(*arguments: str, timeout: float | None = None) -> subprocess.Complet
     """
     command = ["git", *arguments]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
+        return subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=timeout,
+            env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
     except OSError as error:
         raise PlumblineError(f"git cannot be run ({error.strerror}); install it") from None
+
+
+@functools.cache
+def _warn_of_owner(folder: str) -> None:
+    """Warn once that results have no commit here; git says nothing where its output is read."""
+    log.warning(
+        "%s belongs to another user, so git refuses it: results name no commit; "
+        "run `git config --global --add safe.directory %s`",
+        folder,
+        folder,
+    )
