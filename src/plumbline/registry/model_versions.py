@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from plumbline.registry.journal import Entry
 
-CONNECT_TIMEOUT_S = 10
 DECISIONS = "## Decisions"  # the heading in a version's description
 log = logging.getLogger(__name__)
 
@@ -27,7 +26,6 @@ def connect_registry() -> "MlflowClient":
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
-        _reach_database()
         client = mlflow_client.connect()
         client.search_registered_models(max_results=1)
     except (MlflowException, SQLAlchemyError, ModuleNotFoundError, OSError) as error:
@@ -49,11 +47,16 @@ def find_with_bundle(
     return by_number[present[-1]] if present else None
 
 
+def has_model(client: "MlflowClient", name: str) -> bool:
+    """Whether the registry knows a model of this name."""
+    return bool(client.search_registered_models(f"name = '{name}'"))
+
+
 def ensure_model(client: "MlflowClient", name: str) -> None:
     """Add the model `name` without a version, where the registry does not know it."""
     from mlflow.exceptions import MlflowException
 
-    if client.search_registered_models(f"name = '{name}'"):
+    if has_model(client, name):
         return
     try:
         client.create_registered_model(name)
@@ -123,14 +126,3 @@ def find_alias_holder(client: "MlflowClient", name: str, alias: str) -> Any | No
         if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
             return None
         raise RegistryError(f"{name}@{alias}: {store_location.shorten_error(error)}") from None
-
-
-def _reach_database() -> None:
-    """Connect once: MLflow would try for minutes where a database is unreachable."""
-    uri = store_location.find_uri()
-    if uri.startswith("postgresql"):
-        from sqlalchemy import create_engine
-
-        engine = create_engine(uri, connect_args={"connect_timeout": CONNECT_TIMEOUT_S})
-        engine.connect().close()
-        engine.dispose()

@@ -108,7 +108,7 @@ def _try_pass(folder: Path) -> tuple[int, str | None]:
 
     try:
         return _deliver_pass(mlflow_client.connect(), folder), None
-    except (MlflowException, SQLAlchemyError, OSError) as error:
+    except (MlflowException, SQLAlchemyError, ModuleNotFoundError, OSError) as error:
         return 0, store_location.shorten_error(error)
     except (ValueError, LookupError, TypeError) as error:
         return 0, f"{folder.name} is damaged: {type(error).__name__}"
