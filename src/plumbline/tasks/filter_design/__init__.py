@@ -1,0 +1,1 @@
+"""Design LC ladder filters from standard parts that meet a mask, within a theorem's bound."""

@@ -1,0 +1,49 @@
+"""The table that checks look at: the manifest, and beside each row what its numbers show."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract.task import SPLITS
+from plumbline.tasks.filter_design.data import list_columns, name_rows, read_specifications
+from plumbline.tasks.filter_design.expectations.leaks import find_repeats
+from plumbline.tasks.filter_design.params import FilterParams
+from plumbline.tasks.filter_design.predictor import read_specs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def build_table(
+    params: FilterParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
+) -> "pd.DataFrame":
+    """Return the manifest with three more columns.
+
+    `fault` is why the predictor would refuse the specification; `also_in`, an earlier split with
+    the same one; `impossible`, the share of its split that no ladder can meet.
+    """
+    import pandas as pd
+
+    faults = _find_faults(examples)
+    repeats = find_repeats(examples)
+    keys = list(zip(manifest["split"], manifest["id"], strict=True))
+    is_impossible = (manifest["slack_db"] < 0).astype(float)
+    return manifest.assign(
+        fault=pd.Series([faults.get(key) for key in keys], index=manifest.index, dtype=object),
+        also_in=pd.Series([repeats.get(key) for key in keys], index=manifest.index, dtype=object),
+        impossible=is_impossible.groupby(manifest["split"]).transform("mean"),
+    )
+
+
+def _find_faults(examples: Path) -> dict[tuple[str, str], str]:
+    """Ask the predictor's own reader about each row."""
+    faults: dict[tuple[str, str], str] = {}
+    for split in SPLITS:
+        specifications = read_specifications(examples, split)
+        names = name_rows(split, len(specifications))
+        for name, specification in zip(names, specifications, strict=True):
+            try:
+                read_specs(list_columns([specification]))
+            except ValueError as error:
+                faults[split, name] = str(error).removeprefix("row 0: ")
+    return faults

@@ -1,0 +1,182 @@
+"""Judges designs by nodal analysis: what a predictor says of its own designs is not believed.
+
+It is written apart from the simulator of predictor.py, which multiplies chain matrices: here the
+admittances of all branches make one complex matrix for each frequency, which is solved (Vlach and
+Singhal 1994, Computer Methods for Circuit Analysis and Design, chapter 2).
+
+Shapes: F frequencies, n nodes.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plumbline.tasks.filter_design.data import Specification
+from plumbline.tasks.filter_design.data.theorem import NUM_INTERVALS
+
+NUM_STOP_POINTS, STOP_RANGE = 9, 5.0  # from each stop edge on, to so many times its frequency
+NEAREST = 0.01  # of an angle: the end of the passband at direct current or at infinity
+TOLERANCE_DB = 1e-9  # that rounding may cost
+TOPOLOGIES = ("series_first", "shunt_first")
+NANO, PICO = 1e-9, 1e-12
+
+
+@dataclass(frozen=True)
+class LadderDesign:
+    """One design: its branches alternate between series and shunt, from the source on.
+
+    A series branch of a low-pass is an inductor, of a high-pass a capacitor, of a band-pass both in
+    series; a shunt branch is the other part, or both in parallel.
+    """
+
+    topology: str
+    order: int
+    inductors: tuple[float, ...]  # in H, in the order of the ladder
+    capacitors: tuple[float, ...]  # in F
+
+
+def read_ladder(design: Mapping[str, Any]) -> LadderDesign:
+    """Return the ladder that one of the answer's `designs` describes."""
+    return LadderDesign(
+        topology=str(design["topology"]),
+        order=int(design["order"]),
+        inductors=tuple(float(value) * NANO for value in design["inductors_nh"]),
+        capacitors=tuple(float(value) * PICO for value in design["capacitors_pf"]),
+    )
+
+
+def describe_fault(specification: Specification, ladder: LadderDesign) -> str | None:
+    """Say why it is not a ladder of the kind and order that are asked for; None if it is one."""
+    if ladder.topology not in TOPOLOGIES:
+        return f"topology {ladder.topology!r}; expected {' or '.join(TOPOLOGIES)}"
+    if specification.order not in (None, ladder.order) or ladder.order > specification.max_order:
+        return f"{ladder.order} branches; {specification.label} was asked"
+    expected = _count_parts(specification.kind, ladder)
+    actual = (len(ladder.inductors), len(ladder.capacitors))
+    if actual != expected:
+        return f"{actual[0]} inductors and {actual[1]} capacitors; expected {expected}"
+    values = np.array(ladder.inductors + ladder.capacitors)
+    if not (np.isfinite(values) & (values > 0)).all():
+        return "a part is not a finite number above 0"
+    return None
+
+
+def compute_margin(specification: Specification, ladder: LadderDesign) -> float:
+    """Return by how many dB the ladder keeps to the mask at its worst frequency."""
+    passband, stopband = list_frequencies(specification)
+    loss = compute_loss(specification, ladder, np.concatenate([passband, stopband]))
+    room = specification.max_loss_db - loss[: len(passband)].max()
+    surplus = loss[len(passband) :].min() - specification.min_attenuation_db
+    return float(min(room, surplus))
+
+
+def list_frequencies(specification: Specification) -> tuple[np.ndarray, np.ndarray]:
+    """Return the frequencies in Hz at which loss and attenuation are looked at.
+
+    Those of the passband are Chebyshev points on the square of the frequency, so that a polynomial
+    can hardly exceed the mask between them; see `theorem.is_possible_on_grid`.
+    """
+    edge = specification.pass_hz[0]
+    share = np.sin(np.linspace(NEAREST, np.pi, NUM_INTERVALS + 1) / 2)
+    beyond = STOP_RANGE ** (np.arange(NUM_STOP_POINTS) / (NUM_STOP_POINTS - 1))
+    above, below = specification.stop_hz[-1] * beyond, specification.stop_hz[0] / beyond
+    if specification.kind == "low-pass":
+        return edge * share, above
+    if specification.kind == "high-pass":
+        return edge / share, below
+    places = -np.cos(np.linspace(0, np.pi, NUM_INTERVALS + 1)) * specification.bandwidth / 2
+    passband = specification.centre_hz * (places + np.sqrt(1 + places**2))
+    return passband, np.concatenate([below, above])
+
+
+def compute_loss(
+    specification: Specification, ladder: LadderDesign, frequencies: np.ndarray
+) -> np.ndarray:
+    """Return -20 log10 |S21| between equal terminations at each frequency [F]."""
+    voltage = _solve_nodes(specification, ladder, frequencies)[:, -1]
+    loss: np.ndarray = -20 * np.log10(np.abs(2 * voltage))
+    return loss
+
+
+def compute_reflection(
+    specification: Specification, ladder: LadderDesign, frequencies: np.ndarray
+) -> np.ndarray:
+    """Return |S11| at each frequency [F]."""
+    voltage = _solve_nodes(specification, ladder, frequencies)[:, 0]
+    reflection: np.ndarray = np.abs(2 * voltage - 1)
+    return reflection
+
+
+def _solve_nodes(
+    specification: Specification, ladder: LadderDesign, frequencies: np.ndarray
+) -> np.ndarray:
+    """Return the voltages of all nodes for a source of 1 V behind its resistance [F, n]."""
+    termination = 1 / specification.z0_ohm
+    admittances = _list_admittances(specification, ladder, frequencies)
+    is_series = [_is_series(ladder, place) for place in range(ladder.order)]
+    num_nodes = 1 + sum(is_series)
+    matrix = np.zeros((len(frequencies), num_nodes, num_nodes), complex)
+    matrix[:, 0, 0] += termination
+    matrix[:, -1, -1] += termination
+    node = 0
+    for in_series, admittance in zip(is_series, admittances, strict=True):
+        matrix[:, node, node] += admittance
+        if in_series:
+            matrix[:, node + 1, node + 1] += admittance
+            matrix[:, node, node + 1] -= admittance
+            matrix[:, node + 1, node] -= admittance
+            node += 1
+    current = np.zeros((num_nodes, 1), complex)
+    current[0] = termination
+    voltages: np.ndarray = np.linalg.solve(matrix, current)[:, :, 0]
+    return voltages
+
+
+def _list_admittances(
+    specification: Specification, ladder: LadderDesign, frequencies: np.ndarray
+) -> list[np.ndarray]:
+    """Return the admittance of each branch [F], with its losses.
+
+    A series branch has constant resistances, a shunt branch constant conductances; Q holds at the
+    pass edge, or at the centre of the band.
+    """
+    inductors, capacitors = iter(ladder.inductors), iter(ladder.capacitors)
+    s = 2j * math.pi * frequencies
+    centre = 2 * math.pi * specification.centre_hz
+    branches = []
+    for place in range(ladder.order):
+        in_series = _is_series(ladder, place)
+        immittance = np.zeros(len(frequencies), complex)
+        if _has_inductor(specification.kind, in_series):
+            inductance = next(inductors)
+            reactance = centre * inductance
+            loss = reactance if in_series else 1 / reactance
+            immittance += s * inductance if in_series else 1 / (s * inductance)
+            immittance += loss / specification.q_inductor
+        if _has_inductor(specification.kind, not in_series):  # the other part of the ladder
+            capacitance = next(capacitors)
+            susceptance = centre * capacitance
+            loss = 1 / susceptance if in_series else susceptance
+            immittance += 1 / (s * capacitance) if in_series else s * capacitance
+            immittance += loss / specification.q_capacitor
+        branches.append(1 / immittance if in_series else immittance)
+    return branches
+
+
+def _count_parts(kind: str, ladder: LadderDesign) -> tuple[int, int]:
+    """Return how many inductors and capacitors a ladder of its topology and order has."""
+    in_series = [_is_series(ladder, place) for place in range(ladder.order)]
+    num_inductors = sum(_has_inductor(kind, series) for series in in_series)
+    num_capacitors = sum(_has_inductor(kind, not series) for series in in_series)
+    return num_inductors, num_capacitors
+
+
+def _is_series(ladder: LadderDesign, place: int) -> bool:
+    return (place % 2 == 0) == (ladder.topology == "series_first")
+
+
+def _has_inductor(kind: str, in_series: bool) -> bool:
+    return kind == "band-pass" or (kind == "low-pass") == in_series

@@ -1,0 +1,105 @@
+"""Scores of a predictor on one split, specification by specification, judged by the oracle."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Predictor
+from plumbline.tasks.filter_design.data import Specification, name_rows, read_specifications
+from plumbline.tasks.filter_design.data.theorem import (
+    compute_limit,
+    find_least_order,
+    is_possible,
+)
+from plumbline.tasks.filter_design.scoring.judgement import Verdict, judge_specifications
+from plumbline.tasks.filter_design.scoring.tables import (
+    draw_responses,
+    estimate_yields,
+    list_parts,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BUDGETS = (1, 2, 8, 16, 64)  # calls of the simulator
+BUDGET_ROWS = 300  # on which all budgets are tried
+
+
+def score(examples: Path, split: str, predictor: Predictor) -> Scores:
+    """Score every specification of `split`.
+
+    `met` is 1 where the best of the returned designs keeps to the mask and is made of parts of the
+    series, by the oracle's own simulation; `cost` is how often the predictor simulated a design.
+    """
+    import pandas as pd
+
+    specifications = read_specifications(examples, split)
+    verdicts = judge_specifications(specifications, predictor)
+    slack = [compute_limit(one, one.max_order) - one.min_attenuation_db for one in specifications]
+    per_example = {
+        "id": np.array(name_rows(split, len(specifications)), dtype=object),
+        "met": np.array([float(verdict.is_met) for verdict in verdicts]),
+        "margin_db": np.array([verdict.margin_db for verdict in verdicts]),
+        "cost": np.array([verdict.calls for verdict in verdicts]),
+    }
+    by_budget = _try_budgets(specifications[:BUDGET_ROWS], predictor)
+    tables = {
+        "by_budget": by_budget,
+        "slack": pd.DataFrame({"slack_db": slack, "margin_db": per_example["margin_db"]}),
+        "responses": draw_responses(specifications, verdicts),
+        "parts": list_parts(specifications, verdicts),
+        "yields": estimate_yields(specifications, predictor),
+    }
+    metrics = _summarise(specifications, verdicts, per_example)
+    return Scores(per_example, metrics, tables)
+
+
+def _summarise(
+    specifications: Sequence[Specification],
+    verdicts: Sequence[Verdict],
+    per_example: dict[str, np.ndarray],
+) -> dict[str, float]:
+    met = per_example["met"]
+    possible = np.array([is_possible(one) for one in specifications])
+    claims = np.array([verdict.claims_met for verdict in verdicts])
+    metrics = {
+        "met": float(met.mean()),
+        "cost": float(per_example["cost"].mean()),
+        "median_margin_db": float(np.median(per_example["margin_db"])),
+        "claimed_and_not_met": float((claims & (met == 0)).sum()),
+        "impossible_met": float(met[~possible].sum()),
+    }
+    if possible.any():
+        metrics["met_of_possible"] = float(met[possible].mean())
+    extra = _count_extra_parts(specifications, verdicts)
+    if extra:
+        metrics["extra_parts"] = float(np.mean(extra))
+    return metrics
+
+
+def _count_extra_parts(
+    specifications: Sequence[Specification], verdicts: Sequence[Verdict]
+) -> list[int]:
+    """Where the order was left open and the mask is met: branches above the theorem's least."""
+    extra = []
+    for specification, verdict in zip(specifications, verdicts, strict=True):
+        least = find_least_order(specification)
+        if specification.order is None and verdict.is_met and verdict.ladder and least:
+            extra.append(verdict.ladder.order - least)
+    return extra
+
+
+def _try_budgets(specifications: Sequence[Specification], predictor: Predictor) -> "pd.DataFrame":
+    """Ask some rows again with fewer and more calls; shares are of the possible ones."""
+    import pandas as pd
+
+    possible = [one for one in specifications if is_possible(one)]
+    rows = []
+    for budget in BUDGETS:
+        verdicts = judge_specifications(possible, predictor, budget=budget) if possible else []
+        met = [verdict.is_met for verdict in verdicts]
+        rows.append({"calls": budget, "met": float(np.mean(met or [0.0])), "rows": len(met)})
+    return pd.DataFrame(rows)

@@ -1,0 +1,280 @@
+"""Both simulators of ladders against textbooks, each other, the laws of circuits, and ngspice."""
+
+import math
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import signal
+from tests.support.small_filters import KINDS, build_specification, draw_random_values
+
+from plumbline.tasks.filter_design.data import Specification, list_columns
+from plumbline.tasks.filter_design.predictor import Design, read_specs, simulate_loss_db
+from plumbline.tasks.filter_design.predictor import write_netlist as write_predicted_netlist
+from plumbline.tasks.filter_design.scoring.oracle import (
+    TOPOLOGIES,
+    LadderDesign,
+    compute_loss,
+    compute_reflection,
+    list_frequencies,
+)
+
+PROTOTYPE = np.geomspace(0.05, 20, 25)  # frequencies of a low-pass whose edge is 1
+LOSSLESS = {"q_inductor": math.inf, "q_capacitor": math.inf}
+NUM_NETLISTS = 200  # of each kind
+
+
+def map_frequencies(specification: Specification, prototype: np.ndarray) -> np.ndarray:
+    """Frequencies in Hz at which the filter is what its low-pass prototype is at `prototype`."""
+    centre = specification.centre_hz
+    if specification.kind == "low-pass":
+        return centre * prototype
+    if specification.kind == "high-pass":
+        return centre / prototype
+    half = prototype * specification.bandwidth / 2
+    return centre * (half + np.sqrt(1 + half**2))
+
+
+def build_ladder(
+    specification: Specification, topology: str, values: np.ndarray
+) -> tuple[LadderDesign, np.ndarray]:
+    """The ladder whose low-pass prototype has `values`, and its parts in the order of branches."""
+    kind, impedance = specification.kind, specification.z0_ohm
+    centre = 2 * math.pi * specification.centre_hz
+    inductors, capacitors, parts = [], [], []
+    for branch, value in enumerate(values):
+        in_series = (branch % 2 == 0) == (topology == "series_first")
+        if kind == "band-pass":
+            slope = value / specification.bandwidth
+            normal = (slope, 1 / slope) if in_series else (1 / slope, slope)
+        elif kind == "low-pass":
+            normal = (value, None) if in_series else (None, value)
+        else:
+            normal = (None, 1 / value) if in_series else (1 / value, None)
+        inductor, capacitor = normal
+        if inductor is not None:
+            inductors.append(inductor * impedance / centre)
+            parts.append(inductors[-1])
+        if capacitor is not None:
+            capacitors.append(capacitor / impedance / centre)
+            parts.append(capacitors[-1])
+    ladder = LadderDesign(topology, len(values), tuple(inductors), tuple(capacitors))
+    return ladder, np.array(parts)
+
+
+def simulate(
+    specification: Specification, ladder: LadderDesign, parts: np.ndarray, frequencies: np.ndarray
+) -> np.ndarray:
+    """What the predictor's own simulator says, in dB [F]."""
+    spec = read_specs(list_columns([specification]))[0]
+    return simulate_loss_db(parts[None], spec, ladder.order, ladder.topology, frequencies)[0]
+
+
+def find_butterworth(order: int) -> np.ndarray:
+    """Its values (Matthaei, Young and Jones 1980, section 4.05)."""
+    return 2 * np.sin((2 * np.arange(1, order + 1) - 1) * np.pi / (2 * order))
+
+
+def find_chebyshev(order: int, ripple_db: float) -> np.ndarray:
+    """Its values for odd orders (Matthaei, Young and Jones 1980, section 4.05)."""
+    beta = math.log(1 / math.tanh(ripple_db * math.log(10) / 40))
+    gamma = math.sinh(beta / (2 * order))
+    places = np.arange(1, order + 1)
+    tops = np.sin((2 * places - 1) * np.pi / (2 * order))
+    bottoms = gamma**2 + np.sin(places * np.pi / order) ** 2
+    values = [2 * tops[0] / gamma]
+    for place in range(1, order):
+        values.append(4 * tops[place - 1] * tops[place] / (bottoms[place - 1] * values[-1]))
+    return np.array(values)
+
+
+def compute_exact_loss(zeros_poles_gain: tuple, frequencies: np.ndarray) -> np.ndarray:
+    _, response = signal.freqs_zpk(*zeros_poles_gain, worN=frequencies)
+    return -20 * np.log10(np.abs(response))
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("order", range(2, 9))
+def test_butterworth_is_that_of_scipy(order: int, kind: str, topology: str) -> None:
+    specification = build_specification(kind, **LOSSLESS)
+    ladder, _ = build_ladder(specification, topology, find_butterworth(order))
+    loss = compute_loss(specification, ladder, map_frequencies(specification, PROTOTYPE))
+    exact = compute_exact_loss(signal.buttap(order), PROTOTYPE)
+    np.testing.assert_allclose(loss, exact, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ripple_db", [0.1, 0.5, 3.0])
+@pytest.mark.parametrize("order", [3, 5, 7])
+def test_chebyshev_is_that_of_scipy(order: int, ripple_db: float, kind: str) -> None:
+    specification = build_specification(kind, **LOSSLESS)
+    ladder, _ = build_ladder(specification, "series_first", find_chebyshev(order, ripple_db))
+    loss = compute_loss(specification, ladder, map_frequencies(specification, PROTOTYPE))
+    exact = compute_exact_loss(signal.cheb1ap(order, ripple_db), PROTOTYPE)
+    np.testing.assert_allclose(loss, exact, atol=1e-9)
+
+
+def test_a_known_response() -> None:
+    specification = build_specification(**LOSSLESS)
+    ladder, _ = build_ladder(specification, "series_first", find_butterworth(3))
+    frequencies = specification.pass_hz[0] * np.array([0.5, 1, 2, 4])
+    loss = compute_loss(specification, ladder, frequencies)
+    np.testing.assert_allclose(loss, [0.067, 3.010, 18.129, 36.125], atol=5e-4)
+    np.testing.assert_allclose(find_chebyshev(3, 0.5), [1.5963, 1.0967, 1.5963], atol=5e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_both_simulators_agree_on_random_lossy_ladders(kind: str) -> None:
+    random = np.random.default_rng(KINDS.index(kind))
+    for _ in range(3334):
+        order = 3 if kind == "band-pass" else int(random.choice([3, 5, 7]))
+        specification = build_specification(
+            kind,
+            order=order,
+            z0_ohm=float(random.uniform(10, 200)),
+            q_inductor=float(random.uniform(5, 400)),
+            q_capacitor=float(random.uniform(20, 3000)),
+        )
+        topology = TOPOLOGIES[int(random.integers(2))]
+        values = draw_random_values(order, random)
+        ladder, parts = build_ladder(specification, topology, values)
+        frequencies = map_frequencies(specification, random.uniform(0.01, 5, 7))
+        loss = compute_loss(specification, ladder, frequencies)
+        expected = simulate(specification, ladder, parts, frequencies)
+        np.testing.assert_allclose(loss, expected, rtol=0, atol=1e-9)
+        assert (loss > 0).all(), "a ladder of lossy parts amplifies nothing"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_not_reflected_comes_through_without_losses(kind: str) -> None:
+    random = np.random.default_rng(1)
+    for topology in TOPOLOGIES:
+        specification = build_specification(kind, **LOSSLESS)
+        ladder, _ = build_ladder(specification, topology, draw_random_values(5, random))
+        frequencies = map_frequencies(specification, PROTOTYPE)
+        passed = 10 ** (-compute_loss(specification, ladder, frequencies) / 10)
+        reflected = compute_reflection(specification, ladder, frequencies) ** 2
+        np.testing.assert_allclose(passed + reflected, 1, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_ladder_turned_around_has_the_same_loss(kind: str) -> None:
+    values = np.array([0.7, 1.3, 2.0, 0.9, 1.1])
+    specification = build_specification(kind)
+    frequencies = map_frequencies(specification, PROTOTYPE)
+    one, _ = build_ladder(specification, "series_first", values)
+    other, _ = build_ladder(specification, "series_first", values[::-1])
+    np.testing.assert_allclose(
+        compute_loss(specification, one, frequencies),
+        compute_loss(specification, other, frequencies),
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_impedances_scale(kind: str) -> None:
+    low, high = (build_specification(kind, z0_ohm=impedance) for impedance in (50.0, 500.0))
+    values = np.array([0.7, 1.3, 2.0])
+    frequencies = map_frequencies(low, PROTOTYPE)
+    losses = []
+    for specification in (low, high):
+        ladder, _ = build_ladder(specification, "shunt_first", values)
+        losses.append(compute_loss(specification, ladder, frequencies))
+    np.testing.assert_allclose(losses[0], losses[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_mask_ends_at_its_edges(kind: str) -> None:
+    specification = build_specification(kind)
+    passband, stopband = list_frequencies(specification)
+    for edge in specification.pass_hz:
+        assert np.isclose(passband, edge, rtol=1e-12).any()
+    for edge in specification.stop_hz:
+        assert np.isclose(stopband, edge, rtol=1e-12).any()
+    outer = [stopband.min(), stopband.max()]
+    if kind == "low-pass":
+        assert passband.max() < stopband.min() * (1 + 1e-12)
+        assert outer[1] == pytest.approx(5 * specification.stop_hz[0])
+    if kind != "low-pass":
+        assert outer[0] == pytest.approx(specification.stop_hz[0] / 5)
+
+
+def run_ngspice(netlist: str, folder: Path) -> np.ndarray:
+    """Frequencies and V(out) in dB [F, 2] that ngspice prints for the netlist."""
+    path = folder / "filter.cir"
+    path.write_text(netlist)
+    command = ["ngspice", "-b", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    rows = re.findall(r"^\d+\s+(\S+)\s+(\S+)\s*$", done.stdout, re.MULTILINE)
+    return np.array(rows, dtype=float)
+
+
+def join_netlists(netlists: list[str]) -> str:
+    """One circuit of them all, beside each other, each with names and nodes of its own."""
+    lines = ["* many filters"]
+    for place, netlist in enumerate(netlists):
+        for line in netlist.splitlines()[1:]:
+            if line.startswith("."):
+                continue
+            name, one, other, *value = line.split()
+            nodes = [node if node == "0" else f"{node}_{place}" for node in (one, other)]
+            lines.append(" ".join([f"{name}_{place}", *nodes, *value]))
+    return "\n".join(lines)
+
+
+@pytest.mark.skipif(not shutil.which("ngspice"), reason="ngspice is not installed")
+@pytest.mark.parametrize("kind", KINDS)
+def test_ngspice_agrees_with_the_netlists(tmp_path: Path, kind: str) -> None:
+    """ngspice prints six digits of a voltage in dB: 5e-5 is what it can show."""
+    random = np.random.default_rng(2)
+    specification = build_specification(kind, order=3)
+    spec = read_specs(list_columns([specification]))[0]
+    netlists, ladders = [], []
+    for _ in range(NUM_NETLISTS):
+        topology = TOPOLOGIES[int(random.integers(2))]
+        ladder, parts = build_ladder(specification, topology, draw_random_values(3, random))
+        rounded = np.array([float(f"{part:.3g}") for part in parts])
+        ladders.append(regroup_parts(ladder, parts, rounded))
+        design = Design(topology, 3, rounded, margin_db=0.0, calls=1, logs=np.log(rounded))
+        netlists.append(write_predicted_netlist(spec, design))
+    edge = specification.pass_hz[0]
+    for frequency in (0.7 * edge, edge, 1.3 * edge):
+        prints = [f".print ac vdb(out_{place})" for place in range(NUM_NETLISTS)]
+        sweep = f".ac lin 1 {frequency:.9g} {frequency:.9g}"
+        circuit = "\n".join([join_netlists(netlists), sweep, *prints, ".end", ""])
+        table = run_ngspice(circuit, tmp_path)
+        assert table.shape == (NUM_NETLISTS, 2)
+        point = np.array([frequency])
+        losses = [compute_loss(specification, ladder, point)[0] for ladder in ladders]
+        np.testing.assert_allclose(-table[:, 1], losses, atol=1e-4)
+
+
+def regroup_parts(ladder: LadderDesign, parts: np.ndarray, rounded: np.ndarray) -> LadderDesign:
+    """The ladder with rounded parts."""
+    other = dict(zip(parts.tolist(), rounded.tolist(), strict=True))
+    inductors = tuple(other[value] for value in ladder.inductors)
+    capacitors = tuple(other[value] for value in ladder.capacitors)
+    return LadderDesign(ladder.topology, ladder.order, inductors, capacitors)
+
+
+@pytest.mark.skipif(not shutil.which("ngspice"), reason="ngspice is not installed")
+def test_a_netlist_runs_as_it_is(tmp_path: Path) -> None:
+    from plumbline.tasks.filter_design.predictor import TextbookPredictor
+
+    for kind in KINDS:
+        specification = build_specification(kind)
+        answer = TextbookPredictor().predict(list_columns([specification]), designs=1)
+        table = run_ngspice(answer["netlist"][0], tmp_path)
+        design = answer["designs"][0][0]
+        ladder = LadderDesign(
+            design["topology"],
+            design["order"],
+            tuple(1e-9 * value for value in design["inductors_nh"]),
+            tuple(1e-12 * value for value in design["capacitors_pf"]),
+        )
+        expected = -compute_loss(specification, ladder, table[:, 0])
+        np.testing.assert_allclose(table[:, 1], expected, atol=2e-3)
