@@ -3,20 +3,39 @@
 import dataclasses
 from pathlib import Path
 
+import mlflow
+import pydantic
 import pytest
 from tests.support.evidence import describe_gates, write_evidence
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, EvidenceError, RefusedError
-from plumbline.contract.params import Params
+from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.evidence import document
 from plumbline.registry import model_versions, promotion
+from plumbline.registry.package import rehearsal
 from plumbline.registry.reader import addresses, find_version
 from plumbline.registry.reader.run_files import read_evidence
 from plumbline.stages.register import register
+from plumbline.tracking import delivery
 
+SECRET = "hunter2"  # noqa: S105  to look for it in what is kept
+PARAMS = f"""# source: https://me:{SECRET}@files/old.csv
+data:
+  source:
+    train: "postgresql://me:{SECRET}/x@db/tickets#TABLE t"   # today
+    test: ftp://me:{SECRET}@files/test.csv
+  sha256: {{"ftp://me:{SECRET}@files/test.csv": null, "https://files/x?key={SECRET}": null}}
+"""
+SHOWN = """# source: https://files/old.csv
+data:
+  source:
+    train: "postgresql://db/tickets#TABLE t"   # today
+    test: ftp://files/test.csv
+  sha256: {"ftp://files/test.csv": null, "https://files/x": null}
+"""
 pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # MLflow, in this process, warns about its own libraries
@@ -53,6 +72,28 @@ def test_repeated_it_is_one_version_and_one_decision(evaluated: tuple[Params, Ta
         ("registered", "1"),
         ("first", "1"),
     ]
+
+
+def test_a_bundle_that_another_checkout_registers_meanwhile_is_one_version(
+    evaluated: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verify_package = rehearsal.verify_package
+
+    def register_meanwhile(*arguments: object) -> rehearsal.Rehearsal:
+        monkeypatch.setattr(rehearsal, "verify_package", verify_package)
+        register(*evaluated)
+        return verify_package(*arguments)
+
+    monkeypatch.setattr(rehearsal, "verify_package", register_meanwhile)
+    register(*evaluated)
+    assert [version.version for version in versions()] == [1]
+    assert layout.read_json(layout.REGISTRATION)["version"] == "1"
+    registered = [e for e in promotion.read_history("line") if e.action == "registered"]
+    assert [entry.version for entry in registered] == ["1"]
+    client = model_versions.connect_registry()
+    experiments = [each.experiment_id for each in client.search_experiments()]
+    tagged = client.search_runs(experiments, f"tags.`{addresses.BUNDLE_TAG}` LIKE '%'")
+    assert [run.info.run_id for run in tagged] == [versions()[0].run_id]
 
 
 def test_a_package_that_answers_otherwise_is_no_version(evaluated: tuple[Params, Task]) -> None:
@@ -281,3 +322,39 @@ def test_a_bundle_with_a_predictor_of_its_own_is_not_registered(
         register(*evaluated)
     assert versions() == []
     assert not canary.exists()
+
+
+class RemoteLine(StrictModel):
+    """The data of the line, as if they came from servers."""
+
+    watch: str
+    num_rows: int
+    noise: float
+    source: dict[str, str]
+
+
+def test_no_secret_of_a_source_is_beside_the_version(
+    evaluated: tuple[Params, Task], caplog: pytest.LogCaptureFixture
+) -> None:
+    params, task = evaluated
+    sources = {
+        "train": f"postgresql://me:{SECRET}/x@db/tickets#TABLE t",
+        "test": f"s3://{SECRET}:{SECRET}@bucket/test.csv",
+    }
+    values = params.model_dump()
+    values["data"]["source"] = sources
+    shape = pydantic.create_model("RemoteParams", __base__=type(params), data=(RemoteLine, ...))
+    params = shape.model_validate(values)
+    layout.PARAMS.write_text(PARAMS, encoding="utf-8")
+    write_evidence(params, task)
+    register(params, task)
+    assert delivery.deliver().problem is None
+    (version,) = versions()
+    kept = mlflow.artifacts.download_artifacts(f"runs:/{version.run_id}/params.yaml")  # type: ignore[attr-defined]
+    assert Path(kept).read_text(encoding="utf-8") == SHOWN
+    recorded = read_evidence(find_version("models:/line/1"))["params"]["data"]["source"]
+    assert recorded["test"] == "s3://bucket/test.csv"
+    layout.PARAMS.unlink()  # git has it, and whoever reads git
+    for path in Path.cwd().rglob("*"):
+        assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
+    assert SECRET not in caplog.text

@@ -16,6 +16,7 @@ from plumbline.evidence.measurements import CHAMPION
 from plumbline.evidence.recall import Record
 from plumbline.evidence.split_use import describe_use
 from plumbline.registry.ledger import Look
+from plumbline.sources.shown_params import digest_shown_params
 
 FAILED = {"promote": [], "keep": ["champion"], "refuse": ["floor"]}
 WINNER = "closed"
@@ -71,7 +72,8 @@ def _describe(params: Params, task: Task, champion: dict | None) -> dict[str, An
     """Describe what was measured; what follows from it is not there yet."""
     metric = task.metric.name
     seal = layout.locate_bundle(WINNER) / bundle.SEAL
-    paths = document.DIGESTED_FILES | {"bundle": seal, "params": layout.PARAMS}
+    paths = document.DIGESTED_FILES | {"bundle": seal}
+    digests_of_files = {name: layout.digest(path) for name, path in paths.items()}
     scored = {"test": {metric: 0.0}, "validation": {metric: 0.0}}
     digests = {name: bundle.digest(layout.locate_bundle(name)) for name in params.candidates}
     controls = {
@@ -100,7 +102,7 @@ def _describe(params: Params, task: Task, champion: dict | None) -> dict[str, An
         "export": [],
         "lineage": {},
         "bundles": list_bundles(digests, controls),
-        "digests": {name: layout.digest(path) for name, path in paths.items()},
+        "digests": digests_of_files | {"params": digest_shown_params(layout.PARAMS)},
     }
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from plumbline.contract.errors import ParamsError
 
 MAX_BYTES = 1_000_000
+MAX_SCANNED_BYTES = 50_000_000
 MAX_DEPTH = 20
 
 
@@ -16,27 +17,58 @@ def load_yaml(path: Path) -> Any:
     Raises ParamsError for a file that is too large or not valid, and for duplicate keys, aliases,
     tags and deep nesting.
     """
+    raw = _read_limited(path, MAX_BYTES)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ParamsError(f"{path}: not UTF-8 at byte {error.start}") from None
+    return parse_yaml(text, path)
+
+
+def parse_yaml(text: str, path: Path) -> Any:
+    """Parse the text of the YAML file at `path`; raises ParamsError as `load_yaml` does."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
+    try:
+        _refuse_tricks(path, YAML(typ="safe", pure=True).parse(text))
+        return YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        raise ParamsError(f"{path}: {_describe_error(error)}") from None
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise ParamsError(f"{path}: a value cannot be read: {error}") from None
+
+
+def scan_yaml(path: Path) -> bool:
+    """Look through a YAML file without building what it describes; return whether it has content.
+
+    Raises ParamsError with the line for what `load_yaml` raises it for.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    raw = _read_limited(path, MAX_SCANNED_BYTES)
+    try:
+        text = raw.decode("utf-8")
+        _refuse_tricks(path, YAML(typ="safe").parse(text))
+    except UnicodeDecodeError as error:
+        raise ParamsError(f"{path}: not UTF-8 at byte {error.start}") from None
+    except YAMLError as error:
+        raise ParamsError(f"{path}: {_describe_error(error)}") from None
+    lines = [line.strip() for line in text.splitlines()]
+    return any(line and not line.startswith("#") for line in lines)
+
+
+def _read_limited(path: Path, limit: int) -> bytes:
     try:
         raw = path.read_bytes()
     except OSError as error:
         raise ParamsError(
             f"{path}: cannot be read ({error.strerror}); run from the top of the repository"
         ) from None
-    if len(raw) > MAX_BYTES:
-        raise ParamsError(f"{path}: {len(raw):,} bytes; a params file stays below {MAX_BYTES:,}")
-    try:
-        text = raw.decode("utf-8")
-        _refuse_tricks(path, YAML(typ="safe", pure=True).parse(text))
-        return YAML(typ="safe", pure=True).load(text)
-    except UnicodeDecodeError as error:
-        raise ParamsError(f"{path}: not UTF-8 at byte {error.start}") from None
-    except YAMLError as error:
-        raise ParamsError(f"{path}: {_describe_error(error)}") from None
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise ParamsError(f"{path}: a value cannot be read: {error}") from None
+    if len(raw) > limit:
+        raise ParamsError(f"{path}: {len(raw):,} bytes; such a file stays below {limit:,}")
+    return raw
 
 
 def _refuse_tricks(path: Path, events: Iterator[Any]) -> None:

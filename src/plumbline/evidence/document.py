@@ -14,6 +14,7 @@ from plumbline.contract.task import Task
 from plumbline.contract.verdict import decide_verdict, read_statuses
 from plumbline.evidence.changes import compare_params
 from plumbline.evidence.gates import GATES
+from plumbline.sources.shown_params import hide_secrets_in_values
 
 FORMAT = 3
 PLACES = 6  # of tracked metrics: enough for any comparison, too few to show a machine's rounding
@@ -39,7 +40,8 @@ KEYS = (
     "thresholds",
     "params", "choice", "rehearsal", "lag", "notes",
     "candidates", "baselines", "cost", "forms", "comparisons", "champion", "comparison", "looks",
-    "flips", "changes", "slices", "behaviour", "digests", "answers", "export", "bundles",
+    "flips", "changes", "slices", "uncertainty", "selective", "behaviour",
+    "digests", "answers", "export", "bundles",
 )  # fmt: skip
 
 
@@ -99,11 +101,13 @@ def extract_metrics(evidence: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def describe_params(params: Params) -> dict[str, Any]:
-    """Return what evidence says of params: all that can steer an evaluation.
+    """Return what evidence says of params: all that can steer an evaluation, and no secret.
 
     What drift asks and where the winner is registered decides nothing here.
     """
-    return params.model_dump(mode="json", exclude={"drift", "registry"})
+    values = params.model_dump(mode="json", exclude={"drift", "registry"})
+    described: dict[str, Any] = hide_secrets_in_values(values)
+    return described
 
 
 def _parse_evidence() -> dict[str, Any]:

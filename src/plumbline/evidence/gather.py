@@ -19,6 +19,7 @@ from plumbline.quality import runner
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.registry import ledger
 from plumbline.registry.ledger import Look
+from plumbline.sources.shown_params import digest_shown_params, hide_secrets_in_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +28,6 @@ DIGESTED = {
     "manifest": layout.MANIFEST,
     "examples": layout.EXAMPLES,
     "validation": layout.VALIDATION,
-    "params": layout.PARAMS,
 }
 
 
@@ -51,7 +51,7 @@ class Subjects:
     inputs: Columns  # the predictor's columns of the test split
     suite: str  # digest of the expectations that params ask for
     checks: Mapping[str, str]  # these expectations by name, each with its severity
-    digests: Mapping[str, str]  # of the files in DIGESTED
+    digests: Mapping[str, str]  # of the files in DIGESTED, and of params as they may be shown
     lineage: Mapping[str, str]
     changes: Mapping[str, Any] | None  # since the champion; None without a record of its making
 
@@ -90,10 +90,16 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         inputs=task.data.read_inputs(layout.EXAMPLES, "test"),
         suite=runner.digest_suite(checks),
         checks={check.name: check.severity for check in checks},
-        digests={name: layout.digest(path) for name, path in DIGESTED.items()},
+        digests=digest_files(),
         lineage=lineage,
         changes=_compare_origins(origin, manifest, lineage),
     )
+
+
+def digest_files() -> dict[str, str]:
+    """Return the digests of what an evaluation reads; that of params.yaml is without secrets."""
+    digests = {name: layout.digest(path) for name, path in DIGESTED.items()}
+    return digests | {"params": digest_shown_params(layout.PARAMS)}
 
 
 def _read_manifest(params: Params) -> "pd.DataFrame":
@@ -130,7 +136,9 @@ def _compare_origins(
     if origin is None or origin.params is None or origin.manifest is None:
         return None
     return {
-        "params": changes.compare_params(origin.params, load_yaml(layout.PARAMS)),
+        "params": changes.compare_params(
+            hide_secrets_in_values(origin.params), hide_secrets_in_values(load_yaml(layout.PARAMS))
+        ),
         "data": data_changes.compare_manifests(origin.manifest, manifest),
         "code": changes.compare_code(
             origin.lineage.get("git_commit", ""),

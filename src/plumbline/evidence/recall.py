@@ -17,7 +17,7 @@ from plumbline.contract.task import Task
 from plumbline.evidence import data_changes
 from plumbline.evidence.champion import ChampionOrigin
 from plumbline.evidence.disagreement import count_disagreement
-from plumbline.evidence.gather import DIGESTED, Subjects
+from plumbline.evidence.gather import Subjects, digest_files
 from plumbline.evidence.measurements import (
     CHAMPION,
     Measurements,
@@ -113,7 +113,7 @@ def _read_subjects(record: Record) -> Subjects:
         # The checks themselves are not run again; see the threat model.
         suite=validation["suite"],
         checks={check["name"]: check["severity"] for check in validation["checks"]},
-        digests={name: layout.digest(path) for name, path in DIGESTED.items()},
+        digests=digest_files(),
         lineage=evidence["lineage"],
         changes=changes,
     )

@@ -5,7 +5,6 @@ deletions and reordering; a missing tail shows against the head that the registr
 is one table: in a SQLite file beside a local registry, in the same database as one on PostgreSQL.
 """
 
-import fcntl
 import hashlib
 import json
 import os
@@ -17,7 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from plumbline.contract.errors import JournalError, JournalIntegrityError
+from plumbline.registry import journal_lock
 from plumbline.registry.actor import find_actor
+from plumbline.sources.addresses import hide_secrets, hide_secrets_in_text
 from plumbline.tracking import store_location
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from sqlalchemy.exc import SQLAlchemyError
 
 START = "0" * 64
-# Any fixed number: it names plumbline's lock among those of a PostgreSQL database.
-ADVISORY_LOCK = 7_104_811_225
 CONNECT_TIMEOUT_S = 10
 MOVING = ("first", "promote", "rollback", "override")  # the decisions that make a version champion
 
@@ -182,8 +181,9 @@ def find_journal_uri() -> str:
         return store
     if store.startswith("sqlite:///"):
         return store.rpartition("/")[0] + "/journal.db"
+    shown = hide_secrets(store, keep_user=True)
     raise JournalError(
-        f"decisions on a registry at {store} need a journal that all who decide share: set "
+        f"decisions on a registry at {shown} need a journal that all who decide share: set "
         "PLUMBLINE_JOURNAL_URI to a PostgreSQL URL, such as the database of that server"
     )
 
@@ -211,24 +211,22 @@ def _create_engine(uri: str) -> "Engine":
         raise JournalError(
             f"the journal's database needs the package {error.name}; run `make setup`"
         ) from None
-    except ArgumentError as error:
-        raise JournalError(f"PLUMBLINE_JOURNAL_URI is not a valid database URL ({error})") from None
+    except (ArgumentError, ValueError):  # its text is not shown: a part of it may be a password
+        raise JournalError(
+            "PLUMBLINE_JOURNAL_URI is not a valid database URL; expected one like "
+            "postgresql+psycopg2://USER:PASSWORD@HOST:PORT/DATABASE"
+        ) from None
 
 
 @contextmanager
 def _hold_lock(engine: "Engine") -> Iterator["Connection"]:
     if engine.dialect.name == "sqlite":
         path = Path(f"{engine.url.database}.lock")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a") as file, engine.connect() as connection:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        with journal_lock.hold_file_lock(path), engine.connect() as connection:
             yield connection
     else:
-        from sqlalchemy import text
-
         with engine.connect() as connection:
-            with connection.begin():  # the lock is the session's: it outlives this transaction
-                connection.execute(text(f"SELECT pg_advisory_lock({ADVISORY_LOCK})"))
+            journal_lock.take_database_lock(connection)
             yield connection
 
 
@@ -247,4 +245,4 @@ def _compute_seal(entry: Entry) -> str:
 
 
 def _shorten(error: Exception) -> str:
-    return str(getattr(error, "orig", error)).splitlines()[0]
+    return hide_secrets_in_text(str(getattr(error, "orig", error)).splitlines()[0])

@@ -43,9 +43,6 @@ def list_remote(addresses: Iterable[str]) -> list[str]:
 
 def show_source(address: str) -> str:
     """Return an address as data/identity.json may have it: without secrets, with the query."""
-    if get_dialect(address) in SQL_DIALECTS:
-        database, _, query = address.partition("#")
-        return f"{hide_secrets(database)}#{query}"
     return hide_secrets(address)
 
 

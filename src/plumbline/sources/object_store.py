@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from plumbline.contract.errors import DataError, ParamsError
-from plumbline.sources.addresses import hide_secrets
+from plumbline.sources.addresses import hide_secrets, hide_secrets_in_text
 from plumbline.sources.files import SourceFile
 
 # How stores call what changes with an object's content, and where there is none, its time.
@@ -63,7 +63,8 @@ def _open_existing(url: str) -> list[Any]:
             fsspec.url_to_fs(url)[0].invalidate_cache()  # what it listed before may have changed
             existing = [file for file in fsspec.open_files(url, "rb") if file.fs.exists(file.path)]
     except (ValueError, ImportError) as error:
-        raise ParamsError(f"data.source: {shown}: {error}") from None
+        reason = hide_secrets_in_text(str(error))
+        raise ParamsError(f"data.source: {shown}: {reason}") from None
     if not existing:
         raise DataError(f"{shown}: no such file")
     return existing
@@ -76,5 +77,5 @@ def _name_errors(shown: str) -> Iterator[None]:
     except (ValueError, ImportError):
         raise
     except Exception as error:  # noqa: BLE001  each driver has errors of its own
-        reason = " ".join(str(error).split())[:300]
+        reason = hide_secrets_in_text(" ".join(str(error).split()))[:300]
         raise DataError(f"{shown}: cannot be read ({reason or type(error).__name__})") from None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError
-from plumbline.sources.addresses import find_local_path
+from plumbline.sources.addresses import find_local_path, hide_secrets, hide_secrets_in_text
 from plumbline.sources.columns import find_columns
 from plumbline.sources.records import ReadRequest, SourcePart, SourceRow, as_text
 
@@ -29,7 +29,7 @@ def build_query_part(address: str, split: str | None) -> SourcePart:
     a database file that is not there.
     """
     url, query = _parse_address(address)
-    name = url.render_as_string(hide_password=True)
+    name = _show_database(address)
     facts: dict[str, Any] = {"name": name, "query": query}
     path = find_local_path(address)
     if path is not None:
@@ -48,7 +48,7 @@ def read_query_identity(address: str, watermark: str | None) -> dict[str, Any]:
     or the watermark is not one row.
     """
     url, query = _parse_address(address)
-    name = url.render_as_string(hide_password=True)
+    name = _show_database(address)
     if watermark is None:
         return _digest_rows(url, query, name)
     with _execute(url, watermark, name) as result:
@@ -71,11 +71,15 @@ def _parse_address(address: str) -> tuple["URL", str]:
             "data.source: not a database URL; expected dialect://user@host/name#SELECT ..."
         ) from None
     if not query.lstrip().upper().startswith(("SELECT", "WITH")):
-        name = url.render_as_string(hide_password=True)
         raise ParamsError(
-            f"data.source: {name}: add the query after '#', beginning with SELECT or WITH"
+            f"data.source: {_show_database(address)}: add the query after '#', beginning with "
+            "SELECT or WITH"
         )
     return url, query
+
+
+def _show_database(address: str) -> str:
+    return hide_secrets(address, keep_user=True).partition("#")[0]
 
 
 def _digest_rows(url: "URL", query: str, name: str) -> dict[str, Any]:
@@ -118,4 +122,4 @@ def _execute(url: "URL", query: str, name: str) -> Iterator["CursorResult[Any]"]
         ) from None
     except SQLAlchemyError as error:
         reason = " ".join(str(getattr(error, "orig", None) or error).split())
-        raise DataError(f"{name}: the query failed: {reason}") from None
+        raise DataError(f"{name}: the query failed: {hide_secrets_in_text(reason)}") from None

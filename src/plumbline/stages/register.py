@@ -1,5 +1,7 @@
 """register: put the winner into the registry with its evidence, or record the refusal."""
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
@@ -10,11 +12,12 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.evidence import document, recount, replay
 from plumbline.evidence.withholding import withhold_figures
-from plumbline.registry import model_versions, promotion, signing
+from plumbline.registry import model_versions, promotion, registrations, signing
 from plumbline.registry.package import packaging, rehearsal
 from plumbline.registry.reader import addresses
 from plumbline.reporting import version_page
 from plumbline.reporting.model_card import render_card
+from plumbline.sources.shown_params import read_shown_params
 from plumbline.tracking import delivery, mlflow_client, run_log, store_location
 
 
@@ -40,11 +43,11 @@ def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> 
     replay.verify_judgement(evidence, params, task)
     folder = layout.locate_bundle(evidence["winner"])
     client = model_versions.connect_registry()
-    version = _find_version(client, name, bundle.digest(folder))
+    version = registrations.find_registered_version(name, bundle.digest(folder))
+    is_new = False
     if version is None:
-        version = _add_version(client, params, task, evidence, log)
-        _record_registration(version, evidence)
-    elif _renew_evidence(client, version, evidence):
+        version, is_new = _add_version(client, params, task, evidence, log)
+    if is_new or _renew_evidence(client, version, evidence):
         _record_registration(version, evidence)
     number = str(version.version)
     if evidence["verdict"] == "promote":
@@ -63,15 +66,6 @@ def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> 
     _write_registration(params, evidence, number)
     log.set_tag("plumbline.version", number)
     log.set_pass_facts({"plumbline.version": number, "plumbline.model": name}, {})
-
-
-def _find_version(client: Any, name: str, digest: str) -> Any | None:
-    """Find the version with this bundle that the journal says was registered.
-
-    A version of that bundle that somebody else made is none of ours, whatever its tags say.
-    """
-    numbers = promotion.list_registered_versions(name, digest)
-    return model_versions.find_with_bundle(client, name, numbers, digest)
 
 
 def _record_registration(version: Any, evidence: dict[str, Any]) -> None:
@@ -121,11 +115,14 @@ def _log_records(client: Any, run: str) -> None:
         layout.EVIDENCE,
         layout.METRICS,
         layout.REPORT,
-        layout.PARAMS,
         layout.MANIFEST,
         layout.REFERENCE,
     ):
         client.log_artifact(run, str(path))
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        params = Path(private) / layout.PARAMS.name
+        params.write_bytes(read_shown_params(layout.PARAMS))
+        client.log_artifact(run, str(params))
 
 
 def _refuse(params: Params, evidence: dict[str, Any]) -> None:
@@ -141,7 +138,7 @@ def _refuse(params: Params, evidence: dict[str, Any]) -> None:
             name, "refuse", "", digest, _digest_evidence(), evidence["summary"]
         )
         client = model_versions.connect_registry()
-        version = _find_version(client, name, digest)
+        version = registrations.find_registered_version(name, digest)
         if version:
             _renew_evidence(client, version, evidence)
     except RegistryError as error:
@@ -160,8 +157,12 @@ def _add_version(
     task: Task[Params],
     evidence: dict[str, Any],
     log: run_log.RunLog,
-) -> Any:
-    """Log the package under its own run, test that it answers as measured, then add the version."""
+) -> tuple[Any, bool]:
+    """Log the package under its own run, test that it answers as measured, then add the version.
+
+    Return the version, and whether it is this one: another checkout may have registered the bundle
+    meanwhile.
+    """
     from mlflow.exceptions import MlflowException
 
     winner = evidence["winner"]
@@ -192,12 +193,35 @@ def _add_version(
         tags |= {"plumbline.candidate": winner, "plumbline.task": task.name}
         tags |= {version_page.VERDICT_TAG: evidence["verdict"]}
         version_page.link_metrics(client, run_id, info.model_id, evidence)
-        version = model_versions.add_version(client, name, info, tags, render_card(evidence))
-        version_page.tag_model(client, version)
+        version, is_new = _add_once(client, name, info, tags, evidence)
     except (MlflowException, OSError) as error:
         raise _explain_failure(error) from None
     log.log_dataset(task.name, "training")
-    return version
+    return version, is_new
+
+
+def _add_once(
+    client: Any, name: str, info: Any, tags: dict[str, str], evidence: dict[str, Any]
+) -> tuple[Any, bool]:
+    """Add the version, and return it with whether it was added; else the package is discarded."""
+    version, is_new = registrations.register_version(
+        name,
+        evidence["digests"]["bundle"],
+        _digest_evidence(),
+        evidence["summary"],
+        lambda: model_versions.add_version(client, name, info, tags, render_card(evidence)),
+    )
+    if is_new:
+        version_page.tag_model(client, version)
+    else:
+        _discard_package(client, info)
+    return version, is_new
+
+
+def _discard_package(client: Any, info: Any) -> None:
+    """Remove a package that became no version, so that nothing takes it for one of a crash."""
+    client.delete_logged_model(info.model_id)
+    client.delete_tag(info.run_id, addresses.BUNDLE_TAG)
 
 
 def _begin_run(client: Any, name: str, winner: str, log: run_log.RunLog) -> str:

@@ -8,6 +8,8 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from plumbline.sources.addresses import hide_secrets_in_text
+
 PORTS = {"http": 80, "https": 443}
 POSTGRESQL_PORT = 5432
 PROBE_TIMEOUT_S = 2
@@ -52,6 +54,9 @@ def find_problem() -> str | None:
 
 
 def shorten_error(error: Exception) -> str:
-    """Return the first line of an error of MLflow or a database; a stack trace may follow it."""
+    """Return the first line of an error of MLflow or a database, without secrets of addresses.
+
+    A stack trace may follow it.
+    """
     lines = str(error).splitlines() or [type(error).__name__]
-    return lines[0][:200]
+    return hide_secrets_in_text(lines[0])[:200]

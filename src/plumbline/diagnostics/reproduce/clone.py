@@ -9,6 +9,7 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.contract.lineage import run_git
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
+from plumbline.sources.shown_params import digest_shown_params
 
 
 def prepare_clone(subject: ReproductionSubject, clone: Path, say: Callable[[str], None]) -> None:
@@ -50,11 +51,11 @@ def _use_registered_params(
     subject: ReproductionSubject, clone: Path, say: Callable[[str], None]
 ) -> None:
     params = clone / layout.PARAMS
-    if subject.params and layout.digest(subject.params) != layout.digest(params):
+    if subject.params and layout.digest(subject.params) != digest_shown_params(params):
         shutil.copyfile(subject.params, params)
         say(
             f"  {layout.PARAMS} of the commit differs from the one that was registered; "
-            "the registered one is used"
+            "the registered one is used; addresses in it have no password and no query string"
         )
 
 

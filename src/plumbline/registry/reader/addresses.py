@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from plumbline.contract.errors import ParamsError
+from plumbline.sources.addresses import hide_secrets
 from plumbline.tracking import store_location
 
 BUNDLE_TAG = "plumbline.bundle"
@@ -41,4 +42,4 @@ def parse_address(address: str) -> VersionAddress:
 
 def describe_registry() -> str:
     """The registry's address, fit to be shown: without its password."""
-    return re.sub(r"(://[^/:@]*):.*@", r"\1:***@", store_location.find_uri())
+    return hide_secrets(store_location.find_uri(), keep_user=True)
