@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from plumbline.entrypoint import load_params
-from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.params import EnsembleConfig, TextParams
 
 ROOT = Path(__file__).resolve().parents[2]
-CANDIDATES = ("linear", "transformer")
+CANDIDATES = ("linear", "transformer", "ensemble")
 WORDS = {
     "billing": ["invoice", "charged", "twice", "refund", "payment", "amount"],
     "delivery": ["parcel", "late", "courier", "tracking", "arrived", "address"],
@@ -67,6 +67,8 @@ def write_examples(folder: Path) -> None:
 def small_params(**changes: object) -> TextParams:
     """Read params.yaml with smaller candidates; `changes` are those of the transformer.
 
+    `ensemble` has three of it, `linears` three linear members.
+
     There are 7 steps per epoch, 3 epochs, and a checkpoint every 3 steps.
     """
     params = cast(TextParams, SHIPPED)
@@ -78,6 +80,10 @@ def small_params(**changes: object) -> TextParams:
         "linear": linear.model_copy(update=short),
         "transformer": transformer.model_copy(update={**short, **tiny, **changes}),
     }
+    candidates["ensemble"] = EnsembleConfig(
+        kind="ensemble", members=3, member=candidates["transformer"]
+    )
+    candidates["linears"] = EnsembleConfig(kind="ensemble", members=3, member=candidates["linear"])
     training = params.training.model_copy(
         update={"checkpoint_every_steps": 3, "device": "cpu", "precision": "fp32"}
     )

@@ -9,7 +9,7 @@ import tempfile
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, cast
@@ -32,23 +32,40 @@ __all__ = [
     "verify",
 ]
 CODE = "predictor.py"
+CONFIG = "config.json"  # what a task leaves there is described in docs/add-a-task.md
 
 
 def seal(folder: Path, task: Task[Any], candidate: str) -> str:
-    """Copy the task's predictor into `folder`, record what is in it, return the bundle's digest."""
+    """Copy the task's predictor into `folder`, record what is in it, return the bundle's digest.
+
+    A model that has optional outputs of the task names them under `outputs` in its config.json.
+    """
     (folder / CODE).write_bytes(task.predictor.read_bytes())
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
     sealed = {
         "format": FORMAT,
         "task": task.name,
         "candidate": candidate,
-        "signature": asdict(task.signature),
+        "signature": asdict(_choose_outputs(task.signature, folder)),
         "example": dict(task.example),
         "files": {name: layout.digest(folder / name) for name in names - {SEAL}},
     }
     layout.write_json(folder / SEAL, sealed)
     verify(folder)
     return digest(folder)
+
+
+def _choose_outputs(signature: Signature, folder: Path) -> Signature:
+    """Return `signature` with the outputs that the model in `folder` has, all of them required."""
+    path = folder / CONFIG
+    config = layout.read_json(path) if path.exists() else {}
+    named = config.get("outputs", []) if isinstance(config, dict) else []
+    outputs = [
+        replace(field, required=True)
+        for field in signature.outputs
+        if field.required or field.name in named
+    ]
+    return replace(signature, outputs=tuple(outputs))
 
 
 def digest(folder: Path) -> str:

@@ -90,6 +90,14 @@ class Budget(StrictModel):
     cost: Annotated[float, Field(gt=0)] | None  # of one answer in the mean, in the task's unit
 
 
+class Selective(StrictModel):
+    """A model that answers only where it is sure enough: how often it may be wrong there."""
+
+    risk: Annotated[float, Field(gt=0, lt=1)]  # share of wrong answers among those that it gives
+    # Of the test rows it must answer at least this share itself (end of the interval).
+    min_coverage: Annotated[float, Field(gt=0, le=1)]
+
+
 class Evaluation(StrictModel):
     """What a winner has to show, in the task's metric, before it may be promoted."""
 
@@ -114,6 +122,7 @@ class Evaluation(StrictModel):
     max_undetectable_slice_loss: Annotated[float, Field(gt=0)] | None
     max_leakage: Leakage
     max_calibration_error: Share | None
+    selective: Selective | None  # null: the model answers every row
     min_behaviour: Behaviour
     parity: Parity
     budget: Budget

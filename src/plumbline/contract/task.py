@@ -52,7 +52,10 @@ def count_rows(columns: Columns) -> int:
 
 @dataclass(frozen=True)
 class Field:
-    """One column of a signature; an input that is not `required` may be left out, or hold None."""
+    """One column of a signature; an input that is not `required` may be left out, or hold None.
+
+    An output that is not `required` is there only in models that name it: `bundle.seal`.
+    """
 
     name: str
     type: str | Mapping[str, Any]  # an MLflow type name, or a nested type as in MLflow's JSON

@@ -45,7 +45,8 @@ def build_reference(
     outputs = predictor.predict(rows, **_read_defaults(task))
     columns = {f"input.{name}": values for name, values in rows.items()}
     for field in task.signature.outputs:
-        if isinstance(field.type, str):  # not a nested one
+        # Not a nested one, and not one that this model does not have.
+        if isinstance(field.type, str) and field.name in outputs:
             columns[f"output.{field.name}"] = outputs[field.name]
     known = list(dict.fromkeys(["label", *slices]))
     return pd.DataFrame(columns).join(test_rows[known].iloc[picked].reset_index(drop=True))

@@ -25,7 +25,7 @@ class Selection:
 def choose_threshold(
     scores: np.ndarray, hits: np.ndarray, risk: float, confidence: float
 ) -> Selection | None:
-    """Return the lowest of THRESHOLDS whose answers surely keep `risk`; None where none does.
+    """Return the lowest of THRESHOLDS whose answers keep `risk`; None where that is not shown.
 
     `scores` [rows] are those of the answers, `hits` [rows] is 1 where one is right. A threshold
     keeps the risk if the upper end of Clopper and Pearson's (1934) one-sided interval of the risk

@@ -35,7 +35,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=["linear", "transformer", "transformer in int8"])
+@pytest.fixture(
+    scope="module",
+    params=["linear", "transformer", "transformer in int8", "ensemble", "ensemble in int8"],
+)
 def answerer(trained: Path, request: pytest.FixtureRequest) -> predictor.Predictor:
     candidate, _, form = request.param.partition(" in ")
     return predictor.load(trained / candidate, form or "fp32")
@@ -89,12 +92,10 @@ def test_scores_are_sorted_cut_at_top_k_and_weighed_against_the_threshold(
 
 
 def test_no_rows_give_no_answers(answerer: predictor.Predictor) -> None:
-    assert answerer.predict({"text": []}) == {
-        "label": [],
-        "score": [],
-        "scores": [],
-        "abstained": [],
-    }
+    names = ["label", "score", "scores", "abstained"]
+    if answerer.members > 1:
+        names += ["epistemic", "aleatoric"]
+    assert answerer.predict({"text": []}) == {name: [] for name in names}
 
 
 @pytest.mark.parametrize(

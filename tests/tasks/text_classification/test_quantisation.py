@@ -102,7 +102,7 @@ def test_a_reshape_to_the_same_shape_is_dropped_and_others_are_kept() -> None:
 
 
 def build_policy(*names: str, max_loss: float = 0.01) -> forms.FormPolicy:
-    return forms.FormPolicy(names, Parity(max_loss=max_loss, min_agreement=0.98), 0.95)
+    return forms.FormPolicy(names, Parity(max_loss=max_loss, min_agreement=0.98), 0.95, None)
 
 
 def build_logits(answers: np.ndarray) -> np.ndarray:

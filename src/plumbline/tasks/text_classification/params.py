@@ -2,13 +2,14 @@
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from plumbline.contract.params import REFERENCE, Name, Params, Share, StrictModel
+from plumbline.contract.search import TunableConfig
 from plumbline.sources.addresses import find_local_path
 
 Positive = Annotated[float, Field(gt=0)]
@@ -215,7 +216,7 @@ def _check_forms(forms: list[str]) -> list[str]:
     return forms
 
 
-class LinearConfig(StrictModel):
+class LinearConfig(TunableConfig):
     """TF-IDF of word 1- and 2-grams with a linear layer."""
 
     kind: Literal["linear"]
@@ -228,7 +229,7 @@ class LinearConfig(StrictModel):
     patience: Count
 
 
-class EncoderConfig(StrictModel):
+class EncoderConfig(TunableConfig):
     """What every fine-tuned or trained encoder needs."""
 
     # To serve, in order of preference.
@@ -320,8 +321,26 @@ def _propose_pin(folder: Path) -> str:
         return f"what `sha256sum {path}` prints"
 
 
+class EnsembleConfig(StrictModel):
+    """Several models of one config, trained together; what they disagree on is epistemic.
+
+    Pretrained encoders are no members: they begin with equal weights.
+    """
+
+    kind: Literal["ensemble"]
+    members: Annotated[int, Field(ge=2, le=20)]
+    member: Annotated[LinearConfig | TransformerConfig, Field(discriminator="kind")]
+
+    @property
+    def forms(self) -> Sequence[str]:
+        """The forms of its graph, in which all members are."""
+        return self.member.forms
+
+
+ModelConfig = LinearConfig | TransformerConfig | PretrainedConfig
 CandidateConfig = Annotated[
-    LinearConfig | TransformerConfig | PretrainedConfig, Field(discriminator="kind")
+    LinearConfig | TransformerConfig | PretrainedConfig | EnsembleConfig,
+    Field(discriminator="kind"),
 ]
 
 

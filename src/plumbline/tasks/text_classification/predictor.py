@@ -46,7 +46,7 @@ def load(folder: Path | str, form: str | None = None) -> "Predictor":
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     features: TfidfFeatures | TokenFeatures
     if config["kind"] == "linear":
-        idf = load_file(folder / "model.safetensors")["idf"]
+        idf = read_idf(load_file(folder / "model.safetensors"))
         features = TfidfFeatures(config["vocabulary"], idf)
     else:
         features = TokenFeatures(Tokenizer.from_file(str(folder / "tokenizer.json")))
@@ -65,6 +65,8 @@ class Predictor:
     ) -> None:
         self.classes: list[str] = config["classes"]
         self.temperature: float = config["temperature"]
+        self.threshold: float = config["threshold"] or 0.0  # of the best score, below it abstains
+        self.members: int = config.get("members", 1)
         # As ingest: what is beyond was never learned from, and not measured.
         self._max_chars: int = config["max_chars"]
         self.forms = tuple(sorted(config["forms"], key=lambda name: name != config["served"]))
@@ -86,42 +88,63 @@ class Predictor:
     ) -> dict[str, list[Any]]:
         """Answer every row of `columns["text"]`, in order.
 
-        A row whose best score is below `threshold` counts as abstained. A row gets the same scores
-        alone and together with others, within 1e-6. Raises ValueError that names a bad row.
+        A row whose best score is below `threshold`, or below the threshold that the bundle was
+        sealed with, counts as abstained; its label is the best guess. An ensemble also answers
+        `epistemic` and `aleatoric`. A row gets the same scores alone and together with others,
+        within 1e-6. Raises ValueError that names a bad row.
         """
         _check_params(top_k, threshold)
         if "text" not in columns:
             names = ", ".join(map(repr, columns)) or "no columns"
             raise ValueError(f"no column 'text'; found {names}")
         texts = [_check_text(row, text) for row, text in enumerate(columns["text"])]
-        scores = self._rank_classes(self.compute_probabilities(texts), top_k)
+        probabilities = self._compute_member_probabilities(texts)
+        scores = self._rank_classes(probabilities.mean(axis=1), top_k)
         best_scores = [row[0]["score"] for row in scores]
-        return {
+        limit = max(threshold, self.threshold)
+        answers = {
             "label": [row[0]["label"] for row in scores],
             "score": best_scores,
             "scores": scores,
-            "abstained": [bool(score < threshold) for score in best_scores],
+            "abstained": [bool(score < limit) for score in best_scores],
         }
+        if self.members > 1:
+            answers |= _split_uncertainty(probabilities)
+        return answers
 
     def compute_probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the probability of each class, shape (texts, classes), float64."""
-        scaled = self.compute_logits(texts) / self.temperature
-        powers: np.ndarray = np.exp(scaled - scaled.max(axis=1, keepdims=True, initial=-np.inf))
-        powers /= powers.sum(axis=1, keepdims=True)
-        return powers
+        """Return the probability of each class, shape (texts, classes), float64.
+
+        Of an ensemble it is the mean of the members'.
+        """
+        mean: np.ndarray = self._compute_member_probabilities(texts).mean(axis=1)
+        return mean
 
     def compute_logits(self, texts: Sequence[str]) -> np.ndarray:
         """Return the model's output before scaling, shape (texts, classes), float64.
 
-        Texts are cut where ingest cuts them. Batches share the cores.
+        That of an ensemble has the shape (texts, members, classes). Texts are cut where ingest cuts
+        them. Batches share the cores.
         """
+        logits = self._compute_member_logits(texts)
+        return logits if self.members > 1 else logits[:, 0]
+
+    def _compute_member_probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the probabilities of each member, shape (texts, members, classes)."""
+        scaled = self._compute_member_logits(texts) / self.temperature
+        powers: np.ndarray = np.exp(scaled - scaled.max(axis=2, keepdims=True, initial=-np.inf))
+        powers /= powers.sum(axis=2, keepdims=True)
+        return powers
+
+    def _compute_member_logits(self, texts: Sequence[str]) -> np.ndarray:
         rows = self._features.encode_texts([text[: self._max_chars] for text in texts])
-        logits = np.empty((len(rows), len(self.classes)))
+        logits = np.empty((len(rows), self.members, len(self.classes)))
 
         def run_batch(batch: list[int]) -> None:
             arrays = _pad_rows([rows[row] for row in batch])
             feed = dict(zip(self._names, arrays, strict=True))
-            logits[batch] = self._session.run(None, feed)[0]
+            answered = self._session.run(None, feed)[0]
+            logits[batch] = answered.reshape(len(batch), self.members, len(self.classes))
 
         lengths = [len(ids) for ids, _ in rows]
         batches = _plan_batches(lengths, self._features.call_cells, self._max_rows)
@@ -186,6 +209,11 @@ class TfidfFeatures:
         return indices + 1, (weights / np.linalg.norm(weights)).astype(np.float32)
 
 
+def read_idf(weights: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the inverse document frequencies among a model's weights; members share theirs."""
+    return weights["idf"] if "idf" in weights else weights["members.0.idf"]
+
+
 def extract_grams(text: str) -> list[str]:
     """Return the words of a text, in lower case, and each two neighbouring words.
 
@@ -193,6 +221,26 @@ def extract_grams(text: str) -> list[str]:
     """
     words = WORD.findall(text.lower())
     return words + [f"{first} {second}" for first, second in pairwise(words)]
+
+
+def _split_uncertainty(probabilities: np.ndarray) -> dict[str, list[float]]:
+    """Split the entropy of the mean into what members disagree on, and what they agree is open.
+
+    `probabilities` are (texts, members, classes). In nats: `aleatoric` is the mean of the members'
+    entropies, `epistemic` the mutual information of answer and member (Depeweg et al. 2018,
+    arXiv:1710.07283; Houlsby et al. 2011, arXiv:1112.5745). Their sum is the entropy of the mean.
+    """
+    aleatoric = _compute_entropy(probabilities).mean(axis=1)
+    total = _compute_entropy(probabilities.mean(axis=1))
+    epistemic = np.maximum(total - aleatoric, 0.0)  # below 0 by rounding alone
+    return {"epistemic": epistemic.tolist(), "aleatoric": aleatoric.tolist()}
+
+
+def _compute_entropy(probabilities: np.ndarray) -> np.ndarray:
+    """Return the entropy over the last axis, in nats; a class of probability 0 adds nothing."""
+    logs = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
+    entropy: np.ndarray = -(probabilities * logs).sum(axis=-1)
+    return entropy
 
 
 def _check_params(top_k: Any, threshold: Any) -> None:

@@ -38,6 +38,9 @@ TASK = Task[TextParams](
                 },
             ),
             Field("abstained", "boolean"),
+            # Of an ensemble, in nats.
+            Field("epistemic", "double", required=False),
+            Field("aleatoric", "double", required=False),
         ),
         params=(Param("top_k", "long", 3), Param("threshold", "double", 0.0)),
     ),

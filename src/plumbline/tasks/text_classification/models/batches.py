@@ -52,12 +52,17 @@ class EncodedTexts(Dataset[Batch]):
         self.values = values
         self.targets = targets
         self.lengths = np.array([len(row) for row in ids])
+        # (rows, members), float32: how much each member of an ensemble learns from a row.
+        self.row_weights: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __getitems__(self, rows: list[int]) -> Batch:
-        """Tensors of shape (rows, tokens of the longest), padded with 0, and `labels` (rows,)."""
+        """Tensors of shape (rows, tokens of the longest), padded with 0, and `labels` (rows,).
+
+        Where rows have weights, also `row_weights` (rows, members).
+        """
         shape = (len(rows), int(self.lengths[rows].max()))
         ids = np.zeros(shape, np.int64)
         values = np.zeros(shape, self.values[0].dtype)
@@ -65,11 +70,14 @@ class EncodedTexts(Dataset[Batch]):
             length = self.lengths[row]
             ids[position, :length] = self.ids[row]
             values[position, :length] = self.values[row]
-        return {
+        batch = {
             self.names[0]: torch.from_numpy(ids),
             self.names[1]: torch.from_numpy(values),
             "labels": torch.from_numpy(self.targets[rows]),
         }
+        if self.row_weights is not None:
+            batch["row_weights"] = torch.from_numpy(self.row_weights[rows])
+        return batch
 
 
 class LengthBucketSampler(Sampler[list[int]]):

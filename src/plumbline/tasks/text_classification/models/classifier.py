@@ -9,6 +9,8 @@ from torch.nn import functional
 
 from plumbline.tasks.text_classification.models.batches import Batch
 
+TARGETS = ("labels", "row_weights")  # of a batch: not read by the model
+
 
 class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
     """`model(**inputs)` returns logits of shape (rows, classes).
@@ -25,7 +27,7 @@ class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is u
         super().__init__()
         self.model = model
         self._optimizers_of = optimizers
-        self._label_smoothing = label_smoothing
+        self.label_smoothing = label_smoothing
 
     def forward(self, **inputs: torch.Tensor) -> torch.Tensor:
         """Logits, in fp32 whatever precision the model computes in."""
@@ -34,7 +36,7 @@ class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is u
 
     def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
         """Return the mean loss of a batch."""
-        return self._compute_objective(self._compute_logits(batch), batch["labels"])
+        return self._compute_objective(self.compute_logits(batch), batch["labels"])
 
     def on_validation_epoch_start(self) -> None:
         """Start the sums that validation_step adds to."""
@@ -43,7 +45,7 @@ class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is u
     def validation_step(self, batch: Batch, batch_idx: int) -> None:
         """Add the loss, the objective, the hits and the rows of one batch to the sums."""
         labels = batch["labels"]
-        logits = self._compute_logits(batch)
+        logits = self.compute_logits(batch)
         loss = functional.cross_entropy(logits, labels, reduction="sum")
         objective = self._compute_objective(logits, labels) * len(labels)
         hits = (logits.argmax(1) == labels).sum()
@@ -64,10 +66,15 @@ class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is u
         """Return the optimizer, and the schedule if there is one."""
         return self._optimizers_of(self.model)
 
-    def _compute_objective(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return functional.cross_entropy(logits, labels, label_smoothing=self._label_smoothing)
-
-    def _compute_logits(self, batch: Batch) -> torch.Tensor:
-        inputs = {name: tensor for name, tensor in batch.items() if name != "labels"}
-        logits: torch.Tensor = self(**inputs)
+    def compute_logits(self, batch: Batch) -> torch.Tensor:
+        """Return the logits of a batch (rows, classes)."""
+        logits: torch.Tensor = self(**self.select_inputs(batch))
         return logits
+
+    @staticmethod
+    def select_inputs(batch: Batch) -> Batch:
+        """Return what the model reads: all but labels, and the weights of rows."""
+        return {name: tensor for name, tensor in batch.items() if name not in TARGETS}
+
+    def _compute_objective(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return functional.cross_entropy(logits, labels, label_smoothing=self.label_smoothing)

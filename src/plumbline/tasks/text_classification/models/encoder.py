@@ -1,6 +1,7 @@
 """Two encoders, one pretrained and one from scratch, each with mean pooling and a linear head."""
 
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ import torch
 from tokenizers import Tokenizer
 
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.records import Learner
 from plumbline.tasks.text_classification.models import weights
 from plumbline.tasks.text_classification.models.architectures import (
     check_vocabulary,
@@ -23,9 +23,7 @@ from plumbline.tasks.text_classification.models.batches import (
     TrainingTexts,
     encode_labels,
 )
-from plumbline.tasks.text_classification.models.classifier import TextClassifier
-from plumbline.tasks.text_classification.models.export import export_model
-from plumbline.tasks.text_classification.models.forms import FormPolicy
+from plumbline.tasks.text_classification.models.designs import ModelDesign
 from plumbline.tasks.text_classification.models.layers import (
     UsedEmbedding,
     use_cheap_layers,
@@ -61,10 +59,8 @@ class MeanPooledClassifier(torch.nn.Module):
         return logits
 
 
-def build_pretrained(
-    config: PretrainedConfig, seed: int, texts: TrainingTexts, policy: FormPolicy
-) -> Learner:
-    """Fine-tune pretrained weights, or low-rank adapters on them.
+def plan_pretrained(config: PretrainedConfig, seed: int, texts: TrainingTexts) -> ModelDesign:
+    """Plan the fine-tuning of pretrained weights, or low-rank adapters on them.
 
     Of the word vectors, only those that the texts use are trained; the others stay as they are.
     """
@@ -78,29 +74,32 @@ def build_pretrained(
     tokenizer = read_tokenizer(folder / "tokenizer.json", config.max_tokens)
     check_vocabulary(config.weights, tokenizer, encoder.get_input_embeddings().num_embeddings)
     data = _tokenize_splits(config, seed, tokenizer, texts)
-    torch.manual_seed(seed)
-    if config.lora:
-        encoder = _add_lora(encoder, config.lora)
-    else:
+    notes = _describe_reading(config, tokenizer, texts, limit)
+
+    def build_model(seed: int) -> MeanPooledClassifier:
+        torch.manual_seed(seed)
+        if config.lora:
+            return MeanPooledClassifier(_add_lora(encoder, config.lora), len(texts.classes))
         used = np.unique(np.concatenate([*data.train.ids, *data.validation.ids]))
         full = encoder.get_input_embeddings()
         encoder.set_input_embeddings(UsedEmbedding(full, torch.from_numpy(used)))
-    model = MeanPooledClassifier(encoder, len(texts.classes))
-    notes = _describe_reading(config, tokenizer, texts, limit)
-    return _assemble_learner(config, model, data, tokenizer, texts, notes, policy)
+        return MeanPooledClassifier(encoder, len(texts.classes))
+
+    return _complete_design(config, build_model, data, tokenizer, texts, notes)
 
 
-def build_transformer(
-    config: TransformerConfig, seed: int, texts: TrainingTexts, policy: FormPolicy
-) -> Learner:
-    """Train a small encoder from scratch; its tokenizer is trained on the train split alone."""
+def plan_transformer(config: TransformerConfig, seed: int, texts: TrainingTexts) -> ModelDesign:
+    """Plan a small encoder from scratch; its tokenizer is trained on the train split alone."""
     tokenizer = train_tokenizer(texts.train.texts, config.vocabulary, config.max_tokens)
     data = _tokenize_splits(config, seed, tokenizer, texts)
-    torch.manual_seed(seed)
-    encoder = build_body(config, tokenizer.get_vocab_size())
-    model = MeanPooledClassifier(encoder, len(texts.classes))
     notes = _describe_reading(config, tokenizer, texts, None)
-    return _assemble_learner(config, model, data, tokenizer, texts, notes, policy)
+
+    def build_model(seed: int) -> MeanPooledClassifier:
+        torch.manual_seed(seed)
+        encoder = build_body(config, tokenizer.get_vocab_size())
+        return MeanPooledClassifier(encoder, len(texts.classes))
+
+    return _complete_design(config, build_model, data, tokenizer, texts, notes)
 
 
 def build_body(config: TransformerConfig, num_words: int) -> Any:
@@ -185,26 +184,25 @@ def _add_lora(encoder: Any, lora: LoraSettings) -> Any:
         return get_peft_model(encoder, config)
 
 
-def _assemble_learner(
+def _complete_design(
     config: EncoderConfig,
-    model: MeanPooledClassifier,
+    build_classifier: Callable[[int], MeanPooledClassifier],
     data: TextDataModule,
     tokenizer: Tokenizer,
     texts: TrainingTexts,
     notes: list[str],
-    policy: FormPolicy,
-) -> Learner:
-    use_cheap_layers(model.body)
-    num_steps = len(data.sampler) * config.max_epochs
-    optimizers = partial(configure_optimizers, config, num_steps)
-    module = TextClassifier(model, optimizers, config.label_smoothing)
+) -> ModelDesign:
+    def build_model(seed: int) -> torch.nn.Module:
+        model: MeanPooledClassifier = build_classifier(seed)
+        use_cheap_layers(model.body)
+        return model
 
-    def save(folder: Path) -> None:
+    def write_settings(folder: Path, model: Any) -> dict[str, Any]:
         if hasattr(model.body, "merge_and_unload"):
             model.body = model.body.merge_and_unload()
         use_full_embedding(model.body)
         tokenizer.save(str(folder / "tokenizer.json"))
-        settings = {
+        return {
             "kind": "encoder",
             "classes": texts.classes,
             "max_chars": texts.max_chars,
@@ -212,14 +210,15 @@ def _assemble_learner(
             "notes": notes,
             "encoder": describe_architecture(model.body),
         }
-        export_model(folder, model, data.validation, policy, settings)
 
-    return Learner(
-        save=save,
-        module=module,
+    num_steps = len(data.sampler) * config.max_epochs
+    return ModelDesign(
+        config=config,
         data=data,
-        max_epochs=config.max_epochs,
-        patience=config.patience,
+        build_model=build_model,
+        configure_optimizers=partial(configure_optimizers, config, num_steps),
+        write_settings=write_settings,
+        label_smoothing=config.label_smoothing,
         monitor="validation/objective",  # NLL peaks an epoch or two too early under smoothing
         gradient_clip=config.gradient_clip,
     )

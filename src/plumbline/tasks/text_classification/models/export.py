@@ -13,9 +13,11 @@ from safetensors.torch import save_file
 from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import REFERENCE
+from plumbline.statistics.selection import choose_threshold
 from plumbline.tasks.text_classification.models.batches import EncodedTexts
 from plumbline.tasks.text_classification.models.forms import FormPolicy, choose_served_form
 from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph
+from plumbline.tasks.text_classification.models.pooling import pool_log_probabilities
 from plumbline.tasks.text_classification.models.quantisation import quantise_graph
 from plumbline.tasks.text_classification.predictor import ONE_BY_ONE
 
@@ -49,8 +51,12 @@ def export_model(
     logits = {form: _run_graph(folder, form, validation) for form in {REFERENCE, *policy.forms}}
     _check_logits(logits[REFERENCE], expected=_run_model(model, validation))
     served = choose_served_form(policy, logits, validation.targets)
+    temperature = fit_temperature(logits[served], validation.targets)
     config |= {
-        "temperature": fit_temperature(logits[served], validation.targets),
+        "temperature": temperature,
+        "threshold": choose_sealed_threshold(
+            policy, logits[served] / temperature, validation.targets
+        ),
         "forms": {form: FILES[form] for form in policy.forms},
         "served": served,
     }
@@ -60,18 +66,36 @@ def export_model(
 def fit_temperature(logits: np.ndarray, targets: np.ndarray) -> float:
     """Return the number by which logits (rows, classes) are divided for the least NLL.
 
-    The method is that of Guo et al. 2017 (arXiv:1706.04599). `targets` has shape (rows,).
+    The method is that of Guo et al. 2017 (arXiv:1706.04599). `targets` has shape (rows,). Logits
+    of an ensemble (rows, members, classes) get one number for all, fitted to their mean.
     """
     from scipy.optimize import minimize_scalar
-    from scipy.special import log_softmax
 
     rows = np.arange(len(targets))
 
     def compute_nll(log_temperature: float) -> float:
-        log_probabilities = log_softmax(logits / np.exp(log_temperature), axis=1)
+        log_probabilities = pool_log_probabilities(logits / np.exp(log_temperature))
         return -float(log_probabilities[rows, targets].mean())
 
     return float(np.exp(minimize_scalar(compute_nll, bounds=(-3, 3), method="bounded").x))
+
+
+def choose_sealed_threshold(
+    policy: FormPolicy, logits: np.ndarray, targets: np.ndarray
+) -> float | None:
+    """Return the score from which the model answers itself; None where params ask for no risk.
+
+    None also where no score is known to keep it: the gate `selective` then refuses the model.
+    `logits` are calibrated, of the validation rows.
+    """
+    if policy.selective is None:
+        return None
+    probabilities = np.exp(pool_log_probabilities(logits))
+    hits = (probabilities.argmax(axis=1) == targets).astype(float)
+    selection = choose_threshold(
+        probabilities.max(axis=1), hits, policy.selective.risk, policy.confidence
+    )
+    return selection.threshold if selection else None
 
 
 def _export_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:
@@ -102,7 +126,7 @@ def _export_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:
 
 
 def _run_graph(folder: Path, form: str, rows: EncodedTexts) -> np.ndarray:
-    """Return the logits of a form's graph for every row, shape (rows, classes)."""
+    """Return the logits of a form's graph for every row, in the shape that it gives."""
     import onnx
     import onnxruntime
 
@@ -119,7 +143,7 @@ def _run_graph(folder: Path, form: str, rows: EncodedTexts) -> np.ndarray:
 
 @torch.inference_mode()
 def _run_model(model: torch.nn.Module, rows: EncodedTexts) -> np.ndarray:
-    """Return the logits of the model for every row, shape (rows, classes)."""
+    """Return the logits of the model for every row, in the shape that it gives."""
     answers = []
     for batch, inputs in _iterate_batches(rows, BATCH):
         answers.append((batch, model(*inputs.values()).numpy()))

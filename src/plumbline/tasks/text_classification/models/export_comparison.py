@@ -11,11 +11,18 @@ from plumbline.contract import layout
 from plumbline.contract.params import REFERENCE
 from plumbline.contract.records import ExportDifference
 from plumbline.contract.task import Columns
-from plumbline.tasks.text_classification.params import TextParams, TransformerConfig
+from plumbline.tasks.text_classification.params import (
+    EnsembleConfig,
+    LinearConfig,
+    ModelConfig,
+    TextParams,
+    TransformerConfig,
+)
 from plumbline.tasks.text_classification.predictor import (
     EncodedText,
     TfidfFeatures,
     TokenFeatures,
+    read_idf,
 )
 
 if TYPE_CHECKING:
@@ -62,8 +69,8 @@ def _encode_texts(folder: Path, config: Any, texts: Sequence[str]) -> list[Encod
     from tokenizers import Tokenizer
 
     if config["kind"] == "linear":
-        idf = load_file(folder / WEIGHTS)["idf"]
-        return TfidfFeatures(config["vocabulary"], idf).encode_texts(texts)
+        weights = load_file(folder / WEIGHTS)
+        return TfidfFeatures(config["vocabulary"], read_idf(weights)).encode_texts(texts)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     return TokenFeatures(tokenizer).encode_texts(texts)
 
@@ -101,7 +108,30 @@ def _load_model(params: TextParams, candidate: str, folder: Path) -> "torch.nn.M
     from safetensors.torch import load_file
 
     weights = load_file(folder / WEIGHTS)
-    if "idf" in weights:
+    config = params.candidates[candidate]
+    if not isinstance(config, EnsembleConfig):
+        return _build_model(config, folder, weights)
+    from plumbline.tasks.text_classification.models.ensemble import EncoderEnsemble, LinearEnsemble
+
+    members = []
+    for number in range(config.members):
+        prefix = f"members.{number}."
+        own = {
+            name.removeprefix(prefix): weights.pop(name)
+            for name in list(weights)
+            if name.startswith(prefix)
+        }
+        members.append(_build_model(config.member, folder, own))
+    if weights:
+        raise ValueError(f"{folder / WEIGHTS}: more members than the {config.members} of params")
+    is_linear = isinstance(config.member, LinearConfig)
+    return (LinearEnsemble(members) if is_linear else EncoderEnsemble(members)).eval()
+
+
+def _build_model(
+    config: ModelConfig, folder: Path, weights: "dict[str, torch.Tensor]"
+) -> "torch.nn.Module":
+    if isinstance(config, LinearConfig):
         from plumbline.tasks.text_classification.models.linear import LinearTfidf
 
         num_grams, num_classes = weights["table"].shape
@@ -109,7 +139,6 @@ def _load_model(params: TextParams, candidate: str, folder: Path) -> "torch.nn.M
     else:
         from plumbline.tasks.text_classification.models import encoder, layers
 
-        config = params.candidates[candidate]
         num_classes = len(weights["head.bias"])
         if isinstance(config, TransformerConfig):
             rows = len(weights["body.embeddings.word_embeddings.weight"])

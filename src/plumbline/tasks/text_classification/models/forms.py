@@ -8,31 +8,39 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plumbline.contract.params import REFERENCE, Evaluation, Parity
+from plumbline.contract.params import REFERENCE, Evaluation, Parity, Selective
 from plumbline.statistics import parity
+from plumbline.tasks.text_classification.models.pooling import pool_log_probabilities
 from plumbline.tasks.text_classification.params import CandidateConfig
 
 
 @dataclass(frozen=True)
 class FormPolicy:
-    """The forms to write, in order of preference, and the limits a form must keep to be served."""
+    """The forms to write, in order of preference, and the limits a form must keep to be served.
+
+    `selective` is the risk that answers of the served form must keep, if there is one.
+    """
 
     forms: tuple[str, ...]
     limits: Parity
     confidence: float
+    selective: Selective | None
 
 
 def read_form_policy(config: CandidateConfig, evaluation: Evaluation) -> FormPolicy:
     """Read the policy from params."""
-    return FormPolicy(tuple(config.forms), evaluation.parity, evaluation.confidence)
+    return FormPolicy(
+        tuple(config.forms), evaluation.parity, evaluation.confidence, evaluation.selective
+    )
 
 
 def choose_served_form(
     policy: FormPolicy, logits: Mapping[str, np.ndarray], targets: np.ndarray
 ) -> str:
-    """Choose the form to serve from each form's logits (rows, classes) on the validation rows.
+    """Choose the form to serve from each form's logits on the validation rows.
 
-    `targets` has shape (rows,). The reference is always one of the forms, and it passes.
+    They have the shape (rows, classes), of an ensemble (rows, members, classes); `targets` has
+    (rows,). The reference is always one of the forms, and it passes.
     """
     for form in policy.forms:
         if form == REFERENCE or _is_equivalent(policy, logits[form], logits[REFERENCE], targets):
@@ -43,8 +51,8 @@ def choose_served_form(
 def _is_equivalent(
     policy: FormPolicy, logits: np.ndarray, reference_logits: np.ndarray, targets: np.ndarray
 ) -> bool:
-    answers = logits.argmax(axis=1)
-    expected = reference_logits.argmax(axis=1)
+    answers = pool_log_probabilities(logits).argmax(axis=1)
+    expected = pool_log_probabilities(reference_logits).argmax(axis=1)
     hits = (answers == targets).astype(float)
     reference_hits = (expected == targets).astype(float)
     variant_parity = parity.measure_parity(

@@ -1,6 +1,7 @@
 """From a candidate's parameters to a Learner; each kind imports only the libraries that it uses."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.records import Learner
@@ -8,10 +9,15 @@ from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models.batches import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.models.forms import read_form_policy
 from plumbline.tasks.text_classification.params import (
+    EnsembleConfig,
     LinearConfig,
+    ModelConfig,
     TextParams,
     TransformerConfig,
 )
+
+if TYPE_CHECKING:
+    from plumbline.tasks.text_classification.models.designs import ModelDesign
 
 
 def build_learner(params: TextParams, candidate: str, examples: Path) -> Learner:
@@ -24,15 +30,26 @@ def build_learner(params: TextParams, candidate: str, examples: Path) -> Learner
             "nothing can be learned"
         )
     policy = read_form_policy(config, params.evaluation)
-    if isinstance(config, LinearConfig):
-        from plumbline.tasks.text_classification.models.linear import build_linear
+    if isinstance(config, EnsembleConfig):
+        from plumbline.tasks.text_classification.models.ensemble import assemble_ensemble
 
-        return build_linear(config, params.seed, texts, policy)
+        design = _plan_model(config.member, params.seed, texts)
+        return assemble_ensemble(design, config.members, params.seed, policy)
+    from plumbline.tasks.text_classification.models.designs import assemble_learner
+
+    return assemble_learner(_plan_model(config, params.seed, texts), params.seed, policy)
+
+
+def _plan_model(config: ModelConfig, seed: int, texts: TrainingTexts) -> "ModelDesign":
+    if isinstance(config, LinearConfig):
+        from plumbline.tasks.text_classification.models.linear import plan_linear
+
+        return plan_linear(config, seed, texts)
     from plumbline.tasks.text_classification.models import encoder
 
     if isinstance(config, TransformerConfig):
-        return encoder.build_transformer(config, params.seed, texts, policy)
-    return encoder.build_pretrained(config, params.seed, texts, policy)
+        return encoder.plan_transformer(config, seed, texts)
+    return encoder.plan_pretrained(config, seed, texts)
 
 
 def _read_training_texts(examples: Path, max_chars: int) -> TrainingTexts:

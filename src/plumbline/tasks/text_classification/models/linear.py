@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from plumbline.contract.records import Learner
 from plumbline.tasks.text_classification.models.batches import (
     EncodedTexts,
     LabelledTexts,
@@ -20,9 +19,7 @@ from plumbline.tasks.text_classification.models.batches import (
     TrainingTexts,
     encode_labels,
 )
-from plumbline.tasks.text_classification.models.classifier import TextClassifier
-from plumbline.tasks.text_classification.models.export import export_model
-from plumbline.tasks.text_classification.models.forms import FormPolicy
+from plumbline.tasks.text_classification.models.designs import ModelDesign
 from plumbline.tasks.text_classification.params import LinearConfig
 from plumbline.tasks.text_classification.predictor import TfidfFeatures, extract_grams
 
@@ -39,7 +36,7 @@ class LinearTfidf(torch.nn.Module):
         super().__init__()
         self.table = torch.nn.Parameter(torch.zeros(num_grams + 1, num_classes))
         self.bias = torch.nn.Parameter(torch.zeros(num_classes))
-        self.register_buffer("idf", torch.from_numpy(idf))
+        self.register_buffer("idf", torch.tensor(idf))
 
     def forward(self, ids: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """Logits (rows, classes) from ids and weights (rows, grams)."""
@@ -47,34 +44,32 @@ class LinearTfidf(torch.nn.Module):
         return (rows * weights.unsqueeze(2)).sum(1) + self.bias
 
 
-def build_linear(
-    config: LinearConfig, seed: int, texts: TrainingTexts, policy: FormPolicy
-) -> Learner:
-    """Train a linear model on the `max_features` grams that most train texts contain."""
+def plan_linear(config: LinearConfig, seed: int, texts: TrainingTexts) -> ModelDesign:
+    """Plan a linear model on the `max_features` grams that most train texts contain."""
     classes = texts.classes
     vocabulary, idf = _choose_vocabulary(texts.train, config.max_features)
     features = TfidfFeatures(vocabulary, idf)
     train = _encode_split(features, texts.train, classes)
     validation = _encode_split(features, texts.validation, classes)
     data = TextDataModule(train, validation, config.batch_size, seed)
-    model = LinearTfidf(len(vocabulary), len(classes), idf)
-    module = TextClassifier(model, partial(_configure_optimizer, config), label_smoothing=0.0)
 
-    def save(folder: Path) -> None:
-        settings = {
+    def build_model(seed: int) -> torch.nn.Module:
+        return LinearTfidf(len(vocabulary), len(classes), idf)
+
+    def write_settings(folder: Path, model: torch.nn.Module) -> dict[str, Any]:
+        return {
             "kind": "linear",
             "classes": classes,
             "max_chars": texts.max_chars,
             "vocabulary": vocabulary,
         }
-        export_model(folder, module.model, data.validation, policy, settings)
 
-    return Learner(
-        save=save,
-        module=module,
+    return ModelDesign(
+        config=config,
         data=data,
-        max_epochs=config.max_epochs,
-        patience=config.patience,
+        build_model=build_model,
+        configure_optimizers=partial(_configure_optimizer, config),
+        write_settings=write_settings,
         min_gain=MIN_GAIN,
     )
 

@@ -22,14 +22,18 @@ def configure_optimizers(config: EncoderConfig, num_steps: int, model: Any) -> A
 
 
 def _group_weights(config: EncoderConfig, model: Any) -> list[dict[str, Any]]:
-    """Group the weights by learning rate and weight decay, in the order of the model."""
+    """Group the weights by learning rate and weight decay, in the order of the model.
+
+    Those of all members of an ensemble are together.
+    """
     groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
-    word_vectors = {id(weight) for weight in model.body.get_input_embeddings().parameters()}
-    for name, weight in model.named_parameters():
-        if weight.requires_grad:
-            is_head = name.startswith("head.")
-            decays = weight.ndim > 1 and id(weight) not in word_vectors
-            groups.setdefault((is_head, decays), []).append(weight)
+    for member in getattr(model, "members", [model]):
+        word_vectors = {id(weight) for weight in member.body.get_input_embeddings().parameters()}
+        for name, weight in member.named_parameters():
+            if weight.requires_grad:
+                is_head = name.startswith("head.")
+                decays = weight.ndim > 1 and id(weight) not in word_vectors
+                groups.setdefault((is_head, decays), []).append(weight)
     return [
         {
             "params": weights,

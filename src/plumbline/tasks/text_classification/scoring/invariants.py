@@ -9,6 +9,7 @@ from plumbline.tasks.text_classification.predictor import MAX_CHARS
 
 ROUNDING = 1e-6  # of one probability
 MAX_SUM_ERROR = 1e-3  # of all of them
+MAX_ENTROPY_ERROR = 1e-6  # nats
 NUM_SHOWN = 60  # characters of a text that a message shows
 WORDS = "I was charged twice for one order and nobody answers. "
 
@@ -19,19 +20,25 @@ def check_answers(
     """Return what contradicts itself in the answers.
 
     The label is that of the best score, scores are probabilities, sorted, and their sum is 1 over
-    all classes. An answer has abstained if its score is below the threshold.
+    all classes. An answer has abstained if its score is below the threshold of the call, or below
+    that of the bundle: then it is below the score of every row that was answered. Both parts of an
+    ensemble's doubt are at least 0, and their sum is the entropy of its scores.
     """
     texts = columns["text"]
     wrong_size = [name for name, values in answers.items() if len(values) != len(texts)]
     if wrong_size:
         return [f"{wrong_size[0]}: {len(answers[wrong_size[0]])} answers to {len(texts)} texts"]
-    threshold = params.get("threshold", 0.0)
+    answered = zip(answers["score"], answers["abstained"], strict=True)
+    lowest = min((score for score, abstained in answered if not abstained), default=math.inf)
+    limits = params.get("threshold", 0.0), lowest
     problems = []
     for row, text in enumerate(texts):
         answer = {name: values[row] for name, values in answers.items()}
         problem = _check_scores(answer["scores"], params.get("top_k")) or _check_answer(
-            answer, threshold
+            answer, limits
         )
+        if not problem and "epistemic" in answer:
+            problem = _check_doubt(answer, params.get("top_k"))
         if problem:
             problems.append(f"row {row} ({text!r:.{NUM_SHOWN}}): {problem}")
     return problems
@@ -62,15 +69,36 @@ def _check_scores(scores: Sequence[Mapping[str, Any]], top_k: int | None) -> str
     return None
 
 
-def _check_answer(answer: Mapping[str, Any], threshold: float) -> str | None:
+def _check_answer(answer: Mapping[str, Any], limits: tuple[float, float]) -> str | None:
+    """Check label, score and abstention; `limits`: the threshold, the lowest answered score."""
+    threshold, lowest = limits
     best = answer["scores"][0]
     if answer["label"] != best["label"]:
         return f"the label is {answer['label']}, the best score is that of {best['label']}"
     if answer["score"] != best["score"]:
         return f"the score is {answer['score']:g}, the best score {best['score']:g}"
-    if answer["abstained"] is not (answer["score"] < threshold):
+    is_below = answer["score"] < threshold
+    may_abstain = is_below or answer["score"] < lowest
+    if answer["abstained"] is not is_below and not (answer["abstained"] is True and may_abstain):
         return (
             f"abstained is {answer['abstained']} at a score of {answer['score']:g} "
             f"and a threshold of {threshold:g}"
+        )
+    return None
+
+
+def _check_doubt(answer: Mapping[str, Any], top_k: int | None) -> str | None:
+    """Check both parts of an ensemble's doubt, in nats."""
+    epistemic, aleatoric = answer["epistemic"], answer["aleatoric"]
+    for name in ("epistemic", "aleatoric"):
+        if not math.isfinite(answer[name]) or answer[name] < 0:
+            return f"{name} is {answer[name]:g}, and must be at least 0"
+    values = [entry["score"] for entry in answer["scores"]]
+    is_complete = top_k is not None and len(values) < top_k
+    entropy = -math.fsum(value * math.log(value) for value in values if value > 0)
+    if is_complete and abs(epistemic + aleatoric - entropy) > MAX_ENTROPY_ERROR:
+        return (
+            f"epistemic and aleatoric sum to {epistemic + aleatoric:.4f}, "
+            f"the entropy of the scores is {entropy:.4f}"
         )
     return None

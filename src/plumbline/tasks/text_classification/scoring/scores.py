@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CHUNK_ROWS = 256
+DOUBT = ("epistemic", "aleatoric")  # of an ensemble
 ALL_CLASSES = 1_000_000  # a champion may know more classes than today's train split has
 NUM_STEPS = 20
 TINY = 1e-12  # the least probability in the loss, so that a class with none costs a finite loss
@@ -31,6 +32,8 @@ class ClassAnswers:
     labels: np.ndarray  # [N], the predicted ones
     probabilities: np.ndarray  # [N, K]
     names: list[str]  # of the K classes
+    abstained: np.ndarray  # [N], whether it left the row to a person
+    doubt: dict[str, np.ndarray]  # an ensemble's epistemic and aleatoric [N], in nats; else empty
 
 
 def score(examples: Path, split: str, predictor: Predictor) -> Scores:
@@ -50,6 +53,8 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "actual": actual,
         "predicted": answers.labels,
         "confidence": confidence,
+        "answered": 1.0 - answers.abstained,
+        **answers.doubt,
         "nll": -np.log(np.maximum(chances, TINY)),
         "brier": (answers.probabilities**2).sum(axis=1) - 2 * chances + 1,
     }
@@ -58,7 +63,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "confused": count_confusions(actual, answers.labels),
         "per_class": compute_per_class(actual, answers.labels),
         "reliability": compute_reliability(confidence, hits),
-        "risk_coverage": compute_risk_coverage(confidence, hits),
+        "risk_coverage": compute_risk_coverage(-_measure_doubt(answers), hits),
     }
     metrics = _summarise(per_example, tables)
     metrics |= _score_before_temperature(predictor, actual, hits, answers)
@@ -73,6 +78,8 @@ def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int
     if not texts:
         raise ValueError("there is no example to answer")
     labels: list[str] = []
+    abstained: list[bool] = []
+    doubt: dict[str, list[float]] = {}
     rows: list[dict[str, float]] = []
     for start in range(0, len(texts), CHUNK_ROWS):
         chunk = list(texts[start : start + CHUNK_ROWS])
@@ -80,6 +87,10 @@ def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int
         if len(answer["label"]) != len(chunk) or len(answer["scores"]) != len(chunk):
             raise ValueError(f"{len(chunk)} texts were asked, {len(answer['label'])} answered")
         labels += answer["label"]
+        abstained += answer["abstained"]
+        for name in DOUBT:
+            if name in answer:
+                doubt.setdefault(name, []).extend(answer[name])
         for scores in answer["scores"]:
             rows.append({entry["label"]: entry["score"] for entry in scores})
     names = sorted(rows[0])
@@ -89,7 +100,13 @@ def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int
         raise ValueError(
             f"the scores of a text do not sum to 1 over {len(names)} classes (first: {sums[0]})"
         )
-    return ClassAnswers(np.array(labels, dtype=object), probabilities, names)
+    return ClassAnswers(
+        np.array(labels, dtype=object),
+        probabilities,
+        names,
+        np.array(abstained, float),
+        {name: np.array(values, float) for name, values in doubt.items()},
+    )
 
 
 def compute_per_class(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
@@ -142,6 +159,8 @@ def compute_reliability(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFra
 def compute_risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
     """Accuracy of the answers that are kept when the least confident go to a person.
 
+    `confidence` may be any number that is greater for a more certain answer.
+
     The method is that of El-Yaniv and Wiener 2010.
     """
     order = np.argsort(-confidence, kind="stable")
@@ -155,6 +174,14 @@ def compute_risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataF
             "threshold": confidence[order][num_kept - 1],
         }
     )
+
+
+def _measure_doubt(answers: ClassAnswers) -> np.ndarray:
+    """Return the uncertainty of each answer [N]: an ensemble's in all, else what is left of 1."""
+    doubt: np.ndarray = 1 - answers.probabilities.max(axis=1)
+    if answers.doubt:
+        doubt = answers.doubt["epistemic"] + answers.doubt["aleatoric"]
+    return doubt
 
 
 def _summarise(
@@ -182,7 +209,7 @@ def _score_before_temperature(
     softmax(z) is softmax(z/T)^T, normalised.
     """
     temperature = getattr(predictor, "temperature", None)
-    if temperature is None:
+    if temperature is None or answers.doubt:  # members have the temperature, not their mean
         return {}
     logs = float(temperature) * np.log(np.maximum(answers.probabilities, 1e-300))
     raw = np.exp(logs - logs.max(axis=1, keepdims=True))

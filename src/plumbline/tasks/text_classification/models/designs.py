@@ -1,0 +1,59 @@
+"""From what describes a candidate's models to a Learner of one model, or of several together."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from plumbline.contract.records import Learner
+from plumbline.tasks.text_classification.models.batches import TextDataModule
+from plumbline.tasks.text_classification.models.classifier import TextClassifier
+from plumbline.tasks.text_classification.models.export import export_model
+from plumbline.tasks.text_classification.models.forms import FormPolicy
+from plumbline.tasks.text_classification.params import EncoderConfig, LinearConfig
+
+
+@dataclass(frozen=True)
+class ModelDesign:
+    """What all models of one config share, and how each of them is built."""
+
+    config: LinearConfig | EncoderConfig
+    data: TextDataModule
+    build_model: Callable[[int], torch.nn.Module]  # from its seed
+    configure_optimizers: Callable[[torch.nn.Module], Any]
+    # Writes what the predictor reads besides the graph; returns config.json.
+    write_settings: Callable[[Path, torch.nn.Module], dict[str, Any]]
+    label_smoothing: float = 0.0
+    min_gain: float = 0.0
+    monitor: str = "validation/loss"
+    gradient_clip: float = 1.0
+
+
+def assemble_learner(design: ModelDesign, seed: int, policy: FormPolicy) -> Learner:
+    """Return the Learner of one model with this seed."""
+    model = design.build_model(seed)
+    module = TextClassifier(model, design.configure_optimizers, design.label_smoothing)
+
+    def save(folder: Path) -> None:
+        settings = design.write_settings(folder, model)
+        export_model(folder, model, design.data.validation, policy, settings)
+
+    return build_trainable(design, module, save, design.gradient_clip)
+
+
+def build_trainable(
+    design: ModelDesign, module: TextClassifier, save: Callable[[Path], None], gradient_clip: float
+) -> Learner:
+    """Return the Learner that trains `module` as the design's config says."""
+    return Learner(
+        save=save,
+        module=module,
+        data=design.data,
+        max_epochs=design.config.max_epochs,
+        patience=design.config.patience,
+        min_gain=design.min_gain,
+        monitor=design.monitor,
+        gradient_clip=gradient_clip,
+    )

@@ -1,0 +1,139 @@
+"""Ensembles: what members agree on and what not, in every form, as they were trained."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from tests.support.small_texts import SilentLog, small_params, write_examples
+
+from plumbline import bundle
+from plumbline.contract.errors import ParamsError
+from plumbline.entrypoint import load_params
+from plumbline.tasks.text_classification import predictor, scoring
+from plumbline.tasks.text_classification.models import build_learner, compare_export
+from plumbline.tasks.text_classification.models.ensemble import draw_row_weights
+from plumbline.tasks.text_classification.task import TASK
+from plumbline.training import fitting
+
+KINDS = ("ensemble", "linears")
+TOLERANCE = 1e-6
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sealed bundles of both kinds of members, and of a single linear model."""
+    folder = tmp_path_factory.mktemp("trained")
+    write_examples(folder / "examples")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        params = small_params()
+        for name in (*KINDS, "linear"):
+            learner = build_learner(params, name, folder / "examples")
+            fitting.fit(learner, params, name, SilentLog())
+            (folder / name).mkdir()
+            learner.save(folder / name)
+            bundle.seal(folder / name, TASK, name)
+    return folder
+
+
+@pytest.fixture(params=["ensemble in fp32", "ensemble in int8", "linears in fp32"])
+def members(trained: Path, request: pytest.FixtureRequest) -> predictor.Predictor:
+    name, _, form = request.param.partition(" in ")
+    return predictor.load(trained / name, form)
+
+
+@pytest.fixture(scope="module")
+def texts(trained: Path) -> list[str]:
+    return pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
+
+
+def test_both_parts_sum_to_the_entropy_of_the_mean(
+    members: predictor.Predictor, texts: list[str]
+) -> None:
+    answers = members.predict({"text": texts}, top_k=99)
+    rows = [[entry["score"] for entry in row] for row in answers["scores"]]
+    entropy = [-sum(p * np.log(p) for p in row) for row in rows]
+    epistemic, aleatoric = np.array(answers["epistemic"]), np.array(answers["aleatoric"])
+    np.testing.assert_allclose(epistemic + aleatoric, entropy, atol=1e-9)
+    assert (epistemic >= 0).all()
+    assert epistemic.max() > 1e-4  # members do differ
+    assert np.ptp(epistemic) > 1e-4  # and not on all texts alike
+    assert scoring.check_answers({"text": texts}, {"top_k": 99}, answers) == []
+
+
+def test_the_answer_is_that_of_the_mean_of_the_members(
+    members: predictor.Predictor, texts: list[str]
+) -> None:
+    logits = members.compute_logits(texts)
+    assert logits.shape == (len(texts), 3, 3)
+    odds = np.exp(logits / members.temperature)
+    mean = (odds / odds.sum(axis=2, keepdims=True)).mean(axis=1)
+    np.testing.assert_allclose(members.compute_probabilities(texts), mean, atol=TOLERANCE)
+    best = [members.classes[number] for number in mean.argmax(axis=1)]
+    assert members.predict({"text": texts})["label"] == best
+
+
+def test_doubt_is_the_same_alone_and_in_company(
+    members: predictor.Predictor, texts: list[str]
+) -> None:
+    together = members.predict({"text": texts})
+    for name in ("epistemic", "aleatoric"):
+        alone = [members.predict({"text": [text]})[name][0] for text in texts]
+        np.testing.assert_allclose(together[name], alone, rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_form_answers_as_the_weights_of_all_members(
+    name: str, trained: Path, texts: list[str]
+) -> None:
+    differences = compare_export(small_params(), name, trained / name, {"text": texts})
+    assert {difference.form for difference in differences} >= {"fp32"}
+    for difference in differences:
+        assert difference.largest <= difference.limit, difference
+
+
+def test_only_the_bundle_of_an_ensemble_says_that_it_tells_doubt_apart(trained: Path) -> None:
+    single = [field.name for field in bundle.read_signature(trained / "linear").outputs]
+    assert single == ["label", "score", "scores", "abstained"]
+    outputs = bundle.read_signature(trained / "linears").outputs
+    assert [field.name for field in outputs] == [*single, "epistemic", "aleatoric"]
+    assert all(field.required for field in outputs)
+    answers = predictor.load(trained / "linears").predict({"text": ["refund the invoice"]})
+    assert list(answers) == [field.name for field in outputs]
+
+
+def test_members_learn_from_rows_as_a_bootstrap_weighs_them() -> None:
+    weights = draw_row_weights(20_000, 3, seed=7)
+    assert weights.mean(axis=0) == pytest.approx([1, 1, 1], abs=0.03)
+    assert (weights == 0).mean() == pytest.approx(np.exp(-1), abs=0.01)
+    assert abs(np.corrcoef(weights.T)[0, 1]) < 0.03
+    assert (weights == draw_row_weights(20_000, 3, seed=7)).all()
+    assert (weights != draw_row_weights(20_000, 3, seed=8)).any()
+
+
+def test_encoders_begin_with_other_weights_and_linear_members_with_none(tmp_path: Path) -> None:
+    write_examples(tmp_path / "examples")
+    params = small_params()
+    encoders = build_learner(params, "ensemble", tmp_path / "examples").module.model.members
+    heads = [member.head.weight.detach().numpy() for member in encoders]
+    assert not np.allclose(heads[0], heads[1])
+    single = build_learner(params, "transformer", tmp_path / "examples").module.model
+    assert (heads[0] == single.head.weight.detach().numpy()).all()  # its first member is the model
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"members": 1}, "members"),
+        ({"member": {"kind": "pretrained"}}, "member"),
+    ],
+)
+def test_other_members_are_refused(change: dict, message: str, tmp_path: Path) -> None:
+    config = small_params().model_dump(mode="json")
+    config["candidates"]["ensemble"] |= change
+    path = tmp_path / "params.yaml"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ParamsError, match=rf"candidates\.ensemble.*{message}"):
+        load_params(path)
