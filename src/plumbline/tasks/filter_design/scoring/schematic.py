@@ -1,6 +1,7 @@
 """The schematic of a ladder as SVG: five glyphs, drawn by hand and the same in every run."""
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.records import Figure
@@ -17,7 +18,7 @@ PREFIXES = {"H": ((1e6, "mH"), (1e3, "µH"), (1, "nH")), "F": ((1e6, "µF"), (1e
 
 def draw_schematic(parts: "pd.DataFrame") -> Figure:
     """Return the ladder with a source and a load; `parts` is `tables.list_parts`."""
-    branches: list[dict[str, Any]] = parts.to_dict("records")
+    branches: list[Mapping[Any, Any]] = list(parts.to_dict("records"))
     impedance = f"{branches[0]['z0_ohm']:g} Ω"
     marks = [_draw_resistor_down(30, impedance), _draw_wire(30, TOP, MARGIN, TOP)]
     at = MARGIN
@@ -38,7 +39,7 @@ def draw_schematic(parts: "pd.DataFrame") -> Figure:
     return Figure("schematic", title, caption, svg)
 
 
-def _draw_branch(at: int, branch: dict[str, Any]) -> str:
+def _draw_branch(at: int, branch: Mapping[Any, Any]) -> str:
     names = []
     for name, unit in (("inductor_nh", "H"), ("capacitor_pf", "F")):
         if not math.isnan(branch[name]):

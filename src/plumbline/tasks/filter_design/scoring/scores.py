@@ -100,6 +100,7 @@ def _try_budgets(specifications: Sequence[Specification], predictor: Predictor) 
     rows = []
     for budget in BUDGETS:
         verdicts = judge_specifications(possible, predictor, budget=budget) if possible else []
-        met = [verdict.is_met for verdict in verdicts]
-        rows.append({"calls": budget, "met": float(np.mean(met or [0.0])), "rows": len(met)})
+        num_met = sum(verdict.is_met for verdict in verdicts)
+        share = num_met / max(1, len(verdicts))
+        rows.append({"calls": budget, "met": share, "rows": len(verdicts)})
     return pd.DataFrame(rows)

@@ -1,0 +1,289 @@
+"""Specifications on disk: repeatable, possible or not as the theorem says, and never leaked."""
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.support.small_filters import (
+    build_params,
+    build_specification,
+    list_values,
+    write_examples,
+)
+
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, RejectedError
+from plumbline.contract.task import SPLITS
+from plumbline.stages.ingest import ingest
+from plumbline.stages.validate import validate
+from plumbline.tasks.filter_design.data import (
+    Specification,
+    list_columns,
+    list_rows,
+    parse_columns,
+    read_designs,
+    read_specifications,
+    shuffle_labels,
+    write_specifications,
+)
+from plumbline.tasks.filter_design.data.generated import draw_specifications
+from plumbline.tasks.filter_design.data.theorem import compute_limit, is_possible
+from plumbline.tasks.filter_design.expectations import find_leaks
+from plumbline.tasks.filter_design.params import FilterParams
+from plumbline.tasks.filter_design.predictor import compute_reference, read_specs
+from plumbline.tasks.filter_design.task import TASK
+
+
+def draw(num_rows: int = 600, **changes: Any) -> list[Specification]:
+    settings = build_params().data.generated
+    assert settings is not None
+    random = np.random.default_rng(0)
+    return draw_specifications(settings.model_copy(update=changes), num_rows, random)
+
+
+def test_ingested_twice_it_is_the_same(tmp_path: Path) -> None:
+    params = build_params()
+    one, two = (write_examples(params, tmp_path / name) for name in ("one", "two"))
+    for path in one.iterdir():
+        assert path.read_bytes() == (two / path.name).read_bytes()
+
+
+def test_rows_are_impossible_by_as_much_as_params_say() -> None:
+    rows = draw()
+    slack = np.array([compute_limit(one, one.max_order) - one.min_attenuation_db for one in rows])
+    possible = np.array([is_possible(one) for one in rows])
+    is_closed = np.array([one.order is not None for one in rows])
+    assert 0.1 < 1 - possible.mean() < 0.2
+    assert (slack[~possible] <= -0.29).all()
+    assert (slack[~possible] >= -3.01).all()
+    assert (slack[possible & is_closed] >= 0.69).all()
+    assert (slack[possible & is_closed] <= 6.01).all()
+    assert min(one.min_attenuation_db for one in rows) >= 6
+
+
+def test_every_row_is_one_that_the_predictor_accepts() -> None:
+    rows = draw(300)
+    assert len(read_specs(list_columns(rows))) == 300
+    assert parse_columns(list_columns(rows)) == rows
+    assert {one.series for one in rows} == {"E12", "E24", "E96"}
+    assert {one.kind for one in rows} == {"low-pass", "high-pass", "band-pass"}
+    for one in rows:
+        if one.kind == "band-pass":
+            assert one.stop_hz[0] < one.pass_hz[0] < one.pass_hz[1] < one.stop_hz[1]
+            assert one.order == 3
+
+
+def test_designs_are_those_of_the_textbook(tmp_path: Path) -> None:
+    examples = write_examples(build_params(), tmp_path)
+    designs = read_designs(examples, "train")
+    specifications = read_specifications(examples, "train")
+    assert not (examples / "test.designs.parquet").exists()
+    assert 0.2 < designs["meets"].mean() < 0.9
+    for design, spec in zip(
+        designs.itertuples(), read_specs(list_columns(specifications)), strict=True
+    ):
+        reference = compute_reference(spec, design.order, design.topology)
+        assert len(design.ratios) == len(reference)
+        assert np.abs(design.ratios).max() < 2
+
+
+@pytest.fixture
+def accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FilterParams:
+    monkeypatch.chdir(tmp_path)
+    params = build_params()
+    ingest(params, TASK)
+    validate(params, TASK)
+    return params
+
+
+def seal_changed_test(specifications: list[Specification]) -> None:
+    """Write other test specifications, with a manifest and a seal that fit them."""
+    write_specifications(layout.EXAMPLES, "test", specifications)
+    tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
+    pd.concat(tables, ignore_index=True).to_parquet(layout.MANIFEST, index=False)
+    source = layout.read_json(layout.SOURCE)
+    seal = {"digest": layout.digest(layout.EXAMPLES), "manifest": layout.digest(layout.MANIFEST)}
+    layout.write_json(layout.SOURCE, source | seal)
+
+
+def test_copied_specifications_are_rejected_and_counted(accepted: FilterParams) -> None:
+    train, test = (read_specifications(layout.EXAMPLES, name) for name in ("train", "test"))
+    seal_changed_test([*train[:20], *test[20:]])
+    leaks = {(leak.kind, leak.split): leak for leak in find_leaks(accepted, layout.EXAMPLES)}
+    assert leaks["exact", "test"].num_leaked == 20
+    assert "as train" in leaks["exact", "test"].examples[0]
+    assert leaks["near", "test"].num_leaked == 0
+    with pytest.raises(RejectedError, match="repeats:"):
+        validate(accepted, TASK)
+
+
+def raise_decade(one: Specification) -> Specification:
+    passed, stopped = ([10 * edge for edge in edges] for edges in (one.pass_hz, one.stop_hz))
+    return replace(one, pass_hz=tuple(passed), stop_hz=tuple(stopped))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda one: replace(one, q_inductor=1.004 * one.q_inductor),
+        lambda one: replace(one, z0_ohm=10 * one.z0_ohm),
+        raise_decade,
+    ],
+)
+def test_nearly_equal_specifications_are_counted(
+    accepted: FilterParams, change: Callable[[Specification], Specification]
+) -> None:
+    train, test = (read_specifications(layout.EXAMPLES, name) for name in ("train", "test"))
+    seal_changed_test([*map(change, train[:20]), *test[20:]])
+    leaks = {(leak.kind, leak.split): leak for leak in find_leaks(accepted, layout.EXAMPLES)}
+    assert leaks["near", "test"].num_leaked == 20
+    assert leaks["exact", "test"].num_leaked == 0
+
+
+def test_a_row_that_the_predictor_refuses_is_rejected(accepted: FilterParams) -> None:
+    test = read_specifications(layout.EXAMPLES, "test")
+    seal_changed_test([replace(test[0], q_inductor=0.0), *test[1:]])
+    with pytest.raises(RejectedError, match="readable:"):
+        validate(accepted, TASK)
+
+
+def test_too_many_impossible_masks_are_rejected(accepted: FilterParams) -> None:
+    test = read_specifications(layout.EXAMPLES, "test")
+    seal_changed_test([replace(one, min_attenuation_db=250.0) for one in test])
+    with pytest.raises(RejectedError, match="impossible:"):
+        validate(accepted, TASK)
+
+
+def test_shuffled_designs_stay_within_kind_and_order(tmp_path: Path) -> None:
+    examples = write_examples(build_params(), tmp_path)
+    target = tmp_path / "shuffled"
+    target.mkdir()
+    shuffle_labels(examples, target, 3, 50)
+    assert read_specifications(target, "train") == read_specifications(examples, "train")[:50]
+    labels = [one.label for one in read_specifications(target, "train")]
+    before, after = read_designs(examples, "train")[:50], read_designs(target, "train")
+    for table in (before, after):
+        table["ratios"] = [tuple(ratios) for ratios in table["ratios"]]
+    for label in set(labels):
+        own = [place for place, name in enumerate(labels) if name == label]
+        assert sorted(after["ratios"].iloc[own]) == sorted(before["ratios"].iloc[own])
+    assert list(before["ratios"]) != list(after["ratios"])
+
+
+@pytest.mark.parametrize("name", ["test.parquet", "train.designs.parquet"])
+def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
+    examples = write_examples(build_params(), tmp_path)
+    (examples / name).write_bytes(b"\x00")
+    with pytest.raises(DataError, match=f"{name}: cannot be read .*run `dvc repro ingest`"):
+        read_everything(examples)
+
+
+def read_everything(examples: Path) -> None:
+    list_rows(examples, "test")
+    read_designs(examples, "train")
+
+
+def list_cells(rows: list[Specification]) -> dict[str, list[Any]]:
+    """The columns of a file of specifications: edges are separated by a space."""
+    columns = list_columns(rows)
+    for name in ("pass_hz", "stop_hz"):
+        columns[name] = [" ".join(f"{edge:.12g}" for edge in edges) for edges in columns[name]]
+    return columns
+
+
+def write_source(rows: list[Specification], path: Path) -> Path:
+    """Write a CSV or JSONL file of specifications."""
+    table = list_cells(rows)
+    records = [
+        dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)
+    ]
+    if path.suffix == ".jsonl":
+        path.write_text("\n".join(json.dumps(record) for record in records))
+        return path
+    with path.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(table))
+        writer.writeheader()
+        writer.writerows(records)
+    return path
+
+
+def build_file_params(path: Path) -> FilterParams:
+    values = list_values()
+    values["data"] |= {"source": str(path), "generated": None}
+    values["data"] |= {"split": {"validation": 0.2, "test": 0.3}}
+    return FilterParams.model_validate(values)
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_specifications_of_a_file_are_divided_by_their_digest(tmp_path: Path, ending: str) -> None:
+    rows = draw(60)
+    path = write_source([*rows, rows[0]], tmp_path / f"own.{ending}")
+    examples = write_examples(build_file_params(path), tmp_path)
+    parts = {split: read_specifications(examples, split) for split in SPLITS}
+    everything = [one for part in parts.values() for one in part]
+    assert sorted(one.digest for one in everything) == sorted(one.digest for one in rows)
+    assert min(len(part) for part in parts.values()) > 3
+
+
+def test_cells_that_are_empty_have_the_defaults(tmp_path: Path) -> None:
+    rows = draw(60)
+    path = write_source(rows, tmp_path / "own.csv")
+    text = path.read_text().splitlines()
+    cells = text[1].split(",")
+    cells[5:] = [""] * 5
+    path.write_text("\n".join([text[0], ",".join(cells), *text[2:]]))
+    examples = write_examples(build_file_params(path), tmp_path)
+    everything = [one for split in SPLITS for one in read_specifications(examples, split)]
+    values = (50.0, 100.0, 1000.0)
+    defaults = [
+        one for one in everything if (one.z0_ohm, one.q_inductor, one.q_capacitor) == values
+    ]
+    assert [(one.order, one.series) for one in defaults] == [(None, "E24")]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("order", "4", "row .*: order: "),
+        ("max_loss_db", "one", "row .*: max_loss_db: "),
+        ("stop_hz", "1", "row .*: stop_hz: "),
+        ("series", "E7", "row .*: series: "),
+        ("kind", "notch", "row .*: kind: "),
+        ("q_inductor", "0", "row .*: q_inductor: "),
+    ],
+)
+def test_a_row_of_a_file_that_cannot_be_meant_is_named(
+    tmp_path: Path, name: str, value: str, message: str
+) -> None:
+    table = list_cells([build_specification()])
+    table[name] = [value]
+    path = tmp_path / "own.csv"
+    pd.DataFrame(table).to_csv(path, index=False)
+    with pytest.raises(DataError, match=message):
+        write_examples(build_file_params(path), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("data", "split"), {"validation": 0.1, "test": 0.2}, "split: is set where source"),
+        (("data", "generated"), None, "generated: is set where source"),
+        (("data", "generated", "slack_db"), {"low": 6.0, "high": 1.0}, "exchange them"),
+        (("data", "generated", "stop_ratio"), {"low": 1.0, "high": 2.0}, "must be above 1"),
+        (("control", "candidates"), ["textbook"], "learns from no design of train"),
+    ],
+)
+def test_params_that_cannot_be_meant(path: tuple[str, ...], value: object, message: str) -> None:
+    values = list_values()
+    section = values
+    for key in path[:-1]:
+        section = section[key]
+    section[path[-1]] = value
+    with pytest.raises(ValueError, match=message):
+        FilterParams.model_validate(values)

@@ -1,0 +1,253 @@
+"""Scores, bounds, behaviour and gates: claims are not believed, and no theorem is broken."""
+
+import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.small_filters import KINDS, build_params, build_specification, write_examples
+
+from plumbline.contract.records import Bound, Scores
+from plumbline.contract.task import Columns
+from plumbline.evidence import gates
+from plumbline.tasks.filter_design.data import list_columns, name_rows, read_specifications
+from plumbline.tasks.filter_design.data.theorem import (
+    compute_limit,
+    find_least_order,
+    is_possible,
+    is_possible_on_grid,
+)
+from plumbline.tasks.filter_design.predictor import TextbookPredictor
+from plumbline.tasks.filter_design.scoring import (
+    build_baselines,
+    check_answers,
+    check_behaviour,
+    compute_bound,
+    score,
+)
+from plumbline.tasks.filter_design.scoring.judgement import judge_answers, judge_specifications
+from plumbline.tasks.filter_design.scoring.oracle import compute_margin, read_ladder
+from plumbline.tasks.filter_design.scoring.tables import compute_yield
+from plumbline.tasks.filter_design.task import TASK
+
+
+class Changed:
+    """Answers as the textbook does, but for what `change` does to each answer's columns."""
+
+    forms = ("exact",)
+
+    def __init__(self, change: Any) -> None:
+        self._change = change
+
+    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
+        answers = TextbookPredictor().predict(columns, **params)
+        self._change(answers)
+        return answers
+
+
+def ask(**values: Any) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+    """The columns of one specification, and the textbook's answer."""
+    columns = list_columns([build_specification(**values)])
+    return columns, TextbookPredictor().predict(columns)
+
+
+def ask_bounds(bound: Bound, met: np.ndarray) -> gates.Ruling:
+    """Run the gate on these test scores."""
+    facts: dict[str, Any] = dict.fromkeys(gates.Findings.__dataclass_fields__)
+    facts |= {"metric": TASK.metric, "limits": build_params().evaluation}
+    facts |= {"bound": bound, "winner": met}
+    check = next(check for gate, _, check in gates.GATES if gate == "bounds")
+    return check(gates.Findings(**facts))
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_examples(build_params(), tmp_path_factory.mktemp("filters"))
+
+
+@pytest.fixture(scope="module")
+def honest(examples: Path) -> Scores:
+    return score(examples, "test", TextbookPredictor())
+
+
+def test_a_limit_computed_by_hand() -> None:
+    specification = build_specification(order=3, max_loss_db=3.0103, pass_hz=(1e6,), stop_hz=(2e6,))
+    # e^2 = 1, and T_3(2) = 4 x 8 - 3 x 2 = 26
+    assert compute_limit(specification, 3) == pytest.approx(10 * np.log10(1 + 26**2), abs=1e-4)
+
+
+def test_a_mirrored_mask_has_the_same_limit() -> None:
+    low = build_specification(pass_hz=(3e7,), stop_hz=(5e7,))
+    high = build_specification("high-pass", pass_hz=(5e7,), stop_hz=(3e7,))
+    assert compute_limit(low, 5) == pytest.approx(compute_limit(high, 5))
+
+
+def test_the_limit_of_a_band_is_that_of_its_harder_edge() -> None:
+    band = build_specification("band-pass")
+    centre, bandwidth = band.centre_hz, band.bandwidth
+    ratio = min(abs(edge / centre - centre / edge) / bandwidth for edge in band.stop_hz)
+    low = build_specification(pass_hz=(1e7,), stop_hz=(1e7 * ratio,))
+    assert compute_limit(band, 3) == pytest.approx(compute_limit(low, 3))
+
+
+def test_what_is_possible_is_possible_on_the_grid() -> None:
+    for kind in KINDS:
+        base = build_specification(kind)
+        limit = compute_limit(base, base.max_order)
+        at_limit = replace(base, min_attenuation_db=limit - 1e-9)
+        beyond = replace(base, min_attenuation_db=limit + 0.3)
+        assert is_possible(at_limit)
+        assert is_possible_on_grid(at_limit)
+        assert not is_possible(beyond)
+        assert not is_possible_on_grid(beyond), "0.3 dB is more than the grid leaves"
+
+
+def test_the_least_order_is_the_first_that_the_theorem_allows() -> None:
+    specification = build_specification(order=None, min_attenuation_db=25.0)
+    least = find_least_order(specification)
+    assert least == 5
+    assert compute_limit(specification, 3) < 25 <= compute_limit(specification, 5)
+    assert find_least_order(replace(specification, min_attenuation_db=290.0)) is None
+
+
+def test_the_textbook_is_scored_by_the_oracle(examples: Path, honest: Scores) -> None:
+    scores = honest
+    specifications = read_specifications(examples, "test")
+    assert scores.per_example["id"].tolist() == name_rows("test", len(specifications))
+    assert scores.metrics["met"] == scores.per_example["met"].mean()
+    assert scores.metrics["cost"] <= 64
+    assert scores.metrics["claimed_and_not_met"] == 0
+    assert scores.metrics["impossible_met"] == 0
+    assert scores.metrics["met_of_possible"] > 0.5
+    assert scores.metrics["extra_parts"] >= 0
+    shares = scores.tables["by_budget"]["met"].to_numpy()
+    assert shares[-1] > shares[0]
+    yields = scores.tables["yields"]
+    assert np.abs(yields["claimed"] - yields["drawn"]).mean() < 0.06
+
+
+def test_baselines_have_the_budget_of_the_candidates(examples: Path) -> None:
+    params = build_params()
+    rows = read_specifications(examples, "test")[:12]
+    calls = {
+        name: max(verdict.calls for verdict in judge_specifications(rows, baseline))
+        for name, baseline in build_baselines(params, examples).items()
+    }
+    assert calls == {"textbook search": 64, "random search": 64, "textbook, one call": 1}
+
+
+def test_one_impossible_mask_that_is_met_refuses_the_model(examples: Path, honest: Scores) -> None:
+    bound = compute_bound(build_params(), examples, "test")
+    met = honest.per_example["met"].copy()
+    assert bound.exact
+    ruling = ask_bounds(bound, met)
+    assert ruling.status == "pass", ruling.reason
+    met[int(np.flatnonzero(bound.limit == 0)[0])] = 1
+    assert ask_bounds(bound, met).status == "fail"
+
+
+def test_a_claim_is_not_believed(examples: Path, honest: Scores) -> None:
+    def claim(answers: dict[str, list[Any]]) -> None:
+        answers["meets_spec"] = [True] * len(answers["meets_spec"])
+
+    scores = score(examples, "test", Changed(claim))
+    np.testing.assert_array_equal(scores.per_example["met"], honest.per_example["met"])
+    assert scores.metrics["claimed_and_not_met"] == (honest.per_example["met"] == 0).sum()
+
+
+@pytest.mark.parametrize("fault", ["values of no series", "another order", "a part too many"])
+def test_what_cannot_be_built_is_not_met(fault: str) -> None:
+    def change(answers: dict[str, list[Any]]) -> None:
+        for design in answers["designs"][0]:
+            if fault == "values of no series":
+                design["capacitors_pf"] = [1.001 * value for value in design["capacitors_pf"]]
+            if fault == "another order":
+                design["order"] = 7
+            if fault == "a part too many":
+                design["inductors_nh"] = [*design["inductors_nh"], 100.0]
+
+    specification = build_specification()
+    assert judge_specifications([specification], TextbookPredictor())[0].is_met
+    assert not judge_specifications([specification], Changed(change))[0].is_met
+
+
+def test_more_designs_than_were_asked_for_are_an_error() -> None:
+    columns, answers = ask()
+    answers["designs"][0] = answers["designs"][0][:1] * 12
+    with pytest.raises(ValueError, match="row 0: 12 designs; 3 were asked for"):
+        judge_answers(columns, [build_specification()], answers)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("order", [3, None])
+def test_what_contradicts_the_oracle_is_named(kind: str, order: int | None) -> None:
+    columns, answers = ask(kind=kind, order=order, min_attenuation_db=10.0)
+    assert check_answers(columns, {}, answers) == []
+    short = {name: columns[name] for name in columns if name not in ("order", "series", "z0_ohm")}
+    assert check_answers(short, {}, TextbookPredictor().predict(short)) == []
+
+    def check(name: str, value: Any) -> str:
+        changed = copy.deepcopy(answers)
+        changed[name] = [value]
+        return "".join(check_answers(columns, {}, changed))
+
+    first = answers["designs"][0][0]
+    assert "margin_db is not that of the first" in check("margin_db", 146.0)
+    assert "nodal analysis says" in check("designs", [first | {"margin_db": 146.0}])
+    assert "meets_spec is" in check("meets_spec", not answers["meets_spec"][0])
+    assert "possible is" in check("possible", not answers["possible"][0])
+    assert "attenuation_limit_db" in check("attenuation_limit_db", 1.0)
+    assert "s21_db differs" in check("s21_db", [0.0] * 81)
+    assert "calls of the simulator" in check("calls", 5000)
+    assert "designs; 3 were" in check("designs", [first] * 4)
+    assert "yield_share" in check("designs", [first | {"yield_share": 94.0}])
+
+
+def test_calls_beyond_the_request_are_named() -> None:
+    columns, answers = ask()
+    assert "the budget is 8" in check_answers(columns, {"budget": 8}, answers)[0]
+
+
+def test_the_textbook_behaves(examples: Path) -> None:
+    cases = check_behaviour(build_params(), examples, TextbookPredictor())
+    assert [case for case in cases if case.num_passed < case.num_cases] == []
+    assert {case.kind for case in cases} == {"invariance", "direction", "minimum"}
+
+
+def test_who_calls_everything_possible_does_not_behave(examples: Path) -> None:
+    def change(answers: dict[str, list[Any]]) -> None:
+        answers["possible"] = [True] * len(answers["possible"])
+
+    cases = check_behaviour(build_params(), examples, Changed(change))
+    failed = [case.name for case in cases if case.num_passed < case.num_cases]
+    assert failed == ["impossible masks"]
+
+
+def test_yield_is_the_share_of_draws_that_meet_the_mask() -> None:
+    specification = build_specification(min_attenuation_db=15.0)
+    _, answers = ask(min_attenuation_db=15.0)
+    design = answers["designs"][0][0]
+    assert compute_margin(specification, read_ladder(design)) > 0
+    share = compute_yield(specification, read_ladder(design), 400)
+    assert share == pytest.approx(design["yield_share"], abs=0.08)
+
+
+def test_a_wider_tolerance_has_no_higher_yield() -> None:
+    specification = build_specification(min_attenuation_db=22.0)
+    _, answers = ask(min_attenuation_db=22.0)
+    ladder = read_ladder(answers["designs"][0][0])
+    yields = [
+        compute_yield(replace(specification, series=series), ladder, 200)
+        for series in ("E96", "E24", "E12")
+    ]
+    assert yields == sorted(yields, reverse=True)
+
+
+def test_an_open_order_uses_the_fewest_parts_that_meet_the_mask() -> None:
+    specification = build_specification(order=None, min_attenuation_db=12.0)
+    answer = TextbookPredictor().predict(list_columns([specification]))
+    best = answer["designs"][0][0]
+    assert answer["meets_spec"] == [True]
+    assert best["order"] == find_least_order(specification) == 3
