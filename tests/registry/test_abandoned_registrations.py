@@ -1,0 +1,57 @@
+"""What a killed register left in MLflow is removed by the next one; what others own is not."""
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pytest
+
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.registry.abandoned_registrations import remove_abandoned_registrations
+from plumbline.registry.reader.addresses import BUNDLE_TAG
+from plumbline.tracking import mlflow_client
+from plumbline.tracking.processes import identify_process
+
+DEAD = f"{2**22 + 1} 1 0"
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def register_half(client: Any, experiment: str, **changes: str) -> tuple[str, Path]:
+    """A run of register as a kill leaves it, and the folder of the bundle that it copied."""
+    tags = {
+        "plumbline.stage": "register",
+        "plumbline.folder": str(Path.cwd()),
+        "plumbline.process": DEAD,
+        "host": socket.gethostname(),
+        BUNDLE_TAG: "b",
+    }
+    run_id = client.create_run(experiment, tags=tags | changes).info.run_id
+    model = client.create_logged_model(experiment, "closed", run_id)
+    folder = Path(unquote(urlparse(model.artifact_location).path))
+    folder.mkdir(parents=True)
+    (folder / "MLmodel").touch()
+    return run_id, folder
+
+
+def test_only_what_a_killed_register_of_this_checkout_left_is_removed(
+    tracked_line: tuple[Params, Task],
+) -> None:
+    client = mlflow_client.connect()
+    experiment = mlflow_client.get_or_create_experiment(client, "line")
+    killed, copy = register_half(client, experiment)
+    alive = {"plumbline.process": identify_process(os.getpid())}
+    running, own_copy = register_half(client, experiment, **alive)
+    other, other_copy = register_half(client, experiment, **{"plumbline.folder": "/another"})
+    done, version_copy = register_half(client, experiment)
+    [model] = client.search_logged_models([experiment], f"source_run_id = '{done}'")
+    client.create_registered_model("line")
+    client.create_model_version("line", f"models:/{model.model_id}", done, model_id=model.model_id)
+    remove_abandoned_registrations(client, "line")
+    assert [path.exists() for path in (copy, own_copy, other_copy, version_copy)] == [
+        False, False, True, True,
+    ]  # fmt: skip
+    stages = [client.get_run(run).info.lifecycle_stage for run in (killed, running, other, done)]
+    assert stages == ["deleted", "active", "active", "active"]
