@@ -11,6 +11,7 @@ then its capacitor), N branches, F frequencies. Logs are natural, of w L / z0 an
 """
 
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -78,7 +79,7 @@ class Spec:
 
 
 @dataclass(frozen=True)
-class Design:
+class FilterDesign:
     """One ladder of standard parts; `parts` [P] in H and F, `calls` when it was simulated."""
 
     topology: str
@@ -96,7 +97,7 @@ def load(folder: Path | str, form: str | None = None) -> "Predictor":
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     path = folder / "model.safetensors"
     weights = load_file(path) if path.exists() else {}
-    predictor = Predictor(build_strategy(config, weights), form)
+    predictor = Predictor(build_strategy(config, weights), form, int(config["calls"]))
     if path.exists():
         predictor.num_bytes = path.stat().st_size
     return predictor
@@ -107,10 +108,11 @@ class Predictor:
 
     forms = ("exact",)
 
-    def __init__(self, strategy: "Strategy", form: str | None = None) -> None:
+    def __init__(self, strategy: "Strategy", form: str | None = None, calls: int = 64) -> None:
         if form not in (None, *self.forms):
             raise ValueError(f"there is no form {form!r}; this model has {', '.join(self.forms)}")
         self.num_bytes = 0
+        self.calls = calls
         self._strategy = strategy
         self._threads = ThreadpoolController()
 
@@ -118,23 +120,25 @@ class Predictor:
         self,
         columns: Mapping[str, Sequence[Any]],
         designs: int = 3,
-        budget: int = 64,
+        budget: int | None = None,
         rank: str = "margin",
         draws: int = 500,
     ) -> dict[str, list[Any]]:
-        """Design each row within `budget` calls of the simulator; ValueError names a bad row.
+        """Design each row within `budget` calls of the simulator (None: as in the bundle).
 
         `designs`: how many are returned, ranked by `rank` (margin, yield or parts), those that meet
         the mask first. `draws`: of parts within their tolerance, for the yield; 0: no yield.
+        Raises ValueError that names a bad row or param.
         """
         check_param("designs", designs, 1, MAX_DESIGNS)
+        budget = self.calls if budget is None else budget
         check_param("budget", budget, 1, MAX_BUDGET)
         check_param("draws", draws, 0, MAX_DRAWS)
         if rank not in RANKS:
             raise ValueError(f"rank: expected {', '.join(RANKS)}, found {rank!r:.60}")
         if rank == "yield" and draws == 0:
             raise ValueError("rank: yield needs draws of parts: leave out draws, or set it to 500")
-        plan = Plan(designs, budget, rank, draws)
+        plan = DesignPlan(designs, budget, rank, draws)
         answers: dict[str, list[Any]] = {}
         with self._threads.limit(limits=1, user_api="blas"):  # products are small
             for spec in read_specs(columns):
@@ -146,11 +150,11 @@ class Predictor:
 class TextbookPredictor(Predictor):
     """A predictor without files: the textbook, or random values around it (`strategy` random)."""
 
-    def __init__(self, strategy: str = "textbook") -> None:
-        super().__init__(build_strategy({"kind": strategy}, {}))
+    def __init__(self, strategy: str = "textbook", calls: int = 64) -> None:
+        super().__init__(build_strategy({"kind": strategy}, {}), calls=calls)
 
 
-class Plan(NamedTuple):
+class DesignPlan(NamedTuple):
     """The params of one call of `predict`."""
 
     designs: int
@@ -159,9 +163,9 @@ class Plan(NamedTuple):
     draws: int
 
 
-def answer_spec(spec: Spec, strategy: "Strategy", plan: Plan) -> dict[str, Any]:
+def answer_spec(spec: Spec, strategy: "Strategy", plan: DesignPlan) -> dict[str, Any]:
     """Return the answer to one row, by the names of the signature."""
-    designs, calls = design_ladders(spec, strategy, plan.budget, max(3, plan.designs))
+    designs, calls = search_ladders(spec, strategy, plan.budget, max(3, plan.designs))
     ranked = rank_designs(spec, designs, plan)
     best = ranked[0]
     limit = compute_limit_db(spec, spec.order or ORDERS[spec.kind][-1])
@@ -183,9 +187,9 @@ def answer_spec(spec: Spec, strategy: "Strategy", plan: Plan) -> dict[str, Any]:
     }
 
 
-def search_textbook(spec: Spec, budget: int) -> list[Design]:
+def search_textbook(spec: Spec, budget: int) -> list[FilterDesign]:
     """Return the designs of the textbook and of the search from them, the best first."""
-    designs, _ = design_ladders(spec, Textbook({}, {}), budget)
+    designs, _ = search_ladders(spec, Textbook({}, {}), budget)
     return sorted(designs, key=lambda design: (-design.margin_db, design.calls))
 
 
@@ -403,8 +407,8 @@ class Ladder:
 
     def convert_prototype(self, prototype: np.ndarray) -> np.ndarray:
         """Return the logs of the parts of a low-pass prototype [N], for each topology [2, P]."""
-        logs = np.repeat(np.log(prototype / self.width), self.per_branch)
-        return self.signs * logs
+        logs: np.ndarray = self.signs * np.repeat(np.log(prototype / self.width), self.per_branch)
+        return logs
 
     def _place_parts(self) -> None:
         branches = np.repeat(np.arange(self.order), self.per_branch)
@@ -585,7 +589,7 @@ class Search:
 
     def try_ladders(self, steps: np.ndarray, topologies: np.ndarray, budget: int) -> None:
         """Simulate the ladders that are new, until `calls` reaches `budget`."""
-        fresh = []
+        fresh: list[int] = []
         for place, (row, topology) in enumerate(zip(steps, topologies.tolist(), strict=True)):
             key = (topology, row.tobytes())
             if key not in self._places and self.calls + len(fresh) < budget:
@@ -602,7 +606,7 @@ class Search:
         self.numbers += range(self.calls + 1, self.calls + len(fresh) + 1)
         self.calls += len(fresh)
 
-    def refine(self, budget: int) -> None:
+    def expand(self, budget: int) -> None:
         """Try the neighbours of the best ladder, then of the next, until the budget is spent."""
         while self.calls < budget and self._open:
             place = max(self._open, key=lambda place: (self.margins[place], -place))
@@ -610,20 +614,24 @@ class Search:
             steps = self.steps[place] + build_moves(self.ladder)
             self.try_ladders(steps, np.full(len(steps), self.topologies[place]), budget)
 
+    def has_tried(self, steps: np.ndarray, topology: int) -> bool:
+        """Whether a ladder was simulated."""
+        return (int(topology), steps.tobytes()) in self._places
+
     def has_met(self) -> bool:
         """Whether one of the ladders meets the mask."""
         return max(self.margins, default=-1.0) >= 0
 
-    def list_designs(self, number: int) -> list[Design]:
+    def list_designs(self, number: int) -> list[FilterDesign]:
         """Return the best designs by margin, up to `number` of each topology."""
         places = sorted(range(len(self.margins)), key=lambda place: -self.margins[place])
-        designs: list[Design] = []
+        designs: list[FilterDesign] = []
         for topology in range(len(TOPOLOGIES)):
             own = [place for place in places if self.topologies[place] == topology]
             designs += [self._build_design(place) for place in own[:number]]
         return designs
 
-    def _build_design(self, place: int) -> Design:
+    def _build_design(self, place: int) -> FilterDesign:
         ladder, topology = self.ladder, self.topologies[place]
         series = ladder.spec.series
         steps = self.steps[place] + len(SERIES[series]) * ladder.decades[topology]
@@ -631,7 +639,7 @@ class Search:
         names = [name_value(series, step) for step in steps.tolist()]
         parts = [round_digits(name * unit) for name, unit in zip(names, units, strict=True)]
         logs = convert_steps(ladder, self.steps[place][None], np.array([topology]))[0]
-        return Design(
+        return FilterDesign(
             topology=TOPOLOGIES[topology],
             order=ladder.order,
             parts=np.array(parts),
@@ -651,23 +659,23 @@ def build_moves(ladder: Ladder) -> np.ndarray:
     return np.concatenate(moves)
 
 
-def design_ladders(
+def search_ladders(
     spec: Spec, strategy: "Strategy", budget: int, number: int = 3
-) -> tuple[list[Design], int]:
+) -> tuple[list[FilterDesign], int]:
     """Return the best designs, up to `number` of each topology, and the number of calls.
 
     Where the order is left out, it begins with the least that the theorem allows; an order that
     does not meet the mask within its share of the calls leaves the rest to the next one.
     """
     orders = list_orders(spec)
-    designs: list[Design] = []
+    designs: list[FilterDesign] = []
     calls = 0
     for place, order in enumerate(orders):
         share = calls + max(1, (budget - calls) // (len(orders) - place))
         search = Search(Ladder(spec, order), calls)
         strategy.run(search, min(share, budget))
         if search.has_met():
-            search.refine(budget)
+            search.expand(budget)
         designs += search.list_designs(number)
         calls = search.calls
         if search.has_met() or calls >= budget:
@@ -699,7 +707,7 @@ class Strategy:
         proposals = self.propose(search.ladder, budget - search.calls)
         steps = round_ladders(search.ladder, *proposals)
         search.try_ladders(steps, proposals.topologies, budget)
-        search.refine(budget)
+        search.expand(budget)
 
 
 class Textbook(Strategy):
@@ -749,6 +757,249 @@ class RandomValues(Strategy):
         return Proposals(family.logs[places] + noise, family.topologies[places])
 
 
+class Bayesian(Strategy):
+    """Bayesian optimisation from the textbook's ladders, in place of the search by neighbours.
+
+    A Gaussian process of the margins says which ladder may raise the best one most (expected
+    improvement: Jones, Schonlau and Welch 1998).
+    """
+
+    NUM_STARTS = 8
+    NUM_POOL = 128  # ladders among which it chooses, around the best
+    NUM_CHOSEN = 4  # before margins are fitted again
+    SPREAD = 0.1  # of logs, between ladders of the pool and the best
+    LENGTH = 0.3  # of logs, over which margins are alike
+    NOISE = 1e-3  # of margins, as a share of their variance
+
+    def __init__(self, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
+        pass
+
+    def run(self, search: Search, budget: int) -> None:
+        """Spend calls until `search.calls` reaches `budget`."""
+        ladder = search.ladder
+        random = np.random.default_rng(make_seed(ladder))
+        starts = Textbook({}, {}).propose(ladder, self.NUM_STARTS)
+        search.try_ladders(round_ladders(ladder, *starts), starts.topologies, budget)
+        while search.calls < budget:
+            before = search.calls
+            steps, topologies = self._choose(search, random)
+            search.try_ladders(steps, topologies, budget)
+            if search.calls == before:  # the pool has nothing new
+                search.expand(min(budget, before + self.NUM_CHOSEN))
+            if search.calls == before:
+                return
+
+    def _choose(self, search: Search, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return the steps and topologies of the most promising ladders of a pool."""
+        ladder = search.ladder
+        steps, topologies = np.stack(search.steps), np.array(search.topologies)
+        margins = np.array(search.margins)
+        known = convert_steps(ladder, steps, topologies)
+        places = np.argsort(-margins, kind="stable")[: self.NUM_CHOSEN]
+        centres = np.resize(places, self.NUM_POOL)
+        noise = random.normal(0, self.SPREAD, (self.NUM_POOL, ladder.num_parts))
+        pool = round_ladders(ladder, known[centres] + noise, topologies[centres])
+        is_new = np.array(
+            [not search.has_tried(*pair) for pair in zip(pool, topologies[centres], strict=True)]
+        )
+        values = convert_steps(ladder, pool, topologies[centres])
+        gains = self._expect_gains(
+            self._place(ladder, known, topologies),
+            (margins - margins.mean()) / max(margins.std(), 1e-9),
+            self._place(ladder, values, topologies[centres]),
+        )
+        best = np.argsort(-np.where(is_new, gains, -1.0), kind="stable")[: self.NUM_CHOSEN]
+        return pool[best], topologies[centres][best]
+
+    def _place(self, ladder: Ladder, logs: np.ndarray, topologies: np.ndarray) -> np.ndarray:
+        """Return where ladders are for the process [D, P + 1]; topologies are far apart."""
+        logs = ladder.signs[topologies] * (logs - ladder.references[topologies])
+        return np.column_stack([logs / self.LENGTH, 3.0 * topologies])
+
+    def _expect_gains(self, known: np.ndarray, margins: np.ndarray, pool: np.ndarray) -> np.ndarray:
+        """Return the expected improvement of each place of the pool."""
+        inner = compute_kernel(known, known) + self.NOISE * np.eye(len(known))
+        cross = compute_kernel(pool, known)
+        solved = np.linalg.solve(inner, np.column_stack([margins, cross.T]))
+        means = cross @ solved[:, 0]
+        variances = 1 - (cross * solved[:, 1:].T).sum(axis=1)
+        deviations = np.sqrt(np.maximum(variances, 1e-12))
+        ratios = (means - margins.max()) / deviations
+        density = np.exp(-(ratios**2) / 2) / math.sqrt(2 * math.pi)
+        below = np.array([math.erf(ratio / math.sqrt(2)) for ratio in ratios.tolist()])
+        gains: np.ndarray = deviations * (ratios * (1 + below) / 2 + density)
+        return gains
+
+
+def compute_kernel(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the covariance of a Gaussian process between places [D, E]."""
+    squares = ((rows[:, None] - columns) ** 2).sum(axis=2)
+    kernel: np.ndarray = np.exp(-squares / 2)
+    return kernel
+
+
+class Network(Strategy):
+    """Layers that propose ladders for the features of a specification.
+
+    A ladder of a group that no train row had comes from the textbook.
+    """
+
+    def __init__(self, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
+        self.config = config
+        self.weights = weights
+
+    def propose(self, ladder: Ladder, budget: int) -> Proposals:
+        """Return NUM_SAMPLES ladders at most."""
+        group = find_group(ladder)
+        if not self.weights["known"][group]:
+            return Textbook({}, {}).propose(ladder, NUM_SAMPLES)
+        features = describe_ladder(ladder) - self.weights["features.mean"]
+        features = (features / self.weights["features.scale"]).astype(np.float32)
+        drawn = self.draw(np.tile(features, (NUM_SAMPLES, 1)), ladder)
+        coordinates = drawn * self.weights["scale"][group] + self.weights["mean"][group]
+        return decode(ladder, coordinates.astype(float))
+
+    def draw(self, features: np.ndarray, ladder: Ladder) -> np.ndarray:
+        """Return coordinates, with mean 0 and deviation 1, for features [NUM_SAMPLES, K]."""
+        raise NotImplementedError
+
+    def apply(self, name: str, units: np.ndarray) -> np.ndarray:
+        """Return what the layers `name` make of units; SiLU between them."""
+        last = int(self.config["layers"])
+        for layer in range(last + 1):
+            weight, bias = (self.weights[f"{name}.{layer}.{kind}"] for kind in ("weight", "bias"))
+            units = units @ weight.T + bias
+            if layer < last:
+                units = units / (1 + np.exp(-units))
+        return units
+
+
+class Diffusion(Network):
+    """Denoises random numbers into coordinates (DDIM: Song et al. 2021, arXiv:2010.02502)."""
+
+    def draw(self, features: np.ndarray, ladder: Ladder) -> np.ndarray:
+        """Return coordinates [NUM_SAMPLES, NUM_COORDINATES]; the first begins without noise."""
+        random = np.random.default_rng(make_seed(ladder))
+        state = random.normal(size=(NUM_SAMPLES, NUM_COORDINATES)).astype(np.float32)
+        times = np.linspace(1, 0, int(self.config["steps"]) + 1)
+        for time, following in itertools.pairwise(times.tolist()):
+            kept, left = compute_signal(time), compute_signal(following)
+            embedding = np.tile(embed_time(np.array([time])), (len(state), 1))
+            noise = self.apply("model", np.concatenate([features, state, embedding], axis=1))
+            clean = (state - math.sqrt(1 - kept) * noise) / math.sqrt(kept)
+            clean = np.clip(clean, -MAX_DEVIATION, MAX_DEVIATION)
+            noise = (state - math.sqrt(kept) * clean) / math.sqrt(1 - kept)
+            state = (math.sqrt(left) * clean + math.sqrt(1 - left) * noise).astype(np.float32)
+        return state
+
+
+class LadderGenerator(Network):
+    """Turns random numbers into coordinates in one pass: the generator of a GAN."""
+
+    def draw(self, features: np.ndarray, ladder: Ladder) -> np.ndarray:
+        """Return coordinates [NUM_SAMPLES, NUM_COORDINATES]."""
+        random = np.random.default_rng(make_seed(ladder))
+        size = (NUM_SAMPLES, int(self.config["noise"]))
+        noise = random.normal(size=size).astype(np.float32)
+        return self.apply("model", np.concatenate([features, noise], axis=1))
+
+
+class Regression(Network):
+    """One ladder for each topology."""
+
+    def propose(self, ladder: Ladder, budget: int) -> Proposals:
+        """Return two ladders, then what the textbook has."""
+        proposals = super().propose(ladder, budget)
+        return Proposals(proposals.logs[:2], proposals.topologies[:2])
+
+    def draw(self, features: np.ndarray, ladder: Ladder) -> np.ndarray:
+        """Return coordinates [2, NUM_COORDINATES]: capacitors first, then inductors."""
+        heads = self.apply("model", features[:1]).reshape(2, MAX_VALUES)
+        return np.column_stack([heads, [-1.0, 1.0]])
+
+
+NUM_GROUPS = 4  # low-pass and high-pass of order 3, 5, 7; band-pass
+MAX_VALUES = 7
+NUM_COORDINATES = MAX_VALUES + 1  # the last is the topology
+NUM_FREQUENCIES = 8  # of the embedding of time
+MAX_DEVIATION = 4.0
+
+
+def find_group(ladder: Ladder) -> int:
+    """Return which distribution of coordinates a ladder has: a high-pass mirrors a low-pass."""
+    if ladder.per_branch > 1:
+        return NUM_GROUPS - 1
+    return (ladder.order - 3) // 2
+
+
+def describe_ladder(ladder: Ladder) -> np.ndarray:
+    """Return the features of a specification in terms of its low-pass prototype [K]."""
+    spec = ladder.spec
+    groups = np.eye(NUM_GROUPS)[find_group(ladder)]
+    inductor, capacitor = 1 / spec.q_inductor, 1 / spec.q_capacitor
+    if ladder.per_branch > 1:
+        inductor = capacitor = (inductor + capacitor) / ladder.width
+    slack = compute_limit_db(spec, ladder.order) - spec.min_attenuation_db
+    ratio = max(min(list_stop_ratios(spec)), 1 + 1e-9)
+    numbers = [
+        math.log(spec.max_loss_db),
+        min(max(slack, -5.0), 20.0),
+        math.log(math.acosh(ratio)),
+        spec.min_attenuation_db,
+        inductor,
+        capacitor,
+        math.log(ladder.width),
+        math.log(TOLERANCES[spec.series]),
+    ]
+    return np.concatenate([groups, numbers])
+
+
+def decode(ladder: Ladder, coordinates: np.ndarray) -> Proposals:
+    """Return the ladders that coordinates [S, NUM_COORDINATES] name; see `encode`."""
+    arrangements = np.where(coordinates[:, -1] > 0, 0, 1)
+    topologies = 1 - arrangements if ladder.spec.kind == "high-pass" else arrangements
+    values = coordinates[:, : ladder.num_parts]
+    if ladder.per_branch > 1:
+        level, detuning = values[:, : ladder.order], values[:, ladder.order :]
+        rising = ladder.rising[topologies].reshape(len(values), ladder.order, 2)
+        shift = (2 * rising - 1) * ladder.width * detuning[:, :, None]
+        values = (level[:, :, None] + shift).reshape(len(values), -1)
+    logs = ladder.references[topologies] + ladder.signs[topologies] * values
+    return Proposals(logs, topologies)
+
+
+def encode(ladder: Ladder, ratios: np.ndarray, topology: int) -> np.ndarray:
+    """Return the coordinates of a ladder by the logs of its parts' ratios to the textbook's [P].
+
+    They are logs of the branches' immittances, which makes a high-pass a low-pass; of a resonator,
+    of its level and its detuning over the width of the band. The last one is 1 where the first
+    branch is inductive, else -1.
+    """
+    arrangement = 1 - topology if ladder.spec.kind == "high-pass" else topology
+    values = ladder.signs[topology] * ratios
+    if ladder.per_branch > 1:
+        pairs = values.reshape(-1, 2)
+        signs = ladder.signs[topology].reshape(-1, 2)
+        detuning = (signs * pairs).sum(axis=1) / 2 / ladder.width
+        values = np.concatenate([pairs.mean(axis=1), detuning])
+    coordinates = np.zeros(NUM_COORDINATES)
+    coordinates[: len(values)] = values
+    coordinates[-1] = 1.0 - 2.0 * arrangement
+    return coordinates
+
+
+def compute_signal(time: float) -> float:
+    """Return the share of the signal's power at a time from 0 to 1 (Nichol and Dhariwal 2021)."""
+    angle = (time + 0.008) / 1.008 * math.pi / 2
+    return max(math.cos(angle) ** 2, 1e-4)
+
+
+def embed_time(times: np.ndarray) -> np.ndarray:
+    """Return sines and cosines of times [B] at octaves [B, 2 NUM_FREQUENCIES], float32."""
+    angles = times[:, None] * math.pi * 2.0 ** np.arange(NUM_FREQUENCIES)
+    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
+
+
 def make_seed(ladder: Ladder) -> int:
     """Return a seed that is the same for all frequencies x 10 and impedances x 10."""
     spec = ladder.spec
@@ -761,6 +1012,10 @@ def make_seed(ladder: Ladder) -> int:
 STRATEGIES: dict[str, Callable[[Mapping[str, Any], Mapping[str, np.ndarray]], Strategy]] = {
     "textbook": Textbook,
     "random": RandomValues,
+    "bayesian": Bayesian,
+    "diffusion": Diffusion,
+    "gan": LadderGenerator,
+    "regression": Regression,
 }
 
 
@@ -772,7 +1027,7 @@ def build_strategy(config: Mapping[str, Any], weights: Mapping[str, np.ndarray])
 # What an answer says.
 
 
-def rank_designs(spec: Spec, designs: list[Design], plan: Plan) -> list[Design]:
+def rank_designs(spec: Spec, designs: list[FilterDesign], plan: DesignPlan) -> list[FilterDesign]:
     """Return the best designs, with their yield, in the order that the plan asks for."""
     by_margin = sorted(designs, key=lambda design: (-design.margin_db, design.calls))
     if plan.rank == "parts":
@@ -785,13 +1040,13 @@ def rank_designs(spec: Spec, designs: list[Design], plan: Plan) -> list[Design]:
     return kept[: plan.designs]
 
 
-def count_parts(spec: Spec, design: Design) -> tuple[int, int]:
+def count_parts(spec: Spec, design: FilterDesign) -> tuple[int, int]:
     """Return the number of parts, and of inductors among them."""
     inductors, _ = split_parts(spec, design)
     return len(design.parts), len(inductors)
 
 
-def measure_yield(spec: Spec, design: Design, draws: int) -> Design:
+def measure_yield(spec: Spec, design: FilterDesign, draws: int) -> FilterDesign:
     """Return the design with the share of draws of its parts that meet the mask.
 
     A part is uniform within the tolerance of its series; its Q stays.
@@ -803,10 +1058,10 @@ def measure_yield(spec: Spec, design: Design, draws: int) -> Design:
     margins = measure_margins(ladder, logs, topologies)
     share = float((margins >= 0).mean())
     values = (design.topology, design.order, design.parts, design.margin_db, design.calls)
-    return Design(*values, design.logs, share)
+    return FilterDesign(*values, design.logs, share)
 
 
-def split_parts(spec: Spec, design: Design) -> tuple[list[float], list[float]]:
+def split_parts(spec: Spec, design: FilterDesign) -> tuple[list[float], list[float]]:
     """Return the inductors in nH and the capacitors in pF, from the source."""
     is_inductor = Ladder(spec, design.order).is_inductor[TOPOLOGIES.index(design.topology)]
     inductors = [round_digits(part / UNITS[0]) for part in design.parts[is_inductor]]
@@ -814,7 +1069,7 @@ def split_parts(spec: Spec, design: Design) -> tuple[list[float], list[float]]:
     return inductors, capacitors
 
 
-def describe_design(spec: Spec, design: Design) -> dict[str, Any]:
+def describe_design(spec: Spec, design: FilterDesign) -> dict[str, Any]:
     """Return one design as the answer lists it."""
     inductors, capacitors = split_parts(spec, design)
     return {
@@ -828,7 +1083,7 @@ def describe_design(spec: Spec, design: Design) -> dict[str, Any]:
     }
 
 
-def write_message(spec: Spec, best: Design, limit: float) -> str:
+def write_message(spec: Spec, best: FilterDesign, limit: float) -> str:
     """Return the answer in one sentence."""
     order = spec.order or ORDERS[spec.kind][-1]
     branches = "resonators" if spec.kind == "band-pass" else "parts"
@@ -848,7 +1103,7 @@ def write_message(spec: Spec, best: Design, limit: float) -> str:
     )
 
 
-def write_netlist(spec: Spec, design: Design) -> str:
+def write_netlist(spec: Spec, design: FilterDesign) -> str:
     """Return a SPICE netlist whose V(out) is S21; ngspice -b runs it as it is."""
     ladder = Ladder(spec, design.order)
     topology = TOPOLOGIES.index(design.topology)

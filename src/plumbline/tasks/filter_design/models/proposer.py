@@ -1,0 +1,74 @@
+"""What the LightningModules of all networks share: optimiser, schedule, the validation loss."""
+
+import math
+from functools import partial
+from typing import Any
+
+import lightning as L  # noqa: N812 (its own documentation's name)
+import torch
+
+from plumbline.tasks.filter_design.models.batches import Batch
+from plumbline.tasks.filter_design.params import LadderNetworkConfig
+
+WARMUP = 0.02  # share of steps in which the learning rate rises
+VALIDATION_SEED = 11
+
+
+class ProposerModule(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+    """A network that proposes ladders; `compute_loss` is what it minimises."""
+
+    model: torch.nn.Module
+
+    def __init__(self, config: LadderNetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+
+    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+        """The loss of a batch."""
+        raise NotImplementedError
+
+    def measure(self, batch: Batch, generator: torch.Generator) -> torch.Tensor:
+        """Return the validation loss of each row [B]; random numbers come from `generator`."""
+        raise NotImplementedError
+
+    def list_weights(self) -> dict[str, torch.Tensor]:
+        """Return the weights that answer, by the names of `model`'s parameters."""
+        return dict(self.model.named_parameters())
+
+    def on_validation_epoch_start(self) -> None:
+        """Start the sums that validation_step adds to, and the same random numbers each time."""
+        self._sums = torch.zeros(2)
+        self._generator = torch.Generator().manual_seed(VALIDATION_SEED)
+
+    def validation_step(self, batch: Batch, batch_idx: int) -> None:
+        """Add one batch to loss and rows."""
+        losses = self.measure(batch, self._generator)
+        self._sums += torch.stack([losses.sum(), torch.tensor(float(len(losses)))])
+
+    def on_validation_epoch_end(self) -> None:
+        """Log the loss over all rows."""
+        loss, rows = self._sums.tolist()
+        self.log("validation/loss", loss / rows)
+
+    def configure_optimizers(self) -> Any:
+        """Adam (Kingma and Ba 2015); the learning rate rises in a line, then falls as a cosine."""
+        optimizer = torch.optim.Adam(
+            self.list_groups(), lr=self.config.learning_rate, betas=self.betas, fused=True
+        )
+        num_steps = self.config.steps_per_epoch * self.config.max_epochs
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, partial(_compute_rate, num_steps))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+    betas = (0.9, 0.999)
+
+    def list_groups(self) -> list[dict[str, Any]]:
+        """Return the groups of weights of the optimiser."""
+        return [{"params": list(self.model.parameters())}]
+
+
+def _compute_rate(num_steps: int, step: int) -> float:
+    """Return the share of the highest learning rate at `step`."""
+    warmup = WARMUP * num_steps
+    if step < warmup:
+        return (step + 1) / (warmup + 1)
+    return (1 + math.cos(math.pi * (step - warmup) / (num_steps - warmup))) / 2
