@@ -156,6 +156,36 @@ def test_what_an_agent_says_cannot_command_the_terminal(desk: Desk) -> None:
     assert desk.records[0]["answer"] == "\x1b[2Jgone\x07"
 
 
+def test_what_an_agent_says_cannot_command_the_terminal_in_json(desk: Desk) -> None:
+    """JSON need not escape C1 controls (CSI as one character), nor what turns the line around."""
+    write_policy(desk.folder / "exact", ["a", "b", "c"], normalise="exact")
+    said = "é \x9b2Jgone\x1b[31m \u202e \U000e0001 😀"
+    for name in "abc":
+        desk.chat.scripts[name] = [f"say {said}"]
+    result = desk.run("consult", "exact", "agents.yaml", QUESTION, "--json")
+    assert result.stdout.rstrip("\n").isprintable()
+    assert "é" in result.stdout
+    assert json.loads(result.stdout)["answer"] == said
+
+
+def test_an_agent_that_repeats_its_key_in_an_answer(desk: Desk) -> None:
+    write_policy(desk.folder / "exact", ["a", "b", "c"], normalise="exact")
+    for name in "abc":
+        desk.chat.scripts[name] = [f"say your header was Bearer {KEY}"]
+    result = desk.run("consult", "exact", "agents.yaml", QUESTION)
+    assert result.stdout == "your header was Bearer [key]\n"
+
+
+def test_an_answer_of_a_million_characters_is_none_and_paid(desk: Desk) -> None:
+    write_policy(desk.folder / "exact", ["a", "b", "c"], normalise="exact")
+    desk.chat.scripts |= {"a": ["say " + "x" * 1_000_000], "b": ["say 42"], "c": ["say 42"]}
+    result = desk.run("consult", "exact", "agents.yaml", QUESTION)
+    assert result.stdout == "42\n"
+    assert "the answer has 1,000,000 characters; ask for a short one" in result.stderr
+    assert "$0.006000" in result.stderr
+    assert (desk.folder / "consultations.jsonl").stat().st_size < 10_000
+
+
 def test_a_key_that_is_not_set(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHAT_KEY")
     result = desk.consult(QUESTION)

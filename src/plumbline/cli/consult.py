@@ -152,7 +152,7 @@ def _print_result(result: "ConsultationResult", *, as_json: bool, is_alone: bool
     from plumbline.consulting.replies import clean_text
 
     if as_json:
-        print(json.dumps(describe_as_json(result), ensure_ascii=False), flush=True)
+        print(_dump(describe_as_json(result)), flush=True)
         return
     name = "" if is_alone else f"{clean_text(result.question.id, MAX_ID_CHARS)}: "
     print(f"{name}{describe_result(result)}", file=sys.stderr, flush=True)
@@ -169,6 +169,12 @@ def _print_total(results: "list[ConsultationResult]") -> None:
     num_answered = sum(bool(result.answer) for result in results)
     text = f"{num_answered:,} of {len(results):,} questions answered, {describe_bill(bill)}"
     print(text, file=sys.stderr)
+
+
+def _dump(value: object) -> str:
+    """JSON on one line; what commands a terminal is escaped, as JSON allows: C1 controls too."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
 def _escape(text: str) -> str:

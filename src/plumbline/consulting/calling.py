@@ -9,9 +9,10 @@ from plumbline.consulting.agents import AnyAgent, TextWriter
 from plumbline.consulting.breaker import CircuitBreaker
 from plumbline.consulting.outcomes import AgentOutcome, compute_cost
 from plumbline.consulting.prompts import build_prompt, extract_answer, extract_confidence
-from plumbline.consulting.replies import AgentError, Prompt, Reply, Responder
+from plumbline.consulting.replies import AgentError, Prompt, Reason, Reply, Responder
 from plumbline.consulting.retries import try_repeatedly
 
+MAX_ANSWER_CHARS = 100_000  # it is recorded, compared and shown to other agents
 CLOCK_STEP_S = 0.05  # a timer may fire this much before its time
 Normalise = Callable[[str], str]
 
@@ -62,11 +63,18 @@ class AgentCaller:
             return AgentOutcome(
                 self.name, "", error.reason, str(error), None, 0.0, seconds, unknown
             )
+        answer = self._read_answer(reply)
+        reason: Reason | None = None
+        message = ""
+        if len(answer) > MAX_ANSWER_CHARS:
+            reason = "protocol"
+            message = f"the answer has {len(answer):,} characters; ask for a short one"
+            answer = ""
         return AgentOutcome(
             self.name,
-            self._read_answer(reply),
-            None,
-            "",
+            answer,
+            reason,
+            message,
             reply.usage,
             compute_cost(self.agent, reply.usage),
             time.monotonic() - start,

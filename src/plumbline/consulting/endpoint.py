@@ -2,6 +2,7 @@
 
 import os
 import ssl
+from dataclasses import replace
 
 import httpx
 
@@ -54,7 +55,8 @@ class EndpointResponder:
         status = response.status_code
         if status == 200:
             raw = await _read_body(response, MAX_BODY)
-            return parse_reply(raw, prompt, response.headers.get("content-type", ""))
+            reply = parse_reply(raw, prompt, response.headers.get("content-type", ""))
+            return replace(reply, text=self._hide_key(reply.text))  # it is recorded and printed
         if 300 <= status < 400:
             message = f"HTTP {status}: redirect; write the final address in base_url"
             raise AgentError("protocol", message)
@@ -74,9 +76,11 @@ class EndpointResponder:
             text = read_error_message(await _read_body(response, MAX_ERROR_BODY))
         except (AgentError, httpx.HTTPError):
             text = ""
-        if self._key:
-            text = text.replace(self._key, "[key]")
+        text = self._hide_key(text)
         return f"HTTP {status}: {clean_text(text)}" if text else f"HTTP {status}"
+
+    def _hide_key(self, text: str) -> str:
+        return text.replace(self._key, "[key]") if self._key else text
 
 
 def check_keys(file: AgentsFile) -> None:

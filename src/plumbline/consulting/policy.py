@@ -55,8 +55,8 @@ class PolicyConfig:
     def build_columns(self, known: KnownAnswers) -> dict[str, list[Any]]:
         """One row of what is known.
 
-        Agents that state no confidence have their mean, as in evaluation; a policy that was
-        trained without any is told none.
+        Agents that state no confidence have their mean, as in evaluation; a policy whose records
+        had no confidences gets no such column.
         """
         agents = [*known.agents, *known.pending]
         costs = dict(zip(self.agents, self.costs, strict=True))

@@ -32,11 +32,11 @@ def list_others(question: str, answers: Iterable[str]) -> list[str]:
 def extract_answer(text: str, answer_after: str, confidence_after: str = "") -> str:
     """The text after the last `answer_after`, or all of it where that is absent.
 
-    What the agent states of its confidence is no part of it.
+    A confidence that the agent states is left out.
     """
     before, mark, after = text.rpartition(confidence_after) if confidence_after else ("", "", text)
     if mark and not (answer_after and answer_after in after):
-        after = before  # the confidence stands at the end
+        after = before  # the confidence is at the end
     if not answer_after:
         return after.strip()
     return after.rpartition(answer_after)[2].strip()
