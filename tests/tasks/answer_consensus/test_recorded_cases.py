@@ -1,0 +1,76 @@
+"""Recorded answers of real models through the real stages: what is refused, and why."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support import recorded_cases
+from tests.support.recorded_cases import LEARNED_VOTE, ONE_STRONG
+
+from plumbline.contract import layout
+from plumbline.contract.errors import RefusedError
+from plumbline.entrypoint import load_task, run_stage
+from plumbline.tasks.answer_consensus.params import ConsensusParams
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.shared,
+    pytest.mark.filterwarnings("ignore"),  # of MLflow and Great Expectations, in this process
+    pytest.mark.skipif(
+        not recorded_cases.RECORDED.is_dir(),
+        reason="PLUMBLINE_TEST_DATA names no folder with recorded_answers/",
+    ),
+]
+SINGLE, PLURALITY = {"kind": "single"}, {"kind": "plurality"}
+
+
+def run_pipeline(
+    datasets: Sequence[str], agents: Sequence[str], candidates: dict[str, Any]
+) -> dict[str, Any]:
+    """Run all stages in the current folder; they refuse. Returns the evidence."""
+    subprocess.run(["git", "init", "--quiet"], check=True)
+    recorded_cases.write_source(Path("data/raw/answers.parquet"), datasets, agents)
+    topic = "dataset" if len(datasets) > 1 else None
+    values = recorded_cases.build_values(agents, candidates, topic)
+    params = ConsensusParams.model_validate(values)
+    task = load_task(params.task)
+    run_stage("ingest", params, task)
+    run_stage("validate", params, task)
+    for name in candidates:
+        run_stage("train", params, task, name)
+    for name in params.control.candidates:
+        run_stage("control", params, task, name)
+    run_stage("evaluate", params, task)
+    with pytest.raises(RefusedError):
+        run_stage("register", params, task)
+    evidence: dict[str, Any] = layout.read_json(layout.EVIDENCE)
+    return evidence
+
+
+def get_reason(evidence: dict[str, Any], gate: str) -> str:
+    """Why a gate that has to fail failed."""
+    (found,) = [one for one in evidence["gates"] if one["name"] == gate]
+    assert found["status"] == "fail", found
+    return str(found["reason"])
+
+
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_plurality_of_one_strong_and_four_weak_agents_is_refused() -> None:
+    evidence = run_pipeline(("GSM8K",), ONE_STRONG, {"plurality": PLURALITY})
+    assert get_reason(evidence, "baselines").startswith("-0.01")
+    assert "over best_single (0.92" in get_reason(evidence, "baselines")
+
+
+def test_a_learned_vote_of_them_keeps_the_best_single_agent() -> None:
+    candidates = {"single": SINGLE, "plurality": PLURALITY, "logit": LEARNED_VOTE}
+    evidence = run_pipeline(("GSM8K",), ONE_STRONG, candidates)
+    test = {name: one["test"]["accuracy"] for name, one in evidence["candidates"].items()}
+    assert test["logit"] >= test["single"] > test["plurality"] + 0.01
+    assert evidence["winner"] == "single"  # it is as good, and cheaper
+    assert get_reason(evidence, "baselines").startswith("+0.0000 over best_single")
