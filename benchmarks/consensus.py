@@ -22,7 +22,11 @@ from plumbline.tasks.answer_consensus.data import (
 )
 from plumbline.tasks.answer_consensus.models.choice_model import fit_choice_model
 from plumbline.tasks.answer_consensus.models.logit import fit_logit
-from plumbline.tasks.answer_consensus.models.policy import build_config, build_learned_config
+from plumbline.tasks.answer_consensus.models.policy import (
+    build_config,
+    build_learned_config,
+    choose_by_accuracy,
+)
 from plumbline.tasks.answer_consensus.models.subsets import build_agent_choices, list_prefixes
 from plumbline.tasks.answer_consensus.models.tallies import Tallies, count_answers
 from plumbline.tasks.answer_consensus.models.votes import (
@@ -33,6 +37,7 @@ from plumbline.tasks.answer_consensus.params import LogitConfig
 from plumbline.tasks.answer_consensus.predictor import Predictor
 
 NUM_HALVES = 5
+MEAN_COSTS = (0.004, 0.012, 0.030)  # dollars of a question
 RIDGE = 1e-3
 CHARS_A_TOKEN = 4
 PRICES = {"gpt4": 0.06, "gpt-3.5-turbo": 0.002, "text": 0.02, "code": 0.02}  # $ of 1000 tokens
@@ -163,12 +168,18 @@ def rate_plurality(
 
 
 def compare_prices(folder: Path) -> None:
-    """Print a cascade and the best fixed sets of eight agents at several mean costs."""
+    """Print a cascade and fixed sets of eight agents at several mean costs.
+
+    fixed: the best of all sets by plurality on the learning half · best agents: the plurality of
+    the most accurate ones, as long as the money pays for them. The last lines are of one cascade
+    beside what more money buys.
+    """
     answers, names = read_answers(folder, ("GSM8K",), EIGHT)
     print("eight agents of GSM8K, a cascade against the best fixed set at the same mean cost:")
     normalise = find_normaliser("number")
     config = LogitConfig(kind="logit", order="cheap_first", stop_at=None, subsets=8, ridge=RIDGE)
-    for mean_cost in (0.004, 0.012, 0.030):
+    measured = {}
+    for mean_cost in MEAN_COSTS:
         rows = []
         for seed in range(NUM_HALVES):
             order = np.random.default_rng(seed).permutation(len(answers.ids))
@@ -184,20 +195,28 @@ def compare_prices(folder: Path) -> None:
             course = play(setting, test, policy)
             pairs = zip(course.answers, test.golds, strict=True)
             hits = [normalise(one) == normalise(gold) for one, gold in pairs]
-            fixed = rate_plurality(setting, everything, count_answers(setting, test), plan)
-            rows.append(
-                (
-                    np.mean(hits),
-                    course.sum_costs(costs).mean(),
-                    fixed.mean(),
-                    costs[:, plan].sum(axis=1).mean(),
-                )
-            )
-        ours, price, fixed_share, fixed_price = np.mean(rows, axis=0)
+            tested = count_answers(setting, test)
+            best = choose_by_accuracy(setting, everything.accuracy)
+            row = [np.mean(hits), course.sum_costs(costs).mean()]
+            for chosen in (plan, best):
+                row += [rate_plurality(setting, everything, tested, chosen).mean()]
+                row += [costs[:, chosen].sum(axis=1).mean()]
+            rows.append(row)
+        measured[mean_cost] = np.array(rows)
+        ours, price, fixed, fixed_price, top, top_price = np.mean(rows, axis=0)
         print(
             f"  at most {mean_cost:.3f} $: cascade {100 * ours:.1f} for {price:.4f} $, "
-            f"fixed {100 * fixed_share:.1f} for {fixed_price:.4f} $"
+            f"fixed {100 * fixed:.1f} for {fixed_price:.4f} $, "
+            f"best agents {100 * top:.1f} for {top_price:.4f} $"
         )
+    little, much = measured[0.012], measured[0.030]
+    gain = little[:, 0] - much[:, 4]
+    print(
+        f"a cascade for {little[:, 1].mean():.4f} $ beside the plurality of the best agents for "
+        f"{much[:, 5].mean():.4f} $: {little[:, 0].mean():.3f} and {much[:, 4].mean():.3f}; "
+        f"gain from {gain.min():+.3f} to {gain.max():+.3f} over {NUM_HALVES} halves, of "
+        f"{len(test.ids)} questions each"
+    )
 
 
 def describe_claim(num_rows: int = 198, ours: int = 173, theirs: int = 170) -> None:
