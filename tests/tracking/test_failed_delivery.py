@@ -240,3 +240,14 @@ def wait_until_delivered() -> None:
     until = time.monotonic() + TIMEOUT_S
     while delivery.has_work() and time.monotonic() < until:
         time.sleep(0.2)
+
+
+@pytest.mark.parametrize("content", [b"no database " * 1000, b"SQLite format 3\0" + b"\1" * 9000])
+def test_a_store_that_is_no_database_stops_nothing_and_is_named(
+    content: bytes, tracked_line: tuple[Params, Task]
+) -> None:
+    Path("mlruns/mlflow.db").write_bytes(content)
+    log_run(tracked_line[0], "ingest", rows=1)
+    report = delivery.deliver()
+    assert report.num_waiting == 1
+    assert "not a database" in str(report.problem) or "malformed" in str(report.problem)
