@@ -116,15 +116,13 @@ def _name_reason(status: int) -> Reason:
 
 
 async def _read_body(response: httpx.Response, limit: int) -> bytes:
-    parts = []
-    size = 0
+    raw = bytearray()  # not a list of parts: millions of a byte each would fill the memory
     async for part in response.aiter_raw():
-        size += len(part)
-        if size > limit:
+        raw += part
+        if len(raw) > limit:
             message = f"the response has more than {limit:,} bytes"
             raise AgentError("protocol", message, may_be_billed=True)
-        parts.append(part)
-    return b"".join(parts)
+    return bytes(raw)
 
 
 def _classify(error: httpx.HTTPError) -> AgentError:

@@ -51,9 +51,9 @@ def run_pipeline(
 
 def get_reason(evidence: dict[str, Any], gate: str) -> str:
     """Why a gate that has to fail failed."""
-    (found,) = [one for one in evidence["gates"] if one["name"] == gate]
-    assert found["status"] == "fail", found
-    return str(found["reason"])
+    (ruling,) = [one for one in evidence["gates"] if one["name"] == gate]
+    assert ruling["status"] == "fail", ruling
+    return str(ruling["reason"])
 
 
 @pytest.fixture(autouse=True)
@@ -74,3 +74,17 @@ def test_a_learned_vote_of_them_keeps_the_best_single_agent() -> None:
     assert test["logit"] >= test["single"] > test["plurality"] + 0.01
     assert evidence["winner"] == "single"  # it is as good, and cheaper
     assert get_reason(evidence, "baselines").startswith("+0.0000 over best_single")
+
+
+def test_a_learned_vote_of_thirty_agents_beats_one_agent_and_their_plurality() -> None:
+    """It does not beat the best few of them, which train names: so nothing is promoted."""
+    datasets = ("GSM8K", "SVAMP")
+    candidates = {"single": SINGLE, "plurality": PLURALITY, "logit": LEARNED_VOTE}
+    evidence = run_pipeline(datasets, recorded_cases.list_agents(datasets), candidates)
+    test = {name: one["test"]["accuracy"] for name, one in evidence["candidates"].items()}
+    assert test["logit"] > test["single"] + 0.01
+    assert test["logit"] > test["plurality"] + 0.03
+    assert evidence["winner"] == "single"
+    assert "single costs least" in evidence["choice"]["reason"]
+    assert "over plurality (0.9586)" in get_reason(evidence, "baselines")
+    assert "SVAMP" in get_reason(evidence, "leakage")
