@@ -1,7 +1,6 @@
 """From pipelines/<stage>.py to one call of one stage: parameters are checked first."""
 
 import argparse
-import fcntl
 import importlib
 import os
 import signal
@@ -11,15 +10,19 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
 
-from plumbline.contract import layout
+from plumbline.contract import layout, leftovers
+from plumbline.contract.checkout_lock import lock_stage
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
+from plumbline.contract.parent_watch import end_with_parents
+from plumbline.contract.stage_inputs import verify_inputs
 from plumbline.contract.suggestion import suggest_nearest
+from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.task import Task
+from plumbline.contract.user_name import ensure_user_name
 from plumbline.tracking import background, delivery, passes, run_log
 
-LOCK = Path(".plumbline/lock")
 STAGES_OF_A_CANDIDATE = ("train", "control")
 INTERRUPTED, TERMINATED = 130, 143
 RAISE_AGAIN_S = 0.05
@@ -43,7 +46,9 @@ def main(stage: str) -> int:
     if has_candidate:
         parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
     arguments = parser.parse_args()
+    end_with_parents()
     raise_on_signals()
+    ensure_user_name()
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     try:
@@ -51,17 +56,16 @@ def main(stage: str) -> int:
         task = load_task(params.task)
         candidate = _check_candidate(params, arguments.candidate) if has_candidate else None
         lock = nullcontext() if _is_helper_process() else _lock_checkout(stage)
-        with lock, _send_to_mlflow(stage):
-            run_stage(stage, params, task, candidate)
-    except PlumblineError as error:
-        print(f"{stage}: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print(f"{stage}: interrupted; run the same command again to continue", file=sys.stderr)
-        return INTERRUPTED
-    except Terminated:
-        print(f"{stage}: terminated; run the same command again to continue", file=sys.stderr)
-        return TERMINATED
+        with lock:
+            verify_inputs(stage, params)
+            with _send_to_mlflow(stage), leftovers.keep_system_temporaries():
+                run_stage(stage, params, task, candidate)
+    except BaseException as error:
+        code, message = _explain_end(error)
+        if code is None:
+            raise
+        print(f"{stage}: {message}", file=sys.stderr)
+        return code
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return 0
@@ -99,6 +103,18 @@ def list_tasks() -> list[str]:
     return sorted(path.parent.name for path in folder.glob("*/task.py"))
 
 
+def _explain_end(error: BaseException) -> tuple[int | None, str]:
+    """Return the exit code for an error, and one line for the user; None for one of the code."""
+    if isinstance(error, PlumblineError):
+        return error.exit_code, str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, "interrupted; run the same command again to continue"
+    if isinstance(error, Terminated):
+        return TERMINATED, "terminated; run the same command again to continue"
+    message = explain_system_error(error)
+    return (None, "") if message is None else (1, message)
+
+
 def _load_params_class(name: str) -> type[Params]:
     if name not in list_tasks():
         raise ParamsError(f"{layout.PARAMS}: task: there is no task {name!r}{_suggest_task(name)}")
@@ -126,22 +142,9 @@ def _is_helper_process() -> bool:
 
 @contextmanager
 def _lock_checkout(stage: str) -> Iterator[None]:
-    """Hold a kernel lock: no second stage writes to this checkout.
-
-    The kernel releases it however the process ends.
-    """
-    LOCK.parent.mkdir(parents=True, exist_ok=True)
-    with LOCK.open("a+", encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            raise PlumblineError(
-                f"another stage is running here ({file.read().strip()}); wait for it or stop it"
-            ) from None
-        file.truncate(0)
-        file.write(f"{stage}, pid {os.getpid()}")
-        file.flush()
+    """Hold the checkout for a stage, and remove what killed ones left in it."""
+    with lock_stage(stage):
+        leftovers.remove_checkout_leftovers()
         yield
 
 
@@ -172,7 +175,8 @@ def _send_to_mlflow(stage: str) -> Iterator[None]:
 
 
 def _deliver_rest(stage: str) -> None:
-    report = delivery.deliver()
+    with leftovers.keep_system_temporaries():
+        report = delivery.deliver()
     if report.problem and report.num_waiting:
         print(f"{stage}: {delivery.describe_waiting(report)}", file=sys.stderr)
 

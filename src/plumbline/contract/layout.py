@@ -4,11 +4,15 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.leftovers import make_aside_file
+from plumbline.contract.parent_watch import require_parents
+from plumbline.contract.system_errors import name_path
 
 PARAMS = Path("params.yaml")
 CHAMPION = Path("champion.json")
@@ -48,19 +52,27 @@ def name_control(candidate: str) -> str:
 
 @contextmanager
 def write_aside(path: Path) -> Iterator[Path]:
-    """Yield a temporary file beside `path`; it replaces `path`, synced, if the block succeeds."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    aside = Path(name)
+    """Yield a temporary file beside `path`; it replaces `path`, synced, if the block succeeds.
+
+    What the system refuses, such as on a full disk, is raised as an OSError that names `path`,
+    whatever library wrote the file.
+    """
     try:
-        yield aside
-        _sync_to_disk(aside)
-        aside.chmod(0o644)
-        aside.replace(path)
-        _sync_to_disk(path.parent)
-    finally:
-        aside.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with make_aside_file(path.parent, path.name) as aside:
+            yield aside
+            _sync_to_disk(aside)
+            aside.chmod(0o644)
+            require_parents()
+            aside.replace(path)
+            _sync_to_disk(path.parent)
+    except PlumblineError:
+        raise
+    except Exception as error:
+        refusal = name_path(error, path)
+        if refusal is None:
+            raise
+        raise refusal from error
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -80,6 +92,7 @@ def publish(source: Path, target: Path) -> None:
     files = [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]
     for file in files:
         _sync_to_disk(file)
+    require_parents()
     if target.is_dir():
         shutil.rmtree(target)
     if source.is_dir():
@@ -91,17 +104,28 @@ def publish(source: Path, target: Path) -> None:
 def digest(path: Path) -> str:
     """Return the SHA-256 of a file, or of the sorted names and digests of the files in a folder."""
     if path.is_file():
-        with path.open("rb") as opened:
-            return hashlib.file_digest(opened, "sha256").hexdigest()
+        return _digest_file(path)
     total = hashlib.sha256()
     for file in sorted(p for p in path.rglob("*") if p.is_file()):
         total.update(f"{file.relative_to(path).as_posix()}\0{digest(file)}\n".encode())
     return total.hexdigest()
 
 
+def _digest_file(path: Path) -> str:
+    try:
+        with path.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        error.filename = str(path)
+        raise
+
+
 def _sync_to_disk(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     finally:
         os.close(handle)
