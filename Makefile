@@ -35,7 +35,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run fresh public-key remote test test-slow selftest drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-tracking bench-signals probes ui lock keep-registry images clean
+.PHONY: help setup run fresh public-key remote test test-slow selftest faults drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-tracking bench-signals probes ui lock keep-registry images clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -57,12 +57,11 @@ $(READY): $(LOCKS) pyproject.toml
 	@touch $@
 
 run: setup  ## data in, a registered model out, as in params.yaml or RECIPE=name; PULL=--pull fetches from the DVC remote
-	@$(if $(RECIPE),plumbline recipe use "$(RECIPE)" &&) { dvc repro --quiet $(PULL) || \
-		{ echo "the run stopped; the lines of the stage above DVC's say what was found and what to do" >&2; exit 1; }; } && plumbline report
+	@$(if $(RECIPE),plumbline recipe use "$(RECIPE)" &&) plumbline run $(PULL) && plumbline report
 
 fresh: setup  ## as run, for CI: data, evaluation and registration are computed here; only trained candidates are restored
-	@dvc repro --quiet $(PULL) ingest && dvc repro --quiet --force --single-item ingest validate && \
-	  dvc repro --quiet $(PULL) train control && dvc repro --quiet --force --single-item evaluate register && plumbline report
+	@plumbline run $(PULL) ingest && plumbline run --force --single-item ingest validate && \
+	  plumbline run $(PULL) train control && plumbline run --force --single-item evaluate register && plumbline report
 
 public-key:  ## in CI: let all later steps use only what the owner of the key in the file $KEY signed
 	@printf 'PLUMBLINE_PUBLIC_KEY=%s\n' "$(abspath $(KEY))" >> "$$GITHUB_ENV"
@@ -78,6 +77,11 @@ test-slow: setup  ## the tests that take minutes
 
 selftest: setup  ## plant faults and check that the responsible gate refuses each
 	@plumbline selftest
+
+POINTS ?= 60
+SEED ?= 1
+faults: setup  ## kill, EIO and ENOSPC at POINTS places of the stages (SEED draws them), and whether the next run heals all
+	@python -m tests.support.faults --points $(POINTS) --seed $(SEED)
 
 drill: setup  ## a model's whole life in minutes: train, promote, serve, refuse, return a canary, drift, replace, roll back
 	@plumbline drill

@@ -15,8 +15,10 @@ from urllib.parse import unquote, urlparse
 import pytest
 from ruamel.yaml import YAML
 from tests.support.checkouts import Checkout
+from tests.support.damage import find_object, flip, list_outputs
 
 from plumbline.contract import layout
+from plumbline.contract.recorded_outputs import hash_output
 from plumbline.registry import journal_head, model_versions, promotion
 from plumbline.registry.reader import addresses
 from plumbline.tracking.processes import identify_process
@@ -129,8 +131,8 @@ def test_outputs_and_cache(clean: Checkout) -> None:
     said = faults(clean)
     assert len(said.splitlines()) == 6
     assert (
-        "reports/golden.json differs from dvc.lock -> `dvc checkout --force reports/golden.json`"
-        in said
+        "reports/golden.json differs from dvc.lock -> `rm -rf reports/golden.json && "
+        "dvc checkout --force reports/golden.json`" in said
     )
     assert "models/nothing is missing here -> `dvc checkout --force models/nothing`" in said
     assert (
@@ -151,6 +153,31 @@ def test_outputs_and_cache(clean: Checkout) -> None:
         (clean.path / path).unlink()
     for stage in ("validate", "train@closed", "train@gradient"):
         clean.run("dvc", "commit", "--force", stage)
+
+
+@pytest.mark.parametrize("place", ["here", "cache", "both"])
+@pytest.mark.parametrize("name", ["models/closed/weights.json", "reports/golden.json"])
+def test_a_flipped_bit_is_named_and_its_remedy_restores_the_file(
+    clean: Checkout, name: str, place: str
+) -> None:
+    before = list_outputs(clean.path)
+    damaged = find_object(clean.path, name)
+    if place != "cache":
+        flip(clean.path / name)
+    if place != "here":
+        flip(damaged)
+    said = faults(clean).splitlines()
+    titles = {"here": [f"{name} differs"], "cache": [f"the object of {name} is damaged"]}
+    wanted = titles["here"] + titles["cache"] if place == "both" else titles[place]
+    assert len(said) == len(wanted)
+    for line, title in zip(said, wanted, strict=True):
+        assert title in line
+    commands = said[-1].split("`")[1::2]
+    for command in commands[:1] if place == "here" else commands:
+        if not command.startswith("dvc pull"):
+            clean.run("bash", "-c", command)
+    assert list_outputs(clean.path) == before
+    assert hash_output(damaged) == damaged.parent.name + damaged.name
 
 
 def test_a_cut_or_damaged_lock(clean: Checkout) -> None:

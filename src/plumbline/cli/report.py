@@ -13,6 +13,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.task import Columns
 from plumbline.entrypoint import load_params, load_task
+from plumbline.registry import lost_models
 
 EXAMPLE = "plumbline report --markdown"
 MAX_EXAMPLE = 300  # characters of a row of the user's data that is shown as an example
@@ -40,6 +41,7 @@ def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> N
     program = os.path.relpath(sys.argv[0])
     name = done["model"]
     version = done["version"]
+    lost_models.require_local_models()
     out.print(f"registered:  {name} version {version}; runs and registry: make ui")
     if champion and done["verdict"] == "promote":
         command = f"{program} promote {name} {version} --expect {champion['version']}"

@@ -12,7 +12,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import AliasMovedError, JournalIntegrityError, RegistryError
-from plumbline.registry import champion_pin, journal, model_versions, promotion_checks
+from plumbline.registry import (
+    champion_pin,
+    journal,
+    lost_models,
+    model_versions,
+    promotion_checks,
+)
 from plumbline.registry.journal import Decision, Entry, Journal
 from plumbline.registry.journal_head import (
     HEAD_TAG,
@@ -56,6 +62,10 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
     _require_whole_journal(name, everything, heads)
     entries = [entry for entry in everything if entry.model == name]
     head = heads.get(name)
+    if head is None:
+        versions = [entry.version for entry in entries if entry.version]
+        is_known = model_versions.has_model(client, name)
+        lost_models.require_model(name, versions[-1] if versions else None, is_known=is_known)
     holder = model_versions.find_alias_holder(client, name, CHAMPION)
     champion = str(holder.version) if holder else NO_CHAMPION
     moves = [entry for entry in entries if entry.moves]

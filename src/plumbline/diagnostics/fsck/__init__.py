@@ -8,6 +8,7 @@ from plumbline.diagnostics.fsck import decisions, versions
 from plumbline.diagnostics.fsck.dvc_outputs import check_outputs
 from plumbline.diagnostics.fsck.registry_state import RegistryState, load_state
 from plumbline.diagnostics.result import DiagnosticResult
+from plumbline.registry.lost_models import REMEDY, describe_loss, find_local_losses
 from plumbline.tracking import store_location
 
 
@@ -15,6 +16,12 @@ def examine() -> list[DiagnosticResult]:
     """Run all checks; one fault hides no other."""
     results = check_outputs()
     try:
+        lost = [
+            DiagnosticResult("registry", False, describe_loss(name, last), REMEDY)
+            for name, last in find_local_losses().items()
+        ]
+        if lost:
+            return [*results, *decisions.check_pin_file(), *lost]
         state = load_state()
     except PlumblineError as error:
         message = f"{error}; runs and decisions were not checked"

@@ -1,16 +1,23 @@
-"""The working tree and the DVC cache compared with dvc.lock."""
+"""The working tree and the DVC cache compared with dvc.lock, byte by byte.
+
+DVC itself trusts a file whose size and time it has seen, and an object that exists.
+"""
 
 import json
 from collections.abc import Iterator
-from hashlib import md5
 from pathlib import Path
 from typing import Any
 
 from plumbline.contract import layout
+from plumbline.contract.recorded_outputs import (
+    DVC_LOCK,
+    FOLDER_SUFFIX,
+    hash_file,
+    hash_listing,
+    hash_output,
+    list_files,
+)
 from plumbline.diagnostics.result import DiagnosticResult
-
-DVC_LOCK = Path("dvc.lock")
-BLOCK_BYTES = 1 << 20
 
 
 def check_outputs() -> list[DiagnosticResult]:
@@ -39,63 +46,133 @@ def _check_repository(repo: Any) -> list[DiagnosticResult]:
     if cached and not any(out.exists for out in cached):
         message = "none here, as in a fresh clone; `dvc pull` or `dvc repro` creates them"
         return [DiagnosticResult("outputs", True, message)]
-    faults = [*_check_working_tree(outs), *_check_cache(cached)]
+    objects = _Objects()
+    faults = []
+    for out in outs:
+        faults += _check_output(out, objects)
     if faults:
         return faults
     return [DiagnosticResult("outputs", True, f"{len(outs)} as in dvc.lock, here and in the cache")]
 
 
-def _check_working_tree(outs: list[Any]) -> Iterator[DiagnosticResult]:
-    for out in outs:
-        for path, state in out.workspace_status().items():
-            restore = f"dvc checkout --force {path}" if out.use_cache else f"git checkout {path}"
-            fault = "is missing here" if state == "deleted" else "differs from dvc.lock"
-            if not out.hash_info:
-                restore = "git checkout dvc.lock"
-                fault = "exists, but dvc.lock does not name it"
-            rerun = f"dvc repro --force --single-item {_name_stage(out)}"
-            remedy = f"`{restore}` to restore what was recorded, `{rerun}` to make it again"
-            yield DiagnosticResult("outputs", False, f"{path} {fault}", remedy)
+class _Objects:
+    """The objects of the cache, each read once."""
+
+    def __init__(self) -> None:
+        self._faults: dict[str, str | None] = {}
+
+    def find_fault(self, out: Any, digest: str) -> str | None:
+        if digest not in self._faults:
+            self._faults[digest] = _find_object_fault(locate_object(out, digest), digest)
+        return self._faults[digest]
 
 
-def _check_cache(outs: list[Any]) -> Iterator[DiagnosticResult]:
-    """Objects that dvc.lock names, read byte by byte: DVC itself trusts an object that exists."""
-    checked: set[str] = set()
-    for out in outs:
-        for oid, name in _list_objects(out):
-            if oid in checked:
-                continue
-            checked.add(oid)
-            path = Path(out.cache.oid_to_path(oid))
-            fault = _find_object_fault(path, oid)
-            if fault:
-                message = f"the object of {name} {fault}"
-                yield DiagnosticResult("cache", False, message, _choose_cache_remedy(out, path))
+def locate_object(out: Any, digest: str) -> Path:
+    """Return where the cache of an output has the object of a digest."""
+    return Path(out.cache.oid_to_path(digest))
 
 
-def _choose_cache_remedy(out: Any, path: Path) -> str:
-    stage = _name_stage(out)
-    if out.workspace_status():
-        restore = f"`dvc pull {stage}` if a remote has it, else `dvc repro {stage}`"
-    else:
-        restore = f"`dvc commit --force {stage}`: the file here is intact"
-    if path.exists():
-        return f"`rm -f {_shorten_path(path)}`, then {restore}"
-    return restore
+def _check_output(out: Any, objects: _Objects) -> Iterator[DiagnosticResult]:
+    """Check an output here, and the objects from which it would be restored."""
+    if not out.hash_info:
+        remedy = f"`git checkout dvc.lock` to restore what was recorded, {_format_rerun(out)}"
+        message = f"{out} exists, but dvc.lock does not name it"
+        yield DiagnosticResult("outputs", False, message, remedy)
+        return
+    digest = out.hash_info.value
+    files = _hash_files(out)
+    is_intact = _is_intact(out, files)
+    if not is_intact:
+        yield _report_difference(out, files, objects)
+    if out.use_cache:
+        yield from _check_objects(out, digest, objects, is_intact=is_intact)
 
 
-def _list_objects(out: Any) -> Iterator[tuple[str, str]]:
-    """The id of each object of an output, and the file it holds.
+def _hash_files(out: Any) -> dict[str, str] | None:
+    """Return the digest of each file of a folder, that of a file under "", None without either."""
+    path = Path(str(out))
+    if not path.exists():
+        return None
+    if path.is_dir():
+        return {name: hash_file(path / name) for name in list_files(path)}
+    return {"": hash_output(path)}
 
-    Objects in a folder are listed only where the folder's own object can be read.
+
+def _is_intact(out: Any, files: dict[str, str] | None) -> bool:
+    if files is None:
+        return False
+    actual = files[""] if "" in files else hash_listing(files)
+    return bool(actual == out.hash_info.value)
+
+
+def _report_difference(
+    out: Any, files: dict[str, str] | None, objects: _Objects
+) -> DiagnosticResult:
+    """Say what differs here, and how to get back what was recorded.
+
+    What differs is removed first: DVC leaves a file alone whose size and time it has seen.
     """
-    oid = out.hash_info.value
-    yield oid, str(out)
-    if oid.endswith(".dir"):
-        path = Path(out.cache.oid_to_path(oid))
-        if _find_object_fault(path, oid) is None:
-            for item in json.loads(path.read_bytes()):
-                yield item["md5"], f"{out}/{item['relpath']}"
+    if files is None:
+        message = f"{out} is missing here"
+        names = []
+    else:
+        names = _find_different_files(out, files, objects)
+        shown = ", ".join(names[:3]) or f"{out}"
+        message = f"{shown} differs from dvc.lock"
+    remedy = f"{_choose_tree_remedy(out, names, objects)}, {_format_rerun(out)}"
+    return DiagnosticResult("outputs", False, message, remedy)
+
+
+def _choose_tree_remedy(out: Any, names: list[str], objects: _Objects) -> str:
+    if not out.use_cache:
+        return f"`git checkout {out}` to restore what was recorded"
+    recorded = [out.hash_info.value, *(_read_listing(out, objects) or {}).values()]
+    if any(objects.find_fault(out, digest) for digest in recorded):
+        return "first the remedy for its object in the cache"
+    remove = f"rm -rf {' '.join(names) or out} && " if Path(str(out)).exists() else ""
+    return f"`{remove}dvc checkout --force {out}` to restore what was recorded"
+
+
+def _find_different_files(out: Any, files: dict[str, str], objects: _Objects) -> list[str]:
+    """Name the files of a folder that differ, where the cache knows which there were."""
+    listing = _read_listing(out, objects) if out.use_cache else None
+    if listing is None:
+        return []
+    different = [name for name, digest in files.items() if listing.get(name) != digest]
+    different += [name for name in listing if name not in files]
+    return [f"{out}/{name}" for name in sorted(different)]
+
+
+def _read_listing(out: Any, objects: _Objects) -> dict[str, str] | None:
+    """Return the recorded digest of each file of a folder; None where it cannot be read."""
+    digest = out.hash_info.value
+    if not digest.endswith(FOLDER_SUFFIX) or objects.find_fault(out, digest):
+        return None
+    items = json.loads(locate_object(out, digest).read_bytes())
+    return {item["relpath"]: item["md5"] for item in items}
+
+
+def _check_objects(
+    out: Any, digest: str, objects: _Objects, *, is_intact: bool
+) -> Iterator[DiagnosticResult]:
+    listing = _read_listing(out, objects) or {}
+    named = {digest: str(out)} | {each: f"{out}/{name}" for name, each in listing.items()}
+    for each, name in named.items():
+        fault = objects.find_fault(out, each)
+        if fault:
+            remedy = _choose_cache_remedy(out, locate_object(out, each), is_intact=is_intact)
+            yield DiagnosticResult("cache", False, f"the object of {name} {fault}", remedy)
+
+
+def _choose_cache_remedy(out: Any, path: Path, *, is_intact: bool) -> str:
+    stage = _name_stage(out)
+    if is_intact:
+        restore = f"`dvc commit --force {stage}`: the file here is intact, as its bytes show"
+    else:
+        restore = (
+            f"`rm -rf {out}`, then `dvc pull {stage}` if a remote has it, else `dvc repro {stage}`"
+        )
+    return f"`rm -f {_shorten_path(path)}`, then {restore}" if path.exists() else restore
 
 
 def _is_refusal_record(out: Any) -> bool:
@@ -108,14 +185,15 @@ def _is_refusal_record(out: Any) -> bool:
         return False
 
 
-def _find_object_fault(path: Path, oid: str) -> str | None:
+def _find_object_fault(path: Path, digest: str) -> str | None:
     if not path.exists():
         return "is not in the cache"
-    total = md5(usedforsecurity=False)
-    with path.open("rb") as file:
-        while block := file.read(BLOCK_BYTES):
-            total.update(block)
-    return None if total.hexdigest() == oid.removesuffix(".dir") else "is damaged in the cache"
+    is_sound = hash_file(path) == digest.removesuffix(FOLDER_SUFFIX)
+    return None if is_sound else "is damaged in the cache"
+
+
+def _format_rerun(out: Any) -> str:
+    return f"`dvc repro --force --single-item {_name_stage(out)}` to make it again"
 
 
 def _name_stage(out: Any) -> str:

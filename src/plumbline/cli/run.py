@@ -1,0 +1,35 @@
+"""`plumbline run`: the pipeline, by `dvc repro`, with what DVC does not check or say."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+EXAMPLE = "plumbline run --pull"
+
+
+def run_pipeline(
+    stages: Annotated[
+        list[str] | None, typer.Argument(help="Stages of dvc.yaml; all without any.")
+    ] = None,
+    pull: Annotated[
+        bool, typer.Option("--pull", help="Fetch from the DVC remote what was computed before.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Run the stages even if nothing changed.")
+    ] = False,
+    single_item: Annotated[
+        bool, typer.Option("--single-item", help="Run only these stages, not those before them.")
+    ] = False,
+) -> None:
+    """Bring the outputs of the pipeline up to date; `make run` calls this.
+
+    Checks params.yaml, dvc.yaml and dvc.lock before, holds the checkout meanwhile, and reads what
+    DVC restored. Exits with the code of the stage that failed.
+    """
+    from plumbline import door
+    from plumbline.door.reproduction import Reproduction
+
+    code = door.run(Reproduction(tuple(stages or ()), pull, force, single_item))
+    if code:
+        sys.exit(code)

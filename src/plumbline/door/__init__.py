@@ -1,0 +1,97 @@
+"""What `plumbline run` does before and after DVC: all that DVC does not notice, or does not say."""
+
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from plumbline.contract import layout
+from plumbline.contract.checkout_lock import lock_run
+from plumbline.contract.errors import DamagedFileError
+from plumbline.door import dvc_lock, dvc_processes, repair
+from plumbline.door.damaged import report
+from plumbline.door.reproduction import Reproduction, StageError, reproduce
+from plumbline.entrypoint import TERMINATED, Terminated, load_params
+from plumbline.registry import lost_models
+
+MAX_REPAIRS = 3
+KILLED = 137  # what a shell says of a stage that got SIGKILL; DVC gives a negative number
+
+
+def run(request: Reproduction) -> int:
+    """Check what DVC will read, let it run, and repair what it restored; return the exit code.
+
+    Nothing is started where params.yaml, dvc.yaml or dvc.lock cannot be read (ParamsError), another
+    process is at work here (BusyError), or the registry lost what the journal says is there
+    (RegistryError). An error of DVC is raised as PlumblineError.
+    """
+    load_params(layout.PARAMS)
+    with lock_run(), _pass_on_sigterm():
+        dvc_lock.check_pipeline()
+        dvc_lock.check_lock()
+        dvc_processes.check_rwlock()
+        lost_models.require_local_models()
+        _print_all(repair.repair_outputs(all_must_match=False))
+        try:
+            return _reproduce_repaired(request)
+        finally:
+            dvc_lock.keep_copy()
+
+
+def _reproduce_repaired(request: Reproduction) -> int:
+    """Run DVC again where it restored something from a damaged object of its cache."""
+    for _ in range(MAX_REPAIRS):
+        failure = _try(request)
+        ran_all = failure is None and not request.targets
+        repairs = repair.repair_outputs(all_must_match=ran_all)
+        _print_all(repairs)
+        if not repairs:
+            return _explain(failure)
+    raise DamagedFileError(
+        f"files are still damaged after {MAX_REPAIRS} repairs: the disk or memory may be faulty; "
+        "`plumbline fsck` names them"
+    )
+
+
+def _try(request: Reproduction) -> StageError | None:
+    try:
+        reproduce(request)
+    except StageError as error:
+        return error
+    return None
+
+
+def _explain(failure: StageError | None) -> int:
+    """Return the exit code of the stage that failed; its own lines say what was found."""
+    if failure is None:
+        return 0
+    code = failure.code
+    if code > 0 and code != KILLED:
+        _print_all([f"stopped at {failure.stage} (exit code {code}), which says above why"])
+        return code
+    _print_all([f"{failure.stage} was killed; the same command continues where it was"])
+    return KILLED
+
+
+def _print_all(lines: Sequence[str]) -> None:
+    for line in lines:
+        report(line)
+
+
+@contextmanager
+def _pass_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the stage, which then writes its checkpoint; without a stage, raise."""
+
+    def terminate(signum: int, frame: FrameType | None) -> None:
+        if not dvc_processes.terminate_stages():
+            raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except Terminated:
+        _print_all(["terminated; run the same command again to continue"])
+        sys.exit(TERMINATED)
+    finally:
+        signal.signal(signal.SIGTERM, before)

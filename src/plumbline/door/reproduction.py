@@ -1,0 +1,70 @@
+"""`dvc repro` in this process, with its errors as errors."""
+
+import logging
+import re
+from dataclasses import dataclass
+
+from plumbline.contract.errors import PlumblineError
+
+EXIT_CODE = re.compile(r"exited with (-?\d+)$")
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What DVC is asked for: the options of `dvc repro`."""
+
+    targets: tuple[str, ...] = ()  # stages; none is all
+    pull: bool = False
+    force: bool = False
+    single_item: bool = False
+
+
+class StageError(Exception):
+    """A stage ended with an exit code, and has said why."""
+
+    def __init__(self, stage: str, code: int) -> None:
+        super().__init__(f"{stage}: exit code {code}")
+        self.stage = stage
+        self.code = code  # negative: a signal
+
+
+def reproduce(request: Reproduction) -> None:
+    """Bring the outputs up to date.
+
+    Raises StageError for a stage that failed, PlumblineError with DVC's own words for all else.
+    """
+    from dvc.exceptions import DvcException
+    from dvc.repo import Repo
+    from dvc.scm import SCMError
+
+    logging.getLogger("dvc").setLevel(logging.ERROR)
+    try:
+        with Repo() as repo:
+            repo.reproduce(
+                targets=list(request.targets) or None,
+                pull=request.pull,
+                force=request.force,
+                single_item=request.single_item,
+            )
+    except (DvcException, SCMError) as error:
+        raise _translate(error) from error
+
+
+def _translate(error: Exception) -> Exception:
+    """Return what happened: the innermost of DVC's errors that says something."""
+    from dvc.stage.exceptions import StageCmdFailedError
+
+    messages = []
+    cause: BaseException | None = error
+    while cause is not None:
+        code = EXIT_CODE.search(str(cause))
+        if isinstance(cause, StageCmdFailedError) and code:
+            return StageError(_find_stage(messages), int(code[1]))
+        messages.append(" ".join(str(cause).split()))
+        cause = cause.__cause__
+    return PlumblineError(f"DVC stopped: {': '.join(dict.fromkeys(filter(None, messages)))}")
+
+
+def _find_stage(messages: list[str]) -> str:
+    quoted = re.findall(r"'([^']+)'", " ".join(messages))
+    return quoted[-1] if quoted else "a stage"

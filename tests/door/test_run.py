@@ -1,0 +1,218 @@
+"""`plumbline run` in a real checkout: what it refuses, restores, and says."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.support.checkouts import Checkout
+from tests.support.damage import find_object, flip, list_outputs
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(scope="module")
+def ran(line: Checkout) -> Checkout:
+    """The line's checkout after one run."""
+    line.run("plumbline", "run")
+    line.run("git", "add", "-A")
+    line.run("git", "commit", "-qm", "first")
+    return line
+
+
+def run(checkout: Checkout, *arguments: str, code: int = 0) -> str:
+    """Run the pipeline; return what it says on standard error."""
+    done = checkout.run("plumbline", "run", *arguments, code=code)
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_a_second_run_has_nothing_to_do_and_says_nothing(ran: Checkout) -> None:
+    done = ran.run("plumbline", "run")
+    assert done.stdout + done.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["models/closed/weights.json", "data/manifest.parquet"])
+def test_a_flipped_bit_in_the_tree_is_seen_and_restored(ran: Checkout, name: str) -> None:
+    before = list_outputs(ran.path)
+    flip(ran.path / name)
+    assert "its bytes are not those of" in run(ran)
+    assert list_outputs(ran.path) == before
+    assert run(ran) == ""
+
+
+@pytest.mark.parametrize("name", ["models/closed/weights.json", "data/manifest.parquet"])
+def test_a_damaged_object_that_dvc_restores_is_made_again(ran: Checkout, name: str) -> None:
+    before = list_outputs(ran.path)
+    damaged = find_object(ran.path, name)
+    flip(damaged)
+    (ran.path / name).unlink()
+    said = run(ran)
+    assert f"the object of {name} in DVC's cache was damaged" in said
+    assert list_outputs(ran.path) == before
+    assert run(ran) == ""
+    assert "ok   outputs" in ran.run("plumbline", "fsck").stdout
+
+
+def test_both_copies_damaged_are_made_again(ran: Checkout) -> None:
+    before = list_outputs(ran.path)
+    flip(find_object(ran.path, "models/closed/weights.json"))
+    flip(ran.path / "models/closed/weights.json")
+    assert "was damaged; it is .plumbline/damaged/" in run(ran)
+    assert list_outputs(ran.path) == before
+
+
+def test_a_stage_refuses_what_another_one_did_not_write(ran: Checkout) -> None:
+    flip(ran.path / "models/closed/weights.json")
+    done = ran.run("dvc", "repro", "--quiet", "--force", "--single-item", "evaluate", code=255)
+    assert "evaluate: models/closed: digest mismatch: dvc.lock records" in done.stderr
+    run(ran)
+    assert run(ran) == ""
+
+
+@pytest.mark.parametrize("cut", [0, 1000])
+def test_a_dvc_lock_that_is_cut_off_is_restored(ran: Checkout, cut: int) -> None:
+    lock = ran.path / "dvc.lock"
+    before = lock.read_bytes()
+    lock.write_bytes(before[:cut])
+    said = run(ran)
+    assert said.startswith("run: dvc.lock: ")
+    assert "as the last run left it" in said
+    assert lock.read_bytes() == before
+
+
+def test_a_broken_pipeline_is_named_by_its_line(ran: Checkout) -> None:
+    for name, text, message in [
+        ("dvc.lock", "<<<<<<< HEAD\n", "dvc.lock:1: a merge left its markers here"),
+        ("dvc.yaml", "=======\n>>>>>>> x\n", "dvc.yaml:2: a merge left its markers here"),
+        ("dvc.yaml", "stages: [\n", "dvc.yaml: line"),
+        ("params.yaml", "surplus: 1\n", "surplus: unknown key"),
+        ("params.yaml", "a: &a [1]\nb: *a\n", "aliases (*a) are not allowed"),
+    ]:
+        path = ran.path / name
+        before = path.read_bytes()
+        path.write_bytes(text.encode() + before)
+        assert message in run(ran, code=2)
+        path.write_bytes(before)
+
+
+def test_a_lock_of_dvc_that_is_cut_off_heals(ran: Checkout) -> None:
+    lock = ran.path / ".dvc/tmp/rwlock"
+    lock.write_text('{"write": {"mod')
+    assert ".dvc/tmp/rwlock, a lock of DVC, was cut off" in run(ran)
+    assert json.loads(lock.read_text()) == {}
+
+
+def test_a_lock_of_a_process_that_only_has_the_number_is_dead(ran: Checkout) -> None:
+    lock = ran.path / ".dvc/tmp/rwlock"
+    held = {"pid": os.getppid(), "cmd": "/usr/bin/dvc repro"}
+    lock.write_text(json.dumps({"write": {str(ran.path / "models/closed"): held}}))
+    os.utime(lock, (0, 0))
+    (ran.path / "models/closed/weights.json").unlink()
+    run(ran)
+    assert (ran.path / "models/closed/weights.json").exists()
+
+
+def test_a_rejection_ends_with_the_stages_own_code_and_sentence(ran: Checkout) -> None:
+    params = ran.path / "params.yaml"
+    before = params.read_text()
+    ran.replace("params.yaml", "max_abs_x: 1.0", "max_abs_x: 0.1")
+    said = run(ran, code=1)
+    assert "validate: rejected by 1 check of 1" in said
+    assert said.endswith("run: stopped at validate (exit code 1), which says above why\n")
+    params.write_text(before)
+    run(ran)
+
+
+SLEEP = """
+import os, sys, time
+sys.path.insert(0, "src")
+import plumbline.entrypoint as entrypoint
+def wait(stage, params, task, candidate=None):
+    open("started", "w").write(str(os.getpid()))
+    time.sleep(60)
+entrypoint.run_stage = wait
+sys.exit(entrypoint.main("validate"))
+"""
+
+
+@pytest.fixture
+def sleeping(ran: Checkout) -> Checkout:
+    """A checkout in which validate sleeps, with commands that are no forks of another process."""
+    path = ran.path / "pipelines/validate.py"
+    before = path.read_text()
+    path.write_text(SLEEP)
+    yield Checkout(ran.path)
+    path.write_text(before)
+    (ran.path / "started").unlink(missing_ok=True)
+    run(ran)
+
+
+def start(checkout: Checkout, *command: str) -> tuple[subprocess.Popen[str], int]:
+    """Start a command with the real programs; return it with the pid of the stage that sleeps."""
+    folder = Path(sys.executable).parent
+    environment = checkout.environment | {"PATH": f"{folder}:{os.environ['PATH']}"}
+    process = subprocess.Popen(
+        [folder / command[0], *command[1:]], cwd=checkout.path, env=environment,
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    started = checkout.path / "started"
+    while not (started.exists() and started.read_text()):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    return process, int(started.read_text())
+
+
+def wait_until_gone(pid: int) -> None:
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    pytest.fail(f"process {pid} lives on")
+
+
+@pytest.mark.parametrize("command", [("dvc", "repro", "-q", "validate"), ("plumbline", "run")])
+@pytest.mark.parametrize("shell", ["/bin/bash", "/bin/sh"])
+def test_a_stage_dies_with_what_started_it(
+    sleeping: Checkout, command: tuple[str, ...], shell: str
+) -> None:
+    sleeping.environment["SHELL"] = shell
+    process, stage = start(sleeping, *command)
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    wait_until_gone(stage)
+
+
+def test_a_second_run_names_the_first(sleeping: Checkout) -> None:
+    process, stage = start(sleeping, "plumbline", "run")
+    said = run(sleeping, code=1)
+    assert f"another run is at work here (plumbline run, pid {process.pid} on " in said
+    done = sleeping.run(sys.executable, "-P", "pipelines/register.py", code=1)
+    assert f"pid {process.pid} on " in done.stderr
+    process.send_signal(signal.SIGTERM)
+    assert process.wait() == 143
+    wait_until_gone(stage)
+    with process.stderr:
+        assert "stopped at validate (exit code 143)" in process.stderr.read()
+
+
+def test_a_deleted_registry_is_no_empty_one(ran: Checkout) -> None:
+    database = ran.path / "mlruns/mlflow.db"
+    kept = database.read_bytes()
+    database.unlink()
+    message = "line: the journal says that version 1 was registered, and "
+    assert message in run(ran, code=1)
+    assert message in ran.run("plumbline", "fsck", code=1).stdout
+    assert message in ran.run("plumbline", "report", code=1).stderr
+    done = ran.run("dvc", "repro", "-q", "--force", "--single-item", "register", code=255)
+    assert message in done.stderr
+    database.write_bytes(kept)
+    assert run(ran) == ""
