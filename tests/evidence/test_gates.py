@@ -7,14 +7,18 @@ import pandas as pd
 import pytest
 from tests.support.small_texts import LIMITS
 
+from plumbline.contract.params import Selective
 from plumbline.contract.records import Bound, Case, ExportDifference, Leak
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare, gates
 from plumbline.evidence.choice import Choice
+from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.evidence.verdict import decide_verdict, summarise_verdict
 from plumbline.registry.ledger import Look
+from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval
 from plumbline.statistics.parity import VariantParity
+from plumbline.statistics.selection import Selection
 
 LOOK = Look("question", "split", "20 uses at 0.95", 3, first_plan="20 uses at 0.95")
 ACCEPTED = {
@@ -65,11 +69,35 @@ TEST_CHANGES = {
 }  # fmt: skip
 
 
+PROMISE = Selective(risk=0.02, min_coverage=0.5)
+SELECTIVE = SelectiveAnswers(
+    selection=Selection(0.9, 1000, 700, 4, 0.018),
+    num_unexpected=0,
+    num_rows=1000,
+    num_answered=690,
+    num_wrong=9,
+    coverage_interval=Interval(0.66, 0.72),
+    risk_interval=Interval(0.007, 0.025),
+)
+
+
+def ordering(area: float, reach: float = 0.04, **changes: object) -> ErrorOrdering:
+    """How an uncertainty orders 100 errors of 1000 answers."""
+    interval = Interval(area - reach, area + reach)
+    sound = ErrorOrdering(1000, 100, 900, area, interval, 0.03, Interval(0.02, 0.04))
+    return replace(sound, **changes)
+
+
+def promise(**changes: object) -> dict:
+    """Findings of a model that abstains, but for `changes`."""
+    return {"selective": replace(SELECTIVE, **changes)}
+
+
 @pytest.fixture
 def sound() -> gates.Findings:
     return gates.Findings(
         metric=Metric("accuracy", higher_is_better=True, kind="binary"),
-        limits=LIMITS.model_copy(update={"slices": ["side"]}),
+        limits=LIMITS.model_copy(update={"slices": ["side"], "selective": PROMISE}),
         validation=ACCEPTED,
         manifest_digest="abc",
         examples_digest="def",
@@ -94,6 +122,8 @@ def sound() -> gates.Findings:
         look=LOOK,
         slices=groups(left=(0.9, 0.85), right=(0.9, 0.9)),
         calibration=(0.02, Interval(0.01, 0.03)),
+        orderings={"epistemic": ordering(0.7), "total": ordering(0.8)},
+        selective=SELECTIVE,
         behaviour=[
             Case("typo", "invariance", 190, 200, ()),
             Case("obvious", "minimum", 12, 12, ()),
@@ -279,6 +309,28 @@ PLANTS = {
         {"slices": []},  # a column is named, and no group of it is large enough
     ],
     "calibration": [{"calibration": (0.08, Interval(0.04, 0.1))}, {"calibration": None}],
+    "uncertainty": [
+        {"orderings": {"epistemic": ordering(0.53), "total": ordering(0.8)}},
+        {"orderings": {"epistemic": ordering(0.7), "total": ordering(0.53)}},
+        {"orderings": {"epistemic": ordering(0.3), "total": ordering(0.8)}},
+        # The same number on every row: refused however few errors there are.
+        {
+            "orderings": {
+                "epistemic": ordering(0.5, 0, num_values=1, num_errors=3),
+                "total": ordering(0.8, num_errors=3),
+            }
+        },
+        {"orderings": {"epistemic": ordering(0.7)}},
+        {"orderings": {"epistemic": ordering(0.7, auroc=None), "total": ordering(0.8)}},
+    ],
+    "selective": [
+        promise(selection=None),
+        promise(num_unexpected=1),  # against the threshold that validation gives
+        promise(num_wrong=40, risk_interval=Interval(0.043, 0.078)),
+        promise(num_answered=400, coverage_interval=Interval(0.37, 0.43)),
+        promise(num_answered=0, num_wrong=0, risk_interval=None),
+        {"selective": None},
+    ],
     "behaviour": [
         {"behaviour": [Case("typo", "invariance", 140, 200, ())]},
         {
@@ -416,15 +468,40 @@ def test_what_params_say_does_not_apply(sound: gates.Findings) -> None:
     changes = {
         "slices": [],
         "max_calibration_error": None,
+        "selective": None,
         "budget": LIMITS.budget.model_copy(update=nothing),
     }
     facts = replace(
-        sound, limits=LIMITS.model_copy(update=changes), controls={}, champion=None, parity=None
-    )
+        sound, limits=LIMITS.model_copy(update=changes), controls={}, champion=None, parity=None,
+        orderings={"confidence": ordering(0.51)}, selective=None,
+    )  # fmt: skip
     told = {gate.name: gate.status for gate in gates.run_gates(facts)}
     assert {name for name, status in told.items() if status == "not-applicable"} == {
         "control", "test_split", "champion", "slices", "calibration", "budget", "parity",
+        "uncertainty", "selective",
     }  # fmt: skip
+
+
+def test_a_model_that_abstains_unasked_is_refused(sound: gates.Findings) -> None:
+    unasked = replace(sound, limits=LIMITS.model_copy(update={"slices": ["side"]}))
+    gate = asked(unasked, "selective")
+    assert gate.status == "fail"
+    assert "it leaves 310 test rows, and evaluation.selective is null" in gate.reason
+    answers_all = replace(SELECTIVE, num_answered=1000, selection=None)
+    assert asked(replace(unasked, selective=answers_all), "selective").status == "not-applicable"
+
+
+def test_a_promise_is_kept_unless_test_contradicts_it(sound: gates.Findings) -> None:
+    above = promise(num_wrong=20, risk_interval=Interval(0.0189, 0.044))  # 0.029: perhaps luck
+    assert asked(replace(sound, **above), "selective").status == "pass"
+
+
+@pytest.mark.parametrize("num_errors", [0, 19, 981, 1000])
+def test_of_few_errors_no_order_can_be_judged(sound: gates.Findings, num_errors: int) -> None:
+    few = {name: ordering(0.4, num_errors=num_errors) for name in ("epistemic", "total")}
+    gate = asked(replace(sound, orderings=few), "uncertainty")
+    assert gate.status == "not-applicable"
+    assert f"{num_errors} of 1,000 test answers are wrong" in gate.reason
 
 
 def test_a_test_split_that_cannot_tell_may_still_decide(sound: gates.Findings) -> None:

@@ -1,5 +1,6 @@
 """What a task knows of every answer, whatever the truth is; the gate `answers` reads it."""
 
+import math
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ def answer_text(*scores: tuple[str, float], **changes: Any) -> dict[str, list[An
 
 
 SOUND = (("login", 0.7), ("refund", 0.2), ("billing", 0.1))
+ENTROPY = -sum(score * math.log(score) for _, score in SOUND)
 
 
 def test_a_sound_answer_keeps_every_rule() -> None:
@@ -27,11 +29,33 @@ def test_a_sound_answer_keeps_every_rule() -> None:
     assert texts.check_answers({"text": ["hi"]}, {"top_k": 2}, some) == []
     abstains = answer_text(*SOUND, abstained=True)
     assert texts.check_answers({"text": ["hi"]}, {"threshold": 0.9}, abstains) == []
+    doubts = answer_text(*SOUND, epistemic=0.1, aleatoric=ENTROPY - 0.1)
+    assert texts.check_answers({"text": ["hi"]}, {"top_k": 1000}, doubts) == []
+    cut = answer_text(*SOUND[:2], epistemic=0.1, aleatoric=ENTROPY - 0.1)
+    assert texts.check_answers({"text": ["hi"]}, {"top_k": 2}, cut) == []
     tie = answer_text(("a", 0.5), ("b", 0.5))
     assert texts.check_answers({"text": ["hi"]}, {"top_k": 1000}, tie) == []
 
 
+def test_a_bundle_may_abstain_below_a_threshold_of_its_own() -> None:
+    unsure = answer_text(("login", 0.5), ("refund", 0.3), ("billing", 0.2), abstained=True)
+    sure = answer_text(*SOUND)
+    both = {name: [*unsure[name], *sure[name]] for name in sure}
+    columns = {"text": ["hm", "hi"]}
+    assert texts.check_answers(columns, {"top_k": 1000}, both) == []
+    swapped = both | {"abstained": [False, True]}  # the surer one is left, the other answered
+    (problem,) = texts.check_answers(columns, {"top_k": 1000}, swapped)
+    assert problem.startswith("row 1 ('hi'): abstained is True at a score of 0.7")
+
+
 BROKEN = {
+    "epistemic is -0.1, and must be at least 0": answer_text(
+        *SOUND, epistemic=-0.1, aleatoric=ENTROPY + 0.1
+    ),
+    "aleatoric is nan": answer_text(*SOUND, epistemic=0.1, aleatoric=float("nan")),
+    "epistemic and aleatoric sum to 0.9018, the entropy of the scores is 0.8018": answer_text(
+        *SOUND, epistemic=0.1, aleatoric=ENTROPY
+    ),
     "the label is refund, the best score is that of login": answer_text(*SOUND, label="refund"),
     "the score is 0.9, the best score 0.7": answer_text(*SOUND, score=0.9),
     "the score of login is 1.2, which is not a probability": answer_text(
@@ -50,6 +74,8 @@ BROKEN = {
 @pytest.mark.parametrize("problem", BROKEN)
 def test_a_broken_rule_names_the_row_and_the_rule(problem: str) -> None:
     sound = answer_text(*SOUND)
+    if "epistemic" in BROKEN[problem]:
+        sound = answer_text(*SOUND, epistemic=0.0, aleatoric=ENTROPY)
     both = {name: [*sound[name], *BROKEN[problem][name]] for name in sound}
     columns = {"text": ["fine", "where is my parcel"]}
     (found,) = texts.check_answers(columns, {"top_k": 1000, "threshold": 0.1}, both)

@@ -32,7 +32,7 @@ __all__ = [
     "verify",
 ]
 CODE = "predictor.py"
-CONFIG = "config.json"  # what a task leaves there is described in docs/add-a-task.md
+CONFIG = "config.json"  # that a task leaves beside its weights
 
 
 def seal(folder: Path, task: Task[Any], candidate: str) -> str:

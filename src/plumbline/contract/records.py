@@ -48,7 +48,9 @@ class Scores:
     a person, score only one. More columns are optional. `confidence` is the probability that the
     predictor gave its answer; the calibration gate compares it with `correct`, 0 or 1, and without
     that column with the metric. `predicted` is the answer, where answers are equal or not; the
-    parity gate counts the rows on which two forms agree. `cost` is what the answer cost in the
+    parity gate counts the rows on which two forms agree. `epistemic` and `aleatoric`, in nats, are
+    what an answer says of its own doubt, and `answered` is 0 where the model leaves a row to a
+    person; the gates uncertainty and selective read them. `cost` is what the answer cost in the
     metric's `cost_unit`, and its mean is in `metrics` too.
     """
 

@@ -65,6 +65,7 @@ def describe_judgement(
         # on validation, best first
         "ranking": list(measurements.choice.ranking),
         "choice": asdict(measurements.choice),
+        "trials": list_searched(measurements.subjects.params),
         "gates": [asdict(gate) for gate in judgement.gates],
         "switched_off": dict(judgement.switched_off),
         "laxer": dict(judgement.laxer),
@@ -77,6 +78,8 @@ def describe_judgement(
             judgement.variant_parities,
             task.metric,
         ),
+        "uncertainty": _describe_orderings(judgement),
+        "selective": judgement.findings.selective and asdict(judgement.findings.selective),
         "comparisons": judgement.pairs,
         "comparison": _describe_comparison(judgement.findings),
         "lag": judgement.findings.lag,
@@ -84,6 +87,15 @@ def describe_judgement(
         "slices": [asdict(slice_) for slice_ in judgement.findings.slices],
         "behaviour": [asdict(case) for case in measurements.behaviour],
     }
+
+
+def list_searched(params: Params) -> dict[str, int]:
+    """Map each candidate whose values were chosen by a search to how many trials it had.
+
+    Its score on validation, which chose them, is optimistic; that on test is not.
+    """
+    trials = {name: getattr(config, "trials", None) for name, config in params.candidates.items()}
+    return {name: count for name, count in trials.items() if count}
 
 
 def list_bundles(candidates: Mapping[str, str], controls: Mapping[str, str]) -> dict[str, str]:
@@ -99,6 +111,15 @@ def _describe_candidates(measurements: Measurements, judgement: Judgement) -> di
             "validation": dict(candidate.validation.metrics)
         }
     return described
+
+
+def _describe_orderings(judgement: Judgement) -> dict[str, Any]:
+    """Return how the uncertainty of each candidate that has one orders its errors."""
+    return {
+        name: {kind: asdict(ordering) for kind, ordering in orderings.items()}
+        for name, orderings in judgement.orderings.items()
+        if orderings
+    }
 
 
 def _collect_notes(measurements: Measurements) -> dict[str, list[str]]:

@@ -18,9 +18,11 @@ from plumbline.evidence.gates.reference_limits import find_laxer_limits
 from plumbline.evidence.gates.switched_off import find_switched_off
 from plumbline.evidence.measurements import Measurements
 from plumbline.evidence.samples import align_rows
+from plumbline.evidence.uncertainty import measure_orderings, measure_selective
 from plumbline.evidence.variants import compare_variants
 from plumbline.evidence.verdict import decide_verdict, summarise_verdict
 from plumbline.statistics import calibration, power
+from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval, compute_mean_interval
 from plumbline.statistics.parity import VariantParity
 
@@ -48,6 +50,7 @@ class Judgement:
     baseline_intervals: Mapping[str, Interval]
     variant_intervals: Sequence[Interval]
     variant_parities: Sequence[VariantParity | None]
+    orderings: Mapping[str, Mapping[str, ErrorOrdering]]  # of each candidate's errors
     pairs: Sequence[Mapping[str, Any]]  # every candidate compared with every other
     champion_diff: ChampionDiff | None
 
@@ -57,12 +60,16 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
     metric = measurements.metric
     confidence = params.evaluation.confidence
     parities = compare_variants(measurements.variants, metric, confidence)
-    findings = _collect_findings(measurements, params, parities[0])
+    orderings = {
+        candidate.name: measure_orderings(candidate.test, metric, confidence)
+        for candidate in measurements.candidates
+    }
+    winner, *others = measurements.candidates
+    findings = _collect_findings(measurements, params, parities[0], orderings[winner.name])
     results = gates.run_gates(findings)
     baselines = {name: float(scores.mean()) for name, scores in findings.baselines.items()}
     switched_off = find_switched_off(params, baselines, metric)
     laxer = find_laxer_limits(params, metric)
-    winner, *others = measurements.candidates
     other_variants = [variant.test for variant in measurements.variants[1:]]
     other_candidates = {candidate.name: candidate.test for candidate in others}
     return Judgement(
@@ -80,13 +87,17 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
             *(_estimate_score(scores, metric, confidence) for scores in other_variants),
         ],
         variant_parities=parities,
+        orderings=orderings,
         pairs=compare.compare_pairs(measurements.candidates, metric, confidence),
         champion_diff=_describe_champion(measurements),
     )
 
 
 def _collect_findings(
-    measurements: Measurements, params: Params, parity: VariantParity | None
+    measurements: Measurements,
+    params: Params,
+    parity: VariantParity | None,
+    orderings: Mapping[str, ErrorOrdering],
 ) -> Findings:
     subjects = measurements.subjects
     metric = measurements.metric
@@ -134,6 +145,8 @@ def _collect_findings(
         look=look,
         slices=_compare_slices(measurements, params, baselines, champion),
         calibration=_compute_calibration(winner.test, metric.name, limits.confidence),
+        orderings=orderings,
+        selective=measure_selective(winner.validation, winner.test, metric, limits),
         behaviour=measurements.behaviour,
         cost=cost,
         candidate=winner.name,

@@ -15,7 +15,7 @@ from typing import Any
 # Gates whose numbers come from scores on the test split.
 SCORED_GATES = (
     "consistency", "baselines", "bounds", "control", "floor", "champion", "slices", "calibration",
-    "parity",
+    "uncertainty", "selective", "parity",
 )  # fmt: skip
 NOTE = "not shown: those of a model that is not promoted would teach the next one"
 PLACES = 2  # of numbers in the reason of a failed gate
@@ -41,6 +41,8 @@ def withhold_figures(evidence: Mapping[str, Any]) -> dict[str, Any]:
         "comparisons": [],
         "comparison": None,
         "slices": [],
+        "uncertainty": {},
+        "selective": None,
         "gates": [_blank_gate(gate) for gate in evidence["gates"]],
     }
 

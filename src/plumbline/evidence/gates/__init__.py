@@ -7,7 +7,7 @@ file of its kind, add what it reads to `findings.py`, and add the row.
 import math
 from collections.abc import Callable
 
-from plumbline.evidence.gates import comparison, data, held_out, production, quality
+from plumbline.evidence.gates import comparison, data, doubt, held_out, production, quality
 from plumbline.evidence.gates.findings import Findings, GateResult, Ruling
 
 __all__ = ["GATES", "Findings", "GateResult", "Ruling", "run_gates"]
@@ -25,6 +25,8 @@ GATES: tuple[tuple[str, str, Callable[[Findings], Ruling]], ...] = (
     ("champion", "Is it better than the champion?", comparison.check_champion),
     ("slices", "Is any group harmed?", comparison.check_slices),
     ("calibration", "Do its probabilities mean anything?", production.check_calibration),
+    ("uncertainty", "Does its doubt point at its errors?", doubt.check_uncertainty),
+    ("selective", "Where it answers, is it wrong as rarely as stated?", doubt.check_selective),
     ("behaviour", "Does it know the obvious?", production.check_behaviour),
     ("budget", "Can it be run in production?", production.check_budget),
     (

@@ -13,8 +13,10 @@ from plumbline.contract.task import Metric
 from plumbline.evidence import compare
 from plumbline.evidence.choice import Choice
 from plumbline.evidence.compare import ChampionComparison, Slice
+from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.registry.ledger import Look
 from plumbline.statistics import intervals
+from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval
 from plumbline.statistics.parity import VariantParity
 
@@ -54,6 +56,8 @@ class Findings:
     look: Look
     slices: Sequence[Slice]
     calibration: tuple[float, Interval] | None  # expected calibration error; None: no confidence
+    orderings: Mapping[str, ErrorOrdering]  # of the winner's errors, by kind of uncertainty
+    selective: SelectiveAnswers | None  # None: the task does not say which rows are answered
     behaviour: Sequence[Case]
     # one_p95, batch_p95, longest in ms; rss_mb; num_bytes of the bundle; answer in metric.cost_unit
     cost: Mapping[str, float]

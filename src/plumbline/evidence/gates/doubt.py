@@ -1,0 +1,96 @@
+"""Gates on what a model says of its own doubt: does it mean anything, and is its promise kept?"""
+
+from plumbline.contract.params import Selective
+from plumbline.evidence.gates.findings import Findings, Ruling
+from plumbline.evidence.uncertainty import SelectiveAnswers
+
+MIN_ERRORS = 20  # and as many right answers; of fewer the order is chance
+CHANCE = 0.5  # AUROC of an uncertainty that knows nothing
+
+
+def check_uncertainty(findings: Findings) -> Ruling:
+    """Pass if both uncertainties that the answers carry order errors better than chance.
+
+    A confidence alone is no such claim; its order is measured and reported.
+    """
+    claims = {name: findings.orderings.get(name) for name in ("epistemic", "total")}
+    orderings = {name: ordering for name, ordering in claims.items() if ordering is not None}
+    if not orderings:
+        return Ruling("not-applicable", "the answers carry no uncertainty besides a confidence")
+    if len(orderings) < len(claims):
+        raise ValueError("the answers carry a part of an uncertainty only")
+    constant = [name for name, ordering in orderings.items() if ordering.num_values == 1]
+    if constant and findings.winner.size > 1:
+        reason = f"{constant[0]} is the same number on every test row: it says nothing"
+        return Ruling("fail", reason, CHANCE, CHANCE)
+    ordering = orderings["epistemic"]
+    if min(ordering.num_errors, ordering.num_rows - ordering.num_errors) < MIN_ERRORS:
+        reason = (
+            f"{ordering.num_errors} of {ordering.num_rows:,} test answers are wrong; an order can "
+            f"be judged from {MIN_ERRORS} wrong and {MIN_ERRORS} right ones on"
+        )
+        return Ruling("not-applicable", reason)
+    areas = []
+    for name, ordering in orderings.items():
+        if ordering.auroc is None or ordering.auroc_interval is None:
+            raise ValueError(f"{name} has no AUROC")
+        areas.append((ordering.auroc_interval.low, name, ordering.auroc, ordering.auroc_interval))
+    low, name, area, interval = min(areas)
+    reason = f"{name} is greater for an error than for a right answer with probability {area:.4f}"
+    if low > CHANCE:
+        reason += f", at least {low:.4f}; the other one with more"
+        return Ruling("pass", reason, area, CHANCE, interval)
+    reason += f", perhaps only {low:.4f}: not significantly better than chance"
+    return Ruling("fail", reason, area, CHANCE, interval)
+
+
+def check_selective(findings: Findings) -> Ruling:
+    """Pass if the model abstains by its validation rows, and test does not contradict the risk.
+
+    The risk is bounded on validation. On test it must not be significantly greater: to demand the
+    bound again of other rows would refuse half of the models that keep it.
+    """
+    limits = findings.limits.selective
+    answers = findings.selective
+    if limits is None:
+        if answers and answers.num_answered < answers.num_rows:
+            num_left = answers.num_rows - answers.num_answered
+            reason = f"it leaves {num_left:,} test rows, and evaluation.selective is null"
+            return Ruling("fail", f"{reason}: run `dvc repro train`", num_left, 0)
+        return Ruling("not-applicable", "evaluation.selective in params.yaml is null")
+    if answers is None:
+        raise ValueError("no answer says whether it abstains; set evaluation.selective to null")
+    if answers.selection is None:
+        reason = (
+            f"no score is known to keep a risk of {limits.risk:g} on the validation rows: ask for "
+            "more risk in evaluation.selective, or collect more validation rows"
+        )
+        return Ruling("fail", reason)
+    if answers.num_unexpected:
+        reason = (
+            f"on {answers.num_unexpected:,} rows it answers, or abstains, against the threshold "
+            f"{answers.selection.threshold:g} that its validation rows give: run `dvc repro train`"
+        )
+        return Ruling("fail", reason, answers.num_unexpected, 0)
+    return _compare_with_promise(answers, limits)
+
+
+def _compare_with_promise(answers: SelectiveAnswers, limits: Selective) -> Ruling:
+    if answers.risk_interval is None or answers.selection is None:
+        return Ruling("fail", "it answers no test row", 0.0, limits.min_coverage)
+    risk = answers.num_wrong / answers.num_answered
+    coverage = answers.num_answered / answers.num_rows
+    reason = (
+        f"with scores from {answers.selection.threshold:g} on it answers {coverage:.1%} of the "
+        f"test rows, at least {answers.coverage_interval.low:.1%} (required: "
+        f"{limits.min_coverage:.0%}), {answers.num_wrong} of them wrongly: {risk:.4f}, "
+        f"{answers.risk_interval.low:.4f} to {answers.risk_interval.high:.4f}; on validation at "
+        f"most {answers.selection.risk_bound:.4f}, stated {limits.risk:g}"
+    )
+    if answers.risk_interval.low > limits.risk:
+        reason += ": significantly more than stated"
+        return Ruling("fail", reason, risk, limits.risk, answers.risk_interval)
+    if answers.coverage_interval.low < limits.min_coverage:
+        reason += ": too few rows are answered"
+        return Ruling("fail", reason, coverage, limits.min_coverage, answers.coverage_interval)
+    return Ruling("pass", reason, risk, limits.risk, answers.risk_interval)
