@@ -12,7 +12,7 @@ from scipy import signal
 from tests.support.small_filters import KINDS, build_specification, draw_random_values
 
 from plumbline.tasks.filter_design.data import Specification, list_columns
-from plumbline.tasks.filter_design.predictor import Design, read_specs, simulate_loss_db
+from plumbline.tasks.filter_design.predictor import FilterDesign, read_specs, simulate_loss_db
 from plumbline.tasks.filter_design.predictor import write_netlist as write_predicted_netlist
 from plumbline.tasks.filter_design.scoring.oracle import (
     TOPOLOGIES,
@@ -239,7 +239,7 @@ def test_ngspice_agrees_with_the_netlists(tmp_path: Path, kind: str) -> None:
         ladder, parts = build_ladder(specification, topology, draw_random_values(3, random))
         rounded = np.array([float(f"{part:.3g}") for part in parts])
         ladders.append(regroup_parts(ladder, parts, rounded))
-        design = Design(topology, 3, rounded, margin_db=0.0, calls=1, logs=np.log(rounded))
+        design = FilterDesign(topology, 3, rounded, margin_db=0.0, calls=1, logs=np.log(rounded))
         netlists.append(write_predicted_netlist(spec, design))
     edge = specification.pass_hz[0]
     for frequency in (0.7 * edge, edge, 1.3 * edge):

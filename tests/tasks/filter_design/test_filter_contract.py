@@ -1,0 +1,16 @@
+"""The task keeps the contract of all tasks."""
+
+from pathlib import Path
+
+import pytest
+from tests.support import task_contract
+from tests.support.small_filters import build_params
+
+from plumbline.tasks.filter_design.task import TASK
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert task_contract.is_record(TASK)
+    task_contract.check(build_params(), TASK, "textbook")
