@@ -1,0 +1,147 @@
+"""Flips single bits in what a pipeline left, and asks the code that reads it whether it notices."""
+
+import contextlib
+import logging
+import os
+import random
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from plumbline import bundle
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.recorded_outputs import hash_file, hash_output, read_outputs
+from plumbline.registry import journal
+from plumbline.training.checkpoint import DAMAGED, CheckpointStore, TrainingState
+
+# Returns "caught", "harmless" where all that is read is as before, or "silent".
+Check = Callable[[], str]
+LEARNING_RATE = 0.1
+
+
+def flip_bits(work: Path, num_flips: int, seed: int) -> dict[str, Counter[str]]:
+    """Flip `num_flips` bits in each kind of file of a finished checkout; count what followed."""
+    draw = random.Random(seed)
+    counts: dict[str, Counter[str]] = {}
+    logging.getLogger("plumbline.training.checkpoint").setLevel(logging.ERROR)
+    with tempfile.TemporaryDirectory(prefix="plumbline-flips-") as private:
+        copy = Path(private) / "work"
+        shutil.copytree(work, copy, symlinks=True)
+        with contextlib.chdir(copy):
+            kinds = {
+                "bundles": list(_list_bundles()),
+                "tree": list(_list_tree()),
+                "cache": list(_list_cache()),
+                "journal": list(_list_journal()),
+                "checkpoints": list(_list_checkpoints(Path(private) / "checkpoints")),
+            }
+            for kind, files in kinds.items():
+                counts[kind] = Counter(_flip_one(draw, files) for _ in range(num_flips))
+    return counts
+
+
+def _flip_one(draw: random.Random, files: list[tuple[Path, Check]]) -> str:
+    path, check = draw.choice(files)
+    content = path.read_bytes()
+    position = draw.randrange(len(content))
+    damaged = bytearray(content)
+    damaged[position] ^= 1 << draw.randrange(8)
+    _write_in_place(path, bytes(damaged))
+    try:
+        return check()
+    finally:
+        _write_in_place(path, content)
+
+
+def _write_in_place(path: Path, content: bytes) -> None:
+    """Write as a failing disk does: mode and time stay. A folder that was put aside comes back."""
+    aside = path.parent.with_name(f"{path.parent.name}{DAMAGED}")
+    if aside.exists():
+        shutil.rmtree(path.parent, ignore_errors=True)
+        aside.replace(path.parent)
+    status = path.stat()
+    path.chmod(0o644)
+    path.write_bytes(content)
+    path.chmod(status.st_mode)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _list_bundles() -> Iterator[tuple[Path, Check]]:
+    for folder in [path.parent for path in Path("models").glob("*/bundle.json")]:
+        expected = bundle.digest(folder)
+
+        def check(folder: Path = folder, expected: str = expected) -> str:
+            try:
+                bundle.verify(folder)
+            except PlumblineError:
+                return "caught"
+            return "caught" if bundle.digest(folder) != expected else "silent"
+
+        yield from ((path, check) for path in _list_filled(folder))
+
+
+def _list_tree() -> Iterator[tuple[Path, Check]]:
+    for output in read_outputs().values():
+        path = Path(output.path)
+
+        def check(path: Path = path, digest: str = output.digest) -> str:
+            return "caught" if hash_output(path) != digest else "silent"
+
+        files = _list_filled(path) if path.is_dir() else [path]
+        yield from ((file, check) for file in files)
+
+
+def _list_cache() -> Iterator[tuple[Path, Check]]:
+    for path in _list_filled(Path(".dvc/cache/files/md5")):
+
+        def check(path: Path = path) -> str:
+            name = f"{path.parent.name}{path.name}".removesuffix(".dir")
+            return "caught" if hash_file(path) != name else "silent"
+
+        yield path, check
+
+
+def _list_journal() -> Iterator[tuple[Path, Check]]:
+    path = Path("mlruns/journal.db").absolute()
+
+    def read() -> list[journal.Entry]:
+        with journal.read_journal(f"sqlite:///{path}") as book:
+            return book.read_entries()
+
+    expected = read()
+
+    def check() -> str:
+        try:
+            return "harmless" if read() == expected else "silent"
+        except PlumblineError:
+            return "caught"
+
+    yield path, check
+
+
+def _list_checkpoints(folder: Path) -> Iterator[tuple[Path, Check]]:
+    import torch
+
+    module = torch.nn.Linear(6, 4)
+    optimizer = torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
+    module(torch.ones(2, 6)).sum().backward()
+    optimizer.step()
+    store = CheckpointStore(folder)
+    store.save_best(module, 1)
+    store.save(module, optimizer, None, TrainingState(step=3, epoch=1, best_epoch=1))
+    expected = [weight.clone() for weight in module.state_dict().values()]
+
+    def check() -> str:
+        fresh = torch.nn.Linear(6, 4)
+        if CheckpointStore(folder).load(fresh).step == 0:
+            return "caught"
+        pairs = zip(expected, fresh.state_dict().values(), strict=True)
+        return "harmless" if all(torch.equal(*pair) for pair in pairs) else "silent"
+
+    yield from ((path, check) for path in _list_filled(folder))
+
+
+def _list_filled(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size]

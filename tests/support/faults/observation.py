@@ -1,0 +1,87 @@
+"""What a pipeline left behind: results to compare, and what must not be there."""
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+DOCUMENTS = ("reports/evidence.json", "reports/metrics.json", "reports/registration.json",
+             "reports/validation.json", "reports/golden.json", "data/source.json")  # fmt: skip
+FOLDERS = ("data", "models", "reports")
+# What git, DVC, MLflow and the tests keep for themselves.
+OWN = (".git", ".dvc", "mlruns", "src", "__pycache__", "tracking")
+
+
+def read_results(work: Path) -> dict[str, Any]:
+    """Read every value of every result, by file and key; files of bytes by their digest."""
+    results: dict[str, Any] = {}
+    for name in DOCUMENTS:
+        results |= {f"{name}:{key}": value for key, value in _flatten(_read_json(work / name))}
+    for folder in FOLDERS:
+        for path in sorted((work / folder).rglob("*")):
+            name = str(path.relative_to(work))
+            if path.is_file() and name not in DOCUMENTS:
+                results[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    for table in ("model_versions", "registered_model_aliases"):
+        query = f"SELECT count(*) FROM {table}"  # noqa: S608  constants
+        results[table] = _ask(work / "mlruns/mlflow.db", query)
+    actions = "SELECT action, version, previous FROM plumbline_journal ORDER BY number"
+    results["journal"] = _ask(work / "mlruns/journal.db", actions)
+    return results
+
+
+def list_remains(work: Path, usual: set[str]) -> list[str]:
+    """List what an undisturbed run does not leave: files, folders, runs, copies of bundles."""
+    remains = sorted(list_files(work) - usual)
+    running = _ask(work / "mlruns/mlflow.db", "SELECT name FROM runs WHERE status = 'RUNNING'")
+    remains += [f"run {row[0]} is RUNNING" for row in running]
+    num_models = len(list((work / "mlruns/artifacts/models").glob("m-*")))
+    num_versions = _ask(work / "mlruns/mlflow.db", "SELECT count(*) FROM model_versions")
+    if [[num_models]] != num_versions:
+        remains.append(f"{num_models} copies of bundles for {num_versions[0][0]} versions")
+    return remains
+
+
+def list_files(work: Path) -> set[str]:
+    """List all files and folders of a checkout but those that others keep for themselves."""
+    names = set()
+    for path in work.rglob("*"):
+        relative = path.relative_to(work)
+        if not set(OWN) & set(relative.parts):
+            names.add(str(relative))
+    return names
+
+
+def compare(expected: Mapping[str, Any], actual: Mapping[str, Any], times: set[str]) -> list[str]:
+    """List the keys of results that differ, but for `times`, which differ in every run."""
+    keys = (expected.keys() | actual.keys()) - times
+    return sorted(key for key in keys if expected.get(key) != actual.get(key))
+
+
+def _flatten(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _flatten(each, f"{prefix}.{key}")
+    elif isinstance(value, list):
+        for number, each in enumerate(value):
+            yield from _flatten(each, f"{prefix}.{number}")
+    else:
+        yield prefix, value
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return {"unreadable": type(error).__name__}
+
+
+def _ask(database: Path, query: str) -> list[list[Any]]:
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as opened:
+            return [list(row) for row in opened.execute(query)]
+    except sqlite3.Error as error:
+        return [[str(error)]]
