@@ -1,0 +1,69 @@
+"""What the system refuses is one line: the path, the error, the remedy."""
+
+import errno
+import os
+import resource
+import sqlite3
+from pathlib import Path
+
+import pytest
+from safetensors import SafetensorError
+
+from plumbline.contract import layout
+from plumbline.contract.system_errors import explain_system_error
+
+
+def test_a_write_without_a_path_gets_that_of_the_file_it_replaces(tmp_path: Path) -> None:
+    with (
+        pytest.raises(OSError, match="No space left") as raised,
+        layout.write_aside(tmp_path / "metrics.json"),
+    ):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    message = explain_system_error(raised.value)
+    assert message == (
+        f"{tmp_path}/metrics.json: no space left on device (ENOSPC); "
+        "free space on that disk (`df -h`), then run the same command again"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (SafetensorError("I/O error: No space left on device (os error 28)"), "(ENOSPC)"),
+        (sqlite3.OperationalError("database or disk is full"), "(ENOSPC)"),
+        (MemoryError(), "(ENOMEM)"),
+        (RuntimeError("can't allocate memory. Error code 12 (Cannot allocate memory)"), "(ENOMEM)"),
+        (ConnectionError("the peer has gone\nand more"), "ConnectionError: the peer has gone"),
+    ],
+)
+def test_errors_of_libraries_are_understood(error: Exception, said: str) -> None:
+    message = explain_system_error(error)
+    assert message is not None
+    assert said in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("error", [KeyError("label"), ValueError("a bug"), RuntimeError("a bug")])
+def test_an_error_of_the_code_keeps_its_traceback(error: Exception) -> None:
+    assert explain_system_error(error) is None
+
+
+def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
+    (tmp_path / "reports").touch()
+    with pytest.raises(OSError, match="reports") as raised:
+        layout.write_json(tmp_path / "reports/metrics.json", {})
+    message = explain_system_error(raised.value) or ""
+    assert message.startswith(f"{tmp_path}/reports")
+    assert "move away what is there" in message
+
+
+def test_too_many_open_files(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with pytest.raises(OSError, match="Too many open files") as raised:
+            layout.write_json(tmp_path / "metrics.json", {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert "ulimit -n" in (explain_system_error(raised.value) or "")
