@@ -109,6 +109,7 @@ class Evaluation(StrictModel):
     simple_candidate: Name | None  # wins, unless another is significantly better on validation
     champion: Champion
     planned_looks: Annotated[int, Field(ge=1)]  # how often this test split may be used
+    final: bool  # in an experiment of DVC: true uses the test split, and registers the winner
     # Of the champion's test rows, no larger share may be gone, relabelled or changed.
     max_test_changes: Share
     # The winner's scores on test and on validation may differ by this, beyond chance.

@@ -38,7 +38,7 @@ FAILURE_KEYS = (
 KEYS = (
     *FAILURE_KEYS, "metric", "other_metrics", "winner", "ranking", "switched_off", "laxer",
     "thresholds",
-    "params", "choice", "rehearsal", "lag", "notes",
+    "params", "choice", "trials", "rehearsal", "lag", "notes",
     "candidates", "baselines", "cost", "forms", "comparisons", "champion", "comparison", "looks",
     "flips", "changes", "slices", "uncertainty", "selective", "behaviour",
     "digests", "answers", "export", "bundles",
@@ -89,8 +89,8 @@ def read_evidence(params: Params) -> dict[str, Any]:
 
 def extract_metrics(evidence: Mapping[str, Any]) -> dict[str, Any]:
     """Extract the part that is tracked and equal in every run: scores and intervals, no times."""
-    candidates = _round_numbers(evidence["candidates"])
-    baselines = _round_numbers(evidence["baselines"])
+    candidates = round_numbers(evidence["candidates"])
+    baselines = round_numbers(evidence["baselines"])
     winner = evidence["winner"]
     return {
         "winner": winner,
@@ -198,7 +198,8 @@ def _compute_seal(evidence: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _round_numbers(value: Any) -> Any:
+def round_numbers(value: Any) -> Any:
+    """Round every number in `value` to PLACES."""
     if isinstance(value, Mapping):
-        return {key: _round_numbers(inner) for key, inner in value.items()}
+        return {key: round_numbers(inner) for key, inner in value.items()}
     return round(value, PLACES) if isinstance(value, float) else value

@@ -6,13 +6,13 @@ Four steps in a line: gather what is compared, measure it, judge that, write the
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract import layout
+from plumbline.contract import experiment, layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.records import Figure
 from plumbline.contract.task import Task
-from plumbline.evidence import document, tracked_metrics
+from plumbline.evidence import document, tracked_metrics, validation_only
 from plumbline.evidence.content import build_evidence
 from plumbline.evidence.gather import gather
 from plumbline.evidence.judge import Judgement, judge
@@ -33,9 +33,13 @@ def evaluate(params: Params, task: Task[Params]) -> None:
     The others are golden.json, reference.parquet, plots/, predictions.parquet, metrics.json,
     report.html and model_card.md; they are written after the verdict is known. A bad result is not
     an error. Where no verdict can be reached, evidence.json says `error` and why, and
-    PlumblineError is raised.
+    PlumblineError is raised. Inside an experiment of DVC only validation is scored.
     """
+    experiment.set_marker(present=experiment.is_trial_run(params))
     _write_failure(params, task, "evaluation did not come to its end")
+    if experiment.is_trial_run(params):
+        _evaluate_on_validation(params, task)
+        return
     with run_log.track_run(params, "evaluate") as log:
         try:
             subjects = gather(params, task)
@@ -48,6 +52,23 @@ def evaluate(params: Params, task: Task[Params]) -> None:
         _log_evidence(log, params, task, evidence)
     message = f"{evidence['verdict']}: {evidence['summary']} `plumbline report` shows more."
     print(f"evaluate: {message}")  # noqa: T201 (the stage's result)
+
+
+def _evaluate_on_validation(params: Params, task: Task[Params]) -> None:
+    """Score validation alone: whoever tries many values must not choose them on the test split."""
+    with run_log.track_run(params, "evaluate") as log:
+        metrics = validation_only.write_scores(
+            validation_only.score_validation(params, task), params, task
+        )
+        for candidate, scores in metrics["candidates"].items():
+            for name, value in scores["validation"].items():
+                log.log_metrics({f"candidate/{candidate}/validation/{name}": value})
+        log.set_tag("plumbline.winner", metrics["winner"])
+    best = metrics["validation"][task.metric.name]
+    print(  # noqa: T201 (the stage's result)
+        f"evaluate: {metrics['winner']} is the best on validation, with {task.metric.name} "
+        f"{best:.4f}; {validation_only.SUMMARY}"
+    )
 
 
 def write(measurements: Measurements, judgement: Judgement, task: Task[Params]) -> dict[str, Any]:

@@ -5,14 +5,21 @@ from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
-from plumbline.contract import layout
+from plumbline.contract import experiment, layout
 from plumbline.contract.errors import BundleError, EvidenceError, RefusedError, RegistryError
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.evidence import document, recount, replay
 from plumbline.evidence.withholding import withhold_figures
-from plumbline.registry import model_versions, promotion, registrations, signing
+from plumbline.registry import (
+    model_versions,
+    promotion,
+    registration_file,
+    registrations,
+    signing,
+)
+from plumbline.registry.abandoned_registrations import remove_abandoned_registrations
 from plumbline.registry.package import packaging, rehearsal
 from plumbline.registry.reader import addresses
 from plumbline.reporting import version_page
@@ -25,8 +32,15 @@ def register(params: Params, task: Task[Params]) -> None:
     """Act on the verdict in reports/evidence.json and write reports/registration.json.
 
     Repeated, it changes nothing. Raises RefusedError for a refusal and EvidenceError without a
-    verdict.
+    verdict. Inside an experiment of DVC nothing is registered.
     """
+    experiment.set_marker(present=False)
+    if experiment.is_trial_run(params):
+        evidence = document.read_evidence(params)
+        number = registration_file.find_earlier_version(params.registry.model, evidence)
+        registration_file.write_registration(params.registry.model, evidence, number)
+        print("register: inside an experiment of DVC nothing is registered")  # noqa: T201
+        return
     with run_log.track_run(params, "register") as log:
         _follow_verdict(params, task, log)
 
@@ -63,7 +77,8 @@ def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> 
             _digest_evidence(),
             evidence["summary"],
         )
-    _write_registration(params, evidence, number)
+    registration_file.write_registration(params.registry.model, evidence, number)
+    remove_abandoned_registrations(client, name)
     log.set_tag("plumbline.version", number)
     log.set_pass_facts({"plumbline.version": number, "plumbline.model": name}, {})
 
@@ -127,7 +142,7 @@ def _log_records(client: Any, run: str) -> None:
 
 def _refuse(params: Params, evidence: dict[str, Any]) -> None:
     """Record the refusal, then raise it, also where the journal is unreachable."""
-    _write_registration(params, evidence, None)
+    registration_file.write_registration(params.registry.model, evidence, None)
     shown = withhold_figures(evidence)
     failed = [gate for gate in shown["gates"] if gate["status"] == "fail"]
     reasons = [f"{gate['name']}: {gate['reason']}" for gate in failed]
@@ -230,19 +245,6 @@ def _begin_run(client: Any, name: str, winner: str, log: run_log.RunLog) -> str:
         return delivery.assign_run_id(client, log.spooled)
     experiment = mlflow_client.get_or_create_experiment(client, name)
     return str(client.create_run(experiment, run_name=f"register {winner}").info.run_id)
-
-
-def _write_registration(params: Params, evidence: dict[str, Any], version: str | None) -> None:
-    layout.write_json(
-        layout.REGISTRATION,
-        {
-            "model": params.registry.model,
-            "version": version,
-            "winner": evidence["winner"],
-            "verdict": evidence["verdict"],
-            "evidence": _digest_evidence(),
-        },
-    )
 
 
 def _explain_failure(error: Exception) -> RegistryError:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from plumbline.contract.params import Name, Params, Share, StrictModel
+from plumbline.contract.search import TunableConfig
 
 GENERATED = "generated"
 MAX_GENERATED_AGENTS = 8  # every pattern of their answers is enumerated: 21,147 of eight
@@ -30,7 +31,7 @@ class Columns(StrictModel):
     gold: str
     agent: str
     answer: str
-    tokens: str
+    tokens: str | None  # null: each answer counts as one
     sample: str | None
     confidence: str | None  # that the agent states, 0 to 1
     topic: str | None
@@ -113,7 +114,7 @@ class FixedVote(StrictModel):
     kind: Literal["single", "plurality", "weighted", "dawid_skene"]
 
 
-class LearnedPolicy(StrictModel):
+class LearnedPolicy(TunableConfig):
     """A learned vote that also decides whom to ask next, and when to stop."""
 
     kind: str

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from plumbline.contract.params import Name, Params, StrictModel
+from plumbline.contract.search import TunableConfig
 
 Positive = Annotated[float, Field(gt=0, le=1e6)]
 Count = Annotated[int, Field(ge=1)]
@@ -80,7 +81,7 @@ class SequenceLimits(StrictModel):
     max_surprise: Annotated[float, Field(gt=0)]
 
 
-class RuleConfig(StrictModel):
+class RuleConfig(TunableConfig):
     """Add `alpha` to the count of every symbol; closed form. Laplace adds 1, KT adds 0.5.
 
     `one` is the number that is most likely on train, `each` such a number for each symbol.
@@ -90,7 +91,7 @@ class RuleConfig(StrictModel):
     alpha: Positive | Literal["one", "each"]
 
 
-class NetworkConfig(StrictModel):
+class NetworkConfig(TunableConfig):
     """What every network needs."""
 
     kind: str

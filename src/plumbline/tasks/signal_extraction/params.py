@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from plumbline.contract.params import Name, Params, StrictModel
+from plumbline.contract.search import TunableConfig
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -132,7 +133,7 @@ class Validation(StrictModel):
     min_rows: Count  # of each split
 
 
-class FirConfig(StrictModel):
+class FirConfig(TunableConfig):
     """Ridge regression on the last samples, one for each number of samples so far: closed form."""
 
     kind: Literal["fir"]
@@ -140,7 +141,7 @@ class FirConfig(StrictModel):
     ridge: Positive  # added to the diagonal of the mean outer product of the samples
 
 
-class RecurrentConfig(StrictModel):
+class RecurrentConfig(TunableConfig):
     """What every LSTM needs (Hochreiter and Schmidhuber 1997)."""
 
     kind: str

@@ -10,12 +10,13 @@ from pydantic import AfterValidator, Field, model_validator
 
 from plumbline.contract.params import REFERENCE, Name, Params, Share, StrictModel
 from plumbline.contract.search import TunableConfig
+from plumbline.contract.task import MANIFEST_COLUMNS, RIGHT_ANSWER
 from plumbline.sources.addresses import find_local_path
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-RESERVED = {"id", "split", "text", "label", "length", "digest", "decoded", "truncated", "noisy"}
+RESERVED = {*MANIFEST_COLUMNS, RIGHT_ANSWER, "text", "decoded", "truncated", "noisy"}
 
 
 class SourceColumns(StrictModel):

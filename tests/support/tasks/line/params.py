@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from plumbline.contract.params import Name, Params, StrictModel
+from plumbline.contract.search import TunableConfig
 
 
 class Data(StrictModel):
@@ -22,7 +23,7 @@ class Fixed(StrictModel):
     kind: Literal["mean", "least_squares"]
 
 
-class Gradient(StrictModel):
+class Gradient(TunableConfig):
     kind: Literal["gradient"]
     learning_rate: float
     max_epochs: int
