@@ -33,10 +33,12 @@ from plumbline.cli import (
     serve,
     sign,
     track,
+    tune,
     verdict,
 )
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.system_errors import explain_system_error
+from plumbline.contract.user_name import ensure_user_name
 
 app = typer.Typer(
     no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help=__doc__
@@ -52,6 +54,7 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     # Warnings of libraries about their own code, which the user cannot fix.
     warnings.filterwarnings("ignore", module=r"mlflow|pydantic|google")
+    ensure_user_name()
     try:
         app()
     except PlumblineError as error:
@@ -94,6 +97,7 @@ _add_command(app, "journal", journal.show_journal, journal.EXAMPLE)
 _add_command(app, "sign", sign.sign_version, sign.EXAMPLE)
 _add_command(app, "drift", drift.check_drift, drift.EXAMPLE)
 _add_command(app, "pin", pin.pin_weights, pin.EXAMPLE)
+_add_command(app, "tune", tune.tune, tune.EXAMPLE)
 _add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE)
 _add_command(app, "track", track.track, track.EXAMPLE)
 _add_command(app, "doctor", doctor.run_doctor, doctor.EXAMPLE)

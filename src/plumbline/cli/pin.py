@@ -1,8 +1,5 @@
 """`plumbline pin`: name pretrained weights in params.yaml, with what pins them."""
 
-import json
-import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,10 +8,10 @@ import typer
 from plumbline.cli.console import print_plain
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.params_edit import edit_candidate
 from plumbline.contract.yaml_file import load_yaml
 
 EXAMPLE = "plumbline pin hf://sentence-transformers/all-MiniLM-L6-v2"
-PLAIN = re.compile(r"[A-Za-z0-9./][\w./:@+-]*")  # a value that YAML reads as this very text
 
 
 def pin_weights(
@@ -38,12 +35,8 @@ def pin_weights(
 
     name = _choose_candidate(layout.PARAMS, candidate)
     pin = find_pin(address)
-    path = layout.PARAMS
-    text = path.read_bytes().decode("utf-8")  # with its own line ends
-    edited = _edit(text, name, {"weights": pin.weights, "sha256": pin.sha256})
-    with layout.write_aside(path) as aside:
-        aside.write_bytes(edited.encode("utf-8"))
-    print_plain(f"{path}: candidates.{name}: weights: {pin.weights}, sha256: {pin.sha256}")
+    edit_candidate(layout.PARAMS, name, {"weights": pin.weights, "sha256": pin.sha256})
+    print_plain(f"{layout.PARAMS}: candidates.{name}: weights: {pin.weights}, sha256: {pin.sha256}")
 
 
 def _choose_candidate(path: Path, wanted: str) -> str:
@@ -66,54 +59,3 @@ def _choose_candidate(path: Path, wanted: str) -> str:
 
 def _is_pretrained(config: Any) -> bool:
     return isinstance(config, dict) and config.get("kind") == "pretrained"
-
-
-def _edit(text: str, candidate: str, values: Mapping[str, str]) -> str:
-    """Write `values` into a candidate of a YAML text; every other character stays.
-
-    ParamsError where the text would then say anything else than these values.
-    """
-    from ruamel.yaml.error import YAMLError
-
-    expected = _parse(text)
-    edited = text
-    for key, value in values.items():
-        expected["candidates"][candidate][key] = value
-        edited = _replace_value(edited, ("candidates", candidate, key), value)
-    try:
-        is_as_expected = _parse(edited) == expected
-    except YAMLError:
-        is_as_expected = False
-    if not is_as_expected:
-        lines = ", ".join(f"`{key}: {value}`" for key, value in values.items())
-        raise ParamsError(
-            f"{layout.PARAMS}: candidates.{candidate} is written in a way that cannot be edited "
-            f"here; nothing was changed. Write there: {lines}"
-        )
-    return edited
-
-
-def _parse(text: str) -> Any:
-    from ruamel.yaml import YAML
-
-    return YAML(typ="safe", pure=True).load(text)
-
-
-def _replace_value(text: str, keys: tuple[str, ...], value: str) -> str:
-    """Replace one scalar of a YAML text, or write it where the key's value is blank."""
-    from ruamel.yaml import YAML
-
-    node = YAML(pure=True).compose(text)
-    for key in keys:
-        inside = {name.value: (name, child) for name, child in node.value}
-        if key not in inside:
-            raise ParamsError(f"{layout.PARAMS}: {'.'.join(keys)}: missing; add `{key}: null`")
-        name, node = inside[key]
-    shown = value if PLAIN.fullmatch(value) else json.dumps(value)
-    start, end = node.start_mark.index, node.end_mark.index
-    if start == end:  # blank: the node's place is anywhere between its key and the next one
-        colon = re.compile(r"\s*:").match(text, name.end_mark.index)
-        start = end = colon.end() if colon else name.end_mark.index
-        shown = f" {shown}" if colon else f": {shown}"
-    end = start + len(text[start:end].rstrip())  # that of a block includes its last line break
-    return text[:start] + shown + text[end:]

@@ -1,0 +1,68 @@
+"""What 20 trials of `linear` on banking77 gain: against params as shipped, and against random.
+
+    PLUMBLINE_TEST_DATA=FOLDER python benchmarks/tune.py [NUM_TRIALS]
+
+FOLDER has banking77/train.csv and banking77/test.csv. It works in a copy of this repository, reads
+validation alone, and prints one line for each sampler.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from plumbline.entrypoint import load_params, load_task
+from plumbline.tuning import outcome, search
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> None:
+    """Search with each sampler and print what it found."""
+    num_trials = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    with tempfile.TemporaryDirectory() as folder:
+        make_checkout(Path(folder))
+        for sampler in ("tpe", "random"):
+            print(describe(sampler, num_trials), flush=True)
+
+
+def make_checkout(folder: Path) -> None:
+    """Copy what the pipeline needs, and validate banking77 there."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).is_file() and not name.startswith(("tests/", "docs/")):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    data = Path(os.environ["PLUMBLINE_TEST_DATA"]) / "banking77"
+    shutil.copytree(data, folder / "data/raw/banking77", dirs_exist_ok=True)
+    shutil.copy2(ROOT / "recipes/banking77.yaml", folder / "params.yaml")
+    os.chdir(folder)
+    os.environ |= {"PLUMBLINE_TRACKING": "off", "DVC_NO_ANALYTICS": "true"}
+    subprocess.run(["git", "init", "-q"], check=True)
+    subprocess.run(["dvc", "repro", "--quiet", "validate"], check=True)
+
+
+def describe(sampler: search.SamplerName, num_trials: int) -> str:
+    """Search once, in this folder."""
+    params = load_params(Path("params.yaml"))
+    start = time.perf_counter()
+    options = search.SearchOptions(num_trials=num_trials, sampler=sampler)
+    result = search.search(
+        params, load_task(params.task), "linear", options, lambda study, request: None
+    )
+    optimism = outcome.measure_optimism(result)
+    others = " ".join(f"{score:.4f}" for score in optimism.others)
+    return (
+        f"{sampler}: shipped {outcome.find_shipped_score(result):.4f}, best of {num_trials} "
+        f"{optimism.best:.4f}, same seed again {optimism.again:.4f}, other seeds {others}, "
+        f"values {result.winner}, {time.perf_counter() - start:.0f} s"
+    )
+
+
+if __name__ == "__main__":
+    main()

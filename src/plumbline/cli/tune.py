@@ -1,0 +1,153 @@
+"""`plumbline tune`: search for better values of a candidate on the validation split."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from plumbline.cli.console import out, print_plain
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.suggestion import suggest_nearest
+from plumbline.entrypoint import load_params, load_task, raise_on_signals
+
+if TYPE_CHECKING:
+    from plumbline.contract.params import Params
+    from plumbline.tuning.search import SearchResult
+
+EXAMPLE = "plumbline tune linear --trials 20 --workers 2 --apply"
+STORAGE_VARIABLE = "PLUMBLINE_TUNING_STORAGE"
+TIMEOUT = re.compile(r"(\d+(?:\.\d+)?)([smh])")
+SECONDS = {"s": 1, "m": 60, "h": 3600}
+SAMPLERS = ("tpe", "random")
+
+
+def tune(
+    candidate: Annotated[str, typer.Argument(help="A key of candidates that has a search.")],
+    trials: Annotated[int, typer.Option(min=1, help="How many trials the search has.")] = 20,
+    timeout: Annotated[
+        str, typer.Option(help="Start no trial after this, such as 90s, 30m, 1h.")
+    ] = "",
+    workers: Annotated[int, typer.Option(min=1, help="Trials side by side, at most 5.")] = 1,
+    metric: Annotated[
+        str,
+        typer.Option(help="What to search for.", show_default="validation/ and the task's metric"),
+    ] = "",
+    sampler: Annotated[str, typer.Option(help="tpe or random.")] = "tpe",
+    storage: Annotated[
+        str,
+        typer.Option(
+            help="The database of the team: postgresql://USER@HOST/DATABASE.",
+            envvar=STORAGE_VARIABLE,
+            show_default="SQLite in .plumbline/tuning",
+        ),
+    ] = "",
+    seeds: Annotated[
+        int, typer.Option(min=0, help="Other seeds to train the best values with; 0: none.")
+    ] = 3,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Write the best values into params.yaml.")
+    ] = False,
+) -> None:
+    """Search for better values of a candidate, on the validation split alone.
+
+    The space is candidates.NAME.search in params.yaml. Ctrl-C and the same command
+    go on; so do killed workers. No use of the test split is spent.
+
+    See docs/tune.md.
+    """
+    from plumbline.cli.tune_view import TrialTable
+    from plumbline.tuning import outcome, page, search
+
+    if sampler not in SAMPLERS:
+        raise ParamsError(f"--sampler: expected one of {', '.join(SAMPLERS)}, found {sampler}")
+    params = load_params(layout.PARAMS)
+    _check_candidate(params, candidate)
+    options = search.SearchOptions(
+        num_trials=trials,
+        num_workers=workers,
+        timeout_s=parse_timeout(timeout),
+        metric=metric,
+        sampler="random" if sampler == "random" else "tpe",
+        storage=storage,
+        num_repeats=seeds,
+    )
+    with _explain_stop(), TrialTable(out) as table:
+        result = search.search(params, load_task(params.task), candidate, options, table.update)
+    config = params.candidates[candidate]
+    proposed = outcome.propose_values(result, config)
+    path = page.write_page(result, proposed)
+    _print_result(result, proposed)
+    print_plain(f"full report: {path}")
+    if apply:
+        _apply(candidate, proposed)
+
+
+def parse_timeout(text: str) -> float | None:
+    """Return the seconds that 90s, 30m or 1h are; None for no text."""
+    if not text:
+        return None
+    match = TIMEOUT.fullmatch(text)
+    if not match:
+        raise ParamsError(f"--timeout: expected a number and s, m or h, found {text!r}")
+    return float(match[1]) * SECONDS[match[2]]
+
+
+def _check_candidate(params: "Params", name: str) -> None:
+    if name not in params.candidates:
+        known = sorted(params.candidates)
+        hint = suggest_nearest(name, known) or f"; known: {', '.join(known)}"
+        raise ParamsError(f"candidates.{name}: not in params.yaml{hint}")
+
+
+def _print_result(result: "SearchResult", proposed: dict[str, Any]) -> None:
+    from plumbline.contract.params_edit import format_scalar
+    from plumbline.tuning import outcome
+
+    shipped = outcome.find_shipped_score(result)
+    optimism = outcome.measure_optimism(result)
+    num_trials = len(outcome.list_trials(result))
+    name = f"validation {result.request.metric}"
+    print_plain(f"best of {num_trials} trials: {name} {optimism.best:.4f}")
+    if shipped is not None:
+        print_plain(f"  params.yaml as it is: {shipped:.4f}")
+    if optimism.mean is not None:
+        print_plain(
+            f"  the best values with {len(optimism.others)} other seeds: mean {optimism.mean:.4f}"
+        )
+    print_plain(f"candidates.{result.request.candidate} in {layout.PARAMS}:")
+    for key, value in proposed.items():
+        print_plain(f"  {key}: {format_scalar(value)}")
+
+
+def _apply(candidate: str, proposed: dict[str, Any]) -> None:
+    """Write the values, and check the whole file; a file that is not valid is put back."""
+    from plumbline.contract.params_edit import edit_candidate
+
+    before = layout.PARAMS.read_bytes()
+    edit_candidate(layout.PARAMS, candidate, proposed, anchor="search")
+    try:
+        load_params(layout.PARAMS)
+    except ParamsError:
+        with layout.write_aside(layout.PARAMS) as aside:
+            aside.write_bytes(before)
+        raise
+    print_plain(f"{layout.PARAMS}: written; `dvc repro` trains {candidate} with them")
+
+
+@contextmanager
+def _explain_stop() -> Iterator[None]:
+    """Let SIGTERM end the workers as Ctrl-C does, and say how to go on."""
+    from plumbline.entrypoint import INTERRUPTED, TERMINATED, Terminated
+
+    raise_on_signals()
+    try:
+        yield
+    except KeyboardInterrupt:
+        print_plain("tune: interrupted; run the same command again to continue")
+        raise typer.Exit(INTERRUPTED) from None
+    except Terminated:
+        print_plain("tune: terminated; run the same command again to continue")
+        raise typer.Exit(TERMINATED) from None

@@ -1,0 +1,75 @@
+"""What a search asks of its workers."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.tuning.folders import EXAMPLES
+from plumbline.tuning.sampling import SamplerName
+from plumbline.tuning.space import read_space
+from plumbline.tuning.studies import Direction
+
+LOWER_IS_BETTER = ("loss", "nll", "error", "ece", "brier", "cost")
+
+
+@dataclass(frozen=True)
+class SearchRequest:
+    """One search, or the repeats of its winner; plain values, which travel to a worker as JSON."""
+
+    candidate: str
+    study: str  # its name in the storage
+    storage: str
+    folder: str  # of the search, absolute
+    tracked: str | None  # the folder in the spool that gets a run for each trial
+    metric: str  # of Scores, without validation/
+    direction: Direction
+    num_trials: int
+    sampler: SamplerName
+    deadline: float | None  # seconds since 1970, after which no trial begins
+    winner: Mapping[str, Any] | None = None  # its values, where it is repeated
+
+
+def name_study(
+    params: Params, task: Task[Params], candidate: str, metric: str, sampler: str, folder: Path
+) -> str:
+    """Name a study by all that its scores and values follow from.
+
+    The values of keys that are searched are left out: `--apply` changes them, and the study goes
+    on. A change of code, data, or of any other value begins another one.
+    """
+    space = read_space(params, candidate)
+    fixed = params.candidates[candidate].model_dump(mode="json", exclude=set(space))
+    facts = {
+        "task": task.name,
+        "fixed": fixed,
+        "space": {key: dimension.model_dump() for key, dimension in space.items()},
+        "training": params.training.model_dump(mode="json"),
+        "seed": params.seed,
+        "metric": metric,
+        "sampler": sampler,
+        "examples": layout.digest(folder / EXAMPLES),
+        "code": _digest_code(task.name),
+    }
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return f"{params.registry.model}/{candidate}/{digest[:16]}"
+
+
+def find_direction(metric: str, task: Task[Params]) -> Direction:
+    """Return the direction of the task's metric, or of another one by its name."""
+    if metric == task.metric.name:
+        return "maximize" if task.metric.higher_is_better else "minimize"
+    is_loss = any(word in metric.split("_") for word in LOWER_IS_BETTER)
+    return "minimize" if is_loss else "maximize"
+
+
+def _digest_code(task: str) -> list[str]:
+    """Digest the code that decides what a training ends in."""
+    package = Path(__file__).parents[1]
+    folders = (package / "training", package / "tasks" / task)
+    return [layout.digest(path) for folder in folders for path in sorted(folder.rglob("*.py"))]

@@ -1,0 +1,161 @@
+"""`plumbline tune` as a user runs it, on a task that trains in a second."""
+
+import contextlib
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+from tests.support.checkouts import Checkout
+
+from plumbline.cli.tune import parse_timeout
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.yaml_file import load_yaml
+from plumbline.tuning.positions import RETRIES, map_attempts
+from plumbline.tuning.studies import WORKER
+
+PLAIN = "gradient: {kind: gradient, learning_rate: 0.05, max_epochs: 4}"
+SEARCHED = """gradient:
+    kind: gradient
+    learning_rate: 0.05   # of Adam
+    max_epochs: 4
+    search:
+      learning_rate: {low: 1.0e-3, high: 0.5, log: true}
+      max_epochs: {low: 1, high: 6}"""
+COMMAND = ("plumbline", "tune", "gradient", "--trials", "8")
+
+
+@pytest.fixture(scope="module")
+def tuned(line: Checkout) -> Checkout:
+    """A checkout with accepted data, in which one worker has searched."""
+    line.replace("params.yaml", PLAIN, SEARCHED)
+    line.environment["OMP_NUM_THREADS"] = "1"
+    line.run("dvc", "repro", "--quiet", "validate")
+    line.printed = line.run(*COMMAND, "--seeds", "1").stdout  # type: ignore[attr-defined]
+    return line
+
+
+def open_study(storage: Path) -> optuna.Study:
+    """Open the study of the search itself, not that of the repeats."""
+    url = f"sqlite:///{storage}"
+    names = optuna.study.get_all_study_names(url)
+    return optuna.load_study(study_name=min(names, key=len), storage=url)
+
+
+def describe(storage: Path) -> dict[int, Any]:
+    trials = map_attempts(open_study(storage).get_trials())
+    return {
+        position: (trial.params, trial.state.name, trial.value, trial.intermediate_values)
+        for position, trial in sorted(trials.items())
+    }
+
+
+def has_trials(storage: Path) -> bool:
+    """Whether trials are in the file; Optuna would create what is not there."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{storage}?mode=ro", uri=True)) as file:
+            return bool(file.execute("SELECT count(*) FROM trials").fetchone()[0])
+    except sqlite3.OperationalError:
+        return False
+
+
+def wait_for_trial(storage: Path, process: subprocess.Popen[bytes], least: int) -> Any:
+    """Wait until a worker runs a trial after `least` that began."""
+    until = time.monotonic() + 120
+    while time.monotonic() < until and process.poll() is None:
+        if has_trials(storage):
+            for trial in open_study(storage).get_trials(states=(TrialState.RUNNING,)):
+                if WORKER in trial.user_attrs and trial.number >= least:
+                    return trial
+        time.sleep(0.05)
+    pytest.fail("no worker runs a trial")
+
+
+@pytest.mark.slow
+def test_a_killed_worker_and_a_stopped_command_change_no_trial(tuned: Checkout) -> None:
+    storage = tuned.path / "other.db"
+    command = (*COMMAND, "--seeds", "0", "--workers", "2", "--storage", f"sqlite:///{storage}")
+    for least, stop in ((1, signal.SIGKILL), (4, signal.SIGINT)):
+        process = subprocess.Popen(
+            command, cwd=tuned.path, env=tuned.environment, stdout=subprocess.DEVNULL
+        )
+        trial = wait_for_trial(storage, process, least)
+        if stop == signal.SIGKILL:
+            os.kill(int(trial.user_attrs[WORKER][1].split()[0]), signal.SIGKILL)
+            wait_for_trial(storage, process, trial.number + 1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+    tuned.run(*command)
+    assert describe(storage) == describe(tuned.path / ".plumbline/tuning/studies.db")
+    entries = open_study(storage).get_trials()
+    assert any(RETRIES in trial.system_attrs for trial in entries)
+
+
+@pytest.mark.slow
+def test_the_result_is_printed_and_on_a_page(tuned: Checkout) -> None:
+    assert "best of 8 trials" in tuned.printed  # type: ignore[attr-defined]
+    assert "with 1 other seeds: mean" in tuned.printed  # type: ignore[attr-defined]
+    page = (tuned.path / "reports/tuning/gradient.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 3
+    assert "How optimistic the best is" in page
+
+
+@pytest.mark.slow
+def test_no_look_is_spent_and_no_trial_sees_the_test_split(tuned: Checkout) -> None:
+    assert list((tuned.path / ".plumbline/tuning/gradient/examples").glob("train*"))
+    assert not list((tuned.path / ".plumbline/tuning/gradient/examples").glob("test*"))
+    assert "look" not in tuned.run("plumbline", "journal", "line", code=None).stdout
+    assert not list((tuned.path / ".plumbline/tuning/gradient/trials").iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")
+def test_each_trial_is_a_run_of_mlflow_below_that_of_the_search(tuned: Checkout) -> None:
+    from mlflow import MlflowClient
+
+    tuned.run("plumbline", "track")
+    client = MlflowClient(f"sqlite:///{tuned.path}/mlruns/mlflow.db")
+    experiment = client.get_experiment_by_name("line").experiment_id
+    runs = client.search_runs([experiment], "tags.`plumbline.stage` = 'tune'")
+    trials = {run.info.run_name: run for run in runs if run.info.run_name.startswith("trial")}
+    assert {f"trial {number}" for number in range(8)} <= trials.keys()
+    parent = client.get_run(trials["trial 0"].data.tags["mlflow.parentRunId"])
+    assert parent.info.run_name == "line tune gradient"
+    assert trials["trial 0"].data.params["searched.learning_rate"] == "0.05"
+    assert "validation/squared_error" in trials["trial 0"].data.metrics
+
+
+@pytest.mark.slow
+def test_apply_writes_what_was_proposed_and_how_many_trials_chose_it(tuned: Checkout) -> None:
+    before = tuned.path.joinpath("params.yaml").read_text(encoding="utf-8")
+    best = open_study(tuned.path / ".plumbline/tuning/studies.db").best_trial
+    tuned.run(*COMMAND, "--seeds", "0", "--apply")
+    text = tuned.path.joinpath("params.yaml").read_text(encoding="utf-8")
+    config = load_yaml(tuned.path / "params.yaml")["candidates"]["gradient"]
+    assert {key: config[key] for key in best.params} == best.params
+    assert config["trials"] == 8
+    assert "# of Adam" in text
+    assert len(text.splitlines()) == len(before.splitlines()) + 1
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("", None), ("90s", 90), ("1.5h", 5400)])
+def test_a_timeout_has_a_unit(text: str, seconds: float | None) -> None:
+    assert parse_timeout(text) == seconds
+
+
+def test_a_timeout_without_a_unit_is_refused() -> None:
+    with pytest.raises(ParamsError, match="expected a number and s, m or h, found '90'"):
+        parse_timeout("90")
+
+
+def test_a_candidate_without_a_search_says_what_to_write(checkout: Checkout) -> None:
+    done = checkout.run("plumbline", "tune", "transformer", code=2)
+    assert "candidates.transformer: has no search; write below it what to try" in done.stderr
+    done = checkout.run("plumbline", "tune", "lineer", code=2)
+    assert "did you mean linear" in done.stderr
