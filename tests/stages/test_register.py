@@ -1,6 +1,7 @@
 """The winner is registered once, proven to answer alike first, and a refusal registers nothing."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import mlflow
@@ -75,13 +76,20 @@ def test_repeated_it_is_one_version_and_one_decision(evaluated: tuple[Params, Ta
 
 
 def test_a_bundle_that_another_checkout_registers_meanwhile_is_one_version(
-    evaluated: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+    evaluated: tuple[Params, Task],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
+    here = Path.cwd()
+    other = shutil.copytree(here, tmp_path_factory.mktemp("other") / "checkout")
     verify_package = rehearsal.verify_package
 
     def register_meanwhile(*arguments: object) -> rehearsal.Rehearsal:
-        monkeypatch.setattr(rehearsal, "verify_package", verify_package)
-        register(*evaluated)
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr(rehearsal, "verify_package", verify_package)
+            elsewhere.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{here}/mlruns/mlflow.db")
+            elsewhere.chdir(other)
+            register(*evaluated)
         return verify_package(*arguments)
 
     monkeypatch.setattr(rehearsal, "verify_package", register_meanwhile)

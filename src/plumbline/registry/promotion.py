@@ -123,18 +123,6 @@ def record_registration(name: str, version: str, bundle: str, evidence: str, rea
         return append_entry(client, book, decision)
 
 
-def list_registered_versions(name: str, bundle: str) -> list[str]:
-    """List the versions with this bundle that plumbline registered, as the journal says."""
-    with lock_decisions() as (client, book):
-        reconcile(client, book, name)
-        versions = []
-        for entry in book.read_entries(name):
-            is_registration = entry.moves or entry.action in ("registered", "keep")
-            if is_registration and entry.bundle == bundle:
-                versions.append(entry.version)
-        return versions
-
-
 def record_verdict(
     name: str, action: Action, version: str, bundle: str, evidence: str, reason: str
 ) -> Entry:
