@@ -74,14 +74,22 @@ def test_a_stage_refuses_what_another_one_did_not_write(ran: Checkout) -> None:
     assert run(ran) == ""
 
 
-@pytest.mark.parametrize("cut", [0, 1000])
-def test_a_dvc_lock_that_is_cut_off_is_restored(ran: Checkout, cut: int) -> None:
+@pytest.mark.parametrize("end", ["", "\n  evalua"])
+def test_a_dvc_lock_that_is_cut_off_is_restored(ran: Checkout, end: str) -> None:
     lock = ran.path / "dvc.lock"
     before = lock.read_bytes()
-    lock.write_bytes(before[:cut])
+    lock.write_bytes(before[: before.index(end.encode()) + len(end)])
     said = run(ran)
     assert said.startswith("run: dvc.lock: ")
     assert "as the last run left it" in said
+    assert lock.read_bytes() == before
+
+
+def test_a_dvc_lock_that_ends_with_a_whole_stage_is_completed(ran: Checkout) -> None:
+    lock = ran.path / "dvc.lock"
+    before = lock.read_bytes()
+    lock.write_bytes(before[: before.index(b"\n  evaluate:") + 1])
+    run(ran)
     assert lock.read_bytes() == before
 
 

@@ -28,8 +28,8 @@ def run_pipeline(
     DVC restored. Exits with the code of the stage that failed.
     """
     from plumbline import door
-    from plumbline.door.reproduction import Reproduction
+    from plumbline.door.reproduction import RunRequest
 
-    code = door.run(Reproduction(tuple(stages or ()), pull, force, single_item))
+    code = door.run(RunRequest(tuple(stages or ()), pull, force, single_item))
     if code:
         sys.exit(code)

@@ -11,7 +11,7 @@ from plumbline.contract.checkout_lock import lock_run
 from plumbline.contract.errors import DamagedFileError
 from plumbline.door import dvc_lock, dvc_processes, repair
 from plumbline.door.damaged import report
-from plumbline.door.reproduction import Reproduction, StageError, reproduce
+from plumbline.door.reproduction import RunRequest, StageError, reproduce
 from plumbline.entrypoint import TERMINATED, Terminated, load_params
 from plumbline.registry import lost_models
 
@@ -19,7 +19,7 @@ MAX_REPAIRS = 3
 KILLED = 137  # what a shell says of a stage that got SIGKILL; DVC gives a negative number
 
 
-def run(request: Reproduction) -> int:
+def run(request: RunRequest) -> int:
     """Check what DVC will read, let it run, and repair what it restored; return the exit code.
 
     Nothing is started where params.yaml, dvc.yaml or dvc.lock cannot be read (ParamsError), another
@@ -39,7 +39,7 @@ def run(request: Reproduction) -> int:
             dvc_lock.keep_copy()
 
 
-def _reproduce_repaired(request: Reproduction) -> int:
+def _reproduce_repaired(request: RunRequest) -> int:
     """Run DVC again where it restored something from a damaged object of its cache."""
     for _ in range(MAX_REPAIRS):
         failure = _try(request)
@@ -54,7 +54,7 @@ def _reproduce_repaired(request: Reproduction) -> int:
     )
 
 
-def _try(request: Reproduction) -> StageError | None:
+def _try(request: RunRequest) -> StageError | None:
     try:
         reproduce(request)
     except StageError as error:

@@ -10,7 +10,7 @@ EXIT_CODE = re.compile(r"exited with (-?\d+)$")
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class RunRequest:
     """What DVC is asked for: the options of `dvc repro`."""
 
     targets: tuple[str, ...] = ()  # stages; none is all
@@ -28,7 +28,7 @@ class StageError(Exception):
         self.code = code  # negative: a signal
 
 
-def reproduce(request: Reproduction) -> None:
+def reproduce(request: RunRequest) -> None:
     """Bring the outputs up to date.
 
     Raises StageError for a stage that failed, PlumblineError with DVC's own words for all else.
@@ -54,7 +54,7 @@ def _translate(error: Exception) -> Exception:
     """Return what happened: the innermost of DVC's errors that says something."""
     from dvc.stage.exceptions import StageCmdFailedError
 
-    messages = []
+    messages: list[str] = []
     cause: BaseException | None = error
     while cause is not None:
         code = EXIT_CODE.search(str(cause))

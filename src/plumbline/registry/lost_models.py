@@ -4,7 +4,6 @@ A registry is lost when its database is deleted or replaced. MLflow makes an emp
 """
 
 import sqlite3
-from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -16,8 +15,8 @@ from plumbline.tracking import store_location
 
 TIMEOUT_S = 10
 REMEDY = (
-    "restore it from a backup (`plumbline registry unpack`, if it was packed); to begin anew, "
-    "move the journal away as well"
+    "restore it from a backup (`plumbline registry unpack`, if it was packed); "
+    "to start with an empty one, move the journal away as well"
 )
 SQLITE = "sqlite:///"
 
@@ -51,8 +50,8 @@ def find_local_losses() -> dict[str, str]:
     if not registry.startswith(SQLITE) or not decisions.startswith(SQLITE):
         return {}
     query = "SELECT model, version FROM plumbline_journal WHERE version != '' ORDER BY number"
-    last = dict(_ask(decisions, query))
-    known = {row[0] for row in _ask(registry, "SELECT name FROM registered_models")} if last else ()
+    last = {str(name): str(version) for name, version in _ask(decisions, query)}
+    known = {name for (name,) in _ask(registry, "SELECT name FROM registered_models")}
     return {name: version for name, version in last.items() if name not in known}
 
 
@@ -63,7 +62,7 @@ def _find_journal() -> str:
         return ""
 
 
-def _ask(uri: str, query: str) -> Iterable[tuple[str, ...]]:
+def _ask(uri: str, query: str) -> list[tuple[str, ...]]:
     """Return the rows of a query; none where there is no such database or table."""
     path = Path(uri.removeprefix(SQLITE))
     if not path.exists():

@@ -33,5 +33,5 @@ def _compute_digest(tensors: dict[str, torch.Tensor], facts: str) -> str:
     total = hashlib.sha256(facts.encode())
     for name, tensor in sorted(tensors.items()):
         total.update(f"\0{name}\0{tensor.dtype}\0{list(tensor.shape)}\0".encode())
-        total.update(memoryview(tensor.reshape(-1).view(torch.uint8).numpy()))
+        total.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return total.hexdigest()

@@ -47,7 +47,7 @@ def _check_repository(repo: Any) -> list[DiagnosticResult]:
         message = "none here, as in a fresh clone; `dvc pull` or `dvc repro` creates them"
         return [DiagnosticResult("outputs", True, message)]
     objects = _Objects()
-    faults = []
+    faults: list[DiagnosticResult] = []
     for out in outs:
         faults += _check_output(out, objects)
     if faults:
