@@ -35,7 +35,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run fresh public-key remote test test-slow selftest faults drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-tracking bench-signals probes ui lock keep-registry images clean
+.PHONY: help setup run fresh public-key remote test test-slow selftest faults drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-tracking bench-tune bench-signals probes ui lock keep-registry images clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -120,6 +120,9 @@ bench-drift: setup  ## false alarms and power of plumbline drift, with the model
 
 bench-tracking: setup  ## how much longer a pass takes because MLflow is told of it
 	@python benchmarks/tracking.py
+
+bench-tune: setup  ## what a search gains on banking77, with TPE and at random; data: PLUMBLINE_TEST_DATA
+	@python benchmarks/tune.py
 
 bench-signals: setup  ## signal extraction: training against a plain loop, inference against real time; results: benchmarks/signals.py
 	@python benchmarks/signals.py train && python benchmarks/signals.py infer

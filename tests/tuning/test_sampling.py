@@ -5,7 +5,9 @@ from pathlib import Path
 
 import optuna
 import pytest
+from tests.support.postgres import started
 
+from plumbline.contract.errors import PlumblineError
 from plumbline.contract.search import SearchDimension
 from plumbline.tuning import space, studies
 from plumbline.tuning.positions import MAX_RETRIES, RETRIES, find_position, map_attempts
@@ -33,10 +35,10 @@ def score(trial: optuna.Trial) -> float:
 
 
 def search(
-    folder: Path, stop: Callable[[optuna.Trial, int], None], name: str = "tpe"
+    folder: Path, stop: Callable[[optuna.Trial, int], None], name: str = "tpe", url: str = ""
 ) -> optuna.Study:
     """Run a whole search; `stop` is called in each trial with the number of calls so far."""
-    storage = studies.open_storage(f"sqlite:///{folder}/studies.db")
+    storage = studies.open_storage(url or f"sqlite:///{folder}/studies.db")
     study = studies.open_study(
         storage,
         name,
@@ -92,6 +94,21 @@ def test_a_trial_that_was_interrupted_is_taken_up_again(
     study = search(tmp_path, interrupt)
     assert describe(study) == undisturbed
     assert sum(RETRIES in trial.system_attrs for trial in study.get_trials()) == 2
+
+
+@pytest.mark.service
+def test_the_same_trials_in_postgresql(tmp_path: Path, undisturbed: Trials) -> None:
+    def interrupt(trial: optuna.Trial, call: int) -> None:
+        if call == 3:
+            raise KeyboardInterrupt
+
+    with started() as server:
+        assert describe(search(tmp_path, interrupt, url=server.uri)) == undisturbed
+
+
+def test_a_storage_that_cannot_be_opened_is_named() -> None:
+    with pytest.raises(PlumblineError, match="--storage: cannot be opened"):
+        studies.open_storage("postgresql+psycopg2://nobody@/none?host=/nowhere")
 
 
 def test_a_trial_whose_worker_is_gone_is_taken_up_again(
