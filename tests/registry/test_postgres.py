@@ -20,7 +20,7 @@ from tests.support.racing import (
 )
 
 from plumbline.contract.errors import JournalError, RegistryError
-from plumbline.registry import journal, ledger, promotion
+from plumbline.registry import journal, journal_lock, ledger, promotion
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader import find_version
 
@@ -121,6 +121,18 @@ def test_a_lost_connection_takes_the_lock_and_the_pen(
     assert read_champion_alias() == "1"
     assert len(read_decisions()) == 1
     assert promotion.promote(NAME, "2", expect="1", reason="again").number == 5
+
+
+def test_who_waits_for_the_lock_is_told_who_holds_it(
+    here: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_lock, "TIMEOUT_S", 0.3)
+    with (
+        journal.lock_journal(),
+        pytest.raises(JournalError, match=rf"held by pid {os.getpid()} on .*, since 20"),
+        journal.lock_journal(),
+    ):
+        pass
 
 
 def test_an_address_where_nothing_answers_is_reported_in_seconds(here: Server) -> None:
