@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ from plumbline.entrypoint import load_params, load_task
 if TYPE_CHECKING:
     from plumbline.contract.task import Task
 
+MAX_COLUMNS, MAX_NUMBERS = 8, 24  # that a table shows
 EXAMPLE = 'plumbline predict "where is my parcel" --param top_k=3'
 
 
@@ -38,6 +40,13 @@ def predict(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a row, not a table.")
     ] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write texts of several lines, such as netlists, to this folder.",
+            show_default="they are not written",
+        ),
+    ] = None,
 ) -> None:
     """Ask a registered model for a few rows.
 
@@ -68,11 +77,8 @@ def predict(
         for record in records:
             print(json.dumps(record, ensure_ascii=False))
         return
-    title = version.registered.label
-    table = Table(next(iter(columns)), *answers, title=title, title_justify="left")
-    for row, record in zip(rows, records, strict=True):
-        table.add_row(row, *(_format_cell(value) for value in record.values()))
-    out.print(table, markup=False)
+    cells = [_format_record(record, number, save) for number, record in enumerate(records)]
+    _print_cells(next(iter(columns)), rows, cells, version.registered.label)
 
 
 def _parse_rows(task: "Task[Any]", rows: list[str]) -> dict[str, list[Any]]:
@@ -104,7 +110,42 @@ def _list_common_keys(values: list[Any]) -> list[str]:
     return names
 
 
+def _print_cells(column: str, rows: list[str], cells: list[dict[str, str]], title: str) -> None:
+    """Print a table with a line for each row; many outputs are printed one a line, row by row."""
+    outputs = list(cells[0]) if cells else []
+    if len(outputs) > MAX_COLUMNS:
+        for row, named in zip(rows, cells, strict=True):
+            table = Table("output", row, title=title, title_justify="left")
+            for name, cell in named.items():
+                table.add_row(name, cell)
+            out.print(table, markup=False)
+        return
+    table = Table(column, *outputs, title=title, title_justify="left")
+    for row, named in zip(rows, cells, strict=True):
+        table.add_row(row, *named.values())
+    out.print(table, markup=False)
+
+
+def _format_record(record: dict[str, Any], number: int, folder: Path | None) -> dict[str, str]:
+    """Format an answer; texts of several lines are written to `folder`, and named by their path."""
+    cells = {}
+    for name, value in record.items():
+        cells[name] = _format_cell(value)
+        if not isinstance(value, str) or "\n" not in value.strip():
+            continue
+        if folder is None:
+            cells[name] = f"{len(value.splitlines())} lines; --save FOLDER writes them"
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{name}-{number}.txt"
+        path.write_text(value, encoding="utf-8")
+        cells[name] = str(path)
+    return cells
+
+
 def _format_cell(value: Any) -> str:
+    if _is_long(value):
+        return f"{len(value)} numbers from {value[0]:.6g} to {value[-1]:.6g}"
     if isinstance(value, float):
         return f"{value:.4f}"
     if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -113,3 +154,10 @@ def _format_cell(value: Any) -> str:
             items.append(" ".join(map(_format_cell, item.values())))
         return ", ".join(items)
     return str(value)
+
+
+def _is_long(value: Any) -> bool:
+    """Whether it is a list of more numbers than a person reads."""
+    if not isinstance(value, list) or len(value) <= MAX_NUMBERS:
+        return False
+    return all(isinstance(number, int | float) for number in value)
