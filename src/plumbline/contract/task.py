@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SPLITS = ("train", "validation", "test")
 # Every manifest has these; a task adds its own.
 MANIFEST_COLUMNS = ("id", "split", "label", "length", "digest")
+# A task whose labels are strata, not classes, also has this one: the answer, or its digest.
+RIGHT_ANSWER = "right_answer"
 
 Columns = Mapping[str, Sequence[Any]]
 # The task's own Params. A part reads params and returns none: hence contravariant.

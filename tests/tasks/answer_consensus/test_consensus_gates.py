@@ -80,6 +80,19 @@ def test_one_invented_answer_is_refused_and_what_some_agent_said_is_not(examples
     assert ask_gate("bounds", winner=possible, bound=plain).status == "pass"
 
 
+@pytest.mark.parametrize(
+    ("answers", "status"), [(["a", "b", "a"], "pass"), (["a", "a", "a"], "fail")]
+)
+def test_one_topic_is_no_fault_and_one_right_answer_is(answers: list[str], status: str) -> None:
+    """File names of one length are one stratum; a topic may be rare."""
+    import pandas as pd
+
+    rows = [{"split": "train", "label": "rare", "right_answer": "a"}]
+    rows += [{"split": "test", "label": "short", "right_answer": answer} for answer in answers]
+    coverage = ask_gate("coverage", manifest=pd.DataFrame(rows))
+    assert coverage.status == status
+
+
 class ConfidentVote:
     """Is as sure as the mean of what the voters state, and of nothing where nobody voted."""
 

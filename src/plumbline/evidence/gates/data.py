@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plumbline.contract.records import Leak
-from plumbline.contract.task import SPLITS
+from plumbline.contract.task import RIGHT_ANSWER, SPLITS
 from plumbline.evidence.gates.findings import Findings, Ruling
 from plumbline.statistics import independent, intervals
 
@@ -61,7 +61,13 @@ def _compare_checks(results: Sequence[Mapping[str, Any]], wanted: Mapping[str, s
 
 
 def check_coverage(findings: Findings) -> Ruling:
-    """Pass if every split holds every class, and the test split more than one."""
+    """Pass if every split holds every class, and the test split more than one.
+
+    Where a manifest has right answers beside labels, labels are strata: one may be missing, or be
+    the only one, and a constant is perfect where all answers are equal.
+    """
+    if RIGHT_ANSWER in findings.manifest:
+        return _check_answers_differ(findings)
     labels = {split: set(rows["label"]) for split, rows in findings.manifest.groupby("split")}
     classes = set().union(*labels.values())
     missing = []
@@ -77,6 +83,15 @@ def check_coverage(findings: Findings) -> Ruling:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         return Ruling("fail", f"no examples of {', '.join(missing[:3])}{more}", len(missing), 0)
     return Ruling("pass", f"every split holds all {len(classes)} classes", 0, 0)
+
+
+def _check_answers_differ(findings: Findings) -> Ruling:
+    rows = findings.manifest
+    num_answers = rows.loc[rows["split"] == "test", RIGHT_ANSWER].nunique()
+    if num_answers < 2:
+        reason = "all test examples have one right answer: a constant is perfect there"
+        return Ruling("fail", reason, num_answers, 2)
+    return Ruling("pass", f"the test split has {num_answers:,} different right answers", 0, 0)
 
 
 def check_leakage(findings: Findings) -> Ruling:

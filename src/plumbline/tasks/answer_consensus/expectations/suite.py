@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline.contract.records import Check
-from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS
+from plumbline.contract.task import MANIFEST_COLUMNS, RIGHT_ANSWER, SPLITS
 from plumbline.tasks.answer_consensus.params import ConsensusParams
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def build_checks(params: ConsensusParams, table: "pd.DataFrame") -> list[Check]:
 
     suite: dict[str, Any] = {
         "schema": gxe.ExpectTableColumnsToMatchSet(
-            column_set=[*MANIFEST_COLUMNS, "answer", "group"], exact_match=False
+            column_set=[*MANIFEST_COLUMNS, RIGHT_ANSWER, "group"], exact_match=False
         ),
         "splits": gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=list(SPLITS)),
         "unique": gxe.ExpectColumnValuesToBeUnique(column="id"),
