@@ -124,6 +124,23 @@ def test_an_agent_that_states_no_confidence_counts_with_its_mean(tmp_path: Path)
         assert stated == pytest.approx([means[name] for name in agents])
 
 
+def test_without_tokens_each_answer_counts_as_one(tmp_path: Path) -> None:
+    """Raters are paid by the answer: `price` is for 1000 of them."""
+    rows = spoil(5, answer="")
+    for row in rows:
+        del row["tokens"]
+    path = write_rows(tmp_path / "a.csv", rows)
+    columns = file_params(path, AGENTS).data.columns.model_dump() | {"tokens": None}
+    examples = read_file(path, tmp_path, columns=columns)
+    counts = {}
+    for split in ("train", "validation", "test"):
+        part = read_answers(examples, split)
+        counts |= {name: tuple(row) for name, row in zip(part.ids, part.tokens, strict=True)}
+    assert counts.pop("q2") == (1, 0)
+    assert set(counts.values()) == {(1, 1)}
+    assert read_setting(examples).costs[0] == pytest.approx(0.01 / 1000)
+
+
 def test_answers_of_other_agents_are_left_out_and_counted(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "a.csv", list_rows(agents=("ada", "bob", "cyd")))
     examples = tmp_path / "examples"

@@ -97,6 +97,8 @@ def _read_record(values: dict[str, str | None], agent: str, place: str) -> Recor
 
 
 def _read_tokens(values: dict[str, str | None], answer: str, place: str) -> int:
+    if "tokens" not in values:
+        return int(bool(answer.strip()))
     number = _read_number(values["tokens"])
     if number is None or number < 0 or not float(number).is_integer():
         raise DataError(
