@@ -191,6 +191,29 @@ def test_the_forms_of_the_winner_are_shown_where_there_are_several(
     )
 
 
+def test_each_uncertainty_is_shown_beside_the_errors_that_it_orders(
+    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ordering = {
+        "num_rows": 900, "num_errors": 61, "num_values": 900, "auroc": 0.8125,
+        "auroc_interval": [0.75, 0.87], "aurc": 0.0213, "aurc_interval": [0.016, 0.027],
+    }  # fmt: skip
+    perfect = ordering | {"num_errors": 0, "auroc": None, "auroc_interval": None}
+    kinds = {"linear": {"epistemic": ordering, "total": ordering}, "other": {"confidence": perfect}}
+    selective = {"num_answered": 500, "num_rows": 900, "num_wrong": 4}
+    selective |= {"selection": {"threshold": 0.925}}
+    found = evidence() | {"uncertainty": kinds, "selective": selective}
+    text = written(found, winner, tmp_path, monkeypatch)
+    shown = text[text.index('id="uncertainty"') :]
+    for words in (
+        "epistemic and aleatoric", "1 less the confidence", "61 of 900", "0.8125",
+        "0.7500 ", "0.0213", "linear answers 500 of 900 test rows itself, those with a "
+        "score from 0.925 on, and 4 of them wrongly",
+    ):  # fmt: skip
+        assert words in shown
+    assert 'id="uncertainty"' not in written(evidence(), winner, tmp_path, monkeypatch)
+
+
 def test_every_gate_states_question_figures_and_reason(text: str) -> None:
     for words in (
         "Is it good enough?",

@@ -15,7 +15,7 @@ from plumbline.reporting.tables import build_flip_tables, format_table, list_mis
 # What evidence of an older format lacks; null in evidence.json means that there was none.
 SINCE_FORMAT_2 = (
     "champion", "comparison", "looks", "flips", "changes", "forms", "notes",
-    "switched_off", "laxer",
+    "switched_off", "laxer", "uncertainty", "selective",
 )  # fmt: skip
 
 

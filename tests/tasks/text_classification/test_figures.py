@@ -97,6 +97,18 @@ def test_odd_class_names_are_text_and_nothing_more() -> None:
     assert "ответ" in svg
 
 
+def test_a_stated_risk_and_what_is_answered_are_drawn_beside_the_curves() -> None:
+    model = candidate("minilm", ["a", "b"], 0.9)
+    model.test.per_example["answered"] = (np.arange(600) < 400).astype(float)
+    params = TextParams.model_validate(load_yaml(ROOT / "recipes/imdb.yaml"))
+    (figure,) = (f for f in draw_figures(params, [model]) if f.name == "risk_coverage")
+    for text in ("stated risk", "minilm as sealed", "risk: wrong answers among those (test)"):
+        assert text in figure.svg
+    model.test.per_example["answered"] = np.zeros(600)  # it answers nothing
+    (figure,) = (f for f in draw_figures(params, [model]) if f.name == "risk_coverage")
+    assert "as sealed" not in figure.svg
+
+
 def test_without_iterations_there_is_no_learning_curve() -> None:
     assert "learning" not in [f.name for f in drawn(["a", "b"], history=False)]
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from plumbline.contract.params import Selective
 from plumbline.contract.records import Candidate, Figure
 from plumbline.reporting.plots import BLACK, BLUE, SKY, assign_styles, draw_figure
 from plumbline.statistics import intervals
@@ -26,7 +27,7 @@ def draw_figures(params: TextParams, candidates: list[Candidate]) -> list[Figure
     figures = [
         _draw_cost(candidates, confidence),
         _draw_reliability(winner),
-        _draw_risk_coverage(candidates),
+        _draw_risk_coverage(candidates, params.evaluation.selective),
     ]
     if any(_has_losses(candidate) for candidate in candidates):
         figures.append(_draw_learning_curves(candidates))
@@ -101,28 +102,42 @@ def _draw_reliability(winner: Candidate) -> Figure:
     return draw_figure("reliability", "Reliability", caption, SIZE, draw)
 
 
-def _draw_risk_coverage(candidates: list[Candidate]) -> Figure:
+def _draw_risk_coverage(candidates: list[Candidate], stated: Selective | None) -> Figure:
     def draw(axes: "Axes") -> None:
         for candidate, (colour, marker) in assign_styles(candidates):
             table = candidate.test.tables["risk_coverage"]
             axes.plot(
                 table["coverage"],
-                table["accuracy"],
+                1 - table["accuracy"],
                 color=colour,
                 marker=marker,
                 markersize=4,
                 label=candidate.name,
             )
+        if stated is not None:
+            axes.axhline(stated.risk, color=BLACK, linewidth=1, linestyle="--", label="stated risk")
+            _mark_answered(axes, candidates[0])
         axes.set_xlim(0, 1.02)
-        axes.set_xlabel("share of the texts answered")
-        axes.set_ylabel("accuracy of those (test)")
+        axes.set_ylim(0, None)
+        axes.set_xlabel("coverage: share of the texts answered")
+        axes.set_ylabel("risk: wrong answers among those (test)")
         axes.legend(loc="best")
 
     caption = (
-        "What accuracy becomes when the least confident answers are left to a person "
-        "(set by the parameter threshold)."
+        "How many answers are wrong when the least certain ones are left to a person. An ensemble "
+        "orders them by epistemic and aleatoric together, other models by their confidence."
     )
-    return draw_figure("risk_coverage", "Abstention", caption, SIZE, draw)
+    return draw_figure("risk_coverage", "Risk and coverage", caption, SIZE, draw)
+
+
+def _mark_answered(axes: "Axes", winner: Candidate) -> None:
+    """Mark the rows that the winner answers by the threshold of its bundle."""
+    rows = winner.test.per_example
+    answered = rows["answered"] > 0
+    if answered.any():
+        risk = 1 - rows["accuracy"][answered].mean()
+        style = {"color": BLACK, "marker": "*", "markersize": 11, "linestyle": "none"}
+        axes.plot([answered.mean()], [risk], label=f"{winner.name} as sealed", **style)
 
 
 def _has_losses(candidate: Candidate) -> bool:
