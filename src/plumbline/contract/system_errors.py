@@ -52,7 +52,7 @@ def explain_system_error(error: BaseException) -> str | None:
 
 
 def find_errno(error: BaseException) -> int | None:
-    """Return the number of the system's error that an exception stands for; None without one."""
+    """Return the number of the system's error behind an exception; None without one."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 START = "0" * 64
 CONNECT_TIMEOUT_S = 10
+# What SQLite says, as of a database that does not answer, where it read one that was changed.
+DAMAGE = ("no such table", "no such column", "Could not decode")
 MOVING = ("first", "promote", "rollback", "override")  # the decisions that make a version champion
 
 Action = Literal[
@@ -89,10 +91,18 @@ class Journal:
         return [entry for entry in entries if model in (None, entry.model)]
 
     def read_unchecked_entries(self) -> list[Entry]:
-        """Read all entries without a check, to look for damage."""
+        """Read all entries without a check, to look for damage.
+
+        JournalIntegrityError where a text in it cannot be read as one.
+        """
         query = self._table.select().order_by(self._table.c.number)
-        with self._connection.begin():
-            return [Entry(**row) for row in self._connection.execute(query).mappings()]
+        try:
+            with self._connection.begin():
+                return [Entry(**row) for row in self._connection.execute(query).mappings()]
+        except UnicodeDecodeError as error:
+            raise JournalIntegrityError(
+                f"the journal is damaged (not UTF-8: {error.reason}); restore it from a backup"
+            ) from None
 
     def append(self, decision: Decision) -> Entry:
         """Add a decision; it is durable when this returns."""
@@ -193,7 +203,8 @@ def _build_read_error(error: "SQLAlchemyError") -> JournalError:
     from sqlalchemy.exc import OperationalError
 
     reason = _shorten(error)
-    is_unreachable = isinstance(error, OperationalError) and "no such table" not in reason
+    is_damaged = any(text in reason for text in DAMAGE)
+    is_unreachable = isinstance(error, OperationalError) and not is_damaged
     kind = JournalError if is_unreachable else JournalIntegrityError
     return kind(f"the journal cannot be read ({reason})")
 
@@ -241,7 +252,9 @@ def _build_table() -> "Table":
 
 def _compute_seal(entry: Entry) -> str:
     content = {key: value for key, value in asdict(entry).items() if key != "seal"}
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    # A damaged database may hold bytes in place of text: they get a hash as well, another one.
+    text = json.dumps(content, sort_keys=True, default=repr)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _shorten(error: Exception) -> str:

@@ -85,7 +85,7 @@ class CheckpointStore:
         if self.folder.is_dir() and not (self.folder / STATE).exists():
             return TrainingState()  # killed before the first one was written
         if not (self.folder / STATE).is_file():
-            raise FileNotFoundError(f"{STATE} is no file in a folder")
+            raise FileNotFoundError(f"{STATE} is missing, or not a file")
         tensors, text = load_tensors(self.folder / STATE)
         facts = json.loads(text)
         state = TrainingState(**facts["state"])
