@@ -60,6 +60,9 @@ DIGITS = 12  # of ratios: frequencies x 10 must give the same numbers
 UNITS = (1e-9, 1e-12)  # nH and pF
 YIELD_SEED = 18
 LN10 = math.log(10.0)
+# In deviations of the train rows: what lies beyond them is taken for the edge, so that a proposal
+# is a ladder whatever is asked.
+MAX_FEATURE, MAX_COORDINATE = 4.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -854,8 +857,9 @@ class Network(Strategy):
         if not self.weights["known"][group]:
             return Textbook({}, {}).propose(ladder, NUM_SAMPLES)
         features = describe_ladder(ladder) - self.weights["features.mean"]
-        features = (features / self.weights["features.scale"]).astype(np.float32)
-        drawn = self.draw(np.tile(features, (NUM_SAMPLES, 1)), ladder)
+        features = np.clip(features / self.weights["features.scale"], -MAX_FEATURE, MAX_FEATURE)
+        drawn = self.draw(np.tile(features.astype(np.float32), (NUM_SAMPLES, 1)), ladder)
+        drawn = np.clip(np.nan_to_num(drawn), -MAX_COORDINATE, MAX_COORDINATE)
         coordinates = drawn * self.weights["scale"][group] + self.weights["mean"][group]
         return decode(ladder, coordinates.astype(float))
 
@@ -908,9 +912,10 @@ class Regression(Network):
     """One ladder for each topology."""
 
     def propose(self, ladder: Ladder, budget: int) -> Proposals:
-        """Return two ladders, then what the textbook has."""
-        proposals = super().propose(ladder, budget)
-        return Proposals(proposals.logs[:2], proposals.topologies[:2])
+        """Return the two ladders, then those of the textbook."""
+        own, textbook = super().propose(ladder, budget), Textbook({}, {}).propose(ladder, budget)
+        logs = np.concatenate([own.logs[:2], textbook.logs])
+        return Proposals(logs, np.append(own.topologies[:2], textbook.topologies))
 
     def draw(self, features: np.ndarray, ladder: Ladder) -> np.ndarray:
         """Return coordinates [2, NUM_COORDINATES]: capacitors first, then inductors."""

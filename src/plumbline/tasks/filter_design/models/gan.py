@@ -3,10 +3,16 @@
 from typing import Any
 
 import torch
+from torch.func import functional_call
 from torch.nn.utils.parametrizations import spectral_norm
 
 from plumbline.tasks.filter_design.models.batches import Batch
-from plumbline.tasks.filter_design.models.layers import Layers, ReverseGradient
+from plumbline.tasks.filter_design.models.layers import (
+    AverageWeights,
+    CriticLayers,
+    Layers,
+    ReverseGradient,
+)
 from plumbline.tasks.filter_design.models.proposer import ProposerModule
 from plumbline.tasks.filter_design.models.rows import Scales
 from plumbline.tasks.filter_design.models.simulator import Masks, simulate_margins
@@ -14,6 +20,7 @@ from plumbline.tasks.filter_design.params import GanConfig
 from plumbline.tasks.filter_design.predictor import MAX_VALUES, NUM_COORDINATES
 
 NUM_DRAWS = 2  # of each validation row, whose better margin is monitored
+AVERAGE = 0.999  # of the generator's weights, kept from step to step
 WORST_DB = 10.0  # a margin below this counts as this
 
 
@@ -33,16 +40,22 @@ class GanModule(ProposerModule):
         super().__init__(config)
         size = (config.hidden, config.layers)
         self.model = Layers(num_features + config.noise, *size, NUM_COORDINATES)
-        self.critic = Layers(num_features + NUM_COORDINATES, *size, 1)
+        self.average = AverageWeights(self.model, AVERAGE)
+        self.critic = CriticLayers(num_features + NUM_COORDINATES, *size, 1)
         for layer in self.critic.layers:
             spectral_norm(layer)
+        self.register_buffer("num_steps", torch.tensor(0))
         self.register_buffer("mean", torch.from_numpy(scales.mean), persistent=False)
         self.register_buffer("scale", torch.from_numpy(scales.scale), persistent=False)
 
     def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
         """The hinge loss of the critic; the generator gets its gradient reversed."""
+        # The weights of the step before: a checkpoint is written between the two.
+        self.average.update(self.model, int(self.num_steps))
+        self.num_steps += 1
         noise = torch.randn(len(batch["features"]), self.config.noise)
-        drawn: torch.Tensor = ReverseGradient.apply(self._draw(batch, noise))  # type: ignore[no-untyped-call]  # of torch
+        weights = dict(self.model.named_parameters())
+        drawn: torch.Tensor = ReverseGradient.apply(self._draw(weights, batch, noise))  # type: ignore[no-untyped-call]  # of torch
         real = self._judge(batch, batch["coordinates"])
         return torch.relu(1 - real).mean() + torch.relu(1 + self._judge(batch, drawn)).mean()
 
@@ -52,7 +65,8 @@ class GanModule(ProposerModule):
         margins = []
         for _ in range(NUM_DRAWS):
             size = (len(batch["features"]), self.config.noise)
-            drawn = self._draw(batch, torch.randn(size, generator=generator))
+            noise = torch.randn(size, generator=generator)
+            drawn = self._draw(self.list_weights(), batch, noise)
             values = drawn * self.scale[batch["groups"]] + self.mean[batch["groups"]]
             arrangements = (values[:, -1] <= 0).long()
             margins.append(simulate_margins(masks, values[:, :MAX_VALUES], arrangements))
@@ -67,8 +81,15 @@ class GanModule(ProposerModule):
             {"params": list(self.critic.parameters()), "lr": rate * self.config.critic_rate},
         ]
 
-    def _draw(self, batch: Batch, noise: torch.Tensor) -> torch.Tensor:
-        drawn: torch.Tensor = self.model(torch.cat([batch["features"], noise], dim=1))
+    def list_weights(self) -> dict[str, torch.Tensor]:
+        """Return the averaged weights of the generator."""
+        return self.average.list_weights()
+
+    def _draw(
+        self, weights: dict[str, torch.Tensor], batch: Batch, noise: torch.Tensor
+    ) -> torch.Tensor:
+        inputs = torch.cat([batch["features"], noise], dim=1)
+        drawn: torch.Tensor = functional_call(self.model, weights, (inputs,))
         return drawn
 
     def _judge(self, batch: Batch, coordinates: torch.Tensor) -> torch.Tensor:

@@ -24,6 +24,17 @@ class Layers(torch.nn.Module):
         return outputs
 
 
+class CriticLayers(Layers):
+    """The same with leaky ReLU, which keeps what spectral norm lets through."""
+
+    def forward(self, units: torch.Tensor) -> torch.Tensor:
+        """Return outputs [B, O] for inputs [B, I]."""
+        for layer in self.layers[:-1]:
+            units = functional.leaky_relu(layer(units), 0.2)
+        outputs: torch.Tensor = self.layers[-1](units)
+        return outputs
+
+
 class AverageWeights(torch.nn.Module):
     """The moving average of a network's weights, as buffers: a checkpoint has them too."""
 

@@ -139,7 +139,7 @@ def measure_scales(rows: DesignRows) -> Scales:
         mean[group, :-1] = own.mean(axis=0)
         scale[group, :-1] = _measure_scale(own)
         known[group] = True
-    feature_mean = rows.features.mean(axis=0)
+    feature_mean = rows.features.mean(axis=0, dtype=float).astype(np.float32)
     return Scales(feature_mean, _measure_scale(rows.features), mean, scale, known)
 
 
@@ -202,7 +202,7 @@ def _select_points(ladder: Ladder) -> NDArray[np.float64]:
 
 
 def _measure_scale(values: Floats) -> Floats:
-    scale = values.std(axis=0)
+    scale = values.std(axis=0, dtype=float)  # in float32 a constant has a deviation, by rounding
     return np.where(scale < 1e-6, 1.0, scale).astype(np.float32)
 
 
