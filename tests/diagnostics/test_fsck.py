@@ -156,7 +156,7 @@ def test_outputs_and_cache(clean: Checkout) -> None:
 
 
 @pytest.mark.parametrize("place", ["here", "cache", "both"])
-@pytest.mark.parametrize("name", ["models/closed/weights.json", "reports/golden.json"])
+@pytest.mark.parametrize("name", ["models/closed/weights.json", "data/manifest.parquet"])
 def test_a_flipped_bit_is_named_and_its_remedy_restores_the_file(
     clean: Checkout, name: str, place: str
 ) -> None:

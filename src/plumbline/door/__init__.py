@@ -8,11 +8,11 @@ from types import FrameType
 
 from plumbline.contract import layout
 from plumbline.contract.checkout_lock import lock_run
-from plumbline.contract.errors import DamagedFileError
+from plumbline.contract.errors import DamagedFileError, PlumblineError
 from plumbline.door import dvc_lock, dvc_processes, repair
 from plumbline.door.damaged import report
 from plumbline.door.reproduction import RunRequest, StageError, reproduce
-from plumbline.entrypoint import TERMINATED, Terminated, load_params
+from plumbline.entrypoint import INTERRUPTED, TERMINATED, Terminated, load_params
 from plumbline.registry import lost_models
 
 MAX_REPAIRS = 3
@@ -28,9 +28,9 @@ def run(request: RunRequest) -> int:
     """
     load_params(layout.PARAMS)
     with lock_run(), _pass_on_sigterm():
+        dvc_processes.check_rwlock()
         dvc_lock.check_pipeline()
         dvc_lock.check_lock()
-        dvc_processes.check_rwlock()
         lost_models.require_local_models()
         _print_all(repair.repair_outputs(all_must_match=False))
         try:
@@ -45,6 +45,8 @@ def _reproduce_repaired(request: RunRequest) -> int:
         failure = _try(request)
         ran_all = failure is None and not request.targets
         repairs = repair.repair_outputs(all_must_match=ran_all)
+        if isinstance(failure, PlumblineError):
+            repairs += repair.put_listings_aside()
         _print_all(repairs)
         if not repairs:
             return _explain(failure)
@@ -54,18 +56,23 @@ def _reproduce_repaired(request: RunRequest) -> int:
     )
 
 
-def _try(request: RunRequest) -> StageError | None:
+def _try(request: RunRequest) -> StageError | PlumblineError | None:
     try:
         reproduce(request)
-    except StageError as error:
+    except (StageError, PlumblineError) as error:
         return error
     return None
 
 
-def _explain(failure: StageError | None) -> int:
-    """Return the exit code of the stage that failed; its own lines say what was found."""
+def _explain(failure: StageError | PlumblineError | None) -> int:
+    """Return the exit code of the stage that failed; its own lines say what was found.
+
+    An error of DVC is raised.
+    """
     if failure is None:
         return 0
+    if isinstance(failure, PlumblineError):
+        raise failure
     code = failure.code
     if code > 0 and code != KILLED:
         _print_all([f"stopped at {failure.stage} (exit code {code}), which says above why"])
@@ -81,7 +88,7 @@ def _print_all(lines: Sequence[str]) -> None:
 
 @contextmanager
 def _pass_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the stage, which then writes its checkpoint; without a stage, raise."""
+    """Let SIGTERM end the stage, which then writes its checkpoint; without a stage, end here."""
 
     def terminate(signum: int, frame: FrameType | None) -> None:
         if not dvc_processes.terminate_stages():
@@ -90,8 +97,10 @@ def _pass_on_sigterm() -> Iterator[None]:
     before = signal.signal(signal.SIGTERM, terminate)
     try:
         yield
-    except Terminated:
-        _print_all(["terminated; run the same command again to continue"])
-        sys.exit(TERMINATED)
+    except (Terminated, KeyboardInterrupt) as error:
+        is_terminated = isinstance(error, Terminated)
+        word = "terminated" if is_terminated else "interrupted"
+        _print_all([f"{word}; run the same command again to continue"])
+        sys.exit(TERMINATED if is_terminated else INTERRUPTED)
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -17,6 +17,7 @@ from plumbline.contract.errors import BusyError
 from plumbline.door.damaged import put_aside, report
 
 RWLOCK = Path(".dvc/tmp/rwlock")
+TRACKING = "plumbline.tracking.background"
 
 
 def check_rwlock() -> None:
@@ -45,14 +46,20 @@ def check_rwlock() -> None:
 
 
 def terminate_stages() -> bool:
-    """Send SIGTERM to the stage that DVC runs in this process; return whether there is one."""
+    """Send SIGTERM to the stage that DVC runs in this process; return whether there is one.
+
+    The shell between them gets none: it would end, and the stage with it, before that has written
+    its checkpoint. Nor does the process that brings its end to MLflow.
+    """
     import psutil
 
-    processes = psutil.Process().children(recursive=True)
-    for process in processes:
+    stages = []
+    for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            process.send_signal(signal.SIGTERM)
-    return bool(processes)
+            if "python" in process.name() and TRACKING not in process.cmdline():
+                process.send_signal(signal.SIGTERM)
+                stages.append(process)
+    return bool(stages)
 
 
 def _list_holders(lock: dict[str, Any]) -> Iterator[tuple[int, str]]:
