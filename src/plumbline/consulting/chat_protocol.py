@@ -75,7 +75,9 @@ def _average_probability(value: Any) -> float | None:
     total = 0.0
     for token in tokens:
         logprob = token.get("logprob") if isinstance(token, dict) else None
-        if type(logprob) not in (int, float) or not LEAST_LOGPROB <= logprob <= 0:
+        if isinstance(logprob, bool) or not isinstance(logprob, int | float):
+            return None
+        if not LEAST_LOGPROB <= logprob <= 0:  # NaN, too
             return None
         total += logprob
     return math.exp(total / len(tokens))

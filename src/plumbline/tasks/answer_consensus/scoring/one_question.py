@@ -42,7 +42,7 @@ def trace_question(
                 "agent": setting.agents[place],
                 "answer": shorten(str(answers.answers[row, place])),
                 "cost": float(costs[place]),
-                "best": shorten(votes[0]["answer"]) if votes else "",
+                "best": shorten(str(votes[0]["answer"])) if votes else "",
                 "confidence": votes[0]["share"] if votes else 0.0,
             }
         )
