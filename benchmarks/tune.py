@@ -1,8 +1,9 @@
-"""What 20 trials of `linear` on banking77 gain: against params as shipped, and against random.
+"""What 20 trials of `linear` gain: against params as shipped, and against random search.
 
-    PLUMBLINE_TEST_DATA=FOLDER python benchmarks/tune.py [NUM_TRIALS]
+    PLUMBLINE_TEST_DATA=FOLDER python benchmarks/tune.py [NUM_TRIALS [RECIPE]]
 
-FOLDER has banking77/train.csv and banking77/test.csv. It works in a copy of this repository, reads
+RECIPE is banking77, for which FOLDER has banking77/train.csv and banking77/test.csv, or
+text_classification, whose data are generated. It works in a copy of this repository, reads
 validation alone, and prints one line for each sampler.
 """
 
@@ -18,19 +19,21 @@ from plumbline.entrypoint import load_params, load_task
 from plumbline.tuning import outcome, search
 
 ROOT = Path(__file__).resolve().parents[1]
+BANKING = "banking77"
 
 
 def main() -> None:
     """Search with each sampler and print what it found."""
     num_trials = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+    recipe = sys.argv[2] if len(sys.argv) > 2 else BANKING
     with tempfile.TemporaryDirectory() as folder:
-        make_checkout(Path(folder))
+        make_checkout(Path(folder), recipe)
         for sampler in ("tpe", "random"):
             print(describe(sampler, num_trials), flush=True)
 
 
-def make_checkout(folder: Path) -> None:
-    """Copy what the pipeline needs, and validate banking77 there."""
+def make_checkout(folder: Path, recipe: str) -> None:
+    """Copy what the pipeline needs, and validate the data there."""
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -38,9 +41,10 @@ def make_checkout(folder: Path) -> None:
         if (ROOT / name).is_file() and not name.startswith(("tests/", "docs/")):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
-    data = Path(os.environ["PLUMBLINE_TEST_DATA"]) / "banking77"
-    shutil.copytree(data, folder / "data/raw/banking77", dirs_exist_ok=True)
-    shutil.copy2(ROOT / "recipes/banking77.yaml", folder / "params.yaml")
+    if recipe == BANKING:
+        data = Path(os.environ["PLUMBLINE_TEST_DATA"]) / BANKING
+        shutil.copytree(data, folder / "data/raw" / BANKING, dirs_exist_ok=True)
+    shutil.copy2(ROOT / f"recipes/{recipe}.yaml", folder / "params.yaml")
     os.chdir(folder)
     os.environ |= {"PLUMBLINE_TRACKING": "off", "DVC_NO_ANALYTICS": "true"}
     subprocess.run(["git", "init", "-q"], check=True)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from plumbline.contract.params_edit import format_scalar
@@ -87,7 +88,7 @@ def _build_table(attempts: dict[int, "FrozenTrial"], request: "SearchRequest") -
         score = f"{trial.value:.4f}" if trial.state == TrialState.COMPLETE else ""
         epochs = str(len(trial.intermediate_values))
         values = _describe_values(trial.params)
-        table.add_row(str(position), values, score, epochs, describe_state(trial))
+        table.add_row(str(position), escape(values), score, epochs, escape(describe_state(trial)))
     return table
 
 

@@ -56,7 +56,7 @@ def close_search(folder: Path | None) -> None:
 def track_trial(folder: str | None, name: str, candidate: str) -> Iterator[RunLog]:
     """Track a block as a run of a search; one that was killed goes on in its run.
 
-    After an error it is FAILED, also where that error is how a pruner ends a trial.
+    After an error it is FAILED, and says why.
     """
     if folder is None or not Path(folder).exists():
         yield RunLog()

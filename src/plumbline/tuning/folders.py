@@ -24,9 +24,7 @@ def prepare_search(candidate: str) -> Path:
     """Return the absolute folder of a search, with the examples and params that trials read."""
     folder = (HOME / candidate).resolve()
     (folder / TRIALS).mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(folder / EXAMPLES, ignore_errors=True)
-    (folder / EXAMPLES).mkdir()
-    link_all_but_test(layout.EXAMPLES, folder / EXAMPLES)
+    _link_examples(folder / EXAMPLES)
     shutil.copyfile(layout.PARAMS, folder / PARAMS)
     return folder
 
@@ -54,6 +52,19 @@ def enter_trial(folder: Path, name: str) -> Iterator[None]:
             shutil.rmtree(trial, ignore_errors=True)
             raise
     shutil.rmtree(trial, ignore_errors=True)
+
+
+def _link_examples(target: Path) -> None:
+    """Give `target` today's examples; where it has them, a worker may be reading them."""
+    aside = target.with_name(f".{target.name}")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    link_all_but_test(layout.EXAMPLES, aside)
+    if target.is_dir() and layout.digest(aside) == layout.digest(target):
+        shutil.rmtree(aside)
+        return
+    shutil.rmtree(target, ignore_errors=True)
+    aside.rename(target)
 
 
 def _link(path: Path, target: Path) -> None:

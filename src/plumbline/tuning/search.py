@@ -21,7 +21,7 @@ from plumbline.tracking import background, trial_runs
 from plumbline.tracking.run_log import SWITCH
 from plumbline.tuning import space, studies, worker
 from plumbline.tuning.folders import STORAGE, lock_search, prepare_search
-from plumbline.tuning.positions import map_attempts
+from plumbline.tuning.positions import ERROR, GENERATION, map_attempts
 from plumbline.tuning.request import SearchRequest, find_direction, name_study
 from plumbline.tuning.sampling import SamplerName
 
@@ -125,12 +125,20 @@ def _count_earlier_trials(study: optuna.Study, config: StrictModel) -> None:
         study.set_user_attr(BEFORE, getattr(config, "trials", None) or 0)
 
 
+def _refuse_failures(study: optuna.Study) -> None:
+    """Raise TrainingError where a whole generation failed: so would the next one."""
+    attempts = map_attempts(study.get_trials(deepcopy=False))
+    failed = [trial for trial in attempts.values() if ERROR in trial.user_attrs]
+    if len(attempts) == len(failed) >= GENERATION:
+        raise TrainingError(f"the first {len(failed)} trials failed: {failed[0].user_attrs[ERROR]}")
+
+
 def _read_winner(study: optuna.Study) -> optuna.trial.FrozenTrial:
     try:
         return study.best_trial
     except ValueError:
         attempts = map_attempts(study.get_trials(deepcopy=False)).values()
-        errors = [trial.user_attrs["error"] for trial in attempts if "error" in trial.user_attrs]
+        errors = [trial.user_attrs[ERROR] for trial in attempts if ERROR in trial.user_attrs]
         reason = f": {errors[0]}" if errors else ""
         raise TrainingError(f"no trial came to its end{reason}") from None
 
@@ -164,6 +172,7 @@ def _run_workers(
                 num_deaths = 0 if ended > num_done else num_deaths
                 num_done = ended
                 watch(study, request)
+                _refuse_failures(study)
         finally:
             for process in workers:
                 process.kill()

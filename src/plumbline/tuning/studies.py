@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.tracking.processes import identify_process, is_running
-from plumbline.tuning.positions import is_startable, is_final, is_lost, map_attempts
+from plumbline.tuning.positions import is_final, is_lost, is_startable, map_attempts
 
 HEARTBEAT_S = 10
 OPEN_PAUSES_S = (0, 0.5, 2)

@@ -8,10 +8,13 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import optuna
 
+from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Params
+from plumbline.contract.records import Scores
 from plumbline.contract.task import Task
 from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence.predictors import open_candidate
@@ -92,27 +95,49 @@ def _train_and_score(
     trial: optuna.Trial, request: SearchRequest, params: Params, task: Task[Params]
 ) -> float:
     start = time.perf_counter()
-    candidate = request.candidate
-    if request.winner is None:
-        values = space.suggest_values(trial, _build_distributions(request, params))
-        seed = params.seed
-    else:
-        values = dict(request.winner)
-        seed = params.seed + trial.suggest_int("repeat", 0, request.num_trials - 1)
-    configured = space.configure(params, candidate, values, seed)
+    values, seed = _choose_values(trial, request, params)
+    configured = space.configure(params, request.candidate, values, seed)
     name = name_trial(trial, request)
-    folder = Path(request.folder)
-    with trial_runs.track_trial(request.tracked, name, candidate) as run_log:
+    with trial_runs.track_trial(request.tracked, name, request.candidate) as run_log:
         run_log.log_params({"searched": values})
-        log = TrialLog(run_log, trial, candidate, request.metric)
-        with enter_trial(folder, name):
-            digest = learn(configured, task, candidate, folder / EXAMPLES, log, must_learn=True)
-            scores = open_candidate(candidate, task, digest).score_split(task, "validation")
-        metrics = {f"validation/{key}": value for key, value in scores.metrics.items()}
-        run_log.log_metrics(metrics)
-    trial.set_user_attr("metrics", scores.metrics)
+        log = TrialLog(run_log, trial, request.candidate, request.metric)
+        metrics: dict[str, float] = {}
+        try:
+            metrics = _score(configured, task, request, name, log).metrics
+        except optuna.TrialPruned as error:  # nothing failed: the run in MLflow is FINISHED
+            run_log.set_tag("plumbline.pruned", str(error))
+        run_log.log_metrics({f"validation/{key}": value for key, value in metrics.items()})
+    if not metrics:
+        raise optuna.TrialPruned
+    if request.metric not in metrics:
+        known = ", ".join(metrics)
+        raise ParamsError(f"--metric: there is no validation/{request.metric}; known: {known}")
+    trial.set_user_attr("metrics", metrics)
     trial.set_user_attr("seconds", time.perf_counter() - start)
-    return scores.metrics[request.metric]
+    return metrics[request.metric]
+
+
+def _score(
+    params: Params, task: Task[Params], request: SearchRequest, name: str, log: TrialLog
+) -> Scores:
+    """Train by the code of the stage, and score validation by that of evaluate."""
+    folder = Path(request.folder)
+    with enter_trial(folder, name):
+        examples = folder / EXAMPLES
+        digest = learn(params, task, request.candidate, examples, log, must_learn=True)
+        log.report_epochs()  # the last one, where a worker was killed right after it
+        predictor = open_candidate(request.candidate, task, digest)
+        return predictor.score_split(task, "validation")
+
+
+def _choose_values(
+    trial: optuna.Trial, request: SearchRequest, params: Params
+) -> tuple[dict[str, Any], int]:
+    """Return the values and the seed of a trial: those of a repeat differ in the seed alone."""
+    if request.winner is None:
+        return space.suggest_values(trial, _build_distributions(request, params)), params.seed
+    repeat = trial.suggest_int("repeat", 0, request.num_trials - 1)
+    return dict(request.winner), params.seed + repeat
 
 
 def name_trial(trial: optuna.Trial, request: SearchRequest) -> str:
