@@ -56,7 +56,7 @@ def test_a_fault_comes_at_the_call_that_it_names(
 @pytest.mark.slow
 def test_the_next_run_heals_what_a_fault_left(tmp_path: Path) -> None:
     warm = list(checkouts.warm_commands)
-    machine = Machine(tmp_path / "faults")
+    machine = Machine(tmp_path / "faults", has_decisions=False)
     try:
         outcomes = try_points(machine, NUM_POINTS, seed=1)
     finally:

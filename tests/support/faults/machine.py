@@ -72,9 +72,9 @@ class Outcome:
 
 
 class Machine:
-    """Tries faults on the small pipeline of tests/support/tasks/line."""
+    """Tries faults on the small pipeline of tests/support/tasks/line, and on its decisions."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, has_decisions: bool = True) -> None:
         self.site = Site(folder)
         self.token = folder / "token"
         self.counts: dict[str, dict[str, int]] = {}
@@ -83,7 +83,8 @@ class Machine:
         self.times: set[str] = set()  # the results that differ in each run
         if not (folder / PREPARED).exists():
             self._run_undisturbed()
-            self._prepare_decisions()
+            if has_decisions:
+                self._prepare_decisions()
             self._save_prepared()
         self._load_prepared()
 
