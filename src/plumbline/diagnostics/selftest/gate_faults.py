@@ -12,7 +12,7 @@ from plumbline.registry.reader import open_version
 
 NUM_CUT_CHECKS = 6
 SLOW_S = 0.15
-HIGH_FLOOR, LOW_FLOOR = 0.97, 0.001
+HIGH_FLOOR, LOW_FLOOR = 0.97, -0.001  # no sound model of the fixtures has these
 
 
 def _plant_nothing(site: FaultSite) -> None:
