@@ -216,6 +216,8 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
         "champion",
         "parity",
         "export",  # these bundles hold no graph
+        "uncertainty",  # no ensemble
+        "selective",  # no risk is stated
     }
     assert set(evidence) == set(document.KEYS)  # add a new key there: what is missing is a fault
     assert [form["name"] for form in evidence["forms"]] == ["fp32"]

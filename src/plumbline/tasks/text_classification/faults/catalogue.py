@@ -6,6 +6,7 @@ from plumbline.contract.faults import Fault
 from plumbline.tasks.text_classification.faults import (
     answers,
     data,
+    doubt,
     knowing_data,
     models,
     sound_data,
@@ -70,4 +71,4 @@ FAULTS = (
 
 def list_faults() -> Sequence[Fault]:
     """Return the faults that only a text classifier can have."""
-    return (*FAULTS, *answers.FAULTS, *knowing_data.FAULTS, *sound_data.FAULTS)
+    return (*FAULTS, *answers.FAULTS, *doubt.FAULTS, *knowing_data.FAULTS, *sound_data.FAULTS)

@@ -20,6 +20,7 @@ HARMLESS: dict[str, Any] = {
     "mislabels": False,  # answers a label that has not the best score
     "two_faced": False,  # wrong once it is packaged
     "sure": False,  # sure of every answer
+    "doubt": "",  # what it calls epistemic: "none", "random" or "too much"; "": as the sound one
 }
 
 
