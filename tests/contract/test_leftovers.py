@@ -1,6 +1,7 @@
 """What a killed process leaves is removed; what a living one writes is not."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -86,6 +87,27 @@ def test_other_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(list((tmp_path / "models").iterdir())) == 2
 
 
-def test_dvc_and_git_look_at_none_of_them() -> None:
-    for name in (".dvcignore", ".gitignore"):
-        assert f".*{leftovers.ENDING}" in (ROOT / name).read_text().splitlines()
+def test_git_leaves_them_out() -> None:
+    assert f".*{leftovers.ENDING}" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+@pytest.mark.filterwarnings("ignore")  # DVC warns about its own libraries
+def test_to_dvc_a_folder_with_one_is_unchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dvc.repo import Repo
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models/linear").mkdir(parents=True)
+    (tmp_path / "models/linear/weights").write_text("whole")
+    Repo.init(no_scm=True).close()
+    shutil.copy2(ROOT / ".dvcignore", tmp_path)
+    with Repo() as repo:
+        repo.run(name="evaluate", cmd="true", deps=["models"])
+    with leftovers.make_aside_folder(Path("models"), "linear") as folder:
+        (folder / "weights").write_text("half")
+        with Repo() as repo:
+            assert repo.status() == {}
+        (tmp_path / "models/.linear.other").write_text("seen")
+        with Repo() as repo:
+            assert repo.status() != {}
