@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -56,6 +57,14 @@ def test_a_damaged_object_that_dvc_restores_is_made_again(ran: Checkout) -> None
     assert list_outputs(ran.path) == before
     assert run(ran) == ""
     assert "ok   outputs" in ran.run("plumbline", "fsck").stdout
+
+
+def test_a_damaged_list_of_a_folders_files_is_made_again(ran: Checkout) -> None:
+    before = list_outputs(ran.path)
+    flip(find_object(ran.path, "models/closed"))
+    shutil.rmtree(ran.path / "models/closed")
+    assert "the object of models/closed in DVC's cache was damaged" in run(ran)
+    assert list_outputs(ran.path) == before
 
 
 def test_both_copies_damaged_are_made_again(ran: Checkout) -> None:
