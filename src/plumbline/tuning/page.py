@@ -102,7 +102,7 @@ def _draw_quietly() -> Iterator[None]:
     from matplotlib import pyplot
 
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), mpl.rc_context(plots.STYLE):
             warnings.simplefilter("ignore")  # Optuna calls these figures experimental
             yield
     finally:
