@@ -28,6 +28,7 @@ __all__ = [
     "load",
     "num_bytes",
     "read_signature",
+    "require_digest",
     "seal",
     "verify",
 ]
@@ -87,6 +88,15 @@ def verify(folder: Path, label: Path | None = None) -> dict[str, Any]:
     return _verify_files(folder, label or folder)[0]
 
 
+def require_digest(folder: Path, expected: str, label: Path | None = None) -> None:
+    """BundleError where `folder` is not, byte for byte, the bundle with the digest `expected`.
+
+    In errors the folder is called `label`.
+    """
+    actual = _verify_files(folder, label or folder)[2]
+    _compare_digests(expected, actual, label or folder)
+
+
 def check_code(folder: Path, task: Task[Any]) -> None:
     """BundleError where the predictor that the seal in `folder` names is not that of `task`.
 
@@ -112,11 +122,8 @@ def load(folder: Path, form: str | None = None, expected: str | None = None) -> 
     """
     with ensure_private(folder) as private:
         _, code, actual = _verify_files(private, folder)
-        if expected not in (None, actual):
-            raise BundleError(
-                f"{folder}: bundle digest mismatch: expected {expected}, found {actual}; "
-                "do not use it"
-            )
+        if expected is not None:
+            _compare_digests(expected, actual, folder)
         module = types.ModuleType(f"plumbline_predictor_{actual[:16]}")
         module.__file__ = str(private / CODE)
         sys.modules[module.__name__] = module
@@ -167,6 +174,14 @@ def _verify_files(folder: Path, label: Path) -> tuple[dict[str, Any], bytes, str
             _check_file(opened[name], name, expected, label / name)
         code = _read_bounded(opened[CODE], label / CODE, kinds.MAX_CODE)
         return sealed, code, hashlib.sha256(raw).hexdigest()
+
+
+def _compare_digests(expected: str, actual: str, label: Path) -> None:
+    if actual != expected:
+        raise BundleError(
+            f"{label}: bundle digest mismatch: expected {expected[:12]}, which was measured, found "
+            f"{actual[:12]}; do not use it; in a checkout, `dvc repro` makes it again"
+        )
 
 
 def _check_names(sealed: set[str], present: set[str], label: Path) -> None:

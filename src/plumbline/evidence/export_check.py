@@ -32,9 +32,7 @@ def compare_export(
     for name, values in subjects.inputs.items():
         columns[name] = [values[row] for row in picked]
     with bundle.ensure_private(folder) as private:
-        bundle.verify(private, folder)
-        if bundle.digest(private) != digest:
-            raise BundleError(f"{folder}: changed while it was evaluated; run `dvc repro` again")
+        bundle.require_digest(private, digest, folder)
         try:
             return task.models.compare_export(subjects.params, candidate, private, columns)
         except (LookupError, OSError, RuntimeError, TypeError, ValueError) as error:

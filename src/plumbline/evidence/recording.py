@@ -12,7 +12,7 @@ import numpy as np
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError, PlumblineError
+from plumbline.contract.errors import PlumblineError
 from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.evidence.predictors import GuardedPredictor, score_split
@@ -120,9 +120,7 @@ def rehearse_winner(
         row_ms = winner.latency_ms["one_p95"]
         calls = recording.read_calls()
         rehearsal = rehearse(folder, digest, path, task, calls, longest, row_ms)
-    bundle.verify(folder)
-    if bundle.digest(folder) != digest:
-        raise BundleError(f"{folder}: changed while it was evaluated; train it again (dvc repro)")
+    bundle.require_digest(folder, digest)
     problems = _compare_scores(winner.test, predictor, rehearsal.answers, task)
     return replace(rehearsal, problems=(*rehearsal.problems, *problems))
 

@@ -84,7 +84,7 @@ def verify_package(
         folder = Path(private)
         package = _fetch_package(model_uri, folder / "package")
         _check_copy(package, model_uri)
-        _check_digest(package, digest)
+        bundle.require_digest(package / mlmodel.ARTIFACTS["bundle"], digest, Path(model_uri))
         paths = questions.write_plan(plan, calls, folder)
         asked = _build_questions(task, expected, longest, folder) | paths
         limit = compute_time_limit(sum(len(call.rows) for call in calls), row_ms)
@@ -147,16 +147,6 @@ def _check_copy(package: Path, uri: str) -> None:
     except BundleError as error:  # the copy is gone when somebody reads this
         raise BundleError(str(error).replace(str(package), uri)) from None
     mlmodel.drop_bytecode(package)
-
-
-def _check_digest(package: Path, expected: str) -> None:
-    """BundleError where the package holds another bundle than the one that was measured."""
-    actual = bundle.digest(package / mlmodel.ARTIFACTS["bundle"])
-    if actual != expected:
-        raise BundleError(
-            f"bundle digest mismatch: expected {expected[:12]}, which was measured, the package "
-            f"holds {actual[:12]}; run `dvc repro`"
-        )
 
 
 def _find_problems(golden: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
