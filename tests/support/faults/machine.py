@@ -134,6 +134,7 @@ class Machine:
         return outcome
 
     def _heal_pipeline(self, outcome: Outcome) -> None:
+        left = set(self.site.temporary.iterdir())
         healed = self.site.run("plumbline", "run")
         if healed.returncode:
             outcome.differences.append(f"run again: exit {healed.returncode}: {healed.stderr}")
@@ -141,7 +142,7 @@ class Machine:
         results = read_results(self.site.work)
         outcome.differences += compare(self.expected, results, self.times)
         outcome.remains = list_remains(self.site.work, self.usual)
-        outcome.remains += [path.name for path in self.site.temporary.iterdir()]
+        outcome.remains += [path.name for path in left & set(self.site.temporary.iterdir())]
 
     def _settle_decision(self, outcome: Outcome) -> None:
         again = self.site.run(*_list_command(outcome.point.stage))

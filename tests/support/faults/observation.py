@@ -56,9 +56,19 @@ def list_files(work: Path) -> set[str]:
 
 
 def compare(expected: Mapping[str, Any], actual: Mapping[str, Any], times: set[str]) -> list[str]:
-    """List the keys of results that differ, but for `times`, which differ in every run."""
-    keys = (expected.keys() | actual.keys()) - times
+    """List the keys of results that differ, but for `times`, which differ in every run.
+
+    A time of one candidate may be equal twice: the same name means a time for all of them.
+    """
+    names = {_name_value(key) for key in times}
+    keys = [key for key in expected.keys() | actual.keys() if _name_value(key) not in names]
     return sorted(key for key in keys if expected.get(key) != actual.get(key))
+
+
+def _name_value(key: str) -> tuple[str, str]:
+    """Return the file and the last name of a key such as evidence.json:.cost.closed.one_p50."""
+    file, _, path = key.partition(":")
+    return file, path.rpartition(".")[2]
 
 
 def _flatten(value: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -22,6 +22,7 @@ import selectors
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import types
 import warnings
@@ -219,6 +220,7 @@ def become(request: dict[str, Any], base: list[str]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
+    tempfile.tempdir = None  # TMPDIR may be another one
     reseed()
     sys.executable = request["executable"]  # its own programs start fast as well
     is_isolated = bool(request.get("isolated"))
