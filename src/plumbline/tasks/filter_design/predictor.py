@@ -855,7 +855,7 @@ class Network(Strategy):
         """Return NUM_SAMPLES ladders at most."""
         group = find_group(ladder)
         if not self.weights["known"][group]:
-            return Textbook({}, {}).propose(ladder, NUM_SAMPLES)
+            return Textbook({}, {}).propose(ladder, budget)
         features = describe_ladder(ladder) - self.weights["features.mean"]
         features = np.clip(features / self.weights["features.scale"], -MAX_FEATURE, MAX_FEATURE)
         drawn = self.draw(np.tile(features.astype(np.float32), (NUM_SAMPLES, 1)), ladder)
