@@ -123,6 +123,34 @@ def test_encoders_begin_with_other_weights_and_linear_members_with_none(tmp_path
     assert (heads[0] == single.head.weight.detach().numpy()).all()  # its first member is the model
 
 
+class BrokenLog(SilentLog):
+    """A log that fails at the end of the first epoch, after checkpoints were written."""
+
+    def log_metrics(self, values: dict[str, float], step: int) -> None:
+        raise OSError("no space left")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_training_that_was_cut_off_ends_in_the_same_weights(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_examples(tmp_path / "examples")
+    monkeypatch.chdir(tmp_path)
+    whole = build_learner(small_params(), name, tmp_path / "examples")
+    fitting.fit(whole, small_params(), name, SilentLog())
+    fitting.remove_checkpoints(name)
+    cut = build_learner(small_params(), name, tmp_path / "examples")
+    with pytest.raises(OSError, match="no space left"):
+        fitting.fit(cut, small_params(), name, BrokenLog())
+    again = build_learner(small_params(), name, tmp_path / "examples")
+    fitting.fit(again, small_params(), name, SilentLog())
+    expected = whole.module.model.state_dict()
+    for key, weight in again.module.model.state_dict().items():
+        assert weight.equal(expected[key]), key
+    after_one = cut.module.model.state_dict()
+    assert any(not after_one[key].equal(weight) for key, weight in expected.items())
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
