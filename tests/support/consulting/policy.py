@@ -20,7 +20,7 @@ class Predictor:
     def predict(
         self, columns: dict[str, list[Any]], stop_at: float | None = None
     ) -> dict[str, list[Any]]:
-        weights = columns.get("confidences", [[1.0] * len(row) for row in columns["agents"]])
+        weights = columns.get("confidences", [None] * len(columns["agents"]))
         rows = zip(columns["agents"], columns["answers"], columns["budget"], weights, strict=True)
         answers = [self._decide(*row, stop_at) for row in rows]
         names = ("ask", "answer", "confidence", "votes")
@@ -31,7 +31,7 @@ class Predictor:
         agents: list[str],
         texts: list[str],
         budget: float,
-        weights: list[float],
+        weights: list[float] | None,  # None: no agent stated a confidence
         stop_at: float | None,
     ) -> dict[str, Any]:
         votes = Counter(filter(None, texts))
@@ -41,7 +41,7 @@ class Predictor:
         num_next = self._together if not agents else 1
         ask = [] if is_done else rest[:num_next]
         sure = Counter[str]()
-        for text, weight in zip(texts, weights, strict=True):
+        for text, weight in zip(texts, weights or [1.0] * len(texts), strict=True):
             sure[text] += weight if text else 0.0
         total = sum(sure.values()) or 1
         return {
