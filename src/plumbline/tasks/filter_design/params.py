@@ -30,14 +30,14 @@ class FileShares(StrictModel):
     test: Annotated[float, Field(gt=0, lt=0.8)]
 
 
-class Interval(StrictModel):
+class DrawRange(StrictModel):
     """A range of numbers, the lower one first."""
 
     low: Positive
     high: Positive
 
     @model_validator(mode="after")
-    def _check_order(self) -> "Interval":
+    def _check_order(self) -> "DrawRange":
         if self.low > self.high:
             raise ValueError(f"low {self.low:g} is above high {self.high:g}; exchange them")
         return self
@@ -51,15 +51,15 @@ class GeneratedSpecifications(StrictModel):
     orders: Annotated[list[Literal[3, 5, 7]], Field(min_length=1)]  # of low-pass and high-pass
     open_order: Share  # of low-pass and high-pass rows, that leave the number of parts open
     impossible: Share  # of rows, that no ladder can meet
-    slack_db: Interval  # what possible ones ask for less than the theorem allows
-    excess_db: Interval  # what impossible ones ask for beyond it
-    max_loss_db: Interval
-    stop_ratio: Interval  # of a stop edge to its pass edge, above 1
-    bandwidth: Interval  # of a band-pass, relative to its centre
-    pass_hz: Interval
+    slack_db: DrawRange  # what possible ones ask for less than the theorem allows
+    excess_db: DrawRange  # what impossible ones ask for beyond it
+    max_loss_db: DrawRange
+    stop_ratio: DrawRange  # of a stop edge to its pass edge, above 1
+    bandwidth: DrawRange  # of a band-pass, relative to its centre
+    pass_hz: DrawRange
     z0_ohm: Annotated[list[Positive], Field(min_length=1)]
-    q_inductor: Interval
-    q_capacitor: Interval
+    q_inductor: DrawRange
+    q_capacitor: DrawRange
     series: Annotated[Mapping[Series, Positive], Field(min_length=1)]  # relative to each other
 
     @model_validator(mode="after")

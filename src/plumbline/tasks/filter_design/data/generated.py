@@ -9,7 +9,7 @@ import numpy as np
 
 from plumbline.tasks.filter_design.data.specifications import ORDERS, Specification
 from plumbline.tasks.filter_design.data.theorem import compute_limit
-from plumbline.tasks.filter_design.params import GeneratedSpecifications, Interval
+from plumbline.tasks.filter_design.params import DrawRange, GeneratedSpecifications
 
 LEAST_DB = 6.0  # a specification that asks for less is drawn again
 MAX_TRIES = 1000
@@ -87,12 +87,12 @@ def _choose(weights: Mapping[Any, float], random: np.random.Generator) -> str:
     return str(list(weights)[int(random.choice(len(shares), p=shares / shares.sum()))])
 
 
-def _draw_evenly(interval: Interval, random: np.random.Generator) -> float:
+def _draw_evenly(interval: DrawRange, random: np.random.Generator) -> float:
     """Draw evenly, rounded to hundredths."""
     return round(float(random.uniform(interval.low, interval.high)), 2)
 
 
-def _draw(interval: Interval, random: np.random.Generator, digits: int) -> float:
+def _draw(interval: DrawRange, random: np.random.Generator, digits: int) -> float:
     """Draw evenly on a logarithmic scale, rounded to so many digits."""
     exponent = random.uniform(math.log(interval.low), math.log(interval.high))
     return _round(math.exp(exponent), digits)
