@@ -10,7 +10,7 @@ from tests.support.postgres import started
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.search import SearchDimension
 from plumbline.tuning import space, studies
-from plumbline.tuning.positions import MAX_RETRIES, RETRIES, find_position, map_attempts
+from plumbline.tuning.positions import GENERATION, MAX_RETRIES, RETRIES, find_position, map_attempts
 from plumbline.tuning.sampling import GenerationPruner, GenerationSampler
 
 NUM_TRIALS = 14
@@ -149,6 +149,14 @@ def test_a_trial_that_fails_by_itself_is_not_repeated(tmp_path: Path) -> None:
     study = search(tmp_path, fail)
     assert len(study.get_trials()) == NUM_TRIALS
     assert describe(study)[2][1] == "FAIL"
+
+
+def test_after_a_generation_that_failed_as_a_whole_no_trial_begins(tmp_path: Path) -> None:
+    def fail(trial: optuna.Trial, call: int) -> None:
+        trial.set_user_attr("error", "no such metric")
+        raise ValueError("no such metric")
+
+    assert len(search(tmp_path, fail).get_trials()) == GENERATION
 
 
 def test_later_generations_learn_from_earlier_ones(undisturbed: Trials, tmp_path: Path) -> None:

@@ -56,6 +56,12 @@ def is_startable(attempts: dict[int, "FrozenTrial"], position: int) -> bool:
     return all(other in attempts and is_final(attempts[other]) for other in earlier)
 
 
+def is_hopeless(attempts: dict[int, "FrozenTrial"]) -> bool:
+    """Whether a whole generation failed by itself: so would the next one."""
+    failed = [trial for trial in attempts.values() if ERROR in trial.user_attrs]
+    return len(attempts) == len(failed) >= GENERATION
+
+
 def build_view(study: "Study", trial: "FrozenTrial") -> "Study":
     """Return a study in memory with the results of all generations before that of `trial`."""
     import optuna

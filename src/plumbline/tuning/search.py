@@ -21,7 +21,7 @@ from plumbline.tracking import background, trial_runs
 from plumbline.tracking.run_log import SWITCH
 from plumbline.tuning import space, studies, worker
 from plumbline.tuning.folders import STORAGE, lock_search, prepare_search
-from plumbline.tuning.positions import ERROR, GENERATION, map_attempts
+from plumbline.tuning.positions import ERROR, is_hopeless, map_attempts
 from plumbline.tuning.request import SearchRequest, find_direction, name_study
 from plumbline.tuning.sampling import SamplerName
 
@@ -128,9 +128,9 @@ def _count_earlier_trials(study: optuna.Study, config: StrictModel) -> None:
 def _refuse_failures(study: optuna.Study) -> None:
     """Raise TrainingError where a whole generation failed: so would the next one."""
     attempts = map_attempts(study.get_trials(deepcopy=False))
-    failed = [trial for trial in attempts.values() if ERROR in trial.user_attrs]
-    if len(attempts) == len(failed) >= GENERATION:
-        raise TrainingError(f"the first {len(failed)} trials failed: {failed[0].user_attrs[ERROR]}")
+    if is_hopeless(attempts):
+        reason = attempts[0].user_attrs[ERROR]
+        raise TrainingError(f"the first {len(attempts)} trials failed: {reason}")
 
 
 def _read_winner(study: optuna.Study) -> optuna.trial.FrozenTrial:

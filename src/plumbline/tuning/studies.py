@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.tracking.processes import identify_process, is_running
-from plumbline.tuning.positions import is_final, is_lost, is_startable, map_attempts
+from plumbline.tuning.positions import is_final, is_hopeless, is_lost, is_startable, map_attempts
 
 HEARTBEAT_S = 10
 OPEN_PAUSES_S = (0, 0.5, 2)
@@ -76,6 +76,8 @@ def run_next(
         lock.enter_context(lock_storage(storage))
         take_up_lost(study)
         attempts = map_attempts(study.get_trials(deepcopy=False))
+        if is_hopeless(attempts):
+            return None
         is_waiting = any(trial.state == TrialState.WAITING for trial in attempts.values())
         if not is_waiting and len(attempts) >= num_trials:
             return None if is_complete(study, num_trials) else False
