@@ -64,3 +64,35 @@ def test_grams_are_those_of_each_text() -> None:
     grams = count_grams(texts)
     assert grams.sum(axis=1).ravel().tolist() == [[3, 1, 1, 1]]  # abc bca cab; short ones whole
     assert (grams[0].multiply(count_grams(["abc", *texts])[1])).sum() == 3
+
+
+def write_sentence(draw: random.Random, num_words: int) -> str:
+    return " ".join(
+        "".join(draw.choices("abcdefghiklmnoprstu", k=draw.randrange(4, 9)))
+        for _ in range(num_words)
+    )
+
+
+def shorten(text: str, draw: random.Random) -> str:
+    """Leave two words out, from the last half."""
+    words = text.split()
+    for _ in range(2):
+        words.pop(draw.randrange(len(words) // 2, len(words)))
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("num_ways", [1, 2, 3, 25, 60])
+def test_copies_shortened_in_many_ways_are_found(num_ways: int) -> None:
+    """Their pieces are common, and they resemble each other."""
+    draw = random.Random(0)
+    rows = divide([write_sentence(draw, 16) for _ in range(2000)], 0)
+    leaked = rows[rows["split"] == "test"].iloc[::10]
+    copies = []
+    for way in range(num_ways):
+        texts = leaked["text"].map(lambda text: shorten(text, draw))
+        copies.append(leaked.assign(text=texts, split="train", id=f"{way}:" + leaked["id"]))
+    rows = pd.concat([rows, *copies], ignore_index=True)
+    rows["normal"] = rows["text"]
+    rows["compact"] = rows["text"].str.replace(" ", "")
+    findings = find_near_leaks(rows, "test", BEFORE["test"], 0.9)
+    assert findings.notna().sum() > 0.03 * (rows["split"] == "test").sum()

@@ -18,7 +18,10 @@ PIECE = 12  # characters without spaces; an exchanged word cuts at most two piec
 MIN_PIECES = 3
 MIN_WORDS = 6  # in shorter texts one word is most of the meaning
 MAX_WORDS = 40  # in longer ones an exchanged word leaves nearly all n-grams as they were
-MAX_OWNERS = 20  # a piece of more texts than these is a phrase that everybody uses
+# A piece of more texts than these is a phrase that many use. Of its texts only some are compared
+# with each other text that has it, drawn again for each: a copy is found by any of its pieces.
+MAX_OWNERS = 20
+NUM_DRAWN = 2
 HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
 FILTER_BITS = 22
 CHUNK_CHARACTERS = 1_000_000
@@ -26,27 +29,28 @@ CHUNK_PAIRS = 100_000
 
 
 def find_resembling(
-    known: Sequence[str], checked: Sequence[str], similarity: float
+    known: Sequence[str], checked: Sequence[str], similarity: float, with_common: bool = False
 ) -> dict[str, str]:
     """Map texts of `checked` to a text of `known` that they resemble, and are not equal to.
 
     All are in the comparison form, with spaces. Two texts of MIN_WORDS or more resemble each other
     if they differ in one word or in the order of words; others if one has at least MIN_PIECES
-    pieces and the other one holds `similarity` of its character n-grams.
+    pieces and the other one holds `similarity` of its character n-grams. Texts that share nothing
+    but pieces that many have are compared `with_common`, and only some of them.
     """
-    return dict(_find_resembling(tuple(known), tuple(checked), similarity))
+    return dict(_find_resembling(tuple(known), tuple(checked), similarity, with_common))
 
 
-@lru_cache(maxsize=4)  # the selftest asks about the same two splits dozens of times
+@lru_cache(maxsize=12)  # the selftest asks about the same two splits dozens of times
 def _find_resembling(
-    known: tuple[str, ...], checked: tuple[str, ...], similarity: float
+    known: tuple[str, ...], checked: tuple[str, ...], similarity: float, with_common: bool
 ) -> dict[str, str]:
     twins = _find_exchanged(known, checked)
     rest = [text for text in checked if text not in twins]
-    for inner, outer in _list_contained(rest, known, similarity):
+    for inner, outer in _list_contained(rest, known, similarity, with_common):
         twins.setdefault(rest[inner], known[outer])
     rest = [text for text in rest if text not in twins]
-    for inner, outer in _list_contained(known, rest, similarity):
+    for inner, outer in _list_contained(known, rest, similarity, with_common):
         twins.setdefault(rest[outer], known[inner])
     return twins
 
@@ -85,7 +89,7 @@ def _hash_gaps(text: str) -> list[int]:
 
 
 def _list_contained(
-    inner: Sequence[str], outer: Sequence[str], similarity: float
+    inner: Sequence[str], outer: Sequence[str], similarity: float, with_common: bool
 ) -> Iterator[tuple[int, int]]:
     """Yield (inner, outer) texts, as numbers, where the outer one has the inner's n-grams.
 
@@ -94,7 +98,7 @@ def _list_contained(
     compact_inner = [text.replace(" ", "") for text in inner]
     compact_outer = [text.replace(" ", "") for text in outer]
     grams = None
-    for inners, outers in _list_candidates(compact_inner, compact_outer):
+    for inners, outers in _list_candidates(compact_inner, compact_outer, with_common):
         if grams is None:
             grams = count_grams([*compact_inner, *compact_outer])
         ours, theirs = grams[inners], grams[outers + len(inner)]
@@ -106,7 +110,7 @@ def _list_contained(
 
 
 def _list_candidates(
-    inner: Sequence[str], outer: Sequence[str]
+    inner: Sequence[str], outer: Sequence[str], with_common: bool
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield numbers of (inner, outer) texts where the outer has most of the inner's pieces.
 
@@ -117,19 +121,21 @@ def _list_candidates(
         return
     hashes = np.concatenate([hashes for hashes, _ in parts])
     owners = np.concatenate([owners for _, owners in parts])
-    order = np.argsort(hashes, kind="stable")
-    index = _PieceIndex(hashes[order], owners[order])
     num_pieces = np.bincount(owners, minlength=len(inner))
+    # An outer text may lack so many: those that an exchanged word cuts, or a third.
+    allowed = np.maximum(MIN_PIECES - 1, num_pieces // 3)
+    index = _build_index(hashes, owners, allowed, with_common)
+    num_needed = num_pieces
+    if with_common:  # of which nobody looks whether all are shared
+        num_needed = np.bincount(index.owners[index.is_rare], minlength=len(inner))
     for windows, outer_owners in _hash_windows(outer, 1):
-        first, last = index.find(windows)
-        counts = last - first
-        positions = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        matches = index.owners[np.repeat(first, counts) + positions]
-        keys = matches * len(outer) + np.repeat(outer_owners, counts)
-        pairs, num_shared = np.unique(keys, return_counts=True)
-        wanted = num_pieces[pairs // len(outer)]
-        is_likely = num_shared >= wanted - np.maximum(MIN_PIECES - 1, wanted // 3)
-        likely = pairs[is_likely & (wanted >= MIN_PIECES)]
+        numbers, places = index.find(windows)
+        keys = index.owners[places] * len(outer) + outer_owners[numbers]
+        pairs, inverse = np.unique(keys, return_inverse=True)
+        num_shared = np.bincount(inverse, index.is_rare[places], minlength=len(pairs))
+        inners = pairs // len(outer)
+        is_likely = num_shared >= num_needed[inners] - allowed[inners]
+        likely = pairs[is_likely & (num_pieces[inners] >= MIN_PIECES)]
         for start in range(0, len(likely), CHUNK_PAIRS):
             yield np.divmod(likely[start : start + CHUNK_PAIRS], len(outer))
 
@@ -140,6 +146,7 @@ class _PieceIndex:
 
     hashes: np.ndarray
     owners: np.ndarray  # numbers of inner texts
+    is_rare: np.ndarray  # whether at most MAX_OWNERS texts have it
 
     @cached_property
     def _present(self) -> np.ndarray:
@@ -147,14 +154,43 @@ class _PieceIndex:
         present[self.hashes >> np.uint64(64 - FILTER_BITS)] = True
         return present
 
+    @cached_property
+    def _draw(self) -> np.random.Generator:
+        """What is drawn follows from the texts alone: asked again, the answer is the same."""
+        return np.random.default_rng(int(np.bitwise_xor.reduce(self.hashes)))
+
     def find(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return where each window's pieces start and end; nothing for phrases of everybody."""
-        first = np.zeros(len(windows), dtype=np.int64)
-        last = first.copy()
+        """Return pairs of equal pieces: the number of a window, and a place in the index.
+
+        A window gets all places of a piece that is rare, else some of them.
+        """
         likely = np.flatnonzero(self._present[windows >> np.uint64(64 - FILTER_BITS)])
-        first[likely] = np.searchsorted(self.hashes, windows[likely])
-        last[likely] = np.searchsorted(self.hashes, windows[likely], side="right")
-        return first, np.where(last - first > MAX_OWNERS, first, last)
+        first = np.searchsorted(self.hashes, windows[likely])
+        counts = np.searchsorted(self.hashes, windows[likely], side="right") - first
+        taken = np.where(counts > MAX_OWNERS, NUM_DRAWN, counts)
+        starts = np.repeat(first, taken)
+        sizes = np.repeat(counts, taken)
+        steps = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
+        drawn = self._draw.integers(sizes)
+        places = starts + np.where(sizes > MAX_OWNERS, drawn, steps)
+        return np.repeat(likely, taken), places
+
+
+def _build_index(
+    hashes: np.ndarray, owners: np.ndarray, allowed: np.ndarray, with_common: bool
+) -> _PieceIndex:
+    """Sort the rare pieces, and those that many have of texts that none of the rare ones may find.
+
+    Such a text has no more rare pieces than the `allowed` [texts] that another one may lack.
+    """
+    order = np.argsort(hashes, kind="stable")
+    hashes, owners = hashes[order], owners[order]
+    starts = np.flatnonzero(np.diff(hashes, prepend=~hashes[:1]) != 0)
+    counts = np.diff(starts, append=len(hashes))
+    is_rare = np.repeat(counts <= MAX_OWNERS, counts)
+    num_rare = np.bincount(owners[is_rare], minlength=len(allowed))
+    is_needed = is_rare | (with_common & (num_rare <= allowed)[owners])
+    return _PieceIndex(hashes[is_needed], owners[is_needed], is_rare[is_needed])
 
 
 def _hash_windows(texts: Sequence[str], step: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
