@@ -74,16 +74,12 @@ def compare_slices(
     slices = []
     for number, (column, value, mask) in enumerate(groups):
         mine, other = pairs[number]
-        kind = metric.kind
-        low, high = intervals.compute_mean_interval(ours[mask], kind, limits.confidence)
-        gain = intervals.compute_gain_interval(mine, other, kind, limits.confidence)
+        gain = intervals.compute_gain_interval(mine, other, metric.kind, limits.confidence)
         entry = Slice(
             column=column,
             value=value,
             num_rows=int(mask.sum()),
-            score=float(ours[mask].mean()),
-            low=low,
-            high=high,
+            **_describe_scores(ours[mask], metric, limits),
             reference=reference,
             reference_score=float(theirs[mask].mean()),
             difference=float(mine.mean() - other.mean()),
@@ -198,6 +194,11 @@ def orient_scores(
     if metric.kind == "binary":
         return 1 - ours, 1 - theirs
     return -ours, -theirs
+
+
+def _describe_scores(scores: np.ndarray, metric: Metric, limits: Evaluation) -> dict[str, float]:
+    low, high = intervals.compute_mean_interval(scores, metric.kind, limits.confidence)
+    return {"score": float(scores.mean()), "low": low, "high": high}
 
 
 def _compute_detectable_loss(

@@ -111,16 +111,7 @@ def _collect_findings(
     champion = None
     if measurements.champion:
         champion = measurements.champion.per_example[metric.name]
-    look = subjects.look
-    level = power.spend_level(look.number, limits.planned_looks, 1 - limits.confidence)
-    cost = {
-        **winner.latency_ms,
-        "num_bytes": winner.num_bytes,
-        "rss_mb": measurements.package.rss_mb,
-        "longest": measurements.package.longest_ms or math.nan,
-    }
-    if metric.cost_unit:
-        cost["answer"] = float(winner.test.per_example["cost"].mean())
+    level = power.spend_level(subjects.look.number, limits.planned_looks, 1 - limits.confidence)
     return Findings(
         metric=metric,
         limits=limits,
@@ -142,13 +133,13 @@ def _collect_findings(
         champion_lag=subjects.origin.lag if subjects.origin else None,
         data_changes=subjects.changes and subjects.changes["data"],
         level=power.divide_level(level, len(measurements.candidates)),
-        look=look,
+        look=subjects.look,
         slices=_compare_slices(measurements, params, baselines, champion),
         calibration=_compute_calibration(winner.test, metric.name, limits.confidence),
         orderings=orderings,
         selective=measure_selective(winner.validation, winner.test, metric, limits),
         behaviour=measurements.behaviour,
-        cost=cost,
+        cost=_collect_costs(measurements),
         candidate=winner.name,
         form=measurements.variants[0].name,
         parity=parity,
@@ -156,6 +147,20 @@ def _collect_findings(
         export=measurements.export,
         replay=measurements.package.problems,
     )
+
+
+def _collect_costs(measurements: Measurements) -> dict[str, float]:
+    """Return what the winner costs to run, and what an answer costs where the task counts that."""
+    winner = measurements.winner
+    cost = {
+        **winner.latency_ms,
+        "num_bytes": winner.num_bytes,
+        "rss_mb": measurements.package.rss_mb,
+        "longest": measurements.package.longest_ms or math.nan,
+    }
+    if measurements.metric.cost_unit:
+        cost["answer"] = float(winner.test.per_example["cost"].mean())
+    return cost
 
 
 def _align_bound(measurements: Measurements) -> Bound:

@@ -65,14 +65,8 @@ def read_measurements(record: Record) -> Measurements:
         candidates=candidates,
         choice=choice,
         variants=_read_variants(record, winner),
-        baselines={
-            name: _read_scores(record, name, "test", described["test"])
-            for name, described in evidence["baselines"].items()
-        },
-        controls={
-            name: _read_scores(record, layout.name_control(name), "test", {})
-            for name in subjects.controls
-        },
+        baselines=_read_baselines(record),
+        controls=_read_controls(record, subjects),
         champion=champion,
         champion_validation=None,
         validation_inputs={},
@@ -146,6 +140,18 @@ def _read_variants(record: Record, winner: Candidate) -> list[Variant]:
             scores = _read_scores(record, name_form(winner.name, form["name"]), "test", {})
         variants.append(Variant(form["name"], scores, latency, form["num_bytes"]))
     return variants
+
+
+def _read_baselines(record: Record) -> dict[str, Scores]:
+    described = record.evidence["baselines"]
+    return {name: _read_scores(record, name, "test", described[name]["test"]) for name in described}
+
+
+def _read_controls(record: Record, subjects: Subjects) -> dict[str, Scores]:
+    scores = {}
+    for name in subjects.controls:
+        scores[name] = _read_scores(record, layout.name_control(name), "test", {})
+    return scores
 
 
 def _read_champion(record: Record) -> Scores | None:
