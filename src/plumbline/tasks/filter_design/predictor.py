@@ -403,7 +403,6 @@ class Ladder:
         self.num_parts = order * self.per_branch
         self.reference_hz, self.width = get_band(spec)
         self.points = build_mask(spec, self.width)
-        self.max_power = 10 ** (spec.max_loss_db / 10)
         self._place_parts()
         self._scale_parts()
         self.references = self.convert_prototype(find_prototype(order, spec.max_loss_db))
@@ -701,6 +700,10 @@ def list_orders(spec: Spec) -> list[int]:
 class Strategy:
     """Proposes ladders; the search rounds and refines them."""
 
+    def __init__(self, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
+        self.config = config
+        self.weights = weights
+
     def propose(self, ladder: Ladder, budget: int) -> Proposals:
         """Return where to begin."""
         raise NotImplementedError
@@ -725,9 +728,6 @@ class Textbook(Strategy):
         *((0.7, 1.03, 0), (0.2, 1.0, 1), (0.2, 1.0, 0), (0.05, 1.0, 1), (0.05, 1.0, 0)),
     )
 
-    def __init__(self, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
-        pass
-
     def propose(self, ladder: Ladder, budget: int) -> Proposals:
         """Return the family, in a fixed order."""
         logs = [self.build_member(ladder, *member) for member in self.FAMILY[:budget]]
@@ -747,9 +747,6 @@ class RandomValues(Strategy):
     """Random values around the textbook: what a generator must beat."""
 
     SPREAD = 0.1  # of logs
-
-    def __init__(self, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
-        pass
 
     def propose(self, ladder: Ladder, budget: int) -> Proposals:
         """Return as many ladders as there are calls."""
@@ -773,9 +770,6 @@ class Bayesian(Strategy):
     SPREAD = 0.1  # of logs, between ladders of the pool and the best
     LENGTH = 0.3  # of logs, over which margins are alike
     NOISE = 1e-3  # of margins, as a share of their variance
-
-    def __init__(self, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
-        pass
 
     def run(self, search: Search, budget: int) -> None:
         """Spend calls until `search.calls` reaches `budget`."""
@@ -847,10 +841,6 @@ class Network(Strategy):
     A ladder of a group that no train row had comes from the textbook.
     """
 
-    def __init__(self, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
-        self.config = config
-        self.weights = weights
-
     def propose(self, ladder: Ladder, budget: int) -> Proposals:
         """Return NUM_SAMPLES ladders at most."""
         group = find_group(ladder)
@@ -882,7 +872,7 @@ class Diffusion(Network):
     """Denoises random numbers into coordinates (DDIM: Song et al. 2021, arXiv:2010.02502)."""
 
     def draw(self, features: np.ndarray, ladder: Ladder) -> np.ndarray:
-        """Return coordinates [NUM_SAMPLES, NUM_COORDINATES]; the first begins without noise."""
+        """Return coordinates [NUM_SAMPLES, NUM_COORDINATES]."""
         random = np.random.default_rng(make_seed(ladder))
         state = random.normal(size=(NUM_SAMPLES, NUM_COORDINATES)).astype(np.float32)
         times = np.linspace(1, 0, int(self.config["steps"]) + 1)
