@@ -8,6 +8,7 @@ from plumbline.tasks.text_classification.faults import (
     data,
     doubt,
     knowing_data,
+    many_copies,
     models,
     sound_data,
 )
@@ -71,4 +72,11 @@ FAULTS = (
 
 def list_faults() -> Sequence[Fault]:
     """Return the faults that only a text classifier can have."""
-    return (*FAULTS, *answers.FAULTS, *doubt.FAULTS, *knowing_data.FAULTS, *sound_data.FAULTS)
+    return (
+        *FAULTS,
+        *answers.FAULTS,
+        *doubt.FAULTS,
+        *knowing_data.FAULTS,
+        *many_copies.FAULTS,
+        *sound_data.FAULTS,
+    )

@@ -8,7 +8,7 @@ from plumbline.contract.faults import FaultSite
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import list_rows, read_split
 
-COPY = "copy:"  # before the id of a row that is there twice
+COPY = "copy:"  # before the id of a row that is there twice; a number may follow
 FLAGS = ("decoded", "truncated", "noisy")  # which do not follow from the examples
 
 
@@ -34,7 +34,7 @@ def renew_manifest() -> None:
     before = pd.read_parquet(layout.MANIFEST).set_index("id")
     tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
     rows = pd.concat(tables, ignore_index=True)
-    origins = rows["id"].str.removeprefix(COPY)
+    origins = rows["id"].str.replace(rf"^{COPY}(\d+:)?", "", regex=True)
     for flag in FLAGS:
         rows[flag] = before[flag].reindex(origins).to_numpy()
     rows.to_parquet(layout.MANIFEST, index=False)
