@@ -32,18 +32,13 @@ def look_up_identities(
     """
     identities: dict[str, SourceIdentity] = {}
     for address in list_remote(addresses):
-        identities[address] = {"source": show_source(address), **_ask(address, watermark)}
+        identities[address] = {"source": hide_secrets(address), **_ask(address, watermark)}
     return identities
 
 
 def list_remote(addresses: Iterable[str]) -> list[str]:
     """Return the addresses that are not on this machine; DVC itself compares the others."""
     return [address for address in addresses if find_local_path(address) is None]
-
-
-def show_source(address: str) -> str:
-    """Return an address as data/identity.json may have it: without secrets, with the query."""
-    return hide_secrets(address)
 
 
 def read_recorded() -> list[SourceIdentity]:
@@ -63,7 +58,7 @@ def read_recorded() -> list[SourceIdentity]:
 
 def check_recorded(addresses: Iterable[str]) -> None:
     """Raise DataError where data/identity.json lacks a remote source: no run would see a change."""
-    expected = [show_source(address) for address in list_remote(addresses)]
+    expected = [hide_secrets(address) for address in list_remote(addresses)]
     recorded = [entry["source"] for entry in read_recorded()] if expected else []
     missing = [source for source in expected if source not in recorded]
     if missing:

@@ -6,7 +6,7 @@ from plumbline.contract import layout
 from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.sources.identities import check_recorded, show_source
+from plumbline.sources.identities import check_recorded
 from plumbline.tracking import run_log
 
 
@@ -20,21 +20,11 @@ def ingest(params: Params, task: Task[Params]) -> None:
 
 
 def _describe_data(params: Params) -> dict[str, Any]:
-    """Describe the data's parameters as MLflow may show them: no secrets of an address.
+    """Describe the data's parameters, but for pinned digests.
 
-    Pinned digests are left out: their keys are addresses, which cannot name a parameter there.
+    The keys of these are addresses, which cannot name a parameter in MLflow.
     """
-    shown = {key: v for key, v in params.data.model_dump(mode="json").items() if key != "sha256"}
-    described: dict[str, Any] = _hide_secrets(shown)
-    return described
-
-
-def _hide_secrets(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _hide_secrets(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_hide_secrets(each) for each in value]
-    return show_source(value) if isinstance(value, str) else value
+    return params.data.model_dump(mode="json", exclude={"sha256"})
 
 
 def _write_examples(params: Params, task: Task[Params]) -> None:

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
-from plumbline.sources.addresses import hide_secrets
+from plumbline.sources.shown_params import hide_secrets_in_values
 from plumbline.tracking import passes, spool, store_location
 from plumbline.tracking.context import describe_context
 from plumbline.tracking.dataset_facts import describe_dataset
@@ -31,7 +31,7 @@ class RunLog:
 
     def log_params(self, values: Mapping[str, Any]) -> None:
         """Record parameters; nested ones under dotted keys, addresses without their secrets."""
-        flat = {key: hide_secrets(str(value)) for key, value in _flatten(values)}
+        flat = {key: str(hide_secrets_in_values(value)) for key, value in _flatten(values)}
         self._write("params", values=flat)
 
     def log_metrics(self, values: Mapping[str, float], step: int = 0) -> None:
