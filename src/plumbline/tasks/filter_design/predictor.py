@@ -432,10 +432,10 @@ class Ladder:
         impedance = self.spec.z0_ohm
         logs = [math.log10(unit) for unit in (impedance / speed, 1 / (speed * impedance))]
         nano_pico = [
-            round(log - math.log10(unit), DIGITS - 2) for log, unit in zip(logs, UNITS, strict=True)
+            round(log - math.log10(unit), DIGITS) for log, unit in zip(logs, UNITS, strict=True)
         ]
         self.decades = np.where(self.is_inductor, *(math.floor(log) for log in nano_pico))
-        fractions = [round(log - math.floor(log), DIGITS - 2) for log in nano_pico]
+        fractions = [round(log - math.floor(log), DIGITS) for log in nano_pico]
         self.mantissas = np.where(self.is_inductor, *fractions)
         self.units_si = np.where(self.is_inductor, impedance / speed, 1 / (speed * impedance))
 

@@ -1,5 +1,6 @@
 """A conditional generator against a critic, in one optimiser."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -86,10 +87,10 @@ class GanModule(ProposerModule):
         return self.average.list_weights()
 
     def _draw(
-        self, weights: dict[str, torch.Tensor], batch: Batch, noise: torch.Tensor
+        self, weights: Mapping[str, torch.Tensor], batch: Batch, noise: torch.Tensor
     ) -> torch.Tensor:
         inputs = torch.cat([batch["features"], noise], dim=1)
-        drawn: torch.Tensor = functional_call(self.model, weights, (inputs,))
+        drawn: torch.Tensor = functional_call(self.model, dict(weights), (inputs,))
         return drawn
 
     def _judge(self, batch: Batch, coordinates: torch.Tensor) -> torch.Tensor:
