@@ -94,9 +94,15 @@ class RepeatSampler(BaseSampler):
 
 
 class GenerationPruner(BasePruner):
-    """Stops a trial that is below the median of earlier generations at the same epoch."""
+    """Stops a trial that is below the median of earlier generations at the same epoch.
+
+    Not before epoch `warmup`: a small learning rate begins slowly, and may end best.
+    """
+
+    def __init__(self, warmup: int = 0) -> None:
+        self._warmup = warmup
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
         """Whether the trial is hopeless."""
-        pruner = MedianPruner(n_startup_trials=GENERATION - 1)
+        pruner = MedianPruner(n_startup_trials=GENERATION - 1, n_warmup_steps=self._warmup)
         return pruner.prune(build_view(study, trial), trial)

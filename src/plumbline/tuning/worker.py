@@ -27,6 +27,7 @@ from plumbline.tuning.request import SearchRequest
 from plumbline.tuning.trial_log import TrialLog
 
 PAUSE_S = 0.3
+WARMUP = 0.2  # share of max_epochs in which no trial is pruned
 
 
 def main() -> None:
@@ -65,12 +66,14 @@ def open_search(
     values = space.read_values(params, request.candidate)
     dimensions = space.read_space(params, request.candidate)
     distributions = space.build_distributions(dimensions, values)
+    max_epochs = getattr(params.candidates[request.candidate], "max_epochs", 0)
+    warmup = 0 if "max_epochs" in dimensions else int(max_epochs * WARMUP)
     return studies.open_study(
         storage,
         request.study,
         request.direction,
         sampler=sampling.GenerationSampler(request.sampler, params.seed, values, distributions),
-        pruner=sampling.GenerationPruner(),
+        pruner=sampling.GenerationPruner(warmup),
     )
 
 
