@@ -28,7 +28,8 @@ def tune(
     candidate: Annotated[str, typer.Argument(help="A key of candidates that has a search.")],
     trials: Annotated[int, typer.Option(min=1, help="How many trials the search has.")] = 20,
     timeout: Annotated[
-        str, typer.Option(help="Start no trial after this, such as 90s, 30m, 1h.")
+        str,
+        typer.Option(help="Start no trial after this, such as 90s, 30m, 1h.", show_default="none"),
     ] = "",
     workers: Annotated[int, typer.Option(min=1, help="Trials side by side, at most 5.")] = 1,
     metric: Annotated[
