@@ -34,6 +34,8 @@ def connect() -> "MlflowClient":
 
     logging.getLogger("mlflow").setLevel(logging.WARNING)
     logging.getLogger("alembic").setLevel(logging.WARNING)
+    for name in ("mlflow.store.db.utils", "sqlalchemy.pool"):  # a traceback beside what they raise
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     uri = store_location.find_uri()
     if uri.startswith(SQLITE):
         Path(uri.removeprefix(SQLITE)).parent.mkdir(parents=True, exist_ok=True)
