@@ -81,11 +81,12 @@ def remove_leftovers(folder: Path, pattern: str = f".*{ENDING}") -> None:
         with suppress(OSError):  # gone, or of somebody else
             if path.is_symlink() or path.stat().st_uid != os.getuid():
                 continue
-            if not _is_held(path):
+            if not is_held(path):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _is_held(path: Path) -> bool:
+def is_held(path: Path) -> bool:
+    """Whether a living process holds the lock on a temporary file or folder."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

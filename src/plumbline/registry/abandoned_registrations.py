@@ -2,7 +2,9 @@
 
 import logging
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.tracking import store_location
@@ -66,3 +68,7 @@ def _delete_files(model: "LoggedModel") -> None:
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
     get_artifact_repository(model.artifact_location).delete_artifacts()
+    if model.artifact_location.startswith("file:"):  # MLflow leaves the folder around them
+        folder = Path(unquote(urlsplit(model.artifact_location).path)).parent
+        if folder.name == model.model_id:
+            folder.rmdir()

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 from tests.support.faults.observation import compare, list_files, list_remains, read_results
 from tests.support.faults.site import Site
+
+from plumbline.contract.leftovers import is_held
 
 STAGES = {
     "ingest": "ingest", "validate": "validate", "train nothing": "train@nothing",
@@ -21,7 +24,8 @@ DECISIONS = {
     "promote": ("promote", "line", "2", "--expect", "1", "--override", "--reason", "a test"),
     "rollback": ("rollback", "line", "--expect", "2", "--reason", "a test"),
 }
-SETTLED = ("is the champion already", "the champion is version 1, not 2")
+SETTLED = ("the champion is 2, not 1", "the champion is 1, not 2")
+TRACKING = re.compile(r"tracking stopped|: tracking: ")  # a line beside that of the stage
 KINDS = ("rename", "unlink", "fsync", "write")
 ACTIONS = ("kill", "EIO", "ENOSPC")
 MAX_SHOWN = 6
@@ -134,7 +138,7 @@ class Machine:
         return outcome
 
     def _heal_pipeline(self, outcome: Outcome) -> None:
-        left = set(self.site.temporary.iterdir())
+        left = {path for path in self.site.temporary.iterdir() if not is_held(path)}
         healed = self.site.run("plumbline", "run")
         if healed.returncode:
             outcome.differences.append(f"run again: exit {healed.returncode}: {healed.stderr}")
@@ -224,5 +228,5 @@ def _list_noise(messages: str) -> list[str]:
     lines = [line for line in messages.splitlines() if line.strip()]
     if any(line.startswith("Traceback") for line in lines):
         return [f"traceback: {lines[-1]}"]
-    own = [line for line in lines if "tracking stopped" not in line and not line.startswith("  ")]
+    own = [line for line in lines if not TRACKING.search(line) and not line.startswith("  ")]
     return own if len(own) > 1 else []
