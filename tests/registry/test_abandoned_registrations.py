@@ -1,6 +1,7 @@
 """What a killed register left in MLflow is removed by the next one; what others own is not."""
 
 import os
+import shutil
 import socket
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ def test_only_what_a_killed_register_of_this_checkout_left_is_removed(
     experiment = mlflow_client.get_or_create_experiment(client, "line")
     killed, copy = register_half(client, experiment)
     alive = {"plumbline.process": identify_process(os.getpid())}
+    early, no_copy = register_half(client, experiment)  # killed before it copied anything
+    shutil.rmtree(no_copy.parent)
     running, own_copy = register_half(client, experiment, **alive)
     other, other_copy = register_half(client, experiment, **{"plumbline.folder": "/another"})
     done, version_copy = register_half(client, experiment)
@@ -54,5 +57,6 @@ def test_only_what_a_killed_register_of_this_checkout_left_is_removed(
     assert [path.exists() for path in (copy, own_copy, other_copy, version_copy)] == [
         False, False, True, True,
     ]  # fmt: skip
-    stages = [client.get_run(run).info.lifecycle_stage for run in (killed, running, other, done)]
-    assert stages == ["deleted", "active", "active", "active"]
+    runs = (killed, early, running, other, done)
+    stages = [client.get_run(run).info.lifecycle_stage for run in runs]
+    assert stages == ["deleted", "deleted", "active", "active", "active"]

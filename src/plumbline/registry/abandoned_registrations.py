@@ -1,6 +1,7 @@
 """Remove what a killed `register` of this checkout left in MLflow: runs and copies of bundles."""
 
 import logging
+import shutil
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,8 +68,10 @@ def _remove_copies(
 def _delete_files(model: "LoggedModel") -> None:
     from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
-    get_artifact_repository(model.artifact_location).delete_artifacts()
-    if model.artifact_location.startswith("file:"):  # MLflow leaves the folder around them
-        folder = Path(unquote(urlsplit(model.artifact_location).path)).parent
-        if folder.name == model.model_id:
-            folder.rmdir()
+    folder = Path(unquote(urlsplit(model.artifact_location).path)).parent
+    if model.artifact_location.startswith("file:") and folder.name == model.model_id:
+        # MLflow would leave the folder around the files, and fail where there are none.
+        if folder.exists():
+            shutil.rmtree(folder)
+    else:
+        get_artifact_repository(model.artifact_location).delete_artifacts()
