@@ -61,7 +61,7 @@ def try_points(
         outcome = machine.try_point(point)
         outcomes.append(outcome)
         for line in outcome.describe():
-            say(f"  {describe_point(point)}: {line}")
+            say(f"  {describe_point(point)}: {' '.join(line.split())}")
     say(f"{len(outcomes)} points in {time.monotonic() - start:.0f} s")
     return outcomes
 
