@@ -1,7 +1,7 @@
 """Sequences: how near each candidate comes to the exact Bayesian answer, and what orders bring.
 
 python benchmarks/sequences.py results [--kind mixture] [--candidates counts rope] [--seeds 1 2]
-python benchmarks/sequences.py results --candidates learned counts:input code_length:target
+python benchmarks/sequences.py results --candidates learned counts-input code_length-target
 python benchmarks/sequences.py orders [--candidates learned]     means over orders of the history
 python benchmarks/sequences.py doubt [--candidates counts learned]  what its uncertainty is worth
 
@@ -46,7 +46,7 @@ from plumbline.tasks.sequence_bayes.scoring.uncertainty import (
 
 RECIPE = Path(__file__).resolve().parents[1] / "recipes/sequence_bayes.yaml"
 POSITIONS = ("none", "learned", "sinusoidal", "rope", "alibi")
-STATISTICS = ("counts:input", "counts:target", "code_length:input", "code_length:target")
+STATISTICS = ("counts-input", "counts-target", "code_length-input", "code_length-target")
 DATA: dict[str, dict[str, Any]] = {
     "mixture": {},
     "bernoulli": {"ones": 1.0, "zeros": 1.0},
@@ -122,7 +122,7 @@ def build_params(name: str, seed: int, options: argparse.Namespace) -> SequenceP
     if name in POSITIONS:
         candidates[name] = candidates["learned"] | {"positions": name}
     if name in STATISTICS:
-        kind, use = name.split(":")
+        kind, use = name.split("-")
         candidates[name] = candidates["learned"] | {"statistic": {"kind": kind, "use": use}}
     if name == "transitions":
         candidates[name] = candidates["counts"] | {"kind": "transitions"}

@@ -136,8 +136,15 @@ def _mark_answered(axes: "Axes", winner: Candidate) -> None:
     answered = rows["answered"] > 0
     if answered.any():
         risk = 1 - rows["accuracy"][answered].mean()
-        style = {"color": BLACK, "marker": "*", "markersize": 11, "linestyle": "none"}
-        axes.plot([answered.mean()], [risk], label=f"{winner.name} as sealed", **style)
+        axes.plot(
+            [answered.mean()],
+            [risk],
+            color=BLACK,
+            marker="*",
+            markersize=11,
+            linestyle="none",
+            label=f"{winner.name} as sealed",
+        )
 
 
 def _has_losses(candidate: Candidate) -> bool:
