@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from plumbline.registry import lost_models
 from plumbline.registry.reader.addresses import VersionAddress
 from plumbline.registry.reader.database import DatabaseStore
 
@@ -25,7 +26,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_what_a_killed_writer_had_half_written_is_undone(tmp_path: Path) -> None:
+@pytest.fixture
+def cut(tmp_path: Path) -> Path:
+    """A database that only who may write can open: its last writer was killed."""
     path = tmp_path / "mlflow.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(CREATE)
@@ -39,6 +42,16 @@ def test_what_a_killed_writer_had_half_written_is_undone(tmp_path: Path) -> None
         pytest.raises(sqlite3.OperationalError, match="readonly"),
     ):
         reader.execute("SELECT * FROM registered_model_tags")
-    store = DatabaseStore(f"sqlite:///{path}")
+    return path
+
+
+def test_a_version_is_found_as_it_was_before(cut: Path) -> None:
+    store = DatabaseStore(f"sqlite:///{cut}")
     address = VersionAddress("line", "1", None)
     assert store.read_model_tag(address, "plumbline.head") == "before"
+
+
+def test_a_run_begins(cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{cut}")
+    monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{cut}")
+    lost_models.require_local_models()

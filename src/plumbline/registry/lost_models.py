@@ -6,14 +6,13 @@ A registry is lost when its database is deleted or replaced. MLflow makes an emp
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote
 
 from plumbline.contract.errors import RegistryError
 from plumbline.registry import journal
 from plumbline.registry.reader.addresses import describe_registry
+from plumbline.registry.reader.sqlite_files import open_to_read
 from plumbline.tracking import store_location
 
-TIMEOUT_S = 10
 REMEDY = (
     "restore it from a backup (`plumbline registry unpack`, if it was packed); "
     "to start with an empty one, move the journal away as well"
@@ -67,9 +66,8 @@ def _ask(uri: str, query: str) -> list[tuple[str, ...]]:
     path = Path(uri.removeprefix(SQLITE))
     if not path.exists():
         return []
-    address = f"file:{quote(str(path.resolve()))}?mode=ro"
     try:
-        with closing(sqlite3.connect(address, uri=True, timeout=TIMEOUT_S)) as connection:
+        with closing(open_to_read(path)) as connection:
             return connection.execute(query).fetchall()
     except sqlite3.OperationalError as error:
         if "no such table" in str(error):

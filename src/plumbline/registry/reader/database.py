@@ -2,14 +2,14 @@
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
-from urllib.parse import quote
 
 from plumbline.contract.errors import RegistryError
 from plumbline.registry.reader import artifacts
 from plumbline.registry.reader.addresses import VersionAddress
+from plumbline.registry.reader.sqlite_files import open_to_read, open_to_write
 from plumbline.registry.reader.stores import (
     TIMEOUT_S,
     RegisteredVersion,
@@ -105,9 +105,8 @@ def _create_engine(uri: str, *, writable: bool = False) -> "Engine":
         path = Path(make_url(uri).database or "").resolve()
 
         def connect() -> sqlite3.Connection:
-            if not writable:
-                _undo_cut_transaction(path)
-            return _open_file(path, "rw" if writable else "ro")  # neither makes a database
+            # Neither makes a database.
+            return open_to_write(path) if writable else open_to_read(path)
 
         return create_engine("sqlite://", creator=connect, poolclass=NullPool)
     read_only = "off" if writable else "on"
@@ -125,21 +124,6 @@ def _create_engine(uri: str, *, writable: bool = False) -> "Engine":
         ) from None
     except ArgumentError:
         raise RegistryError("MLFLOW_TRACKING_URI is not a valid database URL") from None
-
-
-def _open_file(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{quote(str(path))}?mode={mode}", uri=True, timeout=TIMEOUT_S)
-
-
-def _undo_cut_transaction(path: Path) -> None:
-    """Let SQLite undo what a killed process had half written; who only reads cannot, and fails.
-
-    SQLite leaves alone what a living process is writing.
-    """
-    if not path.with_name(f"{path.name}-journal").exists():
-        return
-    with suppress(sqlite3.Error), closing(_open_file(path, "rw")) as connection:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
 
 
 def _build_table(name: str) -> "TableClause":

@@ -1,0 +1,30 @@
+"""Open SQLite files that exist: to read them also after their writer was killed."""
+
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from plumbline.registry.reader.stores import TIMEOUT_S
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """Open a file to read it; sqlite3.OperationalError where there is none.
+
+    What a killed process had half written is undone first: SQLite does so for who may write, and
+    leaves alone what a living process is writing. Who only reads would fail.
+    """
+    if path.with_name(f"{path.name}-journal").exists():
+        with suppress(sqlite3.Error), closing(open_to_write(path)) as connection:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    return _open(path, "ro")
+
+
+def open_to_write(path: Path) -> sqlite3.Connection:
+    """Open a file to write to it; sqlite3.OperationalError where there is none."""
+    return _open(path, "rw")
+
+
+def _open(path: Path, mode: str) -> sqlite3.Connection:
+    address = f"file:{quote(str(path.resolve()))}?mode={mode}"
+    return sqlite3.connect(address, uri=True, timeout=TIMEOUT_S)
