@@ -1,5 +1,6 @@
 """What MLflow refuses, somebody deleted or a disk cannot hold stops neither stage nor the rest."""
 
+import fcntl
 import logging
 import resource
 import shutil
@@ -19,7 +20,7 @@ from plumbline.stages.ingest import ingest
 from plumbline.tracking import background, batches, delivery, mlflow_client, run_log, spool
 
 SECRET = "hunter2"  # noqa: S105  to look for it in the store
-TIMEOUT_S = 120
+TIMEOUT_S = 300  # the process has the lowest priority: other tests starve it
 QUERY = "SELECT text FROM t"
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 
@@ -210,6 +211,18 @@ def test_the_process_that_delivers_outlives_the_folder_of_an_experiment(
     background.start()
     monkeypatch.chdir(home)
     shutil.rmtree(copy)
+    wait_until_delivered()
+    assert find_run("ingest").info.status == "FINISHED"
+
+
+def test_a_process_that_is_about_to_end_leaves_no_work_undone(
+    tracked_line: tuple[Params, Task],
+) -> None:
+    log_run(tracked_line[0], "ingest", x=1.0)
+    with (spool.locate_spool() / background.LOCK).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        background.start()
+        time.sleep(3)
     wait_until_delivered()
     assert find_run("ingest").info.status == "FINISHED"
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 from plumbline.contract.leftovers import keep_system_temporaries
 from plumbline.tracking import delivery, spool, store_location
@@ -48,15 +49,31 @@ def wait(timeout_s: float) -> None:
 
 
 def main() -> None:
-    """Deliver until nothing waits and no stage is at work; return at once where another does."""
+    """Deliver until nothing waits and no stage is at work; return where another process does."""
     os.nice(19)
     with (spool.locate_spool() / LOCK).open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _take_turn(file):
             return
         with keep_system_temporaries():
             _deliver_until_idle()
+
+
+def _take_turn(file: IO[str]) -> bool:
+    """Take the lock; return False if another process keeps it.
+
+    One that is about to end has looked for work for the last time, and would leave this stage's
+    undone: it is given time to end.
+    """
+    until = time.monotonic() + IDLE_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(PAUSE_S)
+        else:
+            return True
 
 
 def _deliver_until_idle() -> None:
