@@ -83,10 +83,12 @@ def store(checkout: Checkout) -> str:
 
 
 def held(checkout: Checkout) -> list[tuple[str, int]]:
-    """The files below mlruns/, with their sizes: all that registry and journal are."""
-    return sorted(
-        (str(p), p.stat().st_size) for p in (checkout.path / "mlruns").rglob("*") if p.is_file()
-    )
+    """The files below mlruns/, with their sizes: all that registry and journal are.
+
+    But for locks, which name the process that held them last.
+    """
+    files = [p for p in (checkout.path / "mlruns").rglob("*") if p.is_file()]
+    return sorted((str(p), p.stat().st_size) for p in files if p.suffix != ".lock")
 
 
 def journal(checkout: Checkout) -> str:

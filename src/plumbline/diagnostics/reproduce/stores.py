@@ -59,6 +59,8 @@ def build_environment(clone: Path, folder: Path) -> dict[str, str]:
         "DVC_SITE_CACHE_DIR": str(folder / "site"),
         "MLFLOW_TRACKING_URI": f"sqlite:///{clone}/mlruns/mlflow.db",
         "PLUMBLINE_JOURNAL_URI": f"sqlite:///{clone}/mlruns/journal.db",
+        # A process that brings runs to MLflow would still write where the clone is removed.
+        "PLUMBLINE_TRACKING": "off",
     }
 
 
