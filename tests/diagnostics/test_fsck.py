@@ -1,5 +1,6 @@
 """Faults in a real checkout: each is named with its remedy, hides no other, and can be repaired."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from plumbline.contract import layout
 from plumbline.contract.recorded_outputs import hash_output
 from plumbline.registry import journal_head, model_versions, promotion
 from plumbline.registry.reader import addresses
+from plumbline.tracking import background, spool
 from plumbline.tracking.processes import identify_process
 
 DEAD = 2**22 + 1  # no kernel gives out such a pid
@@ -263,6 +265,28 @@ def test_versions_and_runs(clean: Checkout) -> None:
     mlflow = str(Path(sys.executable).with_name("mlflow"))
     for action, run in (("restore", one.run_id), ("delete", orphan.info.run_id)):
         subprocess.run([mlflow, "runs", action, "--run-id", run], check=True, capture_output=True)
+
+
+def test_a_run_on_its_way_to_mlflow_is_not_dead(clean: Checkout) -> None:
+    client = model_versions.connect_registry()
+    experiment = client.get_run(client.get_model_version("line", "1").run_id).info.experiment_id
+    folder = spool.locate_spool() / "a-pass"
+    folder.mkdir(parents=True)
+    spool.write_record(folder / spool.PASS, {"folder": str(clean.path)})
+    tags = {
+        "host": socket.gethostname(),
+        "plumbline.process": f"{DEAD} 1 0",
+        "plumbline.run": f"{folder.name},train",
+    }
+    ended = client.create_run(experiment, run_name="train closed", tags=tags).info.run_id
+    try:
+        with (spool.locate_spool() / background.LOCK).open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # as the process that delivers does
+            assert ended not in clean.run("plumbline", "fsck").stdout
+        assert f"({ended}) is RUNNING" in faults(clean)  # nothing will bring its end
+    finally:
+        shutil.rmtree(folder)
+        client.set_terminated(ended, "KILLED")
 
 
 def test_the_champion_and_its_alias(clean: Checkout) -> None:

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,6 +25,7 @@ from plumbline.diagnostics.reproduce.comparison import (
 )
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
 
+END_TIMEOUT_S = 20.0
 SET_TAG = """
 import sys
 import mlflow
@@ -199,6 +201,9 @@ def test_ctrl_c_leaves_nothing_behind(
     assert started.returncode not in (0, None)
     assert "Traceback" not in said
     assert list(tmp_path.iterdir()) == []
+    until = time.monotonic() + END_TIMEOUT_S
+    while at_work_in(tmp_path) and time.monotonic() < until:
+        time.sleep(0.1)
     assert at_work_in(tmp_path) == []
 
 

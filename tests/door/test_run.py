@@ -13,6 +13,8 @@ import pytest
 from tests.support.checkouts import Checkout
 from tests.support.damage import find_object, flip, list_outputs
 
+from plumbline.contract.yaml_file import load_yaml
+
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
@@ -96,10 +98,10 @@ def test_a_dvc_lock_that_is_cut_off_is_restored(ran: Checkout, end: str) -> None
 
 def test_a_dvc_lock_that_ends_with_a_whole_stage_is_completed(ran: Checkout) -> None:
     lock = ran.path / "dvc.lock"
-    before = lock.read_bytes()
+    before, expected = lock.read_bytes(), load_yaml(lock)
     lock.write_bytes(before[: before.index(b"\n  evaluate:") + 1])
     run(ran)
-    assert lock.read_bytes() == before
+    assert load_yaml(lock) == expected  # DVC appends: the order may differ
 
 
 def test_a_broken_pipeline_is_named_by_its_line(ran: Checkout) -> None:

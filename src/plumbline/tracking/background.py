@@ -48,6 +48,18 @@ def wait(timeout_s: float) -> None:
         time.sleep(WAIT_PAUSE_S)
 
 
+def is_at_work() -> bool:
+    """Whether a process is delivering: what MLflow says of a run in the spool is not final."""
+    try:
+        with (spool.locate_spool() / LOCK).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False  # no stage ever ran here
+    return False
+
+
 def main() -> None:
     """Deliver until nothing waits and no stage is at work; return where another process does."""
     os.nice(19)

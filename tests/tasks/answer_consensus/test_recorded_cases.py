@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ruamel.yaml import YAML
 from tests.support import recorded_cases
 from tests.support.recorded_cases import LEARNED_VOTE, ONE_STRONG
 
@@ -34,6 +35,8 @@ def run_pipeline(
     recorded_cases.write_source(Path("data/raw/answers.parquet"), datasets, agents)
     topic = "dataset" if len(datasets) > 1 else None
     values = recorded_cases.build_values(agents, candidates, topic)
+    with layout.PARAMS.open("w", encoding="utf-8") as file:
+        YAML(typ="safe").dump(values, file)
     params = ConsensusParams.model_validate(values)
     task = load_task(params.task)
     run_stage("ingest", params, task)

@@ -13,8 +13,9 @@ from plumbline.diagnostics.fsck.registry_state import RegistryState, list_all
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry.reader import OpenVersion, addresses, find_version, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
+from plumbline.tracking import background, spool
 from plumbline.tracking.processes import is_running
-from plumbline.tracking.run_search import PROCESS_TAG
+from plumbline.tracking.run_search import KEY_TAG, PROCESS_TAG
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -86,11 +87,16 @@ def _find_unregistered_runs(
 
 
 def _find_dead_runs(state: RegistryState, experiments: list[str]) -> Iterator[DiagnosticResult]:
-    """Runs of this machine that are marked as running and whose process does not exist."""
+    """Runs of this machine that are marked as running and whose process does not exist.
+
+    What is on its way to MLflow is left out.
+    """
+    on_the_way = [p.name for p in spool.list_passes()] if background.is_at_work() else []
     query = f"attributes.status = 'RUNNING' and tags.host = '{socket.gethostname()}'"
     for run in list_all(state.client.search_runs, experiments, query):
         process = run.data.tags.get(PROCESS_TAG, "")
-        if not is_running(process):
+        name = run.data.tags.get(KEY_TAG, "").partition(",")[0]
+        if name not in on_the_way and not is_running(process):
             message = (
                 f"{run.info.run_name!r} ({run.info.run_id}) is RUNNING, "
                 f"its process {process.partition(' ')[0]} does not exist"
