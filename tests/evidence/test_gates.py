@@ -450,7 +450,7 @@ def test_a_form_that_is_not_shown_to_be_as_good_says_what_to_do(sound: gates.Fin
         replace(sound, parity=VariantParity(-0.02, Interval(-0.03, -0.01), None)), "parity"
     )
     assert (gate.measured, gate.threshold, gate.interval) == (-0.02, -0.01, Interval(-0.03, -0.01))
-    assert "put fp32 first in candidates.minilm.forms" in gate.reason
+    assert "put fp32 first in the `forms` of candidates.minilm" in gate.reason
     apart = asked(
         replace(sound, parity=VariantParity(0.0, Interval(-0.005, 0.005), 0.97)), "parity"
     )

@@ -94,7 +94,7 @@ def check_parity(findings: Findings) -> Ruling:
     if is_within_limits(parity, limits):
         return Ruling("pass", reason, parity.gain, max_loss, parity.interval)
     reason += (
-        f": put {REFERENCE} first in candidates.{findings.candidate}.forms, "
+        f": put {REFERENCE} first in the `forms` of candidates.{findings.candidate}, "
         "or collect more test rows"
     )
     if parity.interval.low < max_loss:
