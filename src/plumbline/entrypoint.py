@@ -20,6 +20,7 @@ from plumbline.contract.stage_inputs import verify_inputs
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.task import Task
+from plumbline.contract.task_packages import find_task_package, list_tasks
 from plumbline.contract.user_name import ensure_user_name
 from plumbline.tracking import background, delivery, passes, run_log
 
@@ -86,21 +87,12 @@ def load_params(path: Path) -> Params:
 
 
 def load_task(name: str) -> Task[Params]:
-    """Return `TASK` of the folder `name` under tasks/; raises ParamsError if there is none."""
-    try:
-        module = importlib.import_module(f"plumbline.tasks.{name}.task")
-    except ModuleNotFoundError:
-        if name in list_tasks():
-            raise  # the task is there, something that it imports is not
-        raise ParamsError(f"there is no task {name!r}{_suggest_task(name)}") from None
-    task: Task[Params] = module.TASK
+    """Return `TASK` of the task `name`, wherever it is; raises ParamsError if there is none."""
+    package = find_task_package(name)
+    if package is None:
+        raise ParamsError(f"there is no task {name!r}{_suggest_task(name)}")
+    task: Task[Params] = importlib.import_module(f"{package}.task").TASK
     return task
-
-
-def list_tasks() -> list[str]:
-    """Return the names of the folders under tasks/ that have a task.py."""
-    folder = Path(__file__).parent / "tasks"
-    return sorted(path.parent.name for path in folder.glob("*/task.py"))
 
 
 def _explain_end(error: BaseException) -> tuple[int | None, str]:
@@ -116,9 +108,10 @@ def _explain_end(error: BaseException) -> tuple[int | None, str]:
 
 
 def _load_params_class(name: str) -> type[Params]:
-    if name not in list_tasks():
+    package = find_task_package(name)
+    if package is None:
         raise ParamsError(f"{layout.PARAMS}: task: there is no task {name!r}{_suggest_task(name)}")
-    params_class: type[Params] = importlib.import_module(f"plumbline.tasks.{name}.params").PARAMS
+    params_class: type[Params] = importlib.import_module(f"{package}.params").PARAMS
     return params_class
 
 

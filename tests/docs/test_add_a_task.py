@@ -1,6 +1,5 @@
 """docs/add-a-task.md, followed by script: the files on the page keep the contract."""
 
-import importlib
 import re
 import sys
 from pathlib import Path
@@ -10,12 +9,10 @@ from ruamel.yaml import YAML
 from tests.support import task_contract
 from tests.support.checkouts import LINE, ROOT
 
-import plumbline.tasks
 from plumbline.contract.params import Params
-from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.entrypoint import load_task
+from plumbline.entrypoint import load_params, load_task
 
 PAGE = (ROOT / "docs/add-a-task.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))
@@ -24,24 +21,20 @@ YAML_BLOCK = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0]
 
 @pytest.fixture
 def doubling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, Task]:
-    """The task on the page, in an empty folder."""
+    """The task on the page, in an otherwise empty repository."""
     for name, code in FILES.items():
-        path = tmp_path / "tasks" / name
+        path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(code, encoding="utf-8")
-    monkeypatch.setattr(
-        plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(tmp_path / "tasks")]
-    )
-    for name in [name for name in sys.modules if name.startswith("plumbline.tasks.doubling")]:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tasks"]:
         monkeypatch.delitem(sys.modules, name)
     values = load_yaml(LINE / "params.yaml") | YAML(typ="safe").load(YAML_BLOCK)
     values["evaluation"]["slices"] = []
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.chdir(tmp_path)
     with Path("params.yaml").open("w") as file:
         YAML().dump(values, file)
-    shape = importlib.import_module("plumbline.tasks.doubling.params").PARAMS
-    return read_params(Path("params.yaml"), lambda _: shape), load_task("doubling")
+    return load_params(Path("params.yaml")), load_task("doubling")
 
 
 def test_the_page_names_all_files_of_a_task() -> None:
@@ -51,7 +44,7 @@ def test_the_page_names_all_files_of_a_task() -> None:
         "task",
         *(f"{part}/__init__" for part in ("data", "expectations", "models", "scoring")),
     )
-    assert set(FILES) == {f"doubling/{part}.py" for part in parts}
+    assert set(FILES) == {f"src/tasks/doubling/{part}.py" for part in parts}
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -21,7 +21,7 @@ ModelNameOrParams = Annotated[
 ]
 Version = Annotated[str, typer.Argument(help="The version, such as 7.")]
 DEFAULT_TASK = "text_classification"
-TaskName = Annotated[str, typer.Option("--task", help="A task under src/plumbline/tasks/.")]
+TaskName = Annotated[str, typer.Option("--task", help="A task, as params.yaml names it.")]
 Reason = Annotated[str, typer.Option(help="Why; written to the journal.", show_default="no reason")]
 InferenceParams = Annotated[
     list[str],

@@ -10,6 +10,7 @@ from typing import Any
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.contract.task_packages import find_task_folder
 from plumbline.tuning.folders import EXAMPLES
 from plumbline.tuning.sampling import SamplerName
 from plumbline.tuning.space import read_space
@@ -71,5 +72,5 @@ def find_direction(metric: str, task: Task[Params]) -> Direction:
 def _digest_code(task: str) -> list[str]:
     """Digest the code that decides what a training ends in."""
     package = Path(__file__).parents[1]
-    folders = (package / "training", package / "tasks" / task)
+    folders = filter(None, (package / "training", find_task_folder(task)))
     return [layout.digest(path) for folder in folders for path in sorted(folder.rglob("*.py"))]

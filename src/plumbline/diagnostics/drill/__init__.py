@@ -11,9 +11,10 @@ from plumbline.contract.errors import ParamsError
 from plumbline.contract.faults import DrillPart
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.contract.task_packages import list_tasks
 from plumbline.diagnostics.drill import steps
 from plumbline.diagnostics.drill.scene import Scene
-from plumbline.entrypoint import list_tasks, load_task
+from plumbline.entrypoint import load_task
 
 FOLDER = Path(".plumbline/drill")
 STEPS: tuple[tuple[str, Callable[[Scene], str]], ...] = (

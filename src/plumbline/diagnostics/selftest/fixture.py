@@ -14,8 +14,9 @@ from plumbline.contract.errors import ParamsError
 from plumbline.contract.faults import FaultsPart
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.contract.task_packages import list_tasks
 from plumbline.diagnostics.selftest import faulty_predictors
-from plumbline.entrypoint import list_tasks, load_params, load_task, run_stage
+from plumbline.entrypoint import load_params, load_task, run_stage
 
 # Where MLflow's database has absolute paths of files.
 PATH_COLUMNS = (

@@ -1,0 +1,66 @@
+"""A task of one's own is found in the repository's src/tasks, or by an entry point."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.task_packages import find_task_folder, find_task_package, list_tasks
+from plumbline.entrypoint import load_task
+
+TASK = "TASK = {name!r}\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("tasks", "acme")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_task(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "task.py").write_text(TASK.format(name=folder.name))
+
+
+def test_a_task_in_the_repository_is_found(repository: Path) -> None:
+    write_task(repository / "src/tasks/tripling")
+    assert find_task_package("tripling") == "tasks.tripling"
+    assert find_task_folder("tripling") == repository / "src/tasks/tripling"
+    assert load_task("tripling") == "tripling"
+    assert {"text_classification", "tripling"} <= set(list_tasks())
+
+
+def test_an_installed_task_is_found_by_its_entry_point(repository: Path) -> None:
+    write_task(repository / "site/acme/halving")
+    about = repository / "site/acme-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[plumbline.tasks]\nhalf = acme.halving\n")
+    sys.path.append(str(repository / "site"))
+    assert load_task("half") == "halving"
+    assert "half" in list_tasks()
+
+
+def test_two_tasks_of_one_name_are_refused(repository: Path) -> None:
+    write_task(repository / "src/tasks/text_classification")
+    with pytest.raises(ParamsError, match="src/tasks/text_classification has the name of a task"):
+        load_task("text_classification")
+
+
+def test_an_unknown_task_is_an_error_that_names_the_nearest(repository: Path) -> None:
+    write_task(repository / "src/tasks/tripling")
+    assert find_task_package("triplin") is None
+    with pytest.raises(ParamsError, match=r"no task .triplin..*tripling"):
+        load_task("triplin")
+
+
+def test_what_a_task_cannot_import_is_not_called_a_missing_task(repository: Path) -> None:
+    write_task(repository / "src/tasks/tripling")
+    (repository / "src/tasks/tripling/task.py").write_text("import no_such_library\n")
+    with pytest.raises(ModuleNotFoundError, match="no_such_library"):
+        load_task("tripling")
