@@ -217,7 +217,21 @@ def _check_forms(forms: list[str]) -> list[str]:
     return forms
 
 
-class LinearConfig(TunableConfig):
+class TrainedConfig(TunableConfig):
+    """What every candidate that learns by gradient may have besides its own keys.
+
+    A config that does not use these keys is written without them.
+    """
+
+    # How much a row of each class counts in the loss: equally; in inverse proportion to the rows
+    # of its class; or by a weight for each class, 1 for those that are not named.
+    class_weights: Annotated[
+        Literal["none", "balanced"] | Annotated[Mapping[str, Positive], Field(min_length=1)],
+        Field(exclude_if=lambda value: value == "none"),
+    ] = "none"
+
+
+class LinearConfig(TrainedConfig):
     """TF-IDF of word 1- and 2-grams with a linear layer."""
 
     kind: Literal["linear"]
@@ -228,9 +242,11 @@ class LinearConfig(TunableConfig):
     batch_size: Count
     max_epochs: Count
     patience: Count
+    # What the right class gives up to all classes alike.
+    label_smoothing: Annotated[float, Field(ge=0, lt=1, exclude_if=lambda value: value == 0)] = 0.0
 
 
-class EncoderConfig(TunableConfig):
+class EncoderConfig(TrainedConfig):
     """What every fine-tuned or trained encoder needs."""
 
     # To serve, in order of preference.

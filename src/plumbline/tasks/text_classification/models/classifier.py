@@ -23,11 +23,14 @@ class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is u
         model: torch.nn.Module,
         optimizers: Callable[[torch.nn.Module], Any],
         label_smoothing: float,
+        class_weights: torch.Tensor | None = None,
     ) -> None:
         super().__init__()
         self.model = model
         self._optimizers_of = optimizers
         self.label_smoothing = label_smoothing
+        # (classes,); it follows from params and train, so that no checkpoint keeps it.
+        self.register_buffer("class_weights", class_weights, persistent=False)
 
     def forward(self, **inputs: torch.Tensor) -> torch.Tensor:
         """Logits, in fp32 whatever precision the model computes in."""
@@ -52,7 +55,7 @@ class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is u
         self._sums += torch.stack([loss, objective, hits, loss.new_tensor(len(labels))])
 
     def on_validation_epoch_end(self) -> None:
-        """Log loss (NLL), objective (with label smoothing) and accuracy, over all rows."""
+        """Log loss (NLL), objective (what training minimises) and accuracy, over all rows."""
         loss, objective, hits, rows = self._sums.tolist()
         self.log_dict(
             {
@@ -76,5 +79,21 @@ class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is u
         """Return what the model reads: all but labels, and the weights of rows."""
         return {name: tensor for name, tensor in batch.items() if name not in TARGETS}
 
+    def compute_losses(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return the loss of each row, with label smoothing, by the weight of its class.
+
+        Weights are not divided by their sum over the batch: a batch of rare classes would count as
+        little as any other.
+        """
+        losses = functional.cross_entropy(
+            logits, labels, label_smoothing=self.label_smoothing, reduction="none"
+        )
+        if self.class_weights is None:
+            return losses
+        weighted: torch.Tensor = losses * self.class_weights[labels]
+        return weighted
+
     def _compute_objective(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        return functional.cross_entropy(logits, labels, label_smoothing=self.label_smoothing)
+        if self.class_weights is None:
+            return functional.cross_entropy(logits, labels, label_smoothing=self.label_smoothing)
+        return self.compute_losses(logits, labels).mean()

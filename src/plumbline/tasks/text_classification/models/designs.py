@@ -26,6 +26,7 @@ class ModelDesign:
     # Writes what the predictor reads besides the graph; returns config.json.
     write_settings: Callable[[Path, torch.nn.Module], dict[str, Any]]
     label_smoothing: float = 0.0
+    class_weights: torch.Tensor | None = None  # (classes,), of the loss
     min_gain: float = 0.0
     monitor: str = "validation/loss"
     gradient_clip: float = 1.0
@@ -34,7 +35,9 @@ class ModelDesign:
 def assemble_learner(design: ModelDesign, seed: int, policy: FormPolicy) -> Learner:
     """Return the Learner of one model with this seed."""
     model = design.build_model(seed)
-    module = TextClassifier(model, design.configure_optimizers, design.label_smoothing)
+    module = TextClassifier(
+        model, design.configure_optimizers, design.label_smoothing, design.class_weights
+    )
 
     def save(folder: Path) -> None:
         settings = design.write_settings(folder, model)

@@ -23,6 +23,7 @@ from plumbline.tasks.text_classification.models.batches import (
     TrainingTexts,
     encode_labels,
 )
+from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
 from plumbline.tasks.text_classification.models.layers import (
     UsedEmbedding,
@@ -219,6 +220,7 @@ def _complete_design(
         configure_optimizers=partial(configure_optimizers, config, num_steps),
         write_settings=write_settings,
         label_smoothing=config.label_smoothing,
+        class_weights=weigh_classes(config.class_weights, texts),
         monitor="validation/objective",  # NLL peaks an epoch or two too early under smoothing
         gradient_clip=config.gradient_clip,
     )

@@ -59,12 +59,7 @@ class EnsembleClassifier(TextClassifier):
         logits = self(**self.select_inputs(batch))
         num_members = logits.shape[1]
         labels = batch["labels"].repeat_interleave(num_members)
-        losses = functional.cross_entropy(
-            logits.flatten(0, 1),
-            labels,
-            label_smoothing=self.label_smoothing,
-            reduction="none",
-        ).view(-1, num_members)
+        losses = self.compute_losses(logits.flatten(0, 1), labels).view(-1, num_members)
         if "row_weights" in batch:
             losses = losses * batch["row_weights"]
         return losses.mean()
@@ -86,7 +81,9 @@ def assemble_ensemble(
     if is_linear:
         num_rows = len(design.data.train)
         design.data.train.row_weights = draw_row_weights(num_rows, num_members, seed)
-    module = EnsembleClassifier(model, design.configure_optimizers, design.label_smoothing)
+    module = EnsembleClassifier(
+        model, design.configure_optimizers, design.label_smoothing, design.class_weights
+    )
 
     def save(folder: Path) -> None:
         settings = design.write_settings(folder, members[0])

@@ -19,6 +19,7 @@ from plumbline.tasks.text_classification.models.batches import (
     TrainingTexts,
     encode_labels,
 )
+from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
 from plumbline.tasks.text_classification.params import LinearConfig
 from plumbline.tasks.text_classification.predictor import TfidfFeatures, extract_grams
@@ -64,13 +65,18 @@ def plan_linear(config: LinearConfig, seed: int, texts: TrainingTexts) -> ModelD
             "vocabulary": vocabulary,
         }
 
+    class_weights = weigh_classes(config.class_weights, texts)
+    is_plain = class_weights is None and config.label_smoothing == 0
     return ModelDesign(
         config=config,
         data=data,
         build_model=build_model,
         configure_optimizers=partial(_configure_optimizer, config),
         write_settings=write_settings,
+        label_smoothing=config.label_smoothing,
+        class_weights=class_weights,
         min_gain=MIN_GAIN,
+        monitor="validation/loss" if is_plain else "validation/objective",
     )
 
 
