@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from plumbline.diagnostics.selftest.warm_export import keep_operators
 from plumbline.diagnostics.selftest.warm_python import start_warm_python
 
 WORKERS = 2
@@ -68,6 +69,7 @@ def _set_up(temporary: str) -> None:
     torch.set_num_threads(1)  # as each worker has one core
     os.setpgid(0, 0)
     start_warm_python()
+    keep_operators()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
