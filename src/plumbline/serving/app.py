@@ -83,10 +83,13 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 async def _start_router(router: TrafficRouter) -> None:
-    """Load the model before any request is taken; if it is unfit, this and all workers exit."""
+    """Load the model before any request is taken; if it is unfit, this and all workers exit.
+
+    Where the registry or a file cannot be read for now, this worker alone exits and is replaced.
+    """
     try:
         return await router.start()
-    except RegistryError as error:
+    except (RegistryError, OSError) as error:
         log.warning("%s; trying again", error)
         await asyncio.sleep(RETRY_S)
         os._exit(1)  # the supervisor starts another worker

@@ -67,6 +67,8 @@ class CanarySlot:
             model = await LoadedModel.load(cached, self._settings.limits)
         except (PlumblineError, OSError) as error:
             log.warning("canary: not in service, the champion answers every request: %s", error)
+        except Exception:
+            log.exception("canary: not in service, the champion answers every request")
         else:
             model.export_metrics("canary")
             self._canary = self._begin_trial(settings, model, limit)
@@ -82,6 +84,9 @@ class CanarySlot:
             limit = await self._find_limit(settings, canary.model.cached, champion)
         except (PlumblineError, OSError) as error:
             log.warning("canary: taken out of service, not returned: %s", error)
+            self._stop()
+        except Exception:
+            log.exception("canary: taken out of service, not returned")
             self._stop()
         else:
             self._canary = self._begin_trial(settings, canary.model, limit)

@@ -5,12 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from plumbline.contract.errors import (
-    BundleError,
-    JournalIntegrityError,
-    PlumblineError,
-    RegistryError,
-)
+from plumbline.contract.errors import JournalIntegrityError, PlumblineError, RegistryError
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.canary_slot import CanarySlot
@@ -91,14 +86,14 @@ class TrafficRouter:
         return Answer(columns, champion.cached, "champion", seconds)
 
     async def _load_or_fall_back(self) -> LoadedModel:
-        """Load what the registry names; if that is unfit or undecided, the one that served last.
+        """Load what the registry names; if that cannot be opened, the one that served last.
 
         A worker that is restarted while the champion is unfit must not stop the other workers.
         """
         try:
             cached = await asyncio.to_thread(self._cache.fetch_latest_or_kept)
             return await self._load_champion(cached)
-        except (BundleError, JournalIntegrityError) as error:
+        except (PlumblineError, OSError) as error:
             last = await asyncio.to_thread(self._cache.find_kept)
             if last is None:
                 raise
@@ -127,6 +122,9 @@ class TrafficRouter:
             model = await LoadedModel.load(cached, self._settings.limits)
         except (PlumblineError, OSError) as error:
             log.warning("shadow: not in service: %s", error)
+            return None
+        except Exception:
+            log.exception("shadow: not in service")
             return None
         model.export_metrics("shadow")
         return model
