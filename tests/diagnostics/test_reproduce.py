@@ -184,18 +184,7 @@ def test_changed_evidence_is_no_measure(committed: Checkout) -> None:
 def test_ctrl_c_leaves_nothing_behind(
     number: signal.Signals, committed: Checkout, tmp_path: Path
 ) -> None:
-    started = subprocess.Popen(
-        ["plumbline", "reproduce"],
-        cwd=committed.path,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**committed.environment, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"},
-    )
-    assert started.stdout
-    for line in started.stdout:
-        if line.strip() == "train@gradient":
-            break
+    started = start_reproduce(committed, tmp_path)
     started.send_signal(number)
     said = started.communicate(timeout=60)[1]
     assert started.returncode not in (0, None)
@@ -205,6 +194,35 @@ def test_ctrl_c_leaves_nothing_behind(
     while at_work_in(tmp_path) and time.monotonic() < until:
         time.sleep(0.1)
     assert at_work_in(tmp_path) == []
+
+
+@pytest.mark.slow
+def test_what_a_kill_leaves_is_removed_by_the_next_command(
+    committed: Checkout, tmp_path: Path
+) -> None:
+    started = start_reproduce(committed, tmp_path)
+    started.kill()
+    started.communicate(timeout=60)
+    assert len(list(tmp_path.iterdir())) == 1
+    committed.run("plumbline", "fsck", code=None, TMPDIR=str(tmp_path))
+    assert list(tmp_path.iterdir()) == []
+
+
+def start_reproduce(checkout: Checkout, system: Path) -> subprocess.Popen[str]:
+    """Start `plumbline reproduce` and return once its clone trains."""
+    started = subprocess.Popen(
+        ["plumbline", "reproduce"],
+        cwd=checkout.path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**checkout.environment, "TMPDIR": str(system), "PYTHONUNBUFFERED": "1"},
+    )
+    assert started.stdout
+    for line in started.stdout:
+        if line.strip() == "train@gradient":
+            break
+    return started
 
 
 def at_work_in(folder: Path) -> list[str]:

@@ -1,9 +1,11 @@
 """A CI/CD pipeline in which every promotion of a model rests on evidence."""
 
+import functools
 import logging
 import sys
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import typer
 
@@ -37,6 +39,7 @@ from plumbline.cli import (
     verdict,
 )
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.leftovers import keep_system_temporaries
 from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.user_name import ensure_user_name
 
@@ -77,39 +80,57 @@ def _add_command(
     example: str,
     *,
     hidden: bool = False,
+    opens_versions: bool = False,
 ) -> None:
-    group.command(name, epilog=f"Example:\n\n{example}", hidden=hidden)(command)
+    """Add `command`; one that opens versions copies them to the system's /tmp while it runs."""
+    runner = _clean_up_after(command) if opens_versions else command
+    group.command(name, epilog=f"Example:\n\n{example}", hidden=hidden)(runner)
+
+
+def _clean_up_after(command: Callable[..., None]) -> Callable[..., None]:
+    """What a kill leaves in the system's /tmp is removed by the next of these commands."""
+
+    @functools.wraps(command)
+    def run_command(*arguments: Any, **options: Any) -> None:
+        with keep_system_temporaries():
+            command(*arguments, **options)
+
+    return run_command
 
 
 _add_command(app, "run", run.run_pipeline, run.EXAMPLE)
-_add_command(app, "predict", predict.predict, predict.EXAMPLE)
-_add_command(app, "score", score.score, score.EXAMPLE)
-_add_command(app, "consult", consult.consult, consult.EXAMPLE)
+_add_command(app, "predict", predict.predict, predict.EXAMPLE, opens_versions=True)
+_add_command(app, "score", score.score, score.EXAMPLE, opens_versions=True)
+_add_command(app, "consult", consult.consult, consult.EXAMPLE, opens_versions=True)
 _add_command(app, "grade", grade.grade, grade.EXAMPLE)
-_add_command(app, "serve", serve.serve, serve.EXAMPLE)
-_add_command(app, "report", report.show_report, report.EXAMPLE)
+_add_command(app, "serve", serve.serve, serve.EXAMPLE, opens_versions=True)
+_add_command(app, "report", report.show_report, report.EXAMPLE, opens_versions=True)
 _add_command(app, "verdict", verdict.show_verdict, verdict.EXAMPLE)
-_add_command(app, "promote", promote.promote, promote.EXAMPLE)
-_add_command(app, "adopt", adopt.adopt, adopt.EXAMPLE)
-_add_command(app, "rollback", rollback.roll_back, rollback.EXAMPLE)
+_add_command(app, "promote", promote.promote, promote.EXAMPLE, opens_versions=True)
+_add_command(app, "adopt", adopt.adopt, adopt.EXAMPLE, opens_versions=True)
+_add_command(app, "rollback", rollback.roll_back, rollback.EXAMPLE, opens_versions=True)
 _add_command(app, "champion", champion.show_champion, champion.EXAMPLE)
 _add_command(app, "journal", journal.show_journal, journal.EXAMPLE)
-_add_command(app, "sign", sign.sign_version, sign.EXAMPLE)
-_add_command(app, "drift", drift.check_drift, drift.EXAMPLE)
+_add_command(app, "sign", sign.sign_version, sign.EXAMPLE, opens_versions=True)
+_add_command(app, "drift", drift.check_drift, drift.EXAMPLE, opens_versions=True)
 _add_command(app, "pin", pin.pin_weights, pin.EXAMPLE)
 _add_command(app, "tune", tune.tune, tune.EXAMPLE)
-_add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE)
+_add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE, opens_versions=True)
 _add_command(app, "track", track.track, track.EXAMPLE)
 _add_command(app, "doctor", doctor.run_doctor, doctor.EXAMPLE)
-_add_command(app, "fsck", fsck.run_fsck, fsck.EXAMPLE)
-_add_command(app, "selftest", selftest.run_selftest, selftest.EXAMPLE)
+_add_command(app, "fsck", fsck.run_fsck, fsck.EXAMPLE, opens_versions=True)
+_add_command(app, "selftest", selftest.run_selftest, selftest.EXAMPLE, opens_versions=True)
 _add_command(app, "drill", drill.run_drill, drill.EXAMPLE)
 _add_command(app, "merge-lock", merge_lock.merge_lock, merge_lock.EXAMPLE, hidden=True)
 _add_command(recipes, "list", recipe.list_recipes, recipe.LIST_EXAMPLE)
 _add_command(recipes, "show", recipe.show_recipe, recipe.SHOW_EXAMPLE)
 _add_command(recipes, "use", recipe.use_recipe, recipe.USE_EXAMPLE)
-_add_command(registries, "pack", registry.pack_registry, registry.PACK_EXAMPLE)
-_add_command(registries, "unpack", registry.unpack_registry, registry.UNPACK_EXAMPLE)
-_add_command(registries, "fetch", registry.fetch_registry, registry.FETCH_EXAMPLE)
+_add_command(registries, "pack", registry.pack_registry, registry.PACK_EXAMPLE, opens_versions=True)
+_add_command(
+    registries, "unpack", registry.unpack_registry, registry.UNPACK_EXAMPLE, opens_versions=True
+)
+_add_command(
+    registries, "fetch", registry.fetch_registry, registry.FETCH_EXAMPLE, opens_versions=True
+)
 app.add_typer(recipes, name="recipe")
 app.add_typer(registries, name="registry")
