@@ -149,7 +149,7 @@ def _mark(outcome: "Outcome") -> str:
     if outcome.caught:
         return "[green]as it should be[/]" if outcome.is_sound else "[green]caught[/]"
     word = "MISSED" if outcome.is_promoted else "NOT CAUGHT"
-    if outcome.is_sound:
+    if outcome.is_sound and not outcome.is_promoted:
         word = "REFUSED"
     return f"[red]{word}[/] (expected: {outcome.expected}, {escape(outcome.gate)})"
 

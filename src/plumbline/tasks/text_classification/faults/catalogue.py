@@ -11,6 +11,7 @@ from plumbline.tasks.text_classification.faults import (
     many_copies,
     models,
     sound_data,
+    steps,
 )
 
 FAULTS = (
@@ -78,5 +79,6 @@ def list_faults() -> Sequence[Fault]:
         *doubt.FAULTS,
         *knowing_data.FAULTS,
         *many_copies.FAULTS,
+        *steps.FAULTS,
         *sound_data.FAULTS,
     )
