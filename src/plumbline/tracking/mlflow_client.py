@@ -1,7 +1,10 @@
 """The one place that connects to MLflow, with the settings that every connection needs."""
 
+import fcntl
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,12 +40,11 @@ def connect() -> "MlflowClient":
     for name in ("mlflow.store.db.utils", "sqlalchemy.pool"):  # a traceback beside what they raise
         logging.getLogger(name).setLevel(logging.CRITICAL)
     uri = store_location.find_uri()
-    if uri.startswith(SQLITE):
-        Path(uri.removeprefix(SQLITE)).parent.mkdir(parents=True, exist_ok=True)
     _reach_database(uri)
     mlflow.set_tracking_uri(uri)
     mlflow.set_registry_uri(uri)
-    return mlflow.MlflowClient()
+    with _lock_creation(uri):
+        return mlflow.MlflowClient()
 
 
 def get_or_create_experiment(client: "MlflowClient", name: str) -> str:
@@ -54,6 +56,25 @@ def get_or_create_experiment(client: "MlflowClient", name: str) -> str:
     if store_location.find_uri().startswith(SQLITE):
         artifacts = (store_location.find_home() / "mlruns/artifacts").as_uri()
     return str(client.create_experiment(name, artifacts))
+
+
+@contextmanager
+def _lock_creation(uri: str) -> Iterator[None]:
+    """Let one process at a time create the tables of a SQLite database.
+
+    MLflow's own lock is in the temporary folder, of which each stage has one of its own.
+    """
+    if not uri.startswith(SQLITE):
+        yield
+        return
+    folder = Path(uri.removeprefix(SQLITE)).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _reach_database(uri: str) -> None:
