@@ -58,6 +58,27 @@ def test_predict_one_row_and_a_file(lines: Lines, page: Page, tmp_path: Path) ->
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_picture_is_shown_and_runs_nothing(lines: Lines, page: Page) -> None:
+    svg = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20">
+<script>document.title = "run by a picture"</script>
+<image href="https://example.com/mark.png" width="9" height="9"/>
+<rect width="40" height="20" fill="#1f5fa8"/></svg>"""
+    answer = {"y": 5.0, "picture": svg, "netlist": "* a low-pass\n.end\n", "message": "it is 5"}
+    with serving(lines) as server:
+        page.goto(f"http://127.0.0.1:{server.port}/")
+        expect(page.locator("h1")).to_have_text("line")
+        page.route("**/invocations", lambda route: route.fulfill(json={"predictions": [answer]}))
+        page.click("#send")
+        picture = page.locator("#answer img")
+        expect(picture).to_be_visible()
+        page.wait_for_function("document.querySelector('#answer img').naturalWidth > 0")
+        assert picture.evaluate("image => image.src.slice(0, 19)") == "data:image/svg+xml;"
+        expect(page.locator("#answer")).to_contain_text("message: it is 5")
+        expect(page.locator("#answer pre")).to_have_text("* a low-pass\n.end")
+        assert page.title() == "line"
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
 def test_the_page_tells_when_the_canary_answered(lines: Lines, page: Page) -> None:
     with serving(lines, "--canary", "3=50%") as server:
         page.goto(f"http://127.0.0.1:{server.port}/")

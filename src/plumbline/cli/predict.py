@@ -137,7 +137,8 @@ def _format_record(record: dict[str, Any], number: int, folder: Path | None) -> 
             cells[name] = f"{len(value.splitlines())} lines; --save FOLDER writes them"
             continue
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{name}-{number}.txt"
+        suffix = "svg" if value.startswith("<svg ") else "txt"
+        path = folder / f"{name}-{number}.{suffix}"
         path.write_text(value, encoding="utf-8")
         cells[name] = str(path)
     return cells

@@ -59,6 +59,8 @@ def test_the_command_prints_parts_margin_yield_and_where_the_netlist_is(command:
     netlist = Path("filters/netlist-0.txt").read_text()
     assert netlist.count("\nL") == 3
     assert netlist.endswith(".end\n")
+    assert "filters/picture-0.svg" in printed
+    assert Path("filters/picture-0.svg").read_text(encoding="utf-8").startswith("<svg ")
 
 
 def test_with_five_parts_it_says_that_none_can(command: list[str]) -> None:

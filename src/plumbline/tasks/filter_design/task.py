@@ -73,6 +73,7 @@ TASK = Task[FilterParams](
             Field("designs", {"type": "array", "items": {"type": "object", "properties": DESIGN}}),
             Field("frequency_hz", NUMBERS),
             Field("s21_db", NUMBERS),
+            Field("picture", "string"),
         ),
         params=(
             Param("designs", "long", 3),
