@@ -129,3 +129,4 @@ class Candidate:
     history: "pd.DataFrame | None"  # one row per epoch; None if the candidate has no epochs
     latency_ms: dict[str, float]  # p50 and p95 for one row and for a batch
     num_bytes: int
+    control: "Scores | None" = None  # of the same trained on shuffled answers, where there is one

@@ -1,7 +1,7 @@
 """What was measured, and what follows from it before anything is judged: order, rank, winner."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
@@ -52,6 +52,13 @@ class Measurements:
     def winner(self) -> Candidate:
         """The candidate that was chosen on validation."""
         return self.candidates[0]
+
+    def list_candidates_with_controls(self) -> list[Candidate]:
+        """Return the candidates, the winner first, each with its control's scores."""
+        return [
+            replace(candidate, control=self.controls.get(candidate.name))
+            for candidate in self.candidates
+        ]
 
 
 def choose(subjects: Subjects, measured: Sequence[Candidate], task: Task[Params]) -> Choice:

@@ -85,7 +85,8 @@ def write(measurements: Measurements, judgement: Judgement, task: Task[Params]) 
     figures = []
     tables = winner.validation.tables
     if not is_withheld(evidence):
-        figures = task.scoring.draw_figures(subjects.params, list(measurements.candidates))
+        candidates = measurements.list_candidates_with_controls()
+        figures = task.scoring.draw_figures(subjects.params, candidates)
         tables = winner.test.tables
     _write_plots(tables, figures)
     report.write_report(evidence, winner, figures, measurements.validation_inputs)

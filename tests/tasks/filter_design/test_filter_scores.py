@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.support.small_filters import KINDS, build_params, build_specification, write_examples
 
-from plumbline.contract.records import Bound, Scores
+from plumbline.contract.records import Bound, Candidate, Scores
 from plumbline.contract.task import Columns
 from plumbline.evidence import gates
 from plumbline.tasks.filter_design.data import list_columns, name_rows, read_specifications
@@ -25,6 +25,7 @@ from plumbline.tasks.filter_design.scoring import (
     check_answers,
     check_behaviour,
     compute_bound,
+    draw_figures,
     score,
 )
 from plumbline.tasks.filter_design.scoring.judgement import judge_answers, judge_specifications
@@ -126,6 +127,17 @@ def test_the_textbook_is_scored_by_the_oracle(examples: Path, honest: Scores) ->
     assert shares[-1] > shares[0]
     yields = scores.tables["yields"]
     assert np.abs(yields["claimed"] - yields["drawn"]).mean() < 0.06
+
+
+def test_met_against_calls_shows_the_control_dashed(honest: Scores) -> None:
+    alone = Candidate("diffusion", honest, honest, None, {}, 1)
+    with_control = replace(alone, control=honest)
+    dashed = {}
+    for candidate in (alone, with_control):
+        figures = {one.name: one for one in draw_figures(build_params(), [candidate])}
+        assert list(figures) == ["schematic", "responses", "budgets", "slack", "yields"]
+        dashed[candidate.control is not None] = "stroke-dasharray" in figures["budgets"].svg
+    assert dashed == {False: False, True: True}
 
 
 def test_baselines_have_the_budget_of_the_candidates(examples: Path) -> None:

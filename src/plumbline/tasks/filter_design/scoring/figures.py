@@ -1,10 +1,10 @@
 """The figures by which a person judges a designer of filters."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.records import Candidate, Figure
 from plumbline.reporting.plots import BLACK, BLUE, assign_styles, draw_figure
-from plumbline.tasks.filter_design.params import FilterParams, TextbookConfig
+from plumbline.tasks.filter_design.params import FilterParams
 from plumbline.tasks.filter_design.scoring.schematic import draw_schematic
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def draw_figures(params: FilterParams, candidates: list[Candidate]) -> list[Figu
         figures.append(draw_schematic(winner["parts"]))
     figures += [
         _draw_responses(candidates),
-        _draw_budgets(params, candidates),
+        _draw_budgets(candidates),
         _draw_slack(candidates[0]),
     ]
     if not winner["yields"].empty:
@@ -87,20 +87,16 @@ def _find_centre(table: "pd.DataFrame") -> float:
     return float((first["pass_low_hz"] * first["pass_high_hz"]) ** 0.5)
 
 
-def _draw_budgets(params: FilterParams, candidates: list[Candidate]) -> Figure:
+def _draw_budgets(candidates: list[Candidate]) -> Figure:
     def draw(axes: "Axes") -> None:
         for candidate, (colour, marker) in assign_styles(candidates):
             table = candidate.test.tables["by_budget"]
-            is_textbook = isinstance(params.candidates.get(candidate.name), TextbookConfig)
-            axes.plot(
-                table["calls"],
-                table["met"],
-                color=colour,
-                marker=marker,
-                markersize=5,
-                linestyle="--" if is_textbook else "-",
-                label=candidate.name,
-            )
+            style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 5}
+            axes.plot(table["calls"], table["met"], **style, label=candidate.name)
+            if candidate.control:
+                shuffled = candidate.control.tables["by_budget"]
+                label = f"{candidate.name}, control"
+                axes.plot(shuffled["calls"], shuffled["met"], **style, linestyle="--", label=label)
         axes.set_xscale("log", base=2)
         axes.set_xticks(table["calls"], [f"{calls:g}" for calls in table["calls"]])
         axes.set(xlabel="calls of the simulator for one design", ylabel="share of masks met")
@@ -109,8 +105,8 @@ def _draw_budgets(params: FilterParams, candidates: list[Candidate]) -> Figure:
     num_rows = int(candidates[0].test.tables["by_budget"]["rows"].iloc[0])
     caption = (
         f"Share of {num_rows} possible test masks that are met, by how often a candidate may "
-        "simulate a design; dashed: the textbook. Search hides what a proposal is worth: compare "
-        "at the same number."
+        "simulate a design; dashed: the control, trained on shuffled designs. Search hides what a "
+        "proposal is worth: compare at the same number."
     )
     return draw_figure("budgets", "Met against calls", caption, (5.4, 3.9), draw, math=True)
 
