@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BUDGETS = (1, 2, 8, 16, 64)  # calls of the simulator
-BUDGET_ROWS = 300  # on which all budgets are tried
+BUDGET_SHARE = 4  # all budgets are tried on a quarter of the split
 
 
 def score(examples: Path, split: str, predictor: Predictor) -> Scores:
@@ -45,7 +45,8 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "margin_db": np.array([verdict.margin_db for verdict in verdicts]),
         "cost": np.array([verdict.calls for verdict in verdicts]),
     }
-    by_budget = _try_budgets(specifications[:BUDGET_ROWS], predictor)
+    num_tried = max(1, len(specifications) // BUDGET_SHARE)
+    by_budget = _try_budgets(specifications[:num_tried], predictor)
     tables = {
         "by_budget": by_budget,
         "slack": pd.DataFrame({"slack_db": slack, "margin_db": per_example["margin_db"]}),

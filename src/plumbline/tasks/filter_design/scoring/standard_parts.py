@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from plumbline.tasks.filter_design.scoring.oracle import NANO, PICO, LadderDesign
 
 TOLERANCE = 1e-6  # of a value, that units may cost
@@ -29,4 +27,4 @@ def describe_other_part(series: str, ladder: LadderDesign) -> str | None:
 def is_preferred(series: str, value: float) -> bool:
     """Whether the series has the value, in any decade."""
     digits = value / 10 ** math.floor(math.log10(value) + TOLERANCE / 10)
-    return bool(np.isclose(digits, NUMBERS[series], rtol=TOLERANCE, atol=0).any())
+    return any(abs(digits - number) <= TOLERANCE * number for number in NUMBERS[series])
