@@ -75,6 +75,7 @@ def main(stage: str) -> int:
 def run_stage(stage: str, params: Params, task: Task[Params], candidate: str | None = None) -> None:
     """Call the function of `stage` in the current folder; train and control need a candidate."""
     function = getattr(importlib.import_module(f"plumbline.stages.{stage}"), stage)
+    task = task.configure(params)
     if candidate is None:
         function(params, task)
     else:

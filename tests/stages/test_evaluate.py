@@ -622,3 +622,51 @@ def test_evidence_that_leaves_out_a_candidate_or_knows_another_control_registers
     layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
     with pytest.raises(EvidenceError, match="does not name each candidate and control"):
         register(params, task)
+
+
+COSTS = {"refund": {"login": 3.0}}  # the error that these models make
+
+
+@pytest.mark.parametrize("metric", ["balanced_accuracy", "nll", "expected_cost"])
+def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
+    metric: str, checkout: Path, params: TextParams, task: Task
+) -> None:
+    costs = COSTS if metric == "expected_cost" else None
+    limits = params.evaluation.model_copy(
+        update={"metric": metric, "costs": costs, "max_detectable_difference": 1.0}
+    )
+    chosen = params.model_copy(update={"evaluation": limits})
+    configured = task.configure(chosen)
+    evaluate(chosen, configured)
+    evidence = document.read_evidence(chosen)
+    assert evidence["metric"]["name"] == metric
+    assert evidence["looks"]["number"] == 2  # the same models by another metric
+    assert failed_gates() == []
+    predictions = pd.read_parquet(layout.PREDICTIONS)
+    rows = predictions[(predictions["candidate"] == "good") & (predictions["split"] == "test")]
+    score = evidence["candidates"]["good"]["test"][metric]
+    assert score == pytest.approx(rows[metric].mean())
+    told = {gate["name"]: gate for gate in evidence["gates"]}
+    assert told["floor"]["measured"] == pytest.approx(score)
+    assert told["calibration"]["status"] == "pass"  # of right and wrong answers, as before
+    assert ("cheapest" in evidence["baselines"]) == (metric == "expected_cost")
+    replay.verify_judgement(evidence, chosen, configured)
+    with pytest.raises(EvidenceError, match="metric"):
+        replay.verify_judgement(evidence, chosen, task)
+    evaluate(chosen, configured)
+    assert document.read_evidence(chosen)["looks"]["number"] == 2
+
+
+def test_losses_by_another_metric_are_not_added_up(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    register(params, task)
+    champion = Champion(policy="not-worse", margin=0.5)
+    limits = params.evaluation.model_copy(update={"metric": "nll", "champion": champion})
+    chosen = params.model_copy(update={"evaluation": limits})
+    add_bundle(task, "good", 40)
+    evaluate(chosen, task.configure(chosen))
+    evidence = document.read_evidence(chosen)
+    gate = next(gate for gate in evidence["gates"] if gate["name"] == "champion")
+    assert gate["status"] == "fail"
+    assert "no evidence of the champion by this metric" in gate["reason"]

@@ -76,7 +76,8 @@ def tune(
         num_repeats=seeds,
     )
     with _explain_stop(), TrialTable(out) as table:
-        result = search.search(params, load_task(params.task), candidate, options, table.update)
+        task = load_task(params.task).configure(params)
+        result = search.search(params, task, candidate, options, table.update)
     config = params.candidates[candidate]
     proposed = outcome.propose_values(result, config)
     path = page.write_page(result, proposed)

@@ -5,7 +5,7 @@ that changes a result is written in params.yaml, or the file is refused.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -127,6 +127,13 @@ class Evaluation(StrictModel):
     min_behaviour: Behaviour
     parity: Parity
     budget: Budget
+
+    def describe_metric(self) -> dict[str, Any]:
+        """Return `metric`, and what else decides scores, where it is not the task's own; else {}.
+
+        A task that offers several metrics returns what its `scoring.add_metric` reads.
+        """
+        return {}
 
 
 class Card(StrictModel):

@@ -6,7 +6,7 @@ Protocol (contract/parts.py): `task.py` of every task assigns its parts to them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from plumbline.contract.faults import DrillPart, FaultsPart
     from plumbline.contract.params import Params
     from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
+    from plumbline.contract.records import Scores
 
 SPLITS = ("train", "validation", "test")
 # Every manifest has these; a task adds its own.
@@ -91,10 +92,14 @@ class Metric:
     kind: Literal["binary", "continuous"]
     # Of the column `cost` in Scores, such as $; empty where an answer costs nothing to speak of.
     cost_unit: str = ""
+    # The score of a perfect model, where neither kind nor direction says it.
+    perfect: float | None = None
 
     @property
     def best(self) -> float | None:
         """The score of a perfect model; None where more is better without an end."""
+        if self.perfect is not None:
+            return self.perfect
         if not self.higher_is_better:
             return 0.0
         return 1.0 if self.kind == "binary" else None
@@ -116,6 +121,29 @@ class Task(Generic[P]):
         Path  # a file with load(folder, form=None) -> Predictor; imports nothing of plumbline
     )
     requirements: tuple[str, ...]  # distributions that `predictor` imports
+    # Those that params may choose instead of `metric`; `scoring.add_metric` computes them.
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    # What params say of the metric, where it is not the task's own.
+    chosen: Mapping[str, Any] = field(default_factory=dict)
+
+    def configure(self, params: P) -> "Task[P]":
+        """Return the task with the metric that `params` choose; itself where they choose none."""
+        chosen = params.evaluation.describe_metric()
+        if not chosen:
+            return self
+        return replace(self, metric=self.metrics[chosen["metric"]], chosen=chosen)
+
+    def score(self, examples: Path, split: str, predictor: Predictor) -> "Scores":
+        """Score every example of `split`, in the chosen metric too.
+
+        ValueError for an answer that is none.
+        """
+        scores = self.scoring.score(examples, split, predictor)
+        if not self.chosen:
+            return scores
+        scoring: Any = self.scoring
+        chosen: Scores = scoring.add_metric(scores, self.chosen)
+        return chosen
 
     @property
     def data(self) -> "DataPart[P]":

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+METRIC_KEYS = ("metric", "costs")  # of `evaluation`: what Evaluation.describe_metric may return
+
+
 @dataclass(frozen=True)
 class ChampionOrigin:
     """What a champion was made from, as its evidence says and proves.
@@ -30,7 +33,8 @@ class ChampionOrigin:
     """
 
     lineage: Mapping[str, str]  # the commit
-    lag: float | None  # by which it is worse than the best champion so far
+    # By which it is worse than the best champion so far; None too where another metric judged it.
+    lag: float | None
     params: Mapping[str, Any] | None
     manifest: "pd.DataFrame | None"
 
@@ -65,11 +69,11 @@ def find_champion(name: str, task: Task[Any]) -> ChampionModel | None:
         journal_check.verify_digests(opened.registered, entry)
         _refuse_other_task(opened.registered, task)
         predictor = opened.load_predictor()
-    origin = _read_origin(opened.registered)
+    origin = _read_origin(opened.registered, task)
     return ChampionModel(name, entry.version, entry.bundle, predictor, origin)
 
 
-def find_origin(name: str, compared: Mapping[str, Any]) -> ChampionOrigin | None:
+def find_origin(name: str, compared: Mapping[str, Any], task: Task[Any]) -> ChampionOrigin | None:
     """Find what a champion was made from, which evidence names by `version` and `bundle`.
 
     None where the journal here never made that one champion. RegistryError, BundleError or
@@ -82,19 +86,26 @@ def find_origin(name: str, compared: Mapping[str, Any]) -> ChampionOrigin | None
         ):
             version = find_version(f"models:/{name}/{entry.version}")
             journal_check.verify_digests(version, entry)
-            return _read_origin(version)
+            return _read_origin(version, task)
     return None
 
 
-def _read_origin(version: RegisteredVersion) -> ChampionOrigin:
+def _read_origin(version: RegisteredVersion, task: Task[Any]) -> ChampionOrigin:
     lineage: Mapping[str, str] = {}
     params, manifest, lag = None, None, None
     with contextlib.suppress(RegistryError):
         evidence = read_evidence(version)
         lineage = evidence.get("lineage") or {}
-        lag = float(evidence.get("lag") or 0.0)  # 0 too where an older version wrote the evidence
+        if _has_same_metric(evidence, task):
+            lag = float(evidence.get("lag") or 0.0)  # 0 too where an older version wrote it
         params, manifest = _fetch_making(version, evidence)
     return ChampionOrigin(lineage, lag, params, manifest)
+
+
+def _has_same_metric(evidence: Mapping[str, Any], task: Task[Any]) -> bool:
+    """Whether losses that add up in `evidence` are in the unit of the metric that is chosen now."""
+    limits = evidence.get("thresholds") or {}
+    return {key: limits[key] for key in METRIC_KEYS if key in limits} == dict(task.chosen)
 
 
 def _refuse_other_task(version: RegisteredVersion, task: Task[Any]) -> None:

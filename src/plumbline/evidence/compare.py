@@ -155,9 +155,9 @@ def compare_pairs(
 
 
 def find_best(scores: Mapping[str, np.ndarray], metric: Metric) -> tuple[str, np.ndarray]:
-    """Return the name and the scores of the one with the best mean."""
+    """Return the name and the scores of the one with the best mean, of equals the first by name."""
     sign = 1 if metric.higher_is_better else -1
-    name = max(scores, key=lambda name: sign * float(scores[name].mean()))
+    name = max(sorted(scores), key=lambda name: sign * float(scores[name].mean()))
     return name, scores[name]
 
 

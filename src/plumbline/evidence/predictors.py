@@ -109,7 +109,7 @@ def _load_checked(
 
 def score_split(task: Task[Any], split: str, predictor: Predictor) -> Scores:
     """Score one split; ValueError where a metric is missing, not finite or not what it says."""
-    scores = task.scoring.score(layout.EXAMPLES, split, predictor)
+    scores = task.score(layout.EXAMPLES, split, predictor)
     metric = task.metric
     values = scores.per_example[metric.name]
     means = list(scores.metrics.values())

@@ -94,7 +94,7 @@ def _read_record(evidence: Mapping[str, Any], params: Params, task: Task[Params]
         params=params,
         task=task,
         look=ledger.count_look(params.registry.model, use),
-        origin=find_origin(params.registry.model, champion) if champion else None,
+        origin=find_origin(params.registry.model, champion, task) if champion else None,
     )
 
 

@@ -1,6 +1,7 @@
 """What an evaluation asks of the test split, as the ledger of looks counts it."""
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,9 @@ def describe_use(
         task.name,
         *sorted(rows["id"] + " " + rows["label"]),
     ]
+    metric = params.evaluation.describe_metric()
+    if metric:  # by another metric, the same models are another question
+        question.append(json.dumps(metric, sort_keys=True))
     split = sorted(rows["id"] + " " + rows["digest"])
     limits = params.evaluation
     return SplitUse(

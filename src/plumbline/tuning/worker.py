@@ -34,7 +34,7 @@ def main() -> None:
     """Work until no trial is left, the time is over, or the process that started this is gone."""
     request = SearchRequest(**json.load(sys.stdin))
     params = load_params(Path(request.folder) / PARAMS)
-    task = load_task(params.task)
+    task = load_task(params.task).configure(params)
     storage = studies.open_storage(request.storage)
     study = open_search(request, params, storage)
     parent = os.getppid()

@@ -97,7 +97,7 @@ def _score_model(folder: Path, seed: int, share: float) -> np.ndarray:
     model.mkdir()
     learner.save(model)
     bundle.seal(model, task, candidate)
-    scores = task.scoring.score(layout.EXAMPLES, "test", bundle.load(model))
+    scores = task.score(layout.EXAMPLES, "test", bundle.load(model))
     return scores.per_example[task.metric.name]
 
 

@@ -21,8 +21,8 @@ def check_champion(findings: Findings) -> Ruling:
     if findings.limits.champion.policy == "not-worse" and findings.champion_lag is None:
         return Ruling(
             "fail",
-            "the registry has no evidence of the champion, so what it lost already against former "
-            "ones is not known; set evaluation.champion.policy to better",
+            "the registry has no evidence of the champion by this metric, so what it lost already "
+            "against former ones is not known; set evaluation.champion.policy to better",
         )
     if np.array_equal(findings.winner, findings.champion):
         return Ruling("fail", "its score equals the champion's on every test example", 0.0)

@@ -4,11 +4,18 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from plumbline.contract.params import REFERENCE, Name, Params, Share, StrictModel
+from plumbline.contract.params import (
+    REFERENCE,
+    Evaluation,
+    Name,
+    Params,
+    Share,
+    StrictModel,
+)
 from plumbline.contract.search import TunableConfig
 from plumbline.contract.task import MANIFEST_COLUMNS, RIGHT_ANSWER
 from plumbline.sources.addresses import find_local_path
@@ -361,12 +368,46 @@ CandidateConfig = Annotated[
 ]
 
 
+Costs = Mapping[str, Annotated[Mapping[str, Annotated[float, Field(ge=0)]], Field(min_length=1)]]
+
+
+class TextEvaluation(Evaluation):
+    """What a winner has to show, in the metric that is chosen here; without it, in accuracy.
+
+    A file that chooses none is written without these keys.
+    """
+
+    metric: Annotated[
+        Literal["accuracy", "balanced_accuracy", "nll", "expected_cost"],
+        Field(exclude_if=lambda value: value == "accuracy"),
+    ] = "accuracy"
+    # Of expected_cost: what a row of the first class costs that is answered with the second. A
+    # wrong answer that is not named costs 1, a right one nothing.
+    costs: Annotated[Costs | None, Field(min_length=1, exclude_if=lambda value: value is None)] = (
+        None
+    )
+
+    @model_validator(mode="after")
+    def _check_costs(self) -> "TextEvaluation":
+        if (self.metric == "expected_cost") != (self.costs is not None):
+            raise ValueError("costs go with metric: expected_cost, and with no other metric")
+        for actual, costs in (self.costs or {}).items():
+            if actual in costs:
+                raise ValueError(f"costs.{actual}.{actual}: a right answer costs nothing")
+        return self
+
+    def describe_metric(self) -> dict[str, Any]:
+        """Return `metric` and `costs` as they are in the file; {} for accuracy."""
+        return self.model_dump(mode="json", include={"metric", "costs"})
+
+
 class TextParams(Params):
     """params.yaml with task: text_classification."""
 
     task: Literal["text_classification"]
     data: Data
     validation: TextValidation
+    evaluation: TextEvaluation
     candidates: Annotated[Mapping[Name, CandidateConfig], Field(min_length=1)]
 
     def list_sources(self) -> dict[str, str | None]:

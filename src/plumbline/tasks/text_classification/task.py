@@ -19,6 +19,13 @@ TASK = Task[TextParams](
     name="text_classification",
     package="plumbline.tasks.text_classification",
     metric=Metric("accuracy", higher_is_better=True, kind="binary"),
+    metrics={
+        "balanced_accuracy": Metric(
+            "balanced_accuracy", higher_is_better=True, kind="continuous", perfect=1.0
+        ),
+        "nll": Metric("nll", higher_is_better=False, kind="continuous"),
+        "expected_cost": Metric("expected_cost", higher_is_better=False, kind="continuous"),
+    },
     signature=Signature(
         inputs=(Field("text", "string"),),
         outputs=(

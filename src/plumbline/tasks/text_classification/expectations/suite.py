@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Leakage
 from plumbline.contract.records import Check
+from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE, FOLLOWS_FROM
 from plumbline.tasks.text_classification.expectations.findings import COLUMNS, HELD_OUT
@@ -14,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def build_checks(params: TextParams, table: "pd.DataFrame") -> list[Check]:
-    """Return the checks for a table of `findings.build_table`, in the order of the catalogue."""
+    """Return the checks for a table of `findings.build_table`, in the order of the catalogue.
+
+    ParamsError where params name the costs of a class that no row has.
+    """
+    _refuse_unknown_costs(params, table)
     limits = params.validation
     suite = _expect_structure(limits) | _expect_labels(limits) | _expect_texts(limits)
     # The check `splits` reports a split without rows; nothing else can be said about it.
@@ -31,6 +37,15 @@ def build_checks(params: TextParams, table: "pd.DataFrame") -> list[Check]:
             follows_from = FOLLOWS_FROM.get(name, ())
             checks.append(Check(name, suite[name], severity, title, remedy, follows_from))
     return checks
+
+
+def _refuse_unknown_costs(params: TextParams, table: "pd.DataFrame") -> None:
+    classes = sorted(set(table["label"]))
+    for actual, costs in (params.evaluation.costs or {}).items():
+        for name in (actual, *costs):
+            if name not in classes:
+                hint = suggest_nearest(name, classes)
+                raise ParamsError(f"evaluation.costs: no row has the label {name!r}{hint}")
 
 
 def _expect_structure(limits: TextValidation) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from plumbline.tasks.text_classification.faults import (
     doubt,
     knowing_data,
     many_copies,
+    metrics,
     models,
     sound_data,
     steps,
@@ -79,6 +80,7 @@ def list_faults() -> Sequence[Fault]:
         *doubt.FAULTS,
         *knowing_data.FAULTS,
         *many_copies.FAULTS,
+        *metrics.FAULTS,
         *steps.FAULTS,
         *sound_data.FAULTS,
     )

@@ -1,30 +1,37 @@
 """The simple baselines that a candidate must beat, and the best score that is possible."""
 
 import hashlib
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns, Predictor
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.data.generated import find_noisy
-from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.data.grammar import load_grammar
+from plumbline.tasks.text_classification.params import Costs, TextParams
+from plumbline.tasks.text_classification.scoring.chosen_metric import score_balanced, score_costs
 
 
 class FrequencyBaseline:
     """Answers without reading the text.
 
-    The answer is the most frequent class or, if `draws`, a class drawn by its frequency.
+    The answer is `label`, without one the most frequent class or, if `draws`, a class drawn by its
+    frequency.
     """
 
     forms = ("exact",)
 
-    def __init__(self, counts: Counter[str], *, draws: bool) -> None:
+    def __init__(self, counts: Counter[str], *, draws: bool, label: str | None = None) -> None:
         total = counts.total()
         by_count = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         self._shares = {label: count / total for label, count in by_count}
         self._draws = draws
+        self._label = label or by_count[0][0]
 
     def predict(
         self, columns: Columns, top_k: int = 3, threshold: float = 0.0, **_: Any
@@ -42,9 +49,8 @@ class FrequencyBaseline:
 
     def _choose_label(self, text: str) -> str:
         """Choose by the text alone, so that every run gives the same answer."""
-        names = list(self._shares)
         if not self._draws:
-            return names[0]
+            return self._label
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
         point = int.from_bytes(digest[:6]) / 2**48
         end = 0.0
@@ -52,17 +58,22 @@ class FrequencyBaseline:
             end += share
             if point < end:
                 return name
-        return names[-1]
+        return list(self._shares)[-1]
 
 
 def build_baselines(params: TextParams, examples: Path) -> dict[str, Predictor]:
     """Return the predictors that any candidate has to beat, by name."""
     labels = read_split(examples, "train", ["label"])["label"].to_pylist()
     counts = Counter(labels)
-    return {
+    baselines: dict[str, Predictor] = {
         "majority": FrequencyBaseline(counts, draws=False),
         "stratified": FrequencyBaseline(counts, draws=True),
     }
+    costs = params.evaluation.costs
+    if costs is not None:
+        cheapest = min(sorted(counts), key=lambda answer: _sum_costs(counts, answer, costs))
+        baselines["cheapest"] = FrequencyBaseline(counts, draws=False, label=cheapest)
+    return baselines
 
 
 def compute_bound(params: TextParams, examples: Path, split: str) -> Bound:
@@ -73,10 +84,35 @@ def compute_bound(params: TextParams, examples: Path, split: str) -> Bound:
     if params.data.source != "generated":
         reason = "the label noise of this source is not known, so no ceiling can be stated"
         return Bound(None, reason)
-    ids = read_split(examples, split, ["id"])["id"].to_pylist()
-    num_flipped = len(find_noisy(params, ids))
+    rows = read_split(examples, split, ["id", "label"])
+    noisy = find_noisy(params, rows["id"].to_pylist())
+    flipped = np.array([name in noisy for name in rows["id"].to_pylist()], float)
     reason = (
-        f"{num_flipped} of {len(ids)} labels were flipped at random, and a model that knows "
-        "the truth misses exactly these"
+        f"{len(noisy)} of {flipped.size} labels were flipped at random, and a model that knows "
     )
-    return Bound(1 - num_flipped / len(ids), reason)
+    metric = params.evaluation.metric
+    if metric == "expected_cost":
+        return Bound(None, f"{reason}the truth may answer otherwise where that costs less")
+    if metric == "nll":
+        loss = _compute_least_loss(float(flipped.mean()), len(load_grammar().intents))
+        return Bound(loss, f"{reason}the truth and their share has this loss")
+    reason += "the truth misses exactly these"
+    if metric == "balanced_accuracy":
+        labels = np.array(rows["label"].to_pylist(), dtype=object)
+        return Bound(float(score_balanced(labels, 1 - flipped).mean()), reason)
+    return Bound(1 - len(noisy) / flipped.size, reason)
+
+
+def _sum_costs(counts: Counter[str], answer: str, costs: Costs) -> float:
+    """Sum what it costs to give all rows of `counts` the same answer."""
+    labels = np.array(sorted(counts), dtype=object)
+    each = score_costs(labels, np.full(labels.size, answer, dtype=object), costs)
+    return float(sum(cost * counts[label] for label, cost in zip(labels, each, strict=True)))
+
+
+def _compute_least_loss(share: float, num_classes: int) -> float:
+    """Compute the log loss of the truth, where a `share` of labels is another one, any alike."""
+    if share in (0.0, 1.0):
+        return 0.0
+    others = share * math.log(num_classes - 1)
+    return others - share * math.log(share) - (1 - share) * math.log(1 - share)
