@@ -7,6 +7,7 @@ from tests.support.checkouts import RECIPE
 
 from plumbline.contract.errors import ParamsError
 from plumbline.entrypoint import load_params
+from plumbline.tuning.space import configure, read_values
 
 
 def write_params(folder: Path, search: str) -> Path:
@@ -30,6 +31,16 @@ def test_without_a_search_nothing_is_searched() -> None:
     text = RECIPE.read_text(encoding="utf-8")
     assert "search:" not in text.partition("  transformer:\n")[2].partition("  minilm:\n")[0]
     assert load_params(RECIPE).candidates["transformer"].search == {}
+
+
+def test_a_key_that_the_file_leaves_out_can_be_searched(tmp_path: Path) -> None:
+    space = "{label_smoothing: {low: 0.0, high: 0.2}, class_weights: {choices: [none, balanced]}}"
+    params = load_params(write_params(tmp_path, space))
+    assert read_values(params, "linear") == {"label_smoothing": 0.0, "class_weights": "none"}
+    changed = configure(params, "linear", {"class_weights": "balanced"}, seed=1)
+    assert changed.candidates["linear"].class_weights == "balanced"
+    with pytest.raises(ParamsError, match="-1 cannot be its value"):
+        load_params(write_params(tmp_path, "{label_smoothing: {low: -1, high: 0.2}}"))
 
 
 @pytest.mark.parametrize(

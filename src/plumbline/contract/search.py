@@ -64,9 +64,17 @@ class TunableConfig(StrictModel):
     # How many trials chose the values; `plumbline tune --apply` writes it, evidence repeats it.
     trials: Annotated[int, Field(ge=1)] | None = Field(default=None, exclude=True)
 
+    def list_values(self) -> dict[str, Any]:
+        """Map each key that decides what is trained to its value.
+
+        `model_dump` leaves out keys that the file need not have, where they change nothing.
+        """
+        names = set(type(self).model_fields) - {"search", "trials"}
+        return {name: getattr(self, name) for name in names}
+
     @model_validator(mode="after")
     def _check_search(self) -> "TunableConfig":
-        values = self.model_dump()
+        values = self.list_values()
         for key, dimension in self.search.items():
             if key not in values or key in FIXED:
                 valid = sorted(set(values) - set(FIXED))

@@ -66,7 +66,7 @@ def propose_values(result: SearchResult, config: StrictModel) -> dict[str, Any]:
 
     The trials of searches before this one, from whose values it began, count too.
     """
-    values = config.model_dump()
-    changed = {key: value for key, value in result.winner.items() if values[key] != value}
+    winner = result.winner.items()
+    changed = {key: value for key, value in winner if getattr(config, key) != value}
     before = int(result.study.user_attrs.get(BEFORE, 0))
     return changed | {"trials": before + len(list_trials(result))}

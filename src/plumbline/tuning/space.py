@@ -32,8 +32,8 @@ def read_space(params: Params, candidate: str) -> dict[str, SearchDimension]:
 
 def read_values(params: Params, candidate: str) -> dict[str, Any]:
     """Return the values in params.yaml of the keys that are searched."""
-    values = params.candidates[candidate].model_dump()
-    return {key: values[key] for key in read_space(params, candidate)}
+    config = params.candidates[candidate]
+    return {key: getattr(config, key) for key in read_space(params, candidate)}
 
 
 def build_distributions(
