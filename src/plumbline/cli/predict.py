@@ -96,6 +96,10 @@ def _parse_rows(task: "Task[Any]", rows: list[str]) -> dict[str, list[Any]]:
     if not names:
         expected = ", ".join(field.name for field in required)
         raise ParamsError(f"expected JSON objects with {expected}, all with the same keys")
+    known = [field.name for field in task.signature.inputs]
+    for name in names:
+        if name not in known:
+            raise ParamsError(f"no input is called {name!r}; expected some of {', '.join(known)}")
     return {name: [value[name] for value in values] for name in names}
 
 

@@ -73,6 +73,15 @@ def test_with_five_parts_it_says_that_none_can(command: list[str]) -> None:
     assert not Path("filters").exists()
 
 
+def test_a_misspelt_field_is_not_taken_for_one_left_out(command: list[str]) -> None:
+    row = json.loads(command[1]) | {"q_inductors": 300}
+    result = CliRunner().invoke(app, [command[0], json.dumps(row)])
+    assert result.exit_code != 0
+    assert "no input is called 'q_inductors'; expected some of kind, pass_hz" in str(
+        result.exception
+    )
+
+
 def test_a_row_that_cannot_be_meant_is_one_sentence(command: list[str]) -> None:
     row = json.loads(command[1]) | {"order": 4}
     result = CliRunner().invoke(app, [command[0], json.dumps(row)])
