@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from plumbline.contract.params import (
     REFERENCE,
@@ -224,6 +224,17 @@ def _check_forms(forms: list[str]) -> list[str]:
     return forms
 
 
+def _get_weights_tag(weights: object) -> str:
+    return "by class" if isinstance(weights, Mapping) else "by name"
+
+
+ClassWeights = Annotated[
+    Annotated[Literal["none", "balanced"], Tag("by name")]
+    | Annotated[Mapping[str, Positive], Field(min_length=1), Tag("by class")],
+    Discriminator(_get_weights_tag),  # so that an error is about what was meant
+]
+
+
 class TrainedConfig(TunableConfig):
     """What every candidate that learns by gradient may have besides its own keys.
 
@@ -232,10 +243,7 @@ class TrainedConfig(TunableConfig):
 
     # How much a row of each class counts in the loss: equally; in inverse proportion to the rows
     # of its class; or by a weight for each class, 1 for those that are not named.
-    class_weights: Annotated[
-        Literal["none", "balanced"] | Annotated[Mapping[str, Positive], Field(min_length=1)],
-        Field(exclude_if=lambda value: value == "none"),
-    ] = "none"
+    class_weights: Annotated[ClassWeights, Field(exclude_if=lambda value: value == "none")] = "none"
 
 
 class LinearConfig(TrainedConfig):
@@ -389,8 +397,12 @@ class TextEvaluation(Evaluation):
 
     @model_validator(mode="after")
     def _check_costs(self) -> "TextEvaluation":
-        if (self.metric == "expected_cost") != (self.costs is not None):
-            raise ValueError("costs go with metric: expected_cost, and with no other metric")
+        if self.metric == "expected_cost" and self.costs is None:
+            raise ValueError(
+                "metric: expected_cost needs costs, such as costs: {urgent: {spam: 50.0}}"
+            )
+        if self.metric != "expected_cost" and self.costs is not None:
+            raise ValueError(f"costs go with metric: expected_cost; metric is {self.metric}")
         for actual, costs in (self.costs or {}).items():
             if actual in costs:
                 raise ValueError(f"costs.{actual}.{actual}: a right answer costs nothing")
