@@ -35,7 +35,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 
-.PHONY: help setup run fresh public-key remote test test-slow selftest faults drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-tracking bench-tune bench-signals probes ui lock keep-registry images clean
+.PHONY: help setup run fresh public-key remote test test-slow selftest faults drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-tracking bench-tune bench-signals probes ui lock dist keep-registry images clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -152,6 +152,9 @@ lock: setup  ## resolve versions again and write them with their hashes
 	@uv pip compile --group s3-tests --constraint requirements.lock --constraint requirements-remotes.lock --python-platform linux \
 	  --python-version 3.11 --generate-hashes --no-header --quiet --upgrade \
 	  $$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.lock) --output-file requirements-s3-tests.lock
+
+dist: setup  ## build the wheel, which carries what `plumbline init` writes, into dist/
+	@python -c 'from pathlib import Path; from plumbline.init.wheel import write_wheel; print(write_wheel(Path("dist")))'
 
 keep-registry:  ## in CI: keep the registry-N.tar in the folder FROM in the GitHub release `registry`; installs nothing
 	@PYTHONPATH=src python3 -P -m plumbline.ci.github_release "$(FROM)"

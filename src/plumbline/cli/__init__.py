@@ -5,7 +5,8 @@ import logging
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from importlib.metadata import version
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +20,7 @@ from plumbline.cli import (
     drill,
     fsck,
     grade,
+    init,
     journal,
     merge_lock,
     pin,
@@ -98,6 +100,25 @@ def _clean_up_after(command: Callable[..., None]) -> Callable[..., None]:
     return run_command
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"plumbline {version('plumbline')}")
+        raise typer.Exit
+
+
+@app.callback()
+def read_options(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version and exit.", callback=_show_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """A CI/CD pipeline in which every promotion of a model rests on evidence."""
+
+
+_add_command(app, "init", init.init_repository, init.EXAMPLE)
 _add_command(app, "run", run.run_pipeline, run.EXAMPLE)
 _add_command(app, "predict", predict.predict, predict.EXAMPLE, opens_versions=True)
 _add_command(app, "score", score.score, score.EXAMPLE, opens_versions=True)

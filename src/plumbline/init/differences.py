@@ -1,0 +1,61 @@
+"""How a file of plumbline's repository becomes one of a user's.
+
+template/differences.yaml lists replaced texts, and two files have a rule. In dvc.yaml, stages
+depend on the user's own src, and on the lock that names plumbline's wheel, in place of plumbline's
+code; of the Makefile, only what a user calls is kept.
+"""
+
+import re
+from pathlib import Path
+
+from plumbline.contract.yaml_file import load_yaml
+
+TABLE = Path("template/differences.yaml")
+READY = "$(READY)"
+# What a user calls, and what that needs; the others develop plumbline.
+TARGETS = (
+    *("help", "setup", READY, "run", "fresh", "public-key", "remote", "test", "ui"),
+    *("keep-registry", "images", "clean"),
+)
+PHONY = re.compile(r"^\.PHONY:.*$", re.MULTILINE)
+TARGET = re.compile(r"^([a-z$][\w()$-]*):(?!=)", re.MULTILINE)
+CODE = re.compile(r"^( +- )src/plumbline/.*$")
+
+
+def adapt(path: Path, text: str, root: Path, name: str) -> str:
+    """Return the text that the file `path` has in a user's repository of that name.
+
+    ValueError names a text of the table that is not in the file exactly once.
+    """
+    if path == Path("dvc.yaml"):
+        text = _replace_code(text)
+    if path == Path("Makefile"):
+        text = _keep_targets(text)
+    for old, new in load_yaml(root / TABLE).get(path.as_posix(), ()):
+        if text.count(old) != 1:
+            raise ValueError(f"{TABLE}: {path}: {text.count(old)} times in the file: {old!r}")
+        text = text.replace(old, new.replace("{name}", name))
+    return text
+
+
+def _replace_code(text: str) -> str:
+    """Replace the lines of each stage that name code of plumbline by one, `src`."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        own = CODE.sub(r"\1src", line)
+        if own == line or own not in lines[-1:]:
+            lines.append(own)
+    return "\n".join(lines) + "\n"
+
+
+def _keep_targets(text: str) -> str:
+    """Keep the blocks between blank lines that have variables only, or a target to be kept."""
+    blocks = text.rstrip("\n").split("\n\n")
+    kept = "\n\n".join(block for block in blocks if _is_kept(block)) + "\n"
+    commands = [target for target in TARGETS if target != READY]
+    return PHONY.sub(f".PHONY: {' '.join(commands)}", kept)
+
+
+def _is_kept(block: str) -> bool:
+    target = TARGET.search(block)
+    return target is None or target[1] in TARGETS

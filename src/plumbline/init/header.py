@@ -1,0 +1,82 @@
+"""The names of the columns of a file, before it is known which of them are wanted."""
+
+import csv
+import json
+from pathlib import Path, PurePath
+from typing import IO, TYPE_CHECKING
+
+from plumbline.contract.errors import DataError
+from plumbline.sources import formats
+from plumbline.sources.byte_stream import open_seekable, open_stream
+from plumbline.sources.csv_files import DELIMITERS
+from plumbline.sources.jsonl_files import refuse_json
+from plumbline.sources.text_lines import DecodedLines
+
+if TYPE_CHECKING:
+    import io
+
+    import pyarrow as pa
+
+
+def read_header(path: Path) -> list[str]:
+    """Return the names of the columns that hold one value a row, in the file's order.
+
+    Raises DataError for a file that cannot be read, or of a kind that plumbline does not read.
+    """
+    formats.check_ending(path.name)
+    suffix = PurePath(path.name.removesuffix(".gz")).suffix.lower()
+    try:
+        with path.open("rb") as file:
+            stream = open_stream(file, path.name)
+            if suffix in (".jsonl", ".ndjson"):
+                return _read_json_names(stream, path.name)
+            if suffix in (".csv", ".tsv", ".txt"):
+                return _read_csv_names(stream, path.name)
+            return _read_arrow_names(stream, path.name)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
+def _read_csv_names(stream: "io.BufferedReader", name: str) -> list[str]:
+    line = next(DecodedLines(stream, name, refuse_encoding=False), "")
+    refuse_json(line, name)
+    cells = [next(csv.reader([line], delimiter=delimiter), []) for delimiter in DELIMITERS]
+    return max(cells, key=len)
+
+
+def _read_json_names(stream: "io.BufferedReader", name: str) -> list[str]:
+    for line in DecodedLines(stream, name, refuse_encoding=False):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise DataError(f"{name}:1: not a JSON object on one line ({error})") from None
+        if not isinstance(record, dict):
+            raise DataError(f"{name}:1: expected a JSON object, found {type(record).__name__}")
+        return [key for key, value in record.items() if not isinstance(value, list | dict)]
+    return []
+
+
+def _read_arrow_names(stream: "io.BufferedReader", name: str) -> list[str]:
+    import pyarrow as pa
+
+    try:
+        with open_seekable(stream) as file:
+            schema = _read_schema(file)
+    except pa.ArrowException as error:
+        raise DataError(f"{name}: not valid Parquet or Arrow ({str(error)[:200]})") from None
+    return [field.name for field in schema if not pa.types.is_nested(field.type)]
+
+
+def _read_schema(file: IO[bytes]) -> "pa.Schema":
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    head = file.read(6)
+    file.seek(0)
+    if head.startswith(b"PAR1"):
+        return pq.read_schema(file)
+    if head == b"ARROW1":
+        return pa.ipc.open_file(file).schema
+    return pa.ipc.open_stream(file).schema

@@ -1,0 +1,24 @@
+"""The source has the columns that params.yaml names, and rows with a text and a label."""
+
+from pathlib import Path
+
+import pytest
+
+from plumbline.entrypoint import load_params
+from plumbline.sources.parts import locate_parts
+from plumbline.sources.records import ReadRequest, WantedColumn
+
+NUM_ROWS = 1000  # that are read of each file
+
+
+def test_the_first_rows_can_be_read() -> None:
+    data = load_params(Path("params.yaml")).data
+    if not all(Path(address).is_file() for address in data.list_sources()):
+        pytest.skip("the source is not a file in this repository")
+    names = [data.columns.text, data.columns.label, *data.columns.metadata]
+    wanted = tuple(WantedColumn(name, "data.columns") for name in names)
+    for part in locate_parts([(None, address) for address in data.list_sources()], data.sha256):
+        rows = part.read_rows(ReadRequest(wanted, refuse_encoding=False))
+        firsts = [row.values for row, _ in zip(rows, range(NUM_ROWS), strict=False)]
+        filled = [values for values in firsts if values[0] and values[1]]
+        assert filled, f"{part.name}: no row has a text and a label"

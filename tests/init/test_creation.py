@@ -1,0 +1,162 @@
+"""`plumbline init` writes a whole repository, or nothing."""
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.checkouts import ROOT
+from tests.support.tickets import write_tickets
+from typer.testing import CliRunner
+
+from plumbline.cli import app
+from plumbline.contract.errors import DataError, PlumblineError
+from plumbline.contract.yaml_file import load_yaml
+from plumbline.init import creation
+from plumbline.init.creation import InitRequest, create_repository
+
+TOP = {"pipelines", "src", "dvc.yaml", "params.yaml", ".github", "docker", "tests", "mlruns"}
+
+
+@pytest.fixture(scope="module")
+def tickets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tickets(tmp_path_factory.mktemp("data") / "my tickets.csv", 300)
+
+
+@pytest.fixture
+def quick_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No build: tests/init/test_wheel.py has that."""
+
+    def write(folder: Path) -> Path:
+        folder.mkdir()
+        wheel = folder / "plumbline-0.1.0-py3-none-any.whl"
+        wheel.write_bytes(b"a wheel")
+        return wheel
+
+    monkeypatch.setattr(creation, "write_wheel", write)
+
+
+def find_tool(name: str) -> str:
+    return str(Path(sys.executable).with_name(name))
+
+
+def run_git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def router(tmp_path: Path, tickets: Path, quick_wheel: None) -> Path:
+    folder = tmp_path / "my-router"
+    create_repository(InitRequest(folder, tickets, None, None, None))
+    return folder
+
+
+def test_it_is_a_git_repository_with_all_that_a_run_needs(router: Path, tickets: Path) -> None:
+    assert {path.name for path in router.iterdir()} >= TOP
+    assert run_git(router, "status", "--porcelain") == ""
+    assert run_git(router, "log", "--format=%s") == "Begin with plumbline init"
+    params = load_yaml(router / "params.yaml")
+    assert params["data"]["source"] == "data/raw/my-tickets.csv"
+    assert params["registry"]["model"] == "my-router"
+    assert (router / params["data"]["source"]).read_bytes() == tickets.read_bytes()
+    assert (router / "README.md").read_text().startswith("# my-router\n")
+    assert "url = ../../my-router.dvc" in (router / ".dvc/config").read_text()
+
+
+def test_the_lock_names_the_wheel_by_its_digest(router: Path) -> None:
+    first, rest = (router / "requirements.lock").read_text().split("\n", 1)
+    digest = hashlib.sha256(b"a wheel").hexdigest()
+    assert first == f"./wheels/plumbline-0.1.0-py3-none-any.whl --hash=sha256:{digest}"
+    assert rest == (ROOT / "requirements.lock").read_text()
+
+
+def test_a_folder_with_something_in_it_is_not_touched(
+    tmp_path: Path, tickets: Path, quick_wheel: None
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(PlumblineError, match=r"not empty \(found notes.txt\); name a new folder"):
+        create_repository(InitRequest(tmp_path, tickets, None, None, None))
+    with pytest.raises(PlumblineError, match="a file; name a new folder"):
+        create_repository(InitRequest(tmp_path / "notes.txt", tickets, None, None, None))
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_an_empty_folder_may_be_there(tmp_path: Path, tickets: Path, quick_wheel: None) -> None:
+    (tmp_path / "router").mkdir()
+    create_repository(InitRequest(tmp_path / "router", tickets, None, None, None))
+    assert (tmp_path / "router/params.yaml").is_file()
+
+
+def test_nothing_is_left_of_what_fails(
+    tmp_path: Path, tickets: Path, quick_wheel: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(DataError):
+        create_repository(InitRequest(tmp_path / "a", tmp_path / "no.csv", None, None, None))
+
+    def fail(target: Path) -> None:
+        raise PlumblineError("git is ill")
+
+    monkeypatch.setattr(creation, "_commit", fail)
+    with pytest.raises(PlumblineError, match="git is ill"):
+        create_repository(InitRequest(tmp_path / "a", tickets, None, None, None))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_given_test_rows_are_a_second_file(
+    tmp_path: Path, tickets: Path, quick_wheel: None
+) -> None:
+    test = write_tickets(tmp_path / "test.csv", 90)
+    create_repository(InitRequest(tmp_path / "a", tickets, test, None, None))
+    source = load_yaml(tmp_path / "a/params.yaml")["data"]["source"]
+    assert (source["train"], source["validation"]) == ("data/raw/my-tickets.csv", None)
+    assert source["test"] == "data/raw/test.csv"
+    assert (tmp_path / "a" / source["test"]).read_bytes() == test.read_bytes()
+    with pytest.raises(DataError, match="has the name of another file"):
+        create_repository(InitRequest(tmp_path / "b", tickets, tickets, None, None))
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("my-router", "my-router"),
+        ("Tickets 26", "Tickets-26"),
+        ("3rd", "model-3rd"),
+        ("ü", "model"),
+    ],
+)
+def test_the_model_has_the_folder_s_name_as_far_as_it_may(folder: str, name: str) -> None:
+    assert creation._name_model(folder) == name
+
+
+def test_the_command_shows_what_it_saw_and_why(
+    tmp_path: Path, tickets: Path, quick_wheel: None
+) -> None:
+    done = CliRunner().invoke(app, ["init", str(tmp_path / "router"), "--data", str(tickets)])
+    assert done.exit_code == 0, done.output
+    for part in (
+        "300 rows",
+        "text: 'body', 12 words",
+        "label: 'queue', 3 classes: billing (100)",
+        "not used: id",
+        "no candidate transformer: 195 rows of train",
+        "make run",
+    ):
+        assert part in done.output
+
+
+def test_the_workflows_are_valid_for_github(router: Path) -> None:
+    for schema, pattern in (("workflows", "workflows/*.yml"), ("actions", "actions/*/action.yml")):
+        files = [str(path) for path in (router / ".github").glob(pattern)]
+        command = [
+            find_tool("check-jsonschema"),
+            "--builtin-schema",
+            f"vendor.github-{schema}",
+            *files,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+    command = [find_tool("zizmor"), "--offline", "--persona", "auditor", "--quiet", ".github"]
+    done = subprocess.run(command, cwd=router, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

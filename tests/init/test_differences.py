@@ -1,0 +1,69 @@
+"""The files that a user's repository shares with this one, and how they differ."""
+
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from tests.support.checkouts import ROOT
+
+from plumbline.init import differences, repository_files
+
+CARRIED = repository_files.list_carried(ROOT)
+YAML_FILE = YAML(typ="safe")
+
+
+def adapt(name: str) -> str:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return differences.adapt(Path(name), text, ROOT, "my-router")
+
+
+def test_every_difference_is_in_a_file_that_is_carried() -> None:
+    table = YAML_FILE.load(ROOT / differences.TABLE)
+    written = {
+        path.relative_to("template") if path.is_relative_to("template") else path
+        for path in CARRIED
+    }
+    assert {Path(name) for name in table} <= written
+
+
+def test_every_file_can_be_adapted() -> None:
+    changed = [path for path in CARRIED if adapt(str(path)) != (ROOT / path).read_text()]
+    assert Path("dvc.yaml") in changed
+    assert Path("pipelines/train.py") not in changed
+
+
+def test_stages_depend_on_the_lock_and_on_the_user_s_code() -> None:
+    ours = YAML_FILE.load(ROOT / "dvc.yaml")
+    theirs = YAML_FILE.load(adapt("dvc.yaml"))
+    for name, stage in theirs["stages"].items():
+        deps = stage.get("do", stage).pop("deps")
+        before = ours["stages"][name].get("do", ours["stages"][name]).pop("deps")
+        assert {"requirements.lock", "src", f"pipelines/{name}.py"} <= set(deps)
+        assert [dep for dep in deps if dep != "src"] == [
+            dep for dep in before if not dep.startswith("src/plumbline")
+        ]
+    assert theirs == ours
+
+
+def test_only_what_a_user_calls_is_left_of_the_makefile() -> None:
+    text = adapt("Makefile")
+    for word in ("setup:", "run:", "test:", "ui:", "-m plumbline.ci.github_release"):
+        assert word in text
+    for word in ("benchmarks", "tests.support", "mypy", "pyproject.toml", "editable", "RECIPE"):
+        assert word not in text
+
+
+def test_no_file_names_what_a_user_does_not_have() -> None:
+    for path in CARRIED:
+        if path.suffix in (".yml", ".Dockerfile") or path.name in (".dockerignore", "dvc.yaml"):
+            text = adapt(str(path))
+            for absent in ("pyproject.toml", "src/plumbline", "recipes/", ".ci/", "LICENSE"):
+                assert absent not in text, f"{path}: {absent}"
+
+
+def test_a_difference_that_fits_nothing_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "template").mkdir()
+    (tmp_path / differences.TABLE).write_text("a.txt:\n  - [old, new]\n")
+    assert differences.adapt(Path("a.txt"), "old", tmp_path, "x") == "new"
+    with pytest.raises(ValueError, match=r"a\.txt: 2 times in the file: 'old'"):
+        differences.adapt(Path("a.txt"), "old old", tmp_path, "x")

@@ -1,0 +1,72 @@
+"""params.yaml fits the file: lengths, epochs and candidates, each with its reason."""
+
+from collections import Counter
+from pathlib import Path
+
+from tests.support.checkouts import RECIPE
+
+from plumbline.entrypoint import load_params
+from plumbline.init.proposal import Proposal, propose_params
+from plumbline.init.survey import FileSurvey
+
+TEMPLATE = RECIPE.read_text(encoding="utf-8")
+
+
+def propose(
+    num_rows: int, length: int = 20, english: float = 0.3, source: object = "data/raw/a.csv"
+) -> Proposal:
+    classes = Counter(a=num_rows // 2, b=num_rows // 2)
+    survey = FileSurvey(
+        Path("a.csv"), num_rows, True, "body", "queue", [], classes, [length] * 50, english
+    )
+    return propose_params(TEMPLATE, survey, {"source": source, "watch": "data/raw"}, "my-router")
+
+
+def load(proposal: Proposal, folder: Path):
+    path = folder / "params.yaml"
+    path.write_text(proposal.text, encoding="utf-8")
+    return load_params(path)
+
+
+def test_a_proposal_is_valid_and_names_the_columns(tmp_path: Path) -> None:
+    proposal = propose(10_000)
+    params = load(proposal, tmp_path)
+    assert (params.data.columns.text, params.data.columns.label) == ("body", "queue")
+    assert params.registry.model == "my-router"
+    assert params.evaluation.slices == []
+    assert set(params.candidates) == {"linear", "transformer", "minilm"}
+    # All but the chosen values, and the comments, are as they are shipped.
+    assert "floor: 0.80                   # the lower end" in proposal.text
+    assert "reference: null" in proposal.text
+
+
+def test_texts_are_read_whole_up_to_a_limit(tmp_path: Path) -> None:
+    assert load(propose(10_000, length=20), tmp_path).candidates["minilm"].max_tokens == 32
+    assert load(propose(10_000, length=60), tmp_path).candidates["minilm"].max_tokens == 80
+    long = propose(10_000, length=900)
+    assert load(long, tmp_path).candidates["minilm"].max_tokens == 256
+    assert "longer ones are cut" in long.text
+
+
+def test_fewer_rows_are_seen_more_often(tmp_path: Path) -> None:
+    epochs = [
+        load(propose(rows), tmp_path).candidates["minilm"].max_epochs
+        for rows in (1000, 20_000, 200_000)
+    ]
+    assert epochs == [10, 3, 1]
+
+
+def test_candidates_that_cannot_do_well_are_left_out(tmp_path: Path) -> None:
+    few = propose(500)
+    assert set(load(few, tmp_path).candidates) == {"linear", "minilm"}
+    assert "no candidate transformer: 325 rows of train are few" in few.reasons[0]
+    foreign = propose(500, english=0.01)
+    assert set(load(foreign, tmp_path).candidates) == {"linear", "transformer"}
+    assert "no candidate minilm: 1% of the words" in foreign.reasons[0]
+
+
+def test_a_file_of_test_rows_is_the_test_split(tmp_path: Path) -> None:
+    source = {"train": "data/raw/a.csv", "validation": None, "test": "data/raw/b.csv"}
+    data = load(propose(10_000, source=source), tmp_path).data
+    assert data.source.test == "data/raw/b.csv"
+    assert data.split.test == 0

@@ -1,0 +1,28 @@
+"""A small file of tickets that a linear model learns: what a user brings to `plumbline init`."""
+
+import csv
+import random
+from pathlib import Path
+
+SIGNS = {
+    "billing": ["invoice", "charged", "refund", "payment", "amount", "price"],
+    "delivery": ["parcel", "late", "courier", "tracking", "arrived", "address"],
+    "login": ["password", "locked", "account", "reset", "code", "browser"],
+}
+SYLLABLES = ["ba", "ko", "li", "mu", "ne", "ro", "sa", "ti", "vu", "za"]
+COMMON = ["the", "my", "is", "please", "and", "it", "for", "hello"]
+
+
+def write_tickets(path: Path, num_rows: int) -> Path:
+    """Write a CSV file with the columns id, body and queue."""
+    draw = random.Random(1)
+    others = [a + b + c for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES[:3]]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "body", "queue"])
+        for number in range(num_rows):
+            label = sorted(SIGNS)[number % 3]
+            words = draw.sample(SIGNS[label], 3) + draw.sample(COMMON, 3) + draw.sample(others, 6)
+            draw.shuffle(words)
+            writer.writerow([number, " ".join(words), label])
+    return path
