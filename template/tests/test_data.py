@@ -12,12 +12,16 @@ NUM_ROWS = 1000  # that are read of each file
 
 
 def test_the_first_rows_can_be_read() -> None:
-    data = load_params(Path("params.yaml")).data
-    if not all(Path(address).is_file() for address in data.list_sources()):
+    params = load_params(Path("params.yaml"))
+    if params.task != "text_classification":
+        pytest.skip("this test knows the columns of text_classification")
+    data = params.data
+    sources = data.list_sources()
+    if not sources or not all(Path(address).is_file() for address in sources):
         pytest.skip("the source is not a file in this repository")
     names = [data.columns.text, data.columns.label, *data.columns.metadata]
     wanted = tuple(WantedColumn(name, "data.columns") for name in names)
-    for part in locate_parts([(None, address) for address in data.list_sources()], data.sha256):
+    for part in locate_parts([(None, address) for address in sources], data.sha256):
         rows = part.read_rows(ReadRequest(wanted, refuse_encoding=False))
         firsts = [row.values for row, _ in zip(rows, range(NUM_ROWS), strict=False)]
         filled = [values for values in firsts if values[0] and values[1]]
