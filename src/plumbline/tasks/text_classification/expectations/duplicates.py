@@ -1,18 +1,16 @@
 """Texts that occur more than once: copies in a split, contradictions, and leaks between splits."""
 
-import zlib
 from collections.abc import Hashable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from plumbline.tasks.text_classification.expectations.excess import find_excess
+from plumbline.tasks.text_classification.expectations.sketches import list_candidates
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NGRAM = 3  # characters; texts are short, and one changed word touches few of them
-# 12 bands of 10 hashes: at similarity 0.9 all but 1 % of pairs are found; every one is verified.
-NUM_HASHES = 128
 
 
 def find_copies(rows: "pd.DataFrame") -> "pd.Series":
@@ -76,27 +74,16 @@ def _find_twins(
     known: tuple[str, ...], checked: tuple[str, ...], similarity: float
 ) -> dict[str, tuple[str, float]]:
     """For texts of `checked` with a text of `known` that is similar enough: it, and how similar."""
-    from datasketch import MinHash, MinHashLSH
-
     if not known or not checked:
         return {}
     known_grams = [_list_grams(text) for text in known]
     checked_grams = [_list_grams(text) for text in checked]
-    index = MinHashLSH(
-        threshold=max(similarity - 0.1, 0.1), num_perm=NUM_HASHES, weights=(0.2, 0.8)
-    )
-    sketches = MinHash.generator(known_grams, num_perm=NUM_HASHES, hashfunc=zlib.crc32)
-    for row, sketch in enumerate(sketches):
-        index.insert(row, sketch)
-    twins = {}
-    sketches = MinHash.generator(checked_grams, num_perm=NUM_HASHES, hashfunc=zlib.crc32)
-    for text, grams, sketch in zip(checked, checked_grams, sketches, strict=True):
-        scores = []
-        for row in index.query(sketch):
-            scores.append((_compute_jaccard(grams, known_grams[row]), known[row]))
-        score, twin = max(scores, default=(0.0, ""))
-        if score >= similarity:
-            twins[text] = (twin, score)
+    twins: dict[str, tuple[str, float]] = {}
+    for row, other in list_candidates(checked_grams, known_grams, similarity):
+        score = _compute_jaccard(checked_grams[row], known_grams[other])
+        twin, best = twins.get(checked[row], ("", 0.0))
+        if score >= similarity and (score, known[other]) > (best, twin):
+            twins[checked[row]] = (known[other], score)
     return twins
 
 

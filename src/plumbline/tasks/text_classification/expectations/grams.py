@@ -17,10 +17,11 @@ def count_grams(texts: Sequence[str]) -> "csr_matrix":
 
     A text of fewer than NGRAM characters has itself as its only one.
     """
+    import pandas as pd
     from scipy.sparse import csr_matrix
 
     owners, codes = _list_codes(texts)
-    kinds, columns = np.unique(codes, return_inverse=True)
+    columns, kinds = pd.factorize(codes)
     ones = np.ones(len(codes), dtype=np.int32)
     grams = csr_matrix((ones, (owners, columns)), shape=(len(texts), len(kinds)))
     grams.sum_duplicates()

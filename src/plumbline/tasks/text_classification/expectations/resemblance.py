@@ -5,19 +5,17 @@ Short texts on one subject do so by chance, in every split alike. What counts is
 more do so across two splits than within one.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 
+from plumbline.tasks.text_classification.expectations.exchanges import find_exchanged
 from plumbline.tasks.text_classification.expectations.grams import count_grams
 
 PIECE = 12  # characters without spaces; an exchanged word cuts at most two pieces
 MIN_PIECES = 3
-MIN_WORDS = 6  # in shorter texts one word is most of the meaning
-MAX_WORDS = 40  # in longer ones an exchanged word leaves nearly all n-grams as they were
 # A piece of more texts than these is a phrase that many use. Of its texts only some are compared
 # with each other text that has it, drawn again for each: a copy is found by any of its pieces.
 MAX_OWNERS = 20
@@ -45,7 +43,7 @@ def find_resembling(
 def _find_resembling(
     known: tuple[str, ...], checked: tuple[str, ...], similarity: float, with_common: bool
 ) -> dict[str, str]:
-    twins = _find_exchanged(known, checked)
+    twins = find_exchanged(known, checked)
     rest = [text for text in checked if text not in twins]
     for inner, outer in _list_contained(rest, known, similarity, with_common):
         twins.setdefault(rest[inner], known[outer])
@@ -53,39 +51,6 @@ def _find_resembling(
     for inner, outer in _list_contained(known, rest, similarity, with_common):
         twins.setdefault(rest[outer], known[inner])
     return twins
-
-
-def _find_exchanged(known: Sequence[str], checked: Sequence[str]) -> dict[str, str]:
-    """Map texts of `checked` to a text of `known` with one other word, or in another order."""
-    owners: defaultdict[int, list[str]] = defaultdict(list)
-    for text in checked:
-        for key in _hash_gaps(text):
-            owners[key].append(text)
-    twins: dict[str, str] = {}
-    for twin in known:
-        for key in _hash_gaps(twin):
-            waiting = owners.pop(key, [])
-            for text in waiting:
-                if text != twin:
-                    twins.setdefault(text, twin)
-            # Who has a twin needs no other one: else all pairs of one template would be walked.
-            if twin in waiting:
-                owners[key] = [twin]
-    return twins
-
-
-def _hash_gaps(text: str) -> list[int]:
-    """Return a hash of the text for each of its words, with a gap in place of the word.
-
-    One more is that of all its words, whatever their order.
-    """
-    words = text.split()
-    if len(words) < MIN_WORDS:
-        return []
-    keys = [hash(("", *sorted(words)))]
-    if len(words) <= MAX_WORDS:
-        keys += [hash((*words[:gap], "", *words[gap + 1 :])) for gap in range(len(words))]
-    return keys
 
 
 def _list_contained(
@@ -116,6 +81,8 @@ def _list_candidates(
 
     All texts are without spaces; each pair of arrays has one entry for each pair of texts.
     """
+    import pandas as pd
+
     parts = list(_hash_windows(inner, PIECE))
     if not parts or not outer:
         return
@@ -131,7 +98,7 @@ def _list_candidates(
     for windows, outer_owners in _hash_windows(outer, 1):
         numbers, places = index.find(windows)
         keys = index.owners[places] * len(outer) + outer_owners[numbers]
-        pairs, inverse = np.unique(keys, return_inverse=True)
+        inverse, pairs = pd.factorize(keys, sort=True)
         num_shared = np.bincount(inverse, index.is_rare[places], minlength=len(pairs))
         inners = pairs // len(outer)
         is_likely = num_shared >= num_needed[inners] - allowed[inners]

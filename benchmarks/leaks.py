@@ -1,0 +1,42 @@
+"""CPU seconds to search 30,000 generated tickets for test rows that are nearly in earlier splits.
+
+python benchmarks/leaks.py [ROWS]
+"""
+
+import argparse
+import random
+import time
+
+import pandas as pd
+
+from plumbline.tasks.text_classification.data import normalise
+from plumbline.tasks.text_classification.data.generated import draw_ticket
+from plumbline.tasks.text_classification.expectations.duplicates import find_near_leaks
+
+SHARES = {"train": 0.65, "validation": 0.15, "test": 0.2}
+SIMILARITY = 0.9
+
+
+def main() -> None:
+    """Print how many rows are searched, what is found, and the CPU seconds."""
+    parser = argparse.ArgumentParser(description="CPU seconds of the search for near copies.")
+    parser.add_argument("rows", metavar="ROWS", type=int, nargs="?", default=30_000)
+    rows = draw_rows(parser.parse_args().rows)
+    start = time.process_time()
+    findings = find_near_leaks(rows, "test", ("train", "validation"), SIMILARITY)
+    seconds = time.process_time() - start
+    print(f"{len(rows):,} rows: {findings.notna().sum():,} near copies, {seconds:.1f} CPU s")
+
+
+def draw_rows(num_rows: int) -> pd.DataFrame:
+    """Draw tickets, and divide them at random."""
+    texts = [draw_ticket(random.Random(number), 0.0).text for number in range(num_rows)]
+    rows = pd.DataFrame({"text": texts})
+    rows["id"] = [f"r{row}" for row in range(num_rows)]
+    rows["split"] = random.Random(0).choices(list(SHARES), list(SHARES.values()), k=num_rows)
+    rows["normal"] = rows["text"].map(normalise)
+    return rows.assign(compact=rows["normal"].str.replace(" ", ""))
+
+
+if __name__ == "__main__":
+    main()

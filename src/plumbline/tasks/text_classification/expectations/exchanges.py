@@ -1,0 +1,67 @@
+"""Texts that differ from another one in one word, or in the order of their words."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+MIN_WORDS = 6  # in shorter texts one word is most of the meaning
+MAX_WORDS = 40  # in longer ones an exchanged word leaves nearly all n-grams as they were
+# A place in a text weighs a power of this number, modulo 2^64. It is odd, so no power is 0.
+BASE = np.uint64(0x9E3779B97F4A7C15)
+GAP = np.uint64(0xD1B54A32D192ED03)  # in place of a word
+ORDERLESS = np.uint64(0x8CB92BA72F3D8DD7)  # of sums that do not depend on the order
+
+
+def find_exchanged(known: Sequence[str], checked: Sequence[str]) -> dict[str, str]:
+    """Map texts of `checked` to a text of `known` with one other word, or in another order."""
+    known_keys, known_texts = _hash_gaps(known)
+    checked_keys, checked_texts = _hash_gaps(checked)
+    owners: defaultdict[int, list[str]] = defaultdict(list)
+    is_shared = np.isin(checked_keys, known_keys)
+    for key, place in _list_pairs(checked_keys[is_shared], checked_texts[is_shared]):
+        owners[key].append(checked[place])
+    twins: dict[str, str] = {}
+    is_shared = np.isin(known_keys, checked_keys)
+    for key, place in _list_pairs(known_keys[is_shared], known_texts[is_shared]):
+        twin = known[place]
+        waiting = owners.pop(key, [])
+        for text in waiting:
+            if text != twin:
+                twins.setdefault(text, twin)
+        # Who has a twin needs no other one: else all pairs of one template would be walked.
+        if twin in waiting:
+            owners[key] = [twin]
+    return twins
+
+
+def _list_pairs(keys: np.ndarray, places: np.ndarray) -> list[tuple[int, int]]:
+    return list(zip(keys.tolist(), places.tolist(), strict=True))
+
+
+def _hash_gaps(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return a hash of each text for each of its words, with a gap in place of the word.
+
+    First comes one of all its words, whatever their order. Both arrays [hashes] are in the order of
+    the texts; the second one has the number of the text.
+    """
+    words = [text.split() for text in texts]
+    numbers = [number for number, parts in enumerate(words) if len(parts) >= MIN_WORDS]
+    if not numbers:
+        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
+    lengths = np.array([len(words[number]) for number in numbers])
+    hashes = np.array(
+        [hash(word) for number in numbers for word in words[number]], dtype=np.int64
+    ).view(np.uint64)
+    starts = np.cumsum(lengths) - lengths
+    places = np.arange(len(hashes)) - np.repeat(starts, lengths)
+    weights = np.cumprod(np.full(int(lengths.max()), BASE))[places]
+    totals = np.add.reduceat(hashes * weights, starts)
+    gaps = np.repeat(totals, lengths) + (GAP - hashes) * weights
+    orderless = np.add.reduceat(hashes, starts) * ORDERLESS
+    owners = np.array(numbers)
+    is_short = np.repeat(lengths <= MAX_WORDS, lengths)
+    keys = np.concatenate([orderless, gaps[is_short]])
+    key_owners = np.concatenate([owners, np.repeat(owners, lengths)[is_short]])
+    order = np.argsort(key_owners, kind="stable")
+    return keys[order], key_owners[order]

@@ -1,0 +1,70 @@
+"""The fast searches for near copies list what the plain definitions list."""
+
+import random
+import zlib
+
+from datasketch import MinHash, MinHashLSH
+
+from plumbline.tasks.text_classification.expectations import sketches
+from plumbline.tasks.text_classification.expectations.exchanges import (
+    MAX_WORDS,
+    MIN_WORDS,
+    find_exchanged,
+)
+
+SIMILARITY = 0.9
+WORDS = ("red", "blue", "box", "came")
+
+
+def draw_texts(num_texts: int, seed: int) -> list[str]:
+    """Draw texts of few different words, some of them too short or too long to be compared."""
+    draw = random.Random(seed)
+    sizes = [MIN_WORDS - 1, MIN_WORDS, MIN_WORDS + 1, MAX_WORDS + 1]
+    texts = [" ".join(draw.choices(WORDS, k=draw.choice(sizes))) for _ in range(num_texts)]
+    long = texts[-1].split() * MAX_WORDS
+    return list(dict.fromkeys([*texts, " ".join(long), " ".join(reversed(long))]))
+
+
+def is_exchanged(one: str, other: str) -> bool:
+    ours, theirs = one.split(), other.split()
+    if one == other or min(len(ours), len(theirs)) < MIN_WORDS:
+        return False
+    if sorted(ours) == sorted(theirs):
+        return True
+    if len(ours) != len(theirs) or len(ours) > MAX_WORDS:
+        return False
+    return sum(mine != other for mine, other in zip(ours, theirs, strict=True)) == 1
+
+
+def test_every_text_with_one_word_exchanged_or_another_order_is_found() -> None:
+    known, checked = draw_texts(300, 0), draw_texts(300, 1)
+    checked += known[:20]
+    expected = {text for text in checked if any(is_exchanged(text, twin) for twin in known)}
+    twins = find_exchanged(known, checked)
+    assert 20 < len(expected) < len(checked)
+    assert set(twins) == expected
+    assert all(is_exchanged(text, twin) for text, twin in twins.items())
+    assert find_exchanged([], checked) == {}
+    assert find_exchanged(known, ["short"]) == {}
+
+
+def test_candidates_are_those_of_datasketch() -> None:
+    grams = []
+    for text in draw_texts(400, 2):
+        raw = text.encode()
+        grams.append({raw[start : start + 3] for start in range(len(raw) - 2)})
+    known, checked = grams[::2], grams[1::2]
+    index = MinHashLSH(
+        threshold=SIMILARITY - 0.1, num_perm=sketches.NUM_HASHES, weights=sketches.WEIGHTS
+    )
+    for row, sketch in enumerate(compute_sketches(known)):
+        index.insert(row, sketch)
+    expected = []
+    for row, sketch in enumerate(compute_sketches(checked)):
+        expected += sorted((row, other) for other in index.query(sketch))
+    assert len(expected) > 100
+    assert sketches.list_candidates(checked, known, SIMILARITY) == expected
+
+
+def compute_sketches(texts: list[set[bytes]]) -> list[MinHash]:
+    return MinHash.bulk(texts, num_perm=sketches.NUM_HASHES, hashfunc=zlib.crc32)
