@@ -774,7 +774,7 @@ class Bayesian(Strategy):
 
     NUM_STARTS = 8
     NUM_POOL = 128  # ladders among which it chooses, around the best
-    NUM_CHOSEN = 4  # before margins are fitted again
+    NUM_CHOSEN = 8  # before margins are fitted again
     SPREAD = 0.1  # of logs, between ladders of the pool and the best
     LENGTH = 0.3  # of logs, over which margins are alike
     NOISE = 1e-3  # of margins, as a share of their variance
