@@ -40,8 +40,10 @@ def build_checks(params: TextParams, table: "pd.DataFrame") -> list[Check]:
 
 
 def _refuse_unknown_costs(params: TextParams, table: "pd.DataFrame") -> None:
+    if not params.evaluation.costs:
+        return
     classes = sorted(set(table["label"]))
-    for actual, costs in (params.evaluation.costs or {}).items():
+    for actual, costs in params.evaluation.costs.items():
         for name in (actual, *costs):
             if name not in classes:
                 hint = suggest_nearest(name, classes)
