@@ -47,12 +47,17 @@ def run_selftest(
         return
     start = time.monotonic()
     raise_on_signals()
+    known: dict[str, Outcome] = {}
     try:
-        outcomes, rates = _collect_results(task, faults, with_rates=only is None)
+        rates = _collect_results(task, faults, known, with_rates=only is None)
     except (KeyboardInterrupt, Terminated) as signal:
+        if known:
+            _print_outcomes(_sort_outcomes(known, faults))
+            print_plain(f"{len(known)} of {len(faults)} were done")
         print_plain("selftest: interrupted; it leaves nothing behind")
         is_terminated = isinstance(signal, Terminated)
         raise typer.Exit(TERMINATED if is_terminated else INTERRUPTED) from None
+    outcomes = _sort_outcomes(known, faults)
     _print_outcomes(outcomes)
     _print_alone(outcomes)
     if rates:
@@ -66,12 +71,11 @@ def run_selftest(
 
 
 def _collect_results(
-    task: str, faults: "Sequence[Fault]", *, with_rates: bool
-) -> "tuple[list[Outcome], Rates | None]":
-    """Run all, show how far it is, and return the outcomes in the order of `faults`."""
+    task: str, faults: "Sequence[Fault]", known: "dict[str, Outcome]", *, with_rates: bool
+) -> "Rates | None":
+    """Run all, show how far it is, and note in `known` each outcome as soon as there is one."""
     from plumbline.diagnostics import selftest
 
-    outcomes: dict[str, Outcome] = {}
     rates = None
     results = selftest.run(task, faults, with_rates=with_rates)
     with (
@@ -80,11 +84,15 @@ def _collect_results(
     ):
         for result in results:
             if isinstance(result, selftest.Outcome):
-                outcomes[result.name] = result
-                status.update(f"{len(outcomes)} of {len(faults)} done")
+                known[result.name] = result
+                status.update(f"{len(known)} of {len(faults)} done")
             else:
                 rates = result
-    return [outcomes[fault.name] for fault in faults], rates
+    return rates
+
+
+def _sort_outcomes(known: "dict[str, Outcome]", faults: "Sequence[Fault]") -> "list[Outcome]":
+    return [known[fault.name] for fault in faults if fault.name in known]
 
 
 def describe_faults(faults: "Sequence[Fault]") -> list[str]:
