@@ -25,6 +25,7 @@ SKIPPED = (
     "dvc exp run",
     "plumbline selftest",
 )  # run elsewhere, or never ending; experiments: test_pipeline, faults: test_selftest
+SHORTER = ("--trials 20", "--trials 2")  # tests/tuning search longer
 ASKED = {
     "dataframe_records": [{"text": "where is my parcel"}, {"text": "I was charged twice"}],
     "params": {"top_k": 2},
@@ -36,7 +37,8 @@ def blocks(language: str) -> list[str]:
 
 
 def commands() -> list[list[str]]:
-    lines = [line for block in blocks("bash") for line in block.splitlines() if line.strip()]
+    text = "\n".join(blocks("bash")).replace(*SHORTER)
+    lines = [line for line in text.splitlines() if line.strip()]
     return [shlex.split(line, comments=True) for line in lines if not line.startswith(SKIPPED)]
 
 
