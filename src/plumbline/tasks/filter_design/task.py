@@ -55,7 +55,7 @@ TASK = Task[FilterParams](
             Field("stop_hz", NUMBERS),
             Field("max_loss_db", "double"),
             Field("min_attenuation_db", "double"),
-            Field("order", "long", required=False),
+            Field("order", "double", required=False),  # a column with gaps holds floats
             Field("z0_ohm", "double", required=False),
             Field("q_inductor", "double", required=False),
             Field("q_capacitor", "double", required=False),
