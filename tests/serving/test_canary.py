@@ -167,6 +167,47 @@ def test_a_returned_canary_stays_out_of_service_when_its_worker_is_replaced(line
         assert {read_version(server) for _ in range(20)} == {"1"}
 
 
+def test_a_return_reaches_every_server_on_the_journal(lines: Lines) -> None:
+    """Two servers as two replicas: one hears no complaint of its own, and stops its canary too."""
+    before = len(read_history(lines))
+    allows_all = ("--canary", "2=50%", "--max-disagreement", "1", "--poll-s", "0.2", *ANY_SPEED)
+    with (
+        serving(lines, "--canary", "2=50%", *ANY_SPEED) as one,
+        serving(lines, *allows_all) as other,
+    ):
+        assert {read_version(other) for _ in range(40)} == {"1", "2"}
+        with loaded(one, 4):
+            one.wait(lambda: "is returned" in one.log.read_text())
+        other.wait(lambda: "taken out of service: line: version 2 was" in other.log.read_text())
+        assert {read_version(other) for _ in range(20)} == {"1"}
+        replace_workers(other)
+        assert {read_version(other) for _ in range(20)} == {"1"}
+    assert [entry.action for entry in read_history(lines)[before:]] == ["return"]
+
+
+def test_two_servers_that_return_one_canary_write_one_entry(lines: Lines) -> None:
+    before = len(read_history(lines))
+    slow_poll = ("--canary", "2=50%", "--poll-s", "60", *ANY_SPEED)
+    with serving(lines, *slow_poll) as one, serving(lines, *slow_poll) as other:
+        for server in (one, other):
+            with loaded(server, 4):
+                server.wait(lambda server=server: "is returned" in server.log.read_text())
+    assert [entry.action for entry in read_history(lines)[before:]] == ["return"]
+
+
+def test_a_canary_goes_on_while_the_journal_is_unreachable(lines: Lines, tmp_path: Path) -> None:
+    mlruns = lines.folder / "mlruns"
+    with serving(lines, "--canary", "3=50%", "--poll-s", "0.2", *ANY_SPEED) as server:
+        mlruns.rename(tmp_path / "away")
+        try:
+            server.wait(lambda: "keeps serving" in server.log.read_text())
+            time.sleep(1)  # a few polls
+            assert {read_version(server) for _ in range(40)} == {"1", "3"}
+        finally:
+            shutil.rmtree(mlruns, ignore_errors=True)
+            (tmp_path / "away").rename(mlruns)
+
+
 def test_what_the_canary_rejects_and_the_champion_answers_is_a_failure(lines: Lines) -> None:
     with serving(lines, "--canary", f"{MOODY}=50%") as server:
         answers = [server.predict(REJECTS) for _ in range(20)]

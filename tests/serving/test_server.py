@@ -45,13 +45,6 @@ def test_csv(server: Server) -> None:
 
 
 def test_open_inference_protocol(server: Server) -> None:
-    for path in (
-        "/v2/health/live",
-        "/v2/health/ready",
-        "/v2/models/line/ready",
-        "/v2/models/line/versions/1/ready",
-    ):
-        assert server.ask("GET", path)[0] == 200, path
     metadata = json.loads(server.ask("GET", "/v2/models/line")[2])
     assert metadata["inputs"] == [{"name": "x", "datatype": "FP64", "shape": [-1]}]
     body = {
@@ -72,6 +65,68 @@ def test_open_inference_protocol(server: Server) -> None:
     assert (
         server.ask("POST", "/v2/models/line/versions/2/infer", json.dumps(body), **JSON)[0] == 404
     )
+
+
+def test_a_request_as_kserves_client_sends_it(server: Server) -> None:
+    """InferenceRESTClient of kserve 0.21: the body names the model too, and every request an id."""
+    tensor = {"name": "x", "shape": [2], "datatype": "FP64", "data": [0.0, 1.0]}
+    body = {"id": "a", "model_name": "line", "inputs": [tensor]}
+    status, _, raw = server.ask("POST", "/v2/models/line/infer", json.dumps(body), **JSON)
+    assert (status, json.loads(raw)["outputs"][0]["data"]) == (200, [1.0, 3.0])
+    for name in ("other", 1, ["line"]):
+        body["model_name"] = name
+        status, _, raw = server.ask("POST", "/v2/models/line/infer", json.dumps(body), **JSON)
+        assert (status, "model_name" in json.loads(raw)["message"]) == (400, True)
+
+
+HEALTH = {
+    "/ping": {"ready": True},
+    "/health": {"ready": True},
+    "/v2/health/ready": {"ready": True},
+    "/v2/health/live": {"live": True},
+    "/v2/models/line/ready": {"name": "line", "ready": True},
+    "/v2/models/line/versions/1/ready": {"name": "line", "ready": True},
+}
+
+
+@pytest.mark.parametrize("path", HEALTH)
+def test_a_probe_that_names_the_address_of_a_pod_is_answered(server: Server, path: str) -> None:
+    """Kubernetes calls by IP address, which no --allowed-host can name before the pod exists."""
+    for host in ("10.42.0.7:8000", "10.42.0.7", "[fd00::7]:8000", "[FD00::7]"):
+        status, headers, raw = server.ask("GET", path, host=host)
+        assert (status, json.loads(raw)) == (200, HEALTH[path]), host
+        assert headers["content-type"] == "application/json"
+    for host in ("evil.example", "10.42.0.7.evil.example", "10.42.0.777", "[fd00::7", "[1.2.3.4]x"):
+        assert server.ask("GET", path, host=host)[0] == 421, host
+    assert server.ask("GET", path, host="10.42.0.7", origin="https://evil.example")[0] == 403
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/version",
+        "/metrics",
+        "/openapi.json",
+        "/v2",
+        "/v2/models/line",
+        "/v2/models/line/versions/ready",
+        "/v2/models/line/versions/1",
+        "/health/../version",
+        "/health/",
+    ],
+)
+def test_all_other_routes_are_answered_by_name_only(server: Server, path: str) -> None:
+    status, _, raw = server.ask("GET", path, host="10.42.0.7:8000")
+    assert (status, json.loads(raw)["error_code"]) == (421, "WRONG_HOST")
+
+
+def test_the_readiness_of_an_unknown_model_does_not_tell_what_is_served(server: Server) -> None:
+    for path in ("/v2/models/other/ready", "/v2/models/line/versions/7/ready"):
+        status, _, raw = server.ask("GET", path, host="10.42.0.7:8000")
+        error = json.loads(raw)
+        assert (status, error["error_code"]) == (404, "NO_SUCH_MODEL")
+        assert "version 1" not in error["message"]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +228,7 @@ def test_tokens(lines: Lines) -> None:
             server.ask("GET", "/openapi.json", authorization="Bearer correct-horse-battery")[2]
         )["paths"]
         for path in {*routes, "/", "/openapi.json"}:
-            open_ = path in ("/", "/ping", "/health", "/v2/health/live", "/v2/health/ready")
+            open_ = path == "/" or path in HEALTH or path.endswith("/ready")
             for method in ("GET", "POST"):
                 status = server.ask(
                     method, path.replace("{name}", "line").replace("{version}", "1")

@@ -38,14 +38,14 @@ def test_a_shape_of_many_sizes_is_not_multiplied_out() -> None:
     shape = b"[" + b"2147483647," * 300_000 + b"1]"
     start = time.process_time()
     with pytest.raises(RequestError, match="shape"):
-        parse_infer_body(TENSOR % (b'"FP64"', shape), "application/json", LINE, 1024)
+        parse_infer_body(TENSOR % (b'"FP64"', shape), "application/json", "line", LINE, 1024)
     assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize("datatype", [b"[]", b"{}", b"null", b'"FP65"', b"1"])
 def test_a_datatype_is_one_of_a_few_words(datatype: bytes) -> None:
     with pytest.raises(RequestError, match="datatype"):
-        parse_infer_body(TENSOR % (datatype, b"[1]"), "application/json", LINE, 1024)
+        parse_infer_body(TENSOR % (datatype, b"[1]"), "application/json", "line", LINE, 1024)
 
 
 def test_csv_is_read_only_up_to_the_row_limit() -> None:

@@ -2,20 +2,23 @@
 
 import asyncio
 import os
+import re
 import signal
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.support.serving.lines import MOODY, Lines, serving
+from tests.support.serving.lines import MOODY, READY_S, Lines, serving
 from tests.support.serving.load import list_workers, loaded
 from tests.support.serving.moody import SLOWER, Moody
 
 from plumbline.serving.batching import Batcher
 from plumbline.serving.errors import RequestError
 from plumbline.serving.inference_request import InferenceRequest
+from plumbline.serving.request_log import list_outdated, name_file
 from plumbline.serving.server import START_S
 from plumbline.serving.settings import Limits
 
@@ -46,6 +49,68 @@ def test_the_request_log_is_complete_at_the_end(lines: Lines, tmp_path: Path) ->
     assert [row["input.x"] for row in rows] == [0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5]
     assert {row["version"] for row in rows} == {"1"}
     assert rows[-1]["output.y"] == 10.0
+
+
+def test_an_answer_carries_the_id_under_which_it_is_logged(lines: Lines, tmp_path: Path) -> None:
+    given = "6f1c-2:a/b+c=@7.8_9"
+    insane = ["", "a b", "a" * 129, "a;b", "é"]
+    with serving(lines, "--log-folder", str(tmp_path / "log")) as server:
+        ids = [server.predict(0.0, X_Request_Id=given)[1]["x-request-id"]]
+        ids += [server.predict(1.0, X_Request_Id=text)[1]["x-request-id"] for text in insane]
+        ids.append(server.predict(2.0)[1]["x-request-id"])
+        for path in ("/ping", "/nope"):
+            assert server.ask("GET", path, X_Request_Id=given)[1]["x-request-id"] == given
+        assert server.ask("GET", "/ping", host="evil.example")[1]["x-request-id"]
+        assert server.stop() == 0
+    (file,) = (tmp_path / "log").iterdir()
+    assert [row["request_id"] for row in pq.read_table(file).to_pylist()] == ids
+    assert ids[0] == given
+    assert not set(insane) & set(ids)
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("form", ["{}", "file://{}"])
+def test_two_servers_share_a_folder_of_requests(lines: Lines, tmp_path: Path, form: str) -> None:
+    log = tmp_path / "log"
+    options = ("--log-folder", form.format(log))
+    with serving(lines, *options) as one, serving(lines, *options) as other:
+        one.predict(1.0)
+        other.predict(2.0)
+        assert (one.stop(), other.stop()) == (0, 0)
+    files = sorted(log.iterdir())
+    host = re.sub(r"[^\w.]", "_", socket.gethostname())
+    assert [file.name.split("-")[2] for file in files] == [host, host]
+    rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+    assert sorted(row["input.x"] for row in rows) == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("ftp://a/b", "not a folder for requests"),
+        ("zip://a::s3://b/c", "not a folder for requests"),
+        ("az://user:secret@b/c", "az://b/c"),
+    ],
+)
+def test_an_address_that_cannot_be_written_is_refused_at_the_start(
+    lines: Lines, address: str, reason: str
+) -> None:
+    with serving(lines, "--log-folder", address, ready=False) as server:
+        assert server.process.wait(timeout=READY_S) == 2
+    said = server.log.read_text()
+    assert reason in said
+    assert "secret" not in said
+    assert "Traceback" not in said
+
+
+def test_each_host_that_writes_keeps_its_own_number_of_files() -> None:
+    names = sorted(f"requests-2026112300{number:04d}-{number % 2}-a" for number in range(2500))
+    assert list_outdated(names) == names[:500]
+    alone = ["requests-2025-gone-a", *(f"requests-2026-b-{number:04d}" for number in range(1000))]
+    assert list_outdated(alone) == ["requests-2025-gone-a"]
+    assert list_outdated(["requests-foo.parquet"]) == []
+    assert name_file("a-b/c") != name_file("a-b/c")
+    assert name_file("a-b/c").split("-")[2] == "a_b_c"
 
 
 def test_after_sigterm_requests_in_progress_are_answered(lines: Lines) -> None:

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from ruamel.yaml import YAML
 from tests.support.checkouts import ROOT
+from tests.support.workflows.expressions import filled, holds
 
 TITLE = "${{ github.event.pull_request.title }}"
 PLANTS = {
@@ -91,6 +92,12 @@ PLANTS = {
     ),
     "a key that does not exist": ("drift.yml", "timeout-minutes: 60", "timeout: 60", "timeout"),
     "a job that never ends": ("drift.yml", "    timeout-minutes: 60\n", "", "no timeout"),
+    "a build in the job that publishes": (
+        "release.yml",
+        "run: gh release create",
+        "run: make dist && gh release create",
+        "release.yml publish: may write to the repository and runs more than it needs",
+    ),
     "two versions of one action": (
         "report.yml",
         "checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1",
@@ -199,9 +206,43 @@ def test_a_job_that_may_write_installs_nothing(copy: Path) -> None:
     )
 
 
+def test_a_runner_that_a_variable_names_trains_and_may_write_nothing() -> None:
+    named = {
+        name: job for name, job in jobs(ROOT / ".github") if "vars." in str(job.get("runs-on"))
+    }
+    assert list(named) == ["retrain.yml train"]
+    (job,) = named.values()
+    assert job["permissions"] == {"contents": "read"}
+    for variables, runner in (({}, "ubuntu-24.04"), ({"PLUMBLINE_RUNNER": "gpu"}, "gpu")):
+        assert filled(job["runs-on"], {"vars": variables}, {}) == runner
+    assert job["if"].startswith("github.ref == 'refs/heads/main' && ")  # no pull request runs there
+
+
+def test_training_starts_on_the_schedule_that_a_variable_names() -> None:
+    path = ROOT / ".github/workflows/retrain.yml"
+    workflow = YAML(typ="safe").load(path.read_text())
+    schedules = [entry["cron"] for entry in workflow["on"]["schedule"]]
+    assert len(schedules) == 3
+    condition = workflow["jobs"]["train"]["if"]
+
+    def starts(event: str, schedule: str | None, variables: dict[str, str]) -> bool:
+        github = {"ref": "refs/heads/main", "event_name": event, "event": {"schedule": schedule}}
+        return holds(condition, {"github": github, "vars": variables}, {"success": lambda: True})
+
+    for event in ("push", "workflow_dispatch"):
+        assert starts(event, None, {})
+    for schedule in schedules:
+        assert not starts("schedule", schedule, {})
+        named = [
+            one for one in schedules if starts("schedule", schedule, {"PLUMBLINE_RETRAIN": one})
+        ]
+        assert named == [schedule]
+
+
 def test_scripts_only_call_commands(copy: Path) -> None:
     """What decides stands in commands that have tests, not in a script."""
-    scripts = [step["run"] for _, job in jobs(copy) for step in job["steps"] if "run" in step]
+    steps = [step for _, job in jobs(copy) for step in job.get("steps", [])]
+    scripts = [step["run"] for step in steps if "run" in step]
     assert [
         run
         for run in scripts

@@ -1,6 +1,5 @@
 """`plumbline drift`: compare today's rows with those that the champion was evaluated on."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,9 +13,9 @@ EXAMPLE = "plumbline drift requests/ --record"
 
 def check_drift(
     current: Annotated[
-        Path,
+        str,
         typer.Argument(
-            help="A folder that `plumbline serve --log-folder` writes, or a file that the "
+            help="The folder or address of `plumbline serve --log-folder`, or a file that the "
             "champion answers now."
         ),
     ],
@@ -51,7 +50,7 @@ def check_drift(
     Exit codes: 0 stable, 30 drift (train again), 31 watch (drift that has not
     lasted long enough, or training was requested lately), 32 too few rows.
 
-    See docs/drift.md.
+    See `plumbline docs drift`.
     """
     from plumbline.drift import check, decision
     from plumbline.reporting import html

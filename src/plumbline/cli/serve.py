@@ -64,6 +64,7 @@ def serve(
     MLflow's /invocations, Open Inference Protocol v2, a page at /, /metrics.
     """
     from plumbline.serving import request_log, server
+    from plumbline.sources.request_folder import RequestFolder
 
     trial = _parse_canary(canary, max_disagreement, max_slowdown)
     if workers > 1 and trial:
@@ -74,6 +75,8 @@ def serve(
             f"--host {host}: anybody could send requests; add --token-file, or use 127.0.0.1"
         )
     request_log.load_redaction(redact)  # a wrong name is reported now, not at the first request
+    if log_folder:
+        RequestFolder(log_folder)
     limits = Limits(
         rows=max_rows,
         waiting_rows=queue_rows,
@@ -93,7 +96,7 @@ def serve(
             poll_s=poll_s,
             canary=trial,
             shadow=shadow or None,
-            log=log_folder,
+            log=log_folder or None,
             log_share=log_share,
             redact=redact,
             consulting=_prepare_consulting(agents, records),

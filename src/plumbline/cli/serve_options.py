@@ -63,9 +63,10 @@ Shadow = Annotated[
     ),
 ]
 LogFolder = Annotated[
-    Path | None,
+    str | None,
     typer.Option(
-        help="The folder in which requests and answers are logged as Parquet.",
+        help="The folder, or the address such as s3://bucket/requests, to which requests and "
+        "answers are logged as Parquet.",
         show_default="no log",
     ),
 ]

@@ -2,7 +2,6 @@
 
 import hashlib
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
@@ -21,13 +20,13 @@ from plumbline.reporting import html
 
 
 def check_drift(
-    address: str, current: Path, params: Params, *, label: str, record: bool
+    address: str, current: str, params: Params, *, label: str, record: bool
 ) -> DriftOutcome:
     """Compare today's rows with the champion's test rows and write reports/drift.json and .html.
 
-    `current` is a file or a folder with logged requests, `label` the column with the true answers.
-    With `record` the result is written to the journal and earlier checks count. Raises ParamsError
-    where there is no column `label`, DataError where `current` cannot be read.
+    `current` is a file, or a folder or address with logged requests, `label` the column with the
+    true answers. With `record` the result is written to the journal and earlier checks count.
+    Raises ParamsError where there is no column `label`, DataError where `current` cannot be read.
     """
     champion = VerifiedModelCache(address).fetch_latest_or_kept()
     version = find_version(address)  # of a champion, its evidence is that of the decision on it
@@ -54,7 +53,7 @@ def check_drift(
     return outcome
 
 
-def _name_label(rows: RowWindow, label: str, source: Path) -> RowWindow:
+def _name_label(rows: RowWindow, label: str, source: str) -> RowWindow:
     """The rows with the column `label` under the name that the tests know."""
     if label == LABEL:
         return rows

@@ -14,13 +14,15 @@ from plumbline.registry.reader.run_files import fetch_recorded_file, read_eviden
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.scoring import ScoringRequest, score
+from plumbline.sources.addresses import get_scheme
+from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
 
 if TYPE_CHECKING:
     import pandas as pd
 
 INPUT, OUTPUT = "input.", "output."  # before the names of a model's inputs and of its answers
-LOG = "requests-*.parquet"  # what `plumbline serve --log-folder` writes
-ABOUT = ("at", "model", "version", "side", "ms")  # of a logged request, not of its content
+# Of a logged request, not of its content.
+ABOUT = ("at", "request_id", "model", "version", "side", "ms")
 
 
 @dataclass(frozen=True)
@@ -53,59 +55,67 @@ def load_reference(version: RegisteredVersion) -> RowWindow:
 
 
 def load_current(
-    path: Path, champion: CachedVersion, max_rows: int, since: datetime | None = None
+    source: str, champion: CachedVersion, max_rows: int, since: datetime | None = None
 ) -> RowWindow:
-    """The last `max_rows` rows of a file, or of the request log in a folder.
+    """The last `max_rows` rows of a file, or of the request log in a folder or at an address.
 
     The champion answers the rows of a file now; a log holds its answers. Of a log only what was
-    written after `since` is read. Raises DataError where there is nothing that can be read.
+    written after `since` is read, newest first. Raises DataError where there is nothing that can be
+    read.
     """
-    if path.is_dir():
-        rows = _read_log(path, champion, max_rows, since)
-        return RowWindow(rows, f"{path}, requests that version {champion.version} answered")
-    rows = _answer_file(path, champion).tail(max_rows).reset_index(drop=True)
-    return RowWindow(rows, str(path))
+    if get_scheme(source) or Path(source).is_dir():
+        folder = RequestFolder(source)
+        rows = _read_log(folder, champion, max_rows, since)
+        return RowWindow(rows, f"{folder.shown}, requests that version {champion.version} answered")
+    rows = _answer_file(Path(source), champion).tail(max_rows).reset_index(drop=True)
+    return RowWindow(rows, source)
 
 
 def _read_log(
-    folder: Path, champion: CachedVersion, max_rows: int, since: datetime | None
+    folder: RequestFolder, champion: CachedVersion, max_rows: int, since: datetime | None
 ) -> "pd.DataFrame":
     import pandas as pd
 
-    files = sorted(folder.glob(LOG), reverse=True)
-    if not files:
+    try:
+        names = folder.list_names()
+    except OSError as error:
+        raise DataError(f"{folder.shown}: cannot be read ({error.strerror})") from None
+    if not names:
         raise DataError(
-            f"{folder}: no {LOG} there; `plumbline serve --log-folder {folder}` writes them"
+            f"{folder.shown}: no {PREFIX}*{SUFFIX} there; "
+            f"`plumbline serve --log-folder {folder.shown}` writes them"
         )
     if since is not None:
         # A file's name says when it was written, which is after all of its requests.
-        oldest = f"requests-{since:%Y%m%dT%H%M%S}"
-        files = [path for path in files if path.name >= oldest]
+        oldest = f"{PREFIX}{since:%Y%m%dT%H%M%S}"
+        names = [name for name in names if name >= oldest]
     parts: list[pd.DataFrame] = []
     num_rows = 0
-    for path in files:
+    for name in reversed(names):
         if num_rows >= max_rows:
             break
-        part = _read_answers_of(champion, path)
+        part = _read_answers_of(champion, folder, name)
         parts.append(part)
         num_rows += len(part)
     if not parts:
         return pd.DataFrame()
     rows = pd.concat(parts, ignore_index=True).sort_values("at", kind="stable").tail(max_rows)
-    return rows.drop(columns=list(ABOUT)).reset_index(drop=True)
+    # Logs of older versions have no request_id.
+    return rows.drop(columns=list(ABOUT), errors="ignore").reset_index(drop=True)
 
 
-def _read_answers_of(champion: CachedVersion, path: Path) -> "pd.DataFrame":
+def _read_answers_of(champion: CachedVersion, folder: RequestFolder, name: str) -> "pd.DataFrame":
     """The rows of one file of the log that this version answered as champion."""
     import pandas as pd
 
     try:
-        rows = pd.read_parquet(path)
+        with folder.open(name) as file:
+            rows = pd.read_parquet(file)
         is_version = (rows["model"] == champion.name) & (rows["version"] == champion.version)
         return rows[is_version & (rows["side"] == "champion")]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
-            f"{path}: not a log of requests ({error}); move it out of the folder"
+            f"{folder.shown}/{name}: not a log of requests ({error}); move it out of the folder"
         ) from None
 
 

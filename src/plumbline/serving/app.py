@@ -17,7 +17,8 @@ from uvicorn.config import STARTUP_FAILURE
 from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.serving import open_inference, openapi
 from plumbline.serving.errors import NotReadyError, RequestError
-from plumbline.serving.guards import GuardMiddleware
+from plumbline.serving.guards import REQUEST_ID, GuardMiddleware
+from plumbline.serving.health import add_health_routes
 from plumbline.serving.http_protocol import is_client_disconnected
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer, LoadedModel
@@ -70,7 +71,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(RequestError, handle_request_error)
     app.add_exception_handler(HTTPException, handle_http_exception)
     app.add_exception_handler(Exception, handle_unexpected_error)
-    _add_health_routes(app, router)
+    add_health_routes(app, router)
+    _add_state_routes(app, router)
     _add_invocations_route(app, router, settings)
     _add_model_routes(app, router)
     _add_infer_route(app, router, settings)
@@ -120,22 +122,10 @@ async def _open_desk(settings: Settings, router: TrafficRouter) -> AsyncIterator
         yield desk
 
 
-def _add_health_routes(app: FastAPI, router: TrafficRouter) -> None:
+def _add_state_routes(app: FastAPI, router: TrafficRouter) -> None:
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     async def show_page() -> Response:
         return HTMLResponse(PAGE.read_bytes(), headers={"content-security-policy": CSP})
-
-    @app.get("/ping", name="ready")
-    @app.get("/health", name="ready")
-    @app.get("/v2/health/ready", name="ready")
-    async def check_ready() -> Response:
-        if not router.is_ready:
-            raise NotReadyError
-        return _make_ok_response()
-
-    @app.get("/v2/health/live", name="live")
-    async def check_live() -> Response:
-        return _make_ok_response()
 
     @app.get("/version", name="version")
     async def describe_version() -> Response:
@@ -183,12 +173,6 @@ def _add_model_routes(app: FastAPI, router: TrafficRouter) -> None:
         model = _get_model(router, name, version)
         return make_json_response(open_inference.describe_model(model.cached, model.signature))
 
-    @app.get("/v2/models/{name}/ready", name="model_ready")
-    @app.get("/v2/models/{name}/versions/{version}/ready", name="model_ready")
-    async def check_model_ready(name: str, version: str | None = None) -> Response:
-        _get_model(router, name, version)
-        return _make_ok_response()
-
 
 def _add_infer_route(app: FastAPI, router: TrafficRouter, settings: Settings) -> None:
     @app.post("/v2/models/{name}/infer", name="infer")
@@ -198,7 +182,7 @@ def _add_infer_route(app: FastAPI, router: TrafficRouter, settings: Settings) ->
         raw = await read_body(request, settings.limits)
         content_type = request.headers.get("content-type", "")
         parsed, request_id = open_inference.parse_infer_body(
-            raw, content_type, signature, settings.limits.rows
+            raw, content_type, name, signature, settings.limits.rows
         )
         answer = await _answer(request, router, parsed)
         response = open_inference.encode_infer_response(
@@ -210,7 +194,7 @@ def _add_infer_route(app: FastAPI, router: TrafficRouter, settings: Settings) ->
 async def _answer(request: Request, router: TrafficRouter, parsed: InferenceRequest) -> Answer:
     answer = await router.answer(parsed, lambda: is_client_disconnected(request.scope))
     LATENCY.labels(answer.variant).observe(answer.seconds)
-    request.app.state.log.add(parsed, answer)
+    request.app.state.log.add(parsed, answer, request.scope[REQUEST_ID])
     return answer
 
 
@@ -224,7 +208,7 @@ def _get_model(router: TrafficRouter, name: str, version: str | None) -> LoadedM
     """Return the champion if it has this name and version; else RequestError (404)."""
     model = _get_champion(router)
     cached = model.cached
-    if name != cached.name or version not in (None, cached.version):
+    if not router.is_champion(name, version):
         raise RequestError(
             404,
             "NO_SUCH_MODEL",
@@ -233,10 +217,6 @@ def _get_model(router: TrafficRouter, name: str, version: str | None) -> LoadedM
     if not router.is_ready:
         raise NotReadyError
     return model
-
-
-def _make_ok_response() -> Response:
-    return Response(b"\n", media_type="text/plain")
 
 
 def _configure_telemetry() -> Any:

@@ -53,8 +53,12 @@ class ReturnRecorder:
 
 
 def _append_to_journal(decision: Decision) -> None:
+    """Append a return, unless another server returned this bundle first."""
     with journal.lock_journal() as locked:
-        locked.append(decision)
+        entries = locked.read_entries(decision.model)
+        returned = [entry.bundle for entry in entries if entry.action == "return"]
+        if decision.bundle not in returned:
+            locked.append(decision)
 
 
 def _seal(decision: Decision) -> None:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from plumbline.contract.errors import PlumblineError
+from plumbline.contract.errors import BundleError, EvidenceError, PlumblineError, RefusedError
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.canary import AskChampion, CanaryInService
@@ -90,6 +90,27 @@ class CanarySlot:
             self._stop()
         else:
             self._canary = self._begin_trial(settings, canary.model, limit)
+
+    async def follow_journal(self) -> None:
+        """Stop a canary that another server returned, or that may not answer for another reason.
+
+        While registry or journal are unreachable the trial goes on.
+        """
+        canary = self._canary
+        if canary is None:
+            return
+        number = canary.model.cached.version
+        try:
+            await asyncio.to_thread(self._cache.fetch_version, number)
+        except (RefusedError, BundleError, EvidenceError) as error:
+            if self._canary is canary:  # else it was returned here meanwhile
+                log.warning("canary: taken out of service: %s", error)
+                canary.end_trial()
+                self._stop()
+        except (PlumblineError, OSError) as error:
+            log.debug("canary: stays in service: %s", error)
+        except Exception:
+            log.exception("canary: stays in service")
 
     async def record_return(self) -> None:
         """Write a return that is due into the journal."""

@@ -1,11 +1,15 @@
 """Checks that every request passes before its body is read: host, origin, token, queue."""
 
 import hmac
+import re
+import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
+from ipaddress import ip_address
 from typing import Any
 
 from plumbline.serving import metrics
 from plumbline.serving.errors import OverloadedError, RequestError
+from plumbline.serving.health import is_health_path
 from plumbline.serving.router import TrafficRouter
 from plumbline.serving.settings import Settings
 
@@ -15,9 +19,10 @@ Send = Callable[[Message], Awaitable[None]]
 Receive = Callable[[], Awaitable[Message]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-# Routes that are answered without a token.
-PUBLIC = ("/", "/ping", "/health", "/v2/health/live", "/v2/health/ready")
+REQUEST_ID = "plumbline.request_id"  # key in the ASGI scope
+SANE_ID = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
 SINGLE_HEADERS = (b"host", b"authorization", b"content-type", b"origin")
+ADDRESS = re.compile(rb"(\[[0-9a-fA-F:.]{2,45}\]|[0-9.]{7,15})(:[0-9]{1,5})?")  # and a port
 EXTRA_HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -44,9 +49,13 @@ class GuardMiddleware:
             await self._app(scope, receive, send)
             return
 
+        request_id = _choose_request_id(scope["headers"])
+        scope[REQUEST_ID] = request_id.decode()
+
         async def send_counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *EXTRA_HEADERS]
+                own_headers = [*EXTRA_HEADERS, (b"x-request-id", request_id)]
+                message["headers"] = [*message.get("headers", []), *own_headers]
                 route = getattr(scope.get("route"), "path", "?")
                 metrics.REQUESTS.labels(route, message["status"]).inc()
             await send(message)
@@ -62,8 +71,11 @@ class GuardMiddleware:
 
     def _check_request(self, scope: Scope) -> None:
         headers = _index_headers(scope["headers"])
-        self._check_host(headers)
-        if scope["path"] not in PUBLIC:
+        is_health = is_health_path(scope["path"])
+        if not is_health or not _has_address_as_host(headers):
+            self._check_host(headers)
+        self._check_origin(headers)
+        if not is_health and scope["path"] != "/":
             self._check_token(headers.get(b"authorization", b""))
         transfer_encoding = headers.get(b"transfer-encoding", b"chunked").lower()
         if b"content-encoding" in headers or transfer_encoding != b"chunked":
@@ -80,6 +92,8 @@ class GuardMiddleware:
                 "WRONG_HOST",
                 "unknown Host header; allow the name with --allowed-host",
             )
+
+    def _check_origin(self, headers: dict[bytes, bytes]) -> None:
         origin = headers.get(b"origin")
         if origin is not None and origin.partition(b"://")[2].lower() not in self._hosts:
             raise RequestError(403, "WRONG_ORIGIN", "cross-origin requests are not allowed")
@@ -90,6 +104,26 @@ class GuardMiddleware:
         kind, _, token = header.partition(b" ")
         if kind.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self._token):
             raise RequestError(401, "UNAUTHORIZED", "send the token: Authorization: Bearer ...")
+
+
+def _choose_request_id(pairs: list[tuple[bytes, bytes]]) -> bytes:
+    """Take the X-Request-Id that the client or a proxy sent, if it is short and plain, or a new."""
+    for name, value in pairs:
+        if name == b"x-request-id" and SANE_ID.fullmatch(value):
+            return value
+    return secrets.token_hex(16).encode()
+
+
+def _has_address_as_host(headers: dict[bytes, bytes]) -> bool:
+    """Whether Host is an IP address; a page that has its name resolve to another has a name."""
+    match = ADDRESS.fullmatch(headers.get(b"host", b""))
+    if match is None:
+        return False
+    try:
+        ip_address(match[1].strip(b"[]").decode())
+    except ValueError:
+        return False
+    return True
 
 
 def _index_headers(pairs: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:

@@ -26,21 +26,27 @@ ACCEPTED = {
     "INT64": {f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)},
     "INT32": {f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32)},
 }
+KEYS = {"id", "inputs", "parameters", "outputs", "model_name"}  # KServe's client sends the last
 MAX_ID = 200  # characters
 MAX_RANK = 8  # dimensions of a shape
 
 
 def parse_infer_body(
-    raw: bytes, content_type: str, signature: Signature, max_rows: int
+    raw: bytes, content_type: str, name: str, signature: Signature, max_rows: int
 ) -> tuple[InferenceRequest, str | None]:
-    """Return the request and its id; RequestError if the body is not a valid inference request."""
+    """Return the request to the model `name`, and its id.
+
+    RequestError if the body is not a valid inference request.
+    """
     if content_type.partition(";")[0].strip().lower() not in ("application/json", ""):
         raise UnsupportedMediaTypeError("unsupported content type; send application/json")
     body = parse_json(raw)
-    if not isinstance(body, dict) or set(body) - {"id", "inputs", "parameters", "outputs"}:
+    if not isinstance(body, dict) or set(body) - KEYS:
         raise BadRequestError(
             "expected an object with inputs, and optional id, parameters and outputs"
         )
+    if body.get("model_name") not in (None, name):
+        raise BadRequestError("model_name: expected that of the address, or none")
     request_id = _read_id(body)
     params = body.get("parameters", {})
     if not isinstance(params, dict):

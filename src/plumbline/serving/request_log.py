@@ -1,29 +1,30 @@
 """A sampled log of requests and answers in Parquet, which `plumbline drift` reads."""
 
 import importlib
+import io
 import json
 import logging
-import os
 import random
+import re
 import secrets
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.serving import metrics
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer
 from plumbline.serving.settings import Settings
+from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
 
 FLUSH_ROWS = 1000
 FLUSH_S = 60.0
 MAX_WAITING = 20_000  # rows; if more wait, the disk is too slow, and rows are left out
-MAX_FILES = 1000  # the oldest are deleted
+MAX_FILES = 1000  # of each host that writes to a folder; the oldest are deleted
 Row = dict[str, Any]
 Redact = Callable[[Row], Row | None]
 log = logging.getLogger(__name__)
@@ -32,24 +33,23 @@ log = logging.getLogger(__name__)
 class RequestLog:
     """Collects rows in memory and writes them to a new file now and then, in its own thread."""
 
-    def __init__(self, folder: Path | None, share: float, redact: Redact | None) -> None:
+    def __init__(self, folder: RequestFolder | None, share: float, redact: Redact | None) -> None:
         self._folder = folder
         self._share = share
         self._redact = redact
         self._rows: list[Row] = []
         self._wake = threading.Event()
         self._closed = False
-        self._num_files = 0
 
     @classmethod
     @contextmanager
     def open(cls, settings: Settings) -> Iterator["RequestLog"]:
         """Open the log for the block; at its end all rows are written."""
-        request_log = cls(settings.log, settings.log_share, load_redaction(settings.redact))
-        if settings.log is None:
+        folder = RequestFolder(settings.log) if settings.log else None
+        request_log = cls(folder, settings.log_share, load_redaction(settings.redact))
+        if folder is None:
             yield request_log
             return
-        settings.log.mkdir(parents=True, exist_ok=True)
         thread = threading.Thread(target=request_log._run, name="request log")
         thread.start()
         try:
@@ -59,7 +59,7 @@ class RequestLog:
             request_log._wake.set()
             thread.join()
 
-    def add(self, request: InferenceRequest, answer: Answer) -> None:
+    def add(self, request: InferenceRequest, answer: Answer, request_id: str) -> None:
         """Add the rows of a request if it is in the sample and there is room."""
         if self._folder is None or random.random() >= self._share:  # noqa: S311  not for security
             return
@@ -67,6 +67,7 @@ class RequestLog:
             return
         shared = {
             "at": datetime.now(UTC),
+            "request_id": request_id,
             "model": answer.cached.name,
             "version": answer.cached.version,
             "side": answer.variant,
@@ -108,16 +109,29 @@ class RequestLog:
         if not rows or self._folder is None:
             return
         table = pa.Table.from_pylist([_encode_nested(row) for row in rows])
-        self._num_files += 1
-        path = self._folder / f".{secrets.token_hex(8)}.parquet"
-        with layout.write_aside(path) as partial:
-            pq.write_table(table, partial)
-        # The name tells when the file becomes visible: after all of its requests.
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-        path.rename(self._folder / f"requests-{stamp}-{os.getpid()}-{self._num_files}.parquet")
+        content = io.BytesIO()
+        pq.write_table(table, content)
+        self._folder.write(lambda: name_file(socket.gethostname()), content.getvalue())
         metrics.LOGGED_ROWS.inc(len(rows))
-        for old in sorted(self._folder.glob("requests-*.parquet"))[:-MAX_FILES]:
-            old.unlink(missing_ok=True)
+        if self._folder.is_local:
+            for name in list_outdated(self._folder.list_names()):
+                self._folder.delete(name)
+
+
+def name_file(host: str) -> str:
+    """Name a new file by the time, which is after all of its requests, the host, and chance.
+
+    In containers process numbers are equal, and a host that is replaced may keep its name.
+    """
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
+    host = re.sub(r"[^\w.]", "_", host, flags=re.ASCII)[:63]
+    return f"{PREFIX}{stamp}-{host}-{secrets.token_hex(6)}{SUFFIX}"
+
+
+def list_outdated(names: list[str]) -> list[str]:
+    """List those of the sorted names that are beyond what each host that still writes may keep."""
+    hosts = {"-".join(name.split("-")[2:3]) for name in names[-MAX_FILES:]}
+    return names[: -MAX_FILES * max(1, len(hosts))]
 
 
 def load_redaction(name: str | None) -> Redact | None:

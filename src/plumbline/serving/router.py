@@ -43,6 +43,13 @@ class TrafficRouter:
         """Whether the champion's queue is full."""
         return self.champion is not None and self.champion.is_full
 
+    def is_champion(self, name: str, version: str | None) -> bool:
+        """Whether the champion has this name and, where one is given, this version."""
+        if self.champion is None:
+            return False
+        cached = self.champion.cached
+        return name == cached.name and version in (None, cached.version)
+
     async def start(self) -> None:
         """Load the versions, then start to follow the registry."""
         champion = await self._load_or_fall_back()
@@ -144,6 +151,7 @@ class TrafficRouter:
             except Exception as error:
                 log.exception("%s keeps serving", self._name_champion())
                 self._report_problem(error)
+            await self._canary.follow_journal()
             await self._canary.record_return()
 
     def _report_problem(self, error: Exception | None) -> None:

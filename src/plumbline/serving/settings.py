@@ -52,7 +52,7 @@ class Settings:
     poll_s: float = 5.0
     canary: Canary | None = None
     shadow: str | None = None
-    log: Path | None = None  # folder of the sampled request log
+    log: str | None = None  # folder or address of the sampled request log
     log_share: float = 1.0
     redact: str | None = None  # MODULE:FUNCTION that changes a row before it is logged
     cache: Path | None = None

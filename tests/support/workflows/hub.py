@@ -33,6 +33,16 @@ def main(arguments: list[str]) -> str:
             allow("contents", "write")
             release.mkdir()
             return ""
+        case ["release", "create", tag, "--verify-tag", "--title", _, "--notes-file", *files]:
+            allow("contents", "write")
+            notes, *assets = map(Path, files)
+            names = [asset.name for asset in assets]
+            add(here / "releases.json", [tag, notes.read_text(), names])
+            return ""
+        case ["run", "list", *query] if query[-2:] == ["--jq", "length"]:
+            allow("actions", "read")
+            passed = here / "passed"
+            return str(int(passed.exists() and passed.read_text() in query))
         case ["release", "download", "registry", "--pattern", name, "--dir", folder]:
             allow("contents", "read")
             shutil.copy2(release / name, Path(folder) / name)

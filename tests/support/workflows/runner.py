@@ -79,7 +79,7 @@ class Hosting:
         )
 
     def told(self, what: str) -> list[Any]:
-        """`asked` or `comments`: what came in from the workflows."""
+        """`asked`, `comments` or `releases`: what came in from the workflows."""
         path = self.hub / f"{what}.json"
         return json.loads(path.read_text()) if path.exists() else []
 
@@ -141,6 +141,8 @@ class Run:
         fine = all(found.result == "success" for found in needs.values())
         if not holds(job.get("if"), known, _status(fine)):
             return Job("skipped")
+        if "uses" in job:  # another workflow, which is run by itself
+            return Job()
         self.hosting.between(name)
         done = Job()
         work = self.folder / name
@@ -203,6 +205,7 @@ class Run:
             "GITHUB_EVENT_NAME": self.event["event_name"],
             "RUNNER_TEMP": f"{work}.temp",
             "GITHUB_REPOSITORY": self.event["repository"],
+            "GITHUB_SERVER_URL": "https://github.com",
             "GITHUB_RUN_ID": self.event["run_id"],
             **{name: str(path) for name, path in files.items()},
             **more,
@@ -263,6 +266,8 @@ class Run:
                     work / given.get("path", "."),
                     dirs_exist_ok=True,
                 )
+            case "actions/attest":
+                return any(work.glob(given["subject-path"]))
             case _:
                 pytest.fail(f"{action} is not known here")
         return True
