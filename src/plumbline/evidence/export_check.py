@@ -11,20 +11,22 @@ from plumbline.contract.errors import BundleError
 from plumbline.contract.params import Params
 from plumbline.contract.records import ExportDifference
 from plumbline.contract.task import Task, count_rows
+from plumbline.contract.trainings import name_candidate
 from plumbline.evidence.gather import Subjects
 
 NUM_ROWS = 200  # of the test split
 
 
 def compare_export(
-    candidate: str, digest: str, subjects: Subjects, task: Task[Params]
+    name: str, digest: str, subjects: Subjects, task: Task[Params]
 ) -> list[ExportDifference]:
-    """Answer random test rows with every form of `candidate`, and with its weights.
+    """Answer random test rows with every form of the bundle `name`, and with its weights.
 
-    BundleError where its bundle is not the one with this `digest`, or its weights do not fit the
-    model that params describe.
+    BundleError where it is not the one with this `digest`, or its weights do not fit the model that
+    params describe.
     """
-    folder = layout.locate_bundle(candidate)
+    folder = layout.locate_bundle(name)
+    candidate = name_candidate(name)
     rng = np.random.default_rng(secrets.randbits(32))
     num_rows = count_rows(subjects.inputs)
     picked = rng.permutation(num_rows)[:NUM_ROWS]

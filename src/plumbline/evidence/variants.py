@@ -37,7 +37,7 @@ def measure_variants(
     served, *others = predictor.forms
     variants = [Variant(served, winner.test, winner.latency_ms, _read_size(predictor))]
     for name in others:
-        other = open_candidate(winner.name, task, digest, name)
+        other = open_candidate(winner.bundle, task, digest, name)
         latency = measure_latency(other, inputs)
         scores = other.score_split(task, "test")
         variants.append(Variant(name, scores, latency, _read_size(other)))

@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.support.small_texts import SilentLog, small_params, write_examples
+from tests.support.small_texts import (
+    SilentLog,
+    accept_small_splits,
+    small_params,
+    write_examples,
+)
 from tests.support.tiny_models import NUM_POSITIONS, write_model
 
 from plumbline.contract import layout
@@ -55,19 +60,21 @@ def make_params(folder: Path, **changes: Any) -> TextParams:
 def test_a_supported_encoder_is_trained_exported_and_answers(
     kind: str, examples: Path, tmp_path: Path
 ) -> None:
-    params = make_params(write_model(tmp_path / "weights", kind))
+    params = accept_small_splits(make_params(write_model(tmp_path / "weights", kind)))
     learner = build_learner(params, CANDIDATE, examples)
     fitting.fit(learner, params, CANDIDATE, SilentLog())
     (tmp_path / "bundle").mkdir()
     learner.save(tmp_path / "bundle")  # the graph's logits are held against the model's
     texts = pq.read_table(examples / "test.parquet")["text"].to_pylist()
     answers = {}
-    for form in ("fp32", "int8"):
+    config = layout.read_json(tmp_path / "bundle/config.json")
+    assert config["int8"] == {"int8-static": "passes"}
+    for form in ("fp32", "int8-static"):
         predictor = load(tmp_path / "bundle", form)
         answers[form] = predictor.compute_probabilities(texts)
         alone = np.concatenate([predictor.compute_probabilities([text]) for text in texts[:8]])
         np.testing.assert_allclose(alone, answers[form][:8], atol=1e-6)
-    np.testing.assert_allclose(answers["int8"], answers["fp32"], atol=0.1)
+    np.testing.assert_allclose(answers["int8-static"], answers["fp32"], atol=0.1)
 
 
 @pytest.mark.parametrize("kind", SUPPORTED)

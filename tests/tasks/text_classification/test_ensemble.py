@@ -6,9 +6,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.support.small_texts import SilentLog, small_params, write_examples
+from tests.support.small_texts import (
+    SilentLog,
+    accept_small_splits,
+    small_params,
+    write_examples,
+)
 
 from plumbline import bundle
+from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.entrypoint import load_params
 from plumbline.tasks.text_classification import predictor, scoring
@@ -25,12 +31,12 @@ TOLERANCE = 1e-6
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sealed bundles of both kinds of members, and of a single linear model."""
     folder = tmp_path_factory.mktemp("trained")
-    write_examples(folder / "examples")
+    write_examples(folder / layout.EXAMPLES)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        params = small_params()
+        params = accept_small_splits(small_params())
         for name in (*KINDS, "linear"):
-            learner = build_learner(params, name, folder / "examples")
+            learner = build_learner(params, name, folder / layout.EXAMPLES)
             fitting.fit(learner, params, name, SilentLog())
             (folder / name).mkdir()
             learner.save(folder / name)
@@ -38,7 +44,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(params=["ensemble in fp32", "ensemble in int8", "linears in fp32"])
+@pytest.fixture(params=["ensemble in fp32", "ensemble in int8-static", "linears in fp32"])
 def members(trained: Path, request: pytest.FixtureRequest) -> predictor.Predictor:
     name, _, form = request.param.partition(" in ")
     return predictor.load(trained / name, form)
@@ -46,7 +52,7 @@ def members(trained: Path, request: pytest.FixtureRequest) -> predictor.Predicto
 
 @pytest.fixture(scope="module")
 def texts(trained: Path) -> list[str]:
-    return pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
+    return pq.read_table(trained / layout.EXAMPLES / "test.parquet")["text"].to_pylist()
 
 
 def test_both_parts_sum_to_the_entropy_of_the_mean(
@@ -86,8 +92,9 @@ def test_doubt_is_the_same_alone_and_in_company(
 
 @pytest.mark.parametrize("name", KINDS)
 def test_each_form_answers_as_the_weights_of_all_members(
-    name: str, trained: Path, texts: list[str]
+    name: str, trained: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(trained)
     differences = compare_export(small_params(), name, trained / name, {"text": texts})
     assert {difference.form for difference in differences} >= {"fp32"}
     for difference in differences:

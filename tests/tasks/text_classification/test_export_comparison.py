@@ -10,10 +10,19 @@ from tests.support.checkouts import ROOT
 from tests.support.small_texts import small_params, write_examples
 
 from plumbline.contract import layout
+from plumbline.contract.records import ExportDifference
 from plumbline.contract.yaml_file import load_yaml
+from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, compare_export
-from plumbline.tasks.text_classification.models.quantisation import quantise_graph
+from plumbline.tasks.text_classification.models.int8.forms import (
+    DYNAMIC,
+    INT8_FORMS,
+    STATIC,
+    write_int8_form,
+)
+from plumbline.tasks.text_classification.models.int8.states import draw_texts
 from plumbline.tasks.text_classification.params import PretrainedConfig
+from plumbline.tasks.text_classification.predictor import load
 
 TEXTS = {"text": ["where is my parcel", "I cannot log in", "send the bill again please"]}
 BUNDLE = Path("bundle")
@@ -21,10 +30,10 @@ BUNDLE = Path("bundle")
 
 @pytest.fixture
 def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write_examples(tmp_path / "examples")
+    write_examples(tmp_path / layout.EXAMPLES)
     monkeypatch.chdir(tmp_path)
     BUNDLE.mkdir()
-    return tmp_path / "examples"
+    return tmp_path / layout.EXAMPLES
 
 
 def move_weights(path: Path) -> None:
@@ -37,20 +46,31 @@ def move_weights(path: Path) -> None:
     onnx.save(model, path)
 
 
-def serve_int8() -> None:
-    """Add the int8 form of the graph to the bundle."""
+def serve_int8(form: str) -> None:
+    """Add an int8 form of the graph to the bundle, calibrated with texts of train."""
     config = layout.read_json(BUNDLE / "config.json")
-    quantise_graph(onnx.load(BUNDLE / "model.onnx"), BUNDLE / "model.int8.onnx")
-    forms = {"fp32": "model.onnx", "int8": "model.int8.onnx"}
-    layout.write_json(BUNDLE / "config.json", config | {"forms": forms})
+    texts = read_split(layout.EXAMPLES, "train", ["text"])["text"].to_pylist()
+    encoded = draw_texts(load(BUNDLE, "fp32")._features.encode_texts(texts))
+    name = f"model.{form}.onnx"
+    write_int8_form(form, onnx.load(BUNDLE / "model.onnx"), encoded, BUNDLE / name)
+    forms = {"fp32": "model.onnx", form: name}
+    layout.write_json(BUNDLE / "config.json", config | {"forms": forms, "served": form})
 
 
+def compare_int8(form: str) -> ExportDifference:
+    """Return how far the answers of this form are from those of one that is derived again."""
+    differences = compare_export(small_params(), "transformer", BUNDLE, TEXTS)
+    (difference,) = [difference for difference in differences if difference.form == form]
+    return difference
+
+
+@pytest.mark.parametrize("form", INT8_FORMS)
 @pytest.mark.parametrize("candidate", ["linear", "transformer"])
-def test_a_graph_that_is_not_the_weights_is_seen(candidate: str, examples: Path) -> None:
+def test_a_graph_that_is_not_the_weights_is_seen(candidate: str, form: str, examples: Path) -> None:
     build_learner(small_params(), candidate, examples).save(BUNDLE)
-    serve_int8()
+    serve_int8(form)
     sound = compare_export(small_params(), candidate, BUNDLE, TEXTS)
-    assert {difference.form for difference in sound} == {"fp32", "int8"}
+    assert {difference.form for difference in sound} == {"fp32", form}
     assert all(difference.largest <= difference.limit / 10 for difference in sound)
     move_weights(BUNDLE / "model.onnx")
     differences = {
@@ -59,8 +79,34 @@ def test_a_graph_that_is_not_the_weights_is_seen(candidate: str, examples: Path)
     }
     assert differences["fp32"].largest > differences["fp32"].limit
     assert differences["fp32"].num_rows == 3
-    # The graph of int8 is now another than that of the graph beside it.
-    assert differences["int8"].largest > differences["int8"].limit
+    # The int8 graph is now another than that of the graph beside it.
+    assert differences[form].largest > differences[form].limit
+
+
+@pytest.mark.parametrize(("factor", "is_seen"), [(1.01, False), (0.25, True)])
+def test_ranges_that_the_texts_of_train_do_not_give_are_seen(
+    factor: float, is_seen: bool, examples: Path
+) -> None:
+    build_learner(small_params(), "transformer", examples).save(BUNDLE)
+    serve_int8(STATIC)
+    path = BUNDLE / f"model.{STATIC}.onnx"
+    model = onnx.load(path)
+    for constant in model.graph.initializer:
+        if ".scale." in constant.name:
+            scale = numpy_helper.to_array(constant) * np.float32(factor)
+            constant.CopyFrom(numpy_helper.from_array(scale, constant.name))
+    onnx.save(model, path)
+    difference = compare_int8(STATIC)
+    assert (difference.largest > difference.limit) == is_seen
+    assert (difference.largest == 0) != is_seen
+
+
+def test_a_dynamic_form_in_the_name_of_a_static_one_is_seen(examples: Path) -> None:
+    build_learner(small_params(), "transformer", examples).save(BUNDLE)
+    serve_int8(STATIC)
+    write_int8_form(DYNAMIC, onnx.load(BUNDLE / "model.onnx"), [], BUNDLE / f"model.{STATIC}.onnx")
+    difference = compare_int8(STATIC)
+    assert difference.largest > difference.limit
 
 
 @pytest.mark.slow

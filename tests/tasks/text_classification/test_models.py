@@ -11,7 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
-from tests.support.small_texts import CANDIDATES, ROOT, SilentLog, small_params, write_examples
+from tests.support.small_texts import (
+    CANDIDATES,
+    ROOT,
+    SilentLog,
+    accept_small_splits,
+    small_params,
+    write_examples,
+)
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
@@ -209,7 +216,7 @@ def test_what_a_model_does_not_read_is_said_and_left_in_its_bundle(
     table = pq.read_table(examples / "train.parquet")
     texts = [f"{text} {text} {text} {text}" for text in table["text"].to_pylist()]
     pq.write_table(table.set_column(1, "text", pa.array(texts)), examples / "train.parquet")
-    learner = build_learner(small_params(), "transformer", examples)
+    learner = build_learner(accept_small_splits(small_params()), "transformer", examples)
     Path("bundle").mkdir()
     learner.save(Path("bundle"))
     (note,) = layout.read_json(Path("bundle/config.json"))["notes"]
@@ -219,6 +226,15 @@ def test_what_a_model_does_not_read_is_said_and_left_in_its_bundle(
         r"tokens are not read; max_tokens: 48 would read more, in more time",
         note,
     )
+
+
+def test_blanks_take_no_tokens_from_words() -> None:
+    texts = ["where is my parcel", "cancel my order today"]
+    tokenizer = train_tokenizer(texts, vocabulary=300, max_tokens=8)
+    for text in texts:
+        ids = tokenizer.encode(text).ids
+        assert tokenizer.encode(text.replace(" ", "  ")).ids == ids
+        assert tokenizer.encode(text.replace(" ", "\n\t ")).ids == ids
 
 
 def test_nothing_is_said_of_texts_that_are_read_to_their_end() -> None:

@@ -1,74 +1,34 @@
 """The int8 form: close to fp32, independent of the batch, served only if it loses nothing."""
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import onnx
 import onnxruntime
 import pyarrow.parquet as pq
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from tests.support.small_texts import SilentLog, small_params, write_examples
+from tests.support.small_texts import (
+    SilentLog,
+    accept_small_splits,
+    small_params,
+    write_examples,
+)
 
 from plumbline.contract.params import Parity
-from plumbline.tasks.text_classification.models import build_learner, forms
+from plumbline.tasks.text_classification.models import build_learner, form_trials, forms
 from plumbline.tasks.text_classification.models.export import fit_temperature
 from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph
-from plumbline.tasks.text_classification.models.quantisation import quantise_graph
+from plumbline.tasks.text_classification.models.int8.forms import write_int8_form
 from plumbline.tasks.text_classification.predictor import load
 from plumbline.training import fitting
 
-WIDTH, WORDS, ANSWERS = 16, 1200, 24
-
-
-@pytest.fixture
-def graph() -> onnx.ModelProto:
-    """Word vectors and one layer: ids (rows, tokens) -> answers (rows, tokens, ANSWERS)."""
-    random = np.random.default_rng(0)
-    weights = {
-        "words": random.normal(size=(WORDS, WIDTH)) * random.uniform(0.01, 3, (WORDS, 1)),
-        "layer": random.normal(size=(WIDTH, ANSWERS)),
-    }
-    weights["words"][7] = 0
-    graph = helper.make_graph(
-        [
-            helper.make_node("Gather", ["words", "ids"], ["states"]),
-            helper.make_node("MatMul", ["states", "layer"], ["answers"]),
-        ],
-        "small",
-        [helper.make_tensor_value_info("ids", TensorProto.INT64, ["rows", "tokens"])],
-        [helper.make_tensor_value_info("answers", TensorProto.FLOAT, ["rows", "tokens", ANSWERS])],
-        [
-            numpy_helper.from_array(value.astype(np.float32), name)
-            for name, value in weights.items()
-        ],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
-
-
-def run_graph(graph: onnx.ModelProto, ids: np.ndarray) -> np.ndarray:
-    return onnxruntime.InferenceSession(graph.SerializeToString()).run(None, {"ids": ids})[0]
-
-
-def test_layers_are_rounded_output_by_output_and_weights_keep_to_seven_bits(
-    graph: onnx.ModelProto, tmp_path: Path
-) -> None:
-    before = graph.SerializeToString()
-    quantise_graph(graph, tmp_path / "int8.onnx")
-    assert graph.SerializeToString() == before
-    quantised = onnx.load(tmp_path / "int8.onnx")
-    onnx.checker.check_model(quantised)
-    ids = np.random.default_rng(1).integers(0, WORDS, (1, 9))
-    expected = run_graph(graph, ids)
-    answers = run_graph(quantised, ids)
-    assert np.abs(answers - expected).max() <= 0.05 * np.abs(expected).max()
-    kept = {weight.name: numpy_helper.to_array(weight) for weight in quantised.graph.initializer}
-    assert not {"words", "layer"} & set(kept)
-    assert kept["layer_quantized"].dtype == np.int8
-    assert np.abs(kept["layer_quantized"]).max() <= 64  # two products with 255 stay below 2 ** 15
-    assert kept["layer_scale"].shape == (ANSWERS,)
-    assert quantised.ByteSize() < 0.4 * graph.ByteSize()
+FORMS = {"fp32": "model.onnx"}
+INT8 = pytest.mark.parametrize(
+    ("name", "form"), [("strict", "int8-dynamic"), ("lenient", "int8-static")]
+)
 
 
 def test_a_reshape_to_the_same_shape_is_dropped_and_others_are_kept() -> None:
@@ -159,14 +119,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_examples(folder / "examples")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        for name, max_loss in {"strict": 0.01, "lenient": 0.2}.items():
-            params = small_params()
-            limits = params.evaluation.model_copy(
-                update={"parity": Parity(max_loss=max_loss, min_agreement=0.9)}
-            )
-            learner = build_learner(
-                params.model_copy(update={"evaluation": limits}), "transformer", folder / "examples"
-            )
+        strict = small_params()
+        for name, params in {"strict": strict, "lenient": accept_small_splits(strict)}.items():
+            learner = build_learner(params, "transformer", folder / "examples")
             fitting.fit(learner, params, "transformer", SilentLog())
             fitting.remove_checkpoints("transformer")
             (folder / name).mkdir()
@@ -181,24 +136,66 @@ def test_the_form_that_is_served_is_in_the_bundle_with_a_temperature_of_its_own(
         name: json.loads((trained / name / "config.json").read_text())
         for name in ("strict", "lenient")
     }
-    assert {config["forms"]["int8"] for config in configs.values()} == {"model.int8.onnx"}
-    assert (configs["strict"]["served"], configs["lenient"]["served"]) == ("fp32", "int8")
-    assert (trained / "strict/model.int8.onnx").read_bytes() == (
-        trained / "lenient/model.int8.onnx"
-    ).read_bytes()
+    assert configs["strict"]["forms"] == FORMS | {"int8-dynamic": "model.int8-dynamic.onnx"}
+    assert configs["lenient"]["forms"] == FORMS | {"int8-static": "model.int8-static.onnx"}
+    assert (configs["strict"]["served"], configs["lenient"]["served"]) == ("fp32", "int8-static")
+    for name, config in configs.items():
+        graphs = {path.name for path in (trained / name).glob("*.onnx")}
+        assert graphs == set(config["forms"].values())
     rows = pq.read_table(trained / "examples/validation.parquet")
     truth = np.searchsorted(configs["lenient"]["classes"], rows["label"].to_pylist())
-    for name, form in (("strict", "fp32"), ("lenient", "int8")):
+    for name, form in (("strict", "fp32"), ("lenient", "int8-static")):
         predictor = load(trained / name)
         assert predictor.forms[0] == form
-        assert set(predictor.forms) == {"int8", "fp32"}
+        assert set(predictor.forms) == set(configs[name]["forms"])
         fitted = fit_temperature(predictor.compute_logits(rows["text"].to_pylist()), truth)
         assert configs[name]["temperature"] == pytest.approx(fitted, rel=1e-3)
 
 
-def test_the_forms_of_a_model_agree_and_int8_is_smaller(trained: Path) -> None:
+def test_what_was_tried_is_in_the_bundle_with_the_reasons(trained: Path) -> None:
+    lenient = json.loads((trained / "lenient/config.json").read_text())
+    assert lenient["int8"] == {"int8-static": "passes"}
+    assert lenient["notes"] == []
+    strict = json.loads((trained / "strict/config.json").read_text())
+    assert set(strict["int8"]) == {"int8-static", "int8-row", "int8-dynamic"}
+    for reason in strict["int8"].values():
+        assert re.search(
+            r"40 validation rows .* of fp32 on 100.00% \(at least 98.00%\), .* \(at most 0.01\)",
+            reason,
+        )
+    (note,) = strict["notes"]
+    assert note.startswith("fp32 is served; int8-static: on 40 validation rows")
+
+
+def test_a_form_that_depends_on_its_company_makes_room_for_the_next(
+    trained: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def write_form(form: str, *arguments: Any) -> None:
+        write_int8_form("int8-dynamic" if form == "int8-static" else form, *arguments)
+
+    monkeypatch.setattr(form_trials, "write_int8_form", write_form)
+    monkeypatch.chdir(trained)
+    params = accept_small_splits(small_params())
+    build_learner(params, "transformer", trained / "examples").save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert config["served"] == "int8-row"
+    assert config["forms"] == FORMS | {"int8-row": "model.int8-row.onnx"}
+    assert config["int8"]["int8-row"] == "passes"
+    reason = config["int8"]["int8-static"]
+    assert re.fullmatch(r"the other rows of a batch move its logits by 0\.\d+", reason)
+    assert config["notes"] == [f"int8-row is served; int8-static: {reason}"]
+    assert f"train: int8-static: {reason}\ntrain: int8-row: passes\n" in capsys.readouterr().out
+
+
+@INT8
+def test_the_forms_of_a_model_agree_and_int8_is_smaller(
+    trained: Path, name: str, form: str
+) -> None:
     texts = pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
-    ours, theirs = load(trained / "strict", "int8"), load(trained / "strict", "fp32")
+    ours, theirs = load(trained / name, form), load(trained / name, "fp32")
     assert ours.num_bytes < theirs.num_bytes
     quantised = ours.compute_probabilities(texts)
     expected = theirs.compute_probabilities(texts)
@@ -206,14 +203,19 @@ def test_the_forms_of_a_model_agree_and_int8_is_smaller(trained: Path) -> None:
     assert (quantised.argmax(axis=1) == expected.argmax(axis=1)).mean() >= 0.95
 
 
-def test_no_form_s_answer_depends_on_the_other_texts_of_a_request(trained: Path) -> None:
+@INT8
+def test_no_form_s_answer_depends_on_the_other_texts_of_a_request(
+    trained: Path, name: str, form: str
+) -> None:
     texts = pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
-    for form in ("int8", "fp32"):
-        predictor = load(trained / "strict", form)
+    for one in (form, "fp32"):
+        predictor = load(trained / name, one)
         alone = np.concatenate([predictor.compute_logits([text]) for text in texts])
         np.testing.assert_allclose(predictor.compute_logits(texts), alone, atol=1e-5)
 
 
 def test_a_form_that_a_bundle_lacks_is_named(trained: Path) -> None:
-    with pytest.raises(ValueError, match="there is no form 'int4'; this model has fp32, int8"):
+    with pytest.raises(
+        ValueError, match="there is no form 'int4'; this model has fp32, int8-dynamic"
+    ):
         load(trained / "strict", "int4")

@@ -41,7 +41,7 @@ def assemble_learner(design: ModelDesign, seed: int, policy: FormPolicy) -> Lear
 
     def save(folder: Path) -> None:
         settings = design.write_settings(folder, model)
-        export_model(folder, model, design.data.validation, policy, settings)
+        export_model(folder, model, design.data, policy, settings)
 
     return build_trainable(design, module, save, design.gradient_clip)
 

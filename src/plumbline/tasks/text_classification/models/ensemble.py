@@ -88,7 +88,7 @@ def assemble_ensemble(
     def save(folder: Path) -> None:
         settings = design.write_settings(folder, members[0])
         settings |= {"members": num_members, "outputs": OUTPUTS}
-        export_model(folder, model, design.data.validation, policy, settings)
+        export_model(folder, model, design.data, policy, settings)
 
     # The loss is the mean over members, so that the gradient of each is divided by their number,
     # and the norm of all together by its root.

@@ -2,7 +2,6 @@
 
 import logging
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +13,26 @@ from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import REFERENCE
 from plumbline.statistics.selection import choose_threshold
-from plumbline.tasks.text_classification.models.batches import EncodedTexts
-from plumbline.tasks.text_classification.models.forms import FormPolicy, choose_served_form
+from plumbline.tasks.text_classification.models.batches import EncodedTexts, TextDataModule
+from plumbline.tasks.text_classification.models.form_trials import FILES, choose_form
+from plumbline.tasks.text_classification.models.forms import FormPolicy
 from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph
+from plumbline.tasks.text_classification.models.logits import (
+    compute_graph_logits,
+    compute_model_logits,
+)
 from plumbline.tasks.text_classification.models.pooling import pool_log_probabilities
-from plumbline.tasks.text_classification.models.quantisation import quantise_graph
-from plumbline.tasks.text_classification.predictor import ONE_BY_ONE
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
-FILES = {REFERENCE: "model.onnx", "int8": "model.int8.onnx"}
-DERIVED = {"int8": quantise_graph}  # from the reference's graph
 OPSET = 20
 TOLERANCE = 1e-4  # of logits, which are of the order of 1 to 10
-BATCH = 64
 
 
 def export_model(
     folder: Path,
     model: torch.nn.Module,
-    validation: EncodedTexts,
+    data: TextDataModule,
     policy: FormPolicy,
     config: dict[str, Any],
 ) -> None:
@@ -44,22 +43,21 @@ def export_model(
     model = model.float().cpu().eval()
     weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     save_file(weights, folder / WEIGHTS)
-    graph = _export_graph(model, validation)
-    (folder / FILES[REFERENCE]).write_bytes(graph.SerializeToString(deterministic=True))
-    for form in set(policy.forms) - {REFERENCE}:
-        DERIVED[form](graph, folder / FILES[form])
-    logits = {form: _run_graph(folder, form, validation) for form in {REFERENCE, *policy.forms}}
-    _check_logits(logits[REFERENCE], expected=_run_model(model, validation))
-    served = choose_served_form(policy, logits, validation.targets)
-    temperature = fit_temperature(logits[served], validation.targets)
+    graph = _export_graph(model, data.validation)
+    path = folder / FILES[REFERENCE]
+    path.write_bytes(graph.SerializeToString(deterministic=True))
+    logits = compute_graph_logits(path, REFERENCE, data.validation)
+    _check_logits(logits, expected=compute_model_logits(model, data.validation))
+    choice = choose_form(folder, graph, data, policy, logits)
+    targets = data.validation.targets
+    temperature = fit_temperature(choice.logits, targets)
     config |= {
         "temperature": temperature,
-        "threshold": choose_sealed_threshold(
-            policy, logits[served] / temperature, validation.targets
-        ),
-        "forms": {form: FILES[form] for form in policy.forms},
-        "served": served,
+        "threshold": choose_sealed_threshold(policy, choice.logits / temperature, targets),
+        "forms": {form: FILES[form] for form in choice.forms},
+        "served": choice.served,
     }
+    choice.describe_trials(config)
     layout.write_json(folder / CONFIG, config)
 
 
@@ -125,31 +123,6 @@ def _export_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:
     return graph
 
 
-def _run_graph(folder: Path, form: str, rows: EncodedTexts) -> np.ndarray:
-    """Return the logits of a form's graph for every row, in the shape that it gives."""
-    import onnx
-    import onnxruntime
-
-    path = folder / FILES[form]
-    onnx.checker.check_model(path)
-    session = onnxruntime.InferenceSession(path)
-    size = 1 if form in ONE_BY_ONE else BATCH
-    answers = []
-    for batch, inputs in _iterate_batches(rows, size):
-        feed = {name: tensor.numpy() for name, tensor in inputs.items()}
-        answers.append((batch, session.run(None, feed)[0]))
-    return _restore_order(answers)
-
-
-@torch.inference_mode()
-def _run_model(model: torch.nn.Module, rows: EncodedTexts) -> np.ndarray:
-    """Return the logits of the model for every row, in the shape that it gives."""
-    answers = []
-    for batch, inputs in _iterate_batches(rows, BATCH):
-        answers.append((batch, model(*inputs.values()).numpy()))
-    return _restore_order(answers)
-
-
 def _check_logits(logits: np.ndarray, expected: np.ndarray) -> None:
     difference = float(np.abs(logits - expected).max())
     if not difference <= TOLERANCE * max(1.0, float(np.abs(expected).max())):  # NaN is caught too
@@ -157,23 +130,3 @@ def _check_logits(logits: np.ndarray, expected: np.ndarray) -> None:
             f"{FILES[REFERENCE]}: its logits differ from the model's by {difference:.2g}; "
             "nothing was saved"
         )
-
-
-def _iterate_batches(
-    rows: EncodedTexts, size: int
-) -> Iterator[tuple[np.ndarray, dict[str, torch.Tensor]]]:
-    """Yield the numbers of `size` rows, by length, with the inputs of the model for them."""
-    order = np.argsort(rows.lengths, kind="stable")
-    for start in range(0, len(order), size):
-        numbers = order[start : start + size]
-        batch = rows.__getitems__(numbers.tolist())
-        yield numbers, {name: batch[name] for name in rows.names}
-
-
-def _restore_order(answers: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Join pairs of row numbers and values to an array in the order of the rows."""
-    order = np.concatenate([numbers for numbers, _ in answers])
-    values = np.concatenate([part for _, part in answers])
-    ordered = np.empty_like(values)
-    ordered[order] = values
-    return ordered

@@ -43,14 +43,20 @@ def choose_served_form(
     (rows,). The reference is always one of the forms, and it passes.
     """
     for form in policy.forms:
-        if form == REFERENCE or _is_equivalent(policy, logits[form], logits[REFERENCE], targets):
+        if form == REFERENCE:
+            return form
+        if find_difference(policy, logits[form], logits[REFERENCE], targets) is None:
             return form
     raise ValueError(f"{REFERENCE} is not one of the forms: {', '.join(policy.forms)}")
 
 
-def _is_equivalent(
+def find_difference(
     policy: FormPolicy, logits: np.ndarray, reference_logits: np.ndarray, targets: np.ndarray
-) -> bool:
+) -> str | None:
+    """Return how a form differs from the reference by more than the limits; None where it does not.
+
+    Logits and targets are those of choose_served_form.
+    """
     answers = pool_log_probabilities(logits).argmax(axis=1)
     expected = pool_log_probabilities(reference_logits).argmax(axis=1)
     hits = (answers == targets).astype(float)
@@ -58,4 +64,10 @@ def _is_equivalent(
     variant_parity = parity.measure_parity(
         hits, reference_hits, answers == expected, "binary", policy.confidence
     )
-    return parity.is_within_limits(variant_parity, policy.limits)
+    if parity.is_within_limits(variant_parity, policy.limits):
+        return None
+    return (
+        f"on {len(targets)} validation rows it gives the answer of {REFERENCE} on "
+        f"{variant_parity.agreement:.2%} (at least {policy.limits.min_agreement:.2%}), and may "
+        f"lose {-variant_parity.interval.low:.4f} (at most {policy.limits.max_loss})"
+    )

@@ -13,6 +13,26 @@ def clean_graph(model: Any) -> None:
     del model.graph.value_info[:]  # ONNX Runtime computes the shapes itself
 
 
+def remove_unused_nodes(graph: Any) -> None:
+    """Remove nodes and weights that no output depends on."""
+    needed = {value.name for value in graph.output}
+    kept = []
+    for node in reversed(graph.node):
+        if needed.intersection(node.output):
+            kept.append(node)
+            needed.update(node.input)
+    replace_items(graph.node, kept[::-1])
+    replace_items(
+        graph.initializer, [weight for weight in graph.initializer if weight.name in needed]
+    )
+
+
+def replace_items(items: Any, others: list[Any]) -> None:
+    """Put `others` in the place of all `items` of a repeated field."""
+    del items[:]
+    items.extend(others)
+
+
 def _iterate_described_parts(model: Any) -> Iterator[Any]:
     """Yield every part of a model that can have metadata."""
     yield model
@@ -31,8 +51,8 @@ def _drop_redundant_reshapes(graph: Any) -> None:
     sizes = {value.name: _read_sizes(value) for value in [*graph.value_info, *graph.input]}
     replacements = _find_reshape_sources(graph, sizes)
     for node in graph.node:
-        _replace_items(node.input, [replacements.get(name, name) for name in node.input])
-    _remove_unused_nodes(graph)
+        replace_items(node.input, [replacements.get(name, name) for name in node.input])
+    remove_unused_nodes(graph)
 
 
 def _find_reshape_sources(graph: Any, sizes: dict[str, tuple[Any, ...]]) -> dict[str, str]:
@@ -56,23 +76,3 @@ def _read_sizes(value: Any) -> tuple[Any, ...]:
     dimensions = value.type.tensor_type.shape.dim
     sizes = tuple(size.dim_value or size.dim_param for size in dimensions)
     return sizes if all(sizes) else ()
-
-
-def _remove_unused_nodes(graph: Any) -> None:
-    """Remove nodes and weights that no output depends on."""
-    needed = {value.name for value in graph.output}
-    kept = []
-    for node in reversed(graph.node):
-        if needed.intersection(node.output):
-            kept.append(node)
-            needed.update(node.input)
-    _replace_items(graph.node, kept[::-1])
-    _replace_items(
-        graph.initializer, [weight for weight in graph.initializer if weight.name in needed]
-    )
-
-
-def _replace_items(items: Any, others: list[Any]) -> None:
-    """Put `others` in the place of all `items` of a repeated field."""
-    del items[:]
-    items.extend(others)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tokenizers import (
+    Regex,
     Tokenizer,
     decoders,
     models,
@@ -28,7 +29,11 @@ def train_tokenizer(texts: Sequence[str], vocabulary: int, max_tokens: int) -> T
     trainer numbers pieces in the order of a hash table, which differs from process to process.
     """
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.normalizer = normalizers.BertNormalizer()
+    # Blanks are tokens of a byte-level tokenizer: if they are doubled, a model that reads so many
+    # tokens would read half of the words.
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.BertNormalizer(), normalizers.Replace(Regex(r"\s+"), " ")]
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,

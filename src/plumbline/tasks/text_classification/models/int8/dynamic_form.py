@@ -1,4 +1,8 @@
-"""An int8 form of an exported graph, by ONNX Runtime's own quantiser."""
+"""The form `int8-dynamic`: activations are rounded at run time, on one scale for the whole call.
+
+The predictor therefore sends one text per call: an answer does not depend on the other texts of a
+request.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -8,14 +12,10 @@ LAYERS = ["MatMul", "Gather"]  # the products, and the table of word vectors
 PREPARED = {"onnx.quant.pre_process": "onnxruntime.quant"}
 
 
-def quantise_graph(model: Any, path: Path) -> None:
-    """Write `model`, an onnx.ModelProto in fp32, to `path` with int8 layers and word vectors.
+def write_dynamic_form(model: Any, path: Path) -> None:
+    """Write `model`, an onnx.ModelProto in fp32, to `path`, by ONNX Runtime's own quantiser.
 
-    Weights are rounded once, each output of a layer on its own scale, to 7 bits: two products with
-    8-bit activations then fit into the 16 bits in which CPUs without VNNI add them up, so that
-    every machine gives the same answer. Activations are rounded at run time, on one scale for the
-    whole call. The predictor therefore sends one text per call: an answer does not depend on the
-    other texts of a request.
+    Weights are rounded once, each output of a layer on its own scale, to 7 bits, as in rounding.py.
     """
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic

@@ -1,0 +1,69 @@
+"""What the states of a graph are on texts of the train split."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from plumbline.tasks.text_classification.predictor import EncodedText
+
+NUM_TEXTS = 192
+MAX_TOKENS = 16_384  # of all texts together: of long ones, fewer are enough
+
+Bounds = tuple[np.ndarray, np.ndarray]  # the least and the largest value of each channel
+
+
+def draw_texts(texts: Sequence[EncodedText]) -> list[EncodedText]:
+    """Draw the texts of train to calibrate with; the same in every call with the same texts.
+
+    They are NUM_TEXTS, or fewer where together they have more than MAX_TOKENS tokens.
+    """
+    rows = np.random.default_rng(NUM_TEXTS).permutation(len(texts))[:NUM_TEXTS]
+    tokens = np.cumsum([len(texts[row][0]) for row in rows])
+    num_rows = max(1, int((tokens <= MAX_TOKENS).sum()))
+    return [texts[row] for row in rows[:num_rows]]
+
+
+def measure_bounds(
+    model: Any, names: Sequence[str], texts: Sequence[EncodedText]
+) -> dict[str, Bounds]:
+    """Map each name of states to the least and largest value of each channel, (width,) each."""
+    bounds: dict[str, Bounds] = {}
+    for states in iterate_states(model, names, texts):
+        for name, values in states.items():
+            low, high = values.min(axis=0), values.max(axis=0)
+            lowest, highest = bounds.get(name, (low, high))
+            bounds[name] = np.minimum(lowest, low), np.maximum(highest, high)
+    return bounds
+
+
+def iterate_states(
+    model: Any, names: Sequence[str], texts: Sequence[EncodedText]
+) -> Iterator[Mapping[str, np.ndarray]]:
+    """Yield the states of each text by name, (tokens, width) each.
+
+    `model` is an onnx.ModelProto. Texts are answered one by one, so that no padding counts.
+    """
+    import onnx
+    import onnxruntime
+
+    if not names:
+        return
+    shown = onnx.ModelProto()
+    shown.CopyFrom(model)
+    for name in names:
+        shown.graph.output.append(
+            onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None)
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # sums in one order, whatever the number of cores
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(shown.SerializeToString(), options)
+    inputs = [argument.name for argument in session.get_inputs()]
+    for ids, weights in texts:
+        values = session.run(
+            list(names), dict(zip(inputs, (ids[None], weights[None]), strict=True))
+        )
+        yield {
+            name: one.reshape(-1, one.shape[-1]) for name, one in zip(names, values, strict=True)
+        }
