@@ -1,18 +1,21 @@
 """The fast searches for near copies list what the plain definitions list."""
 
+import itertools
 import random
-import zlib
 
-from datasketch import MinHash, MinHashLSH
+import pytest
 
-from plumbline.tasks.text_classification.expectations import sketches
+from plumbline.tasks.text_classification.expectations import similar_pairs
 from plumbline.tasks.text_classification.expectations.exchanges import (
     MAX_WORDS,
     MIN_WORDS,
     find_exchanged,
 )
+from plumbline.tasks.text_classification.expectations.similar_pairs import (
+    SimilarPair,
+    find_similar_pairs,
+)
 
-SIMILARITY = 0.9
 WORDS = ("red", "blue", "box", "came")
 
 
@@ -48,23 +51,34 @@ def test_every_text_with_one_word_exchanged_or_another_order_is_found() -> None:
     assert find_exchanged(known, ["short"]) == {}
 
 
-def test_candidates_are_those_of_datasketch() -> None:
-    grams = []
-    for text in draw_texts(400, 2):
-        raw = text.encode()
-        grams.append({raw[start : start + 3] for start in range(len(raw) - 2)})
-    known, checked = grams[::2], grams[1::2]
-    index = MinHashLSH(
-        threshold=SIMILARITY - 0.1, num_perm=sketches.NUM_HASHES, weights=sketches.WEIGHTS
-    )
-    for row, sketch in enumerate(compute_sketches(known)):
-        index.insert(row, sketch)
-    expected = []
-    for row, sketch in enumerate(compute_sketches(checked)):
-        expected += sorted((row, other) for other in index.query(sketch))
-    assert len(expected) > 100
-    assert sketches.list_candidates(checked, known, SIMILARITY) == expected
+@pytest.mark.parametrize("similarity", [0.5, 0.8, 0.9, 1.0])
+def test_all_pairs_of_similar_texts_are_found(similarity: float) -> None:
+    texts = [*draw_texts(300, 2), "", "a", "ab", "日本語のテキスト", "日本語のテキス"]
+    known, checked = texts[::2], [*texts[1::2], "ab", texts[0]]
+    expected = [
+        SimilarPair(row, other, score)
+        for (row, one), (other, two) in itertools.product(enumerate(checked), enumerate(known))
+        if (score := compute_jaccard(one, two)) >= similarity
+    ]
+    assert len(expected) > 2
+    assert sorted(find_similar_pairs(checked, known, similarity)) == expected
+    assert list(find_similar_pairs([], known, similarity)) == []
+    assert list(find_similar_pairs(checked, [], similarity)) == []
 
 
-def compute_sketches(texts: list[set[bytes]]) -> list[MinHash]:
-    return MinHash.bulk(texts, num_perm=sketches.NUM_HASHES, hashfunc=zlib.crc32)
+def test_pairs_are_the_same_however_many_are_compared_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = draw_texts(200, 3)
+    whole = list(find_similar_pairs(texts[::2], texts[1::2], 0.6))
+    monkeypatch.setattr(similar_pairs, "CHUNK_PAIRS", 7)
+    assert list(find_similar_pairs(texts[::2], texts[1::2], 0.6)) == whole
+
+
+def compute_jaccard(one: str, other: str) -> float:
+    ours, theirs = list_grams(one), list_grams(other)
+    return len(ours & theirs) / len(ours | theirs)
+
+
+def list_grams(text: str) -> set[str]:
+    return {text[start : start + 3] for start in range(max(1, len(text) - 2))}

@@ -5,12 +5,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from plumbline.tasks.text_classification.expectations.excess import find_excess
-from plumbline.tasks.text_classification.expectations.sketches import list_candidates
+from plumbline.tasks.text_classification.expectations.similar_pairs import find_similar_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
-
-NGRAM = 3  # characters; texts are short, and one changed word touches few of them
 
 
 def find_copies(rows: "pd.DataFrame") -> "pd.Series":
@@ -76,27 +74,13 @@ def _find_twins(
     """For texts of `checked` with a text of `known` that is similar enough: it, and how similar."""
     if not known or not checked:
         return {}
-    known_grams = [_list_grams(text) for text in known]
-    checked_grams = [_list_grams(text) for text in checked]
     twins: dict[str, tuple[str, float]] = {}
-    for row, other in list_candidates(checked_grams, known_grams, similarity):
-        score = _compute_jaccard(checked_grams[row], known_grams[other])
-        twin, best = twins.get(checked[row], ("", 0.0))
-        if score >= similarity and (score, known[other]) > (best, twin):
-            twins[checked[row]] = (known[other], score)
+    for pair in find_similar_pairs(checked, known, similarity):
+        text, twin = checked[pair.checked], known[pair.known]
+        other, best = twins.get(text, ("", 0.0))
+        if (pair.similarity, twin) > (best, other):
+            twins[text] = (twin, pair.similarity)
     return twins
-
-
-def _list_grams(text: str) -> set[bytes]:
-    if text.isascii():
-        raw = text.encode()
-        return {raw[start : start + NGRAM] for start in range(max(1, len(raw) - NGRAM + 1))}
-    return {text[start : start + NGRAM].encode() for start in range(max(1, len(text) - NGRAM + 1))}
-
-
-def _compute_jaccard(one: set[bytes], other: set[bytes]) -> float:
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared)
 
 
 def _map_first_ids(rows: "pd.DataFrame", column: str) -> dict[str, str]:

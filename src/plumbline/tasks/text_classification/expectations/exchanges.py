@@ -15,14 +15,16 @@ ORDERLESS = np.uint64(0x8CB92BA72F3D8DD7)  # of sums that do not depend on the o
 
 def find_exchanged(known: Sequence[str], checked: Sequence[str]) -> dict[str, str]:
     """Map texts of `checked` to a text of `known` with one other word, or in another order."""
+    import pandas as pd
+
     known_keys, known_texts = _hash_gaps(known)
     checked_keys, checked_texts = _hash_gaps(checked)
     owners: defaultdict[int, list[str]] = defaultdict(list)
-    is_shared = np.isin(checked_keys, known_keys)
+    is_shared = pd.Series(checked_keys).isin(known_keys).to_numpy()
     for key, place in _list_pairs(checked_keys[is_shared], checked_texts[is_shared]):
         owners[key].append(checked[place])
     twins: dict[str, str] = {}
-    is_shared = np.isin(known_keys, checked_keys)
+    is_shared = pd.Series(known_keys).isin(checked_keys).to_numpy()
     for key, place in _list_pairs(known_keys[is_shared], known_texts[is_shared]):
         twin = known[place]
         waiting = owners.pop(key, [])
