@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import get_clean_environment, join_path
+from tests.support.other_plumbline import LATER, REPOSITORY, write_other_wheel
 from tests.support.tickets import write_tickets
 
 from plumbline.init import wheel
@@ -43,10 +44,9 @@ class OwnRepository:
         return output
 
 
-def make_environment(folder: Path) -> Path:
+def make_environment(folder: Path, built: Path) -> Path:
     """Install the wheel alone; the locked packages are those of this Python."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    built = wheel.write_wheel(folder / "dist")
     command = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install"]
     command += ["--quiet", "--no-deps", "--no-index", str(built)]
     subprocess.run(command, check=True)
@@ -57,9 +57,14 @@ def make_environment(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def router(tmp_path_factory: pytest.TempPathFactory) -> OwnRepository:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return wheel.write_wheel(tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def router(built: Path, tmp_path_factory: pytest.TempPathFactory) -> OwnRepository:
     base = tmp_path_factory.mktemp("own")
-    environment = make_environment(base / "environment")
+    environment = make_environment(base / "environment", built)
     made = OwnRepository(base / "my-router", environment)
     tickets = write_tickets(base / "tickets.csv", 900)
     made.init = made.run(  # type: ignore[attr-defined]
@@ -97,7 +102,7 @@ def test_a_repository_of_one_s_own_runs_and_passes_its_tests(router: OwnReposito
         router.run("make", "test")
 
 
-def test_an_upgrade_runs_the_stages_again_and_a_comment_does_not(router: OwnRepository) -> None:
+def test_another_lock_runs_the_stages_again_and_a_comment_does_not(router: OwnRepository) -> None:
     params, lock = router.path / "params.yaml", router.path / "requirements.lock"
     params.write_text(params.read_text() + "# a comment\n")
     assert "Data and pipelines are up to date" in router.run("dvc", "status")
@@ -109,7 +114,50 @@ def test_an_upgrade_runs_the_stages_again_and_a_comment_does_not(router: OwnRepo
     lock.write_text(before)
 
 
+def test_code_that_no_stage_runs_runs_none_again(router: OwnRepository) -> None:
+    (router.path / "src/tasks/another").mkdir()
+    (router.path / "src/tasks/another/task.py").write_text("TASK = None\n")
+    assert "Data and pipelines are up to date" in router.run("dvc", "status")
+
+
+def test_an_example_of_an_own_task_adds_an_expectation(router: OwnRepository) -> None:
+    folder = router.path.parent
+    tickets = write_tickets(folder / "links.csv", 900)
+    options = ("--data", str(tickets), "--with-task", "tickets")
+    router.run("plumbline", "init", "with-task", *options, cwd=folder)
+    path = folder / "with-task"
+    router.run("python", "-m", "pytest", "-q", "tests", cwd=path)
+    assert "accepted by" in router.run("plumbline", "run", "validate", cwd=path)
+    rows = [f"{900 + row},https://example.org/{row},login\n" for row in range(40)]
+    with (path / "data/raw/links.csv").open("a") as file:
+        file.writelines(rows)
+    with pytest.raises(AssertionError, match="links: a text says more than an address"):
+        router.run("plumbline", "run", "validate", cwd=path)
+
+
 def test_its_code_is_that_of_the_wheel(router: OwnRepository) -> None:
     code = "import plumbline.entrypoint as e; print(e.__file__)"
     assert "environment/lib" in router.run("python", "-c", code)
     assert shutil.which("plumbline", path=router.environment["PATH"].partition(os.pathsep)[0])
+
+
+def test_a_champion_is_read_after_an_upgrade(
+    router: OwnRepository, built: Path, tmp_path: Path
+) -> None:
+    router.run("plumbline", "run")
+    text = "please help the parcel courier is late"
+    champion = router.run("plumbline", "champion", "my-router")
+    answer = router.run("plumbline", "predict", "--json", text)
+    router.run("git", "add", "--all")
+    router.run("git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "a champion")
+    changes = {f"{REPOSITORY}/Makefile": [("list the targets", "list each target")]}
+    other = write_other_wheel(built, tmp_path / "dist", LATER, changes)
+    later = OwnRepository(router.path, make_environment(tmp_path / "environment", other))
+    upgraded = later.run("plumbline", "upgrade")
+    assert f"plumbline 0.1.0 -> {LATER}" in upgraded
+    assert "committed" in upgraded
+    assert "list each target" in (router.path / "Makefile").read_text()
+    assert later.run("plumbline", "champion", "my-router") == champion
+    assert later.run("plumbline", "predict", "--json", text) == answer
+    assert "train@linear:" in later.run("dvc", "status")
+    assert "up to date" in later.run("plumbline", "upgrade", "--check")

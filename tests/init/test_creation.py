@@ -1,6 +1,7 @@
 """`plumbline init` writes a whole repository, or nothing."""
 
 import hashlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ from tests.support.tickets import write_tickets
 from typer.testing import CliRunner
 
 from plumbline.cli import app
-from plumbline.contract.errors import DataError, PlumblineError
+from plumbline.contract.errors import DataError, ParamsError, PlumblineError
+from plumbline.contract.task_packages import find_task_package
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.init import creation
 from plumbline.init.creation import InitRequest, create_repository
@@ -29,7 +31,6 @@ def quick_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     """No build: tests/init/test_wheel.py has that."""
 
     def write(folder: Path) -> Path:
-        folder.mkdir()
         wheel = folder / "plumbline-0.1.0-py3-none-any.whl"
         wheel.write_bytes(b"a wheel")
         return wheel
@@ -117,6 +118,65 @@ def test_given_test_rows_are_a_second_file(
         create_repository(InitRequest(tmp_path / "b", tickets, tickets, None, None))
 
 
+def test_recipes_and_pages_are_those_of_the_wheel(
+    router: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(router)
+    assert not (router / "docs").exists()
+    for name in run_git(router, "ls-files").splitlines():
+        assert not re.search(rb"docs/[\w-]+\.md", Path(name).read_bytes()), name
+    assert "operate              Operating a registry" in call("docs")
+    assert call("docs", "operate") == (ROOT / "docs/operate.md").read_text()
+    assert "did you mean operate?" in refuse("docs", "operat")
+    assert "signal_extraction " in call("recipe", "list")
+    # The stages depend on a folder for the task.
+    assert "now the recipe signal_extraction" in call("recipe", "use", "signal_extraction")
+    assert (
+        "task: signal_extraction" in (router / "src/tasks/signal_extraction/README.md").read_text()
+    )
+    (router / "recipes").mkdir()
+    (router / "recipes/mine.yaml").write_text("# My own.\n")
+    assert "mine                       My own." in call("recipe", "list")
+
+
+def call(*command: str) -> str:
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def refuse(*command: str) -> str:
+    done = CliRunner().invoke(app, command)
+    assert isinstance(done.exception, PlumblineError)
+    return str(done.exception)
+
+
+def test_an_example_of_an_own_task_has_its_name(
+    tmp_path: Path, tickets: Path, quick_wheel: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_repository(InitRequest(tmp_path / "a", tickets, None, None, None, "tickets"))
+    monkeypatch.chdir(tmp_path / "a")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert load_yaml(Path("params.yaml"))["task"] == "tickets"
+    assert Path("tests/test_tickets.py").is_file()
+    assert "own_task" not in run_git(Path(), "ls-files")
+    for path in (Path("tests/test_tickets.py"), *Path("src").rglob("*.py")):
+        assert "own_task" not in path.read_text()
+    assert "with_task" not in run_git(Path(), "ls-files")
+    assert find_task_package("tickets") == "tasks.tickets"
+
+
+def test_a_task_that_cannot_have_its_name_is_refused(tmp_path: Path, tickets: Path) -> None:
+    def refuse(name: str, message: str) -> None:
+        with pytest.raises(ParamsError, match=message):
+            create_repository(InitRequest(tmp_path / "a", tickets, None, None, None, name))
+
+    refuse("text_classification", "a task of plumbline has this name; choose another")
+    for name in ("My-Task", "3rd", "class", "../x", ""):
+        refuse(name, "expected a name of a package of Python")
+    assert not (tmp_path / "a").exists()
+
+
 @pytest.mark.parametrize(
     ("folder", "name"),
     [
@@ -141,6 +201,7 @@ def test_the_command_shows_what_it_saw_and_why(
         "label: 'queue', 3 classes: billing (100)",
         "not used: id",
         "no candidate transformer: 195 rows of train",
+        "validation.min_rows: 200, and train has about 195",
         "make run",
     ):
         assert part in done.output

@@ -1,5 +1,6 @@
 """The files that a user's repository shares with this one, and how they differ."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,25 @@ def test_every_difference_is_in_a_file_that_is_carried() -> None:
     assert {Path(name) for name in table} <= written
 
 
+def test_every_pattern_names_a_file() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for pattern in project["tool"]["plumbline"]["carried"]:
+        assert any(ROOT.glob(pattern)), pattern
+
+
+def test_the_template_repeats_no_file_of_this_repository() -> None:
+    """One truth: what both have comes from here, but for three files that say other things."""
+    folder = ROOT / "template"
+    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    names = {path.relative_to(folder) for path in files}
+    repeated = {name for name in names if (ROOT / name).exists()}
+    assert {str(name) for name in repeated} == {
+        "README.md",
+        ".github/workflows/ci.yml",
+        "tests/conftest.py",
+    }
+
+
 def test_every_file_can_be_adapted() -> None:
     changed = [path for path in CARRIED if adapt(str(path)) != (ROOT / path).read_text()]
     assert Path("dvc.yaml") in changed
@@ -38,8 +58,9 @@ def test_stages_depend_on_the_lock_and_on_the_user_s_code() -> None:
     for name, stage in theirs["stages"].items():
         deps = stage.get("do", stage).pop("deps")
         before = ours["stages"][name].get("do", ours["stages"][name]).pop("deps")
-        assert {"requirements.lock", "src", f"pipelines/{name}.py"} <= set(deps)
-        assert [dep for dep in deps if dep != "src"] == [
+        own = "src/tasks/${task}"
+        assert {"requirements.lock", own, f"pipelines/{name}.py"} <= set(deps)
+        assert [dep for dep in deps if dep != own] == [
             dep for dep in before if not dep.startswith("src/plumbline")
         ]
     assert theirs == ours

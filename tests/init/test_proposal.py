@@ -1,25 +1,27 @@
 """params.yaml fits the file: lengths, epochs and candidates, each with its reason."""
 
-from collections import Counter
 from pathlib import Path
 
 from tests.support.checkouts import RECIPE
 
 from plumbline.entrypoint import load_params
+from plumbline.init.answers import InitAnswers
 from plumbline.init.proposal import Proposal, propose_params
-from plumbline.init.survey import FileSurvey
 
 TEMPLATE = RECIPE.read_text(encoding="utf-8")
 
 
 def propose(
-    num_rows: int, length: int = 20, english: float = 0.3, source: object = "data/raw/a.csv"
+    num_rows: int,
+    length: int = 20,
+    english: float = 0.3,
+    source: str | dict[str, str | None] = "data/raw/a.csv",
+    majority: float | None = 0.3,
 ) -> Proposal:
-    classes = Counter(a=num_rows // 2, b=num_rows // 2)
-    survey = FileSurvey(
-        Path("a.csv"), num_rows, True, "body", "queue", [], classes, [length] * 50, english
+    answers = InitAnswers(
+        "my-router", None, "a.csv", source, "body", "queue", num_rows, length, english, majority
     )
-    return propose_params(TEMPLATE, survey, {"source": source, "watch": "data/raw"}, "my-router")
+    return propose_params(TEMPLATE, answers)
 
 
 def load(proposal: Proposal, folder: Path):
@@ -36,7 +38,8 @@ def test_a_proposal_is_valid_and_names_the_columns(tmp_path: Path) -> None:
     assert params.evaluation.slices == []
     assert set(params.candidates) == {"linear", "transformer", "minilm"}
     # All but the chosen values, and the comments, are as they are shipped.
-    assert "floor: 0.80                   # the lower end" in proposal.text
+    assert "confidence: 0.95" in proposal.text
+    assert "planned_looks: 20             # how often" in proposal.text
     assert "reference: null" in proposal.text
 
 
@@ -65,8 +68,34 @@ def test_candidates_that_cannot_do_well_are_left_out(tmp_path: Path) -> None:
     assert "no candidate minilm: 1% of the words" in foreign.reasons[0]
 
 
+def test_so_few_rows_that_they_are_refused_are_named_at_once(tmp_path: Path) -> None:
+    few = propose(300)
+    assert any("train has about 195: `make run` will refuse" in reason for reason in few.reasons)
+    assert load(few, tmp_path).validation.min_rows == 200
+    assert not any("min_rows" in reason for reason in propose(400).reasons)
+
+
 def test_a_file_of_test_rows_is_the_test_split(tmp_path: Path) -> None:
     source = {"train": "data/raw/a.csv", "validation": None, "test": "data/raw/b.csv"}
     data = load(propose(10_000, source=source), tmp_path).data
     assert data.source.test == "data/raw/b.csv"
     assert data.split.test == 0
+
+
+def test_a_floor_asks_for_more_than_the_most_frequent_class(tmp_path: Path) -> None:
+    assert load(propose(10_000, majority=0.3), tmp_path).evaluation.floor == 0.37
+    unbalanced = propose(10_000, majority=0.95)
+    assert load(unbalanced, tmp_path).evaluation.floor == 0.95
+    assert any("in 95%; set what you need" in reason for reason in unbalanced.reasons)
+    unknown = propose(10_000, majority=None)  # in a record of 0.1.0
+    assert "floor: 0.80                   # the lower end" in unknown.text
+
+
+def test_a_small_test_split_is_asked_for_what_it_can_show(tmp_path: Path) -> None:
+    few = propose(2000)
+    assert load(few, tmp_path).evaluation.max_detectable_difference == 0.14
+    assert any("about 400 test rows can show no smaller one" in reason for reason in few.reasons)
+    assert load(propose(10_000), tmp_path).evaluation.max_detectable_difference == 0.1
+    source = {"train": "data/raw/a.csv", "validation": None, "test": "data/raw/b.csv"}
+    given = propose(2000, source=source)
+    assert load(given, tmp_path).evaluation.max_detectable_difference == 0.1

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.checkouts import ROOT
 from tests.support.installed import install_wheel
+from tests.support.other_plumbline import write_other_wheel
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.init import repository_files, wheel
@@ -48,6 +49,7 @@ def test_what_is_installed_is_packed_again(
     again = wheel.pack(installed, tmp_path / "again")
     assert packed.name == built.name
     assert packed.read_bytes() == again.read_bytes()
+    assert wheel.digest_contents(packed) == wheel.digest_contents(built)
     record = "plumbline-0.1.0.dist-info/RECORD"
     before, after = read(built), read(packed)
     assert sorted(before.pop(record).splitlines()) == sorted(after.pop(record).splitlines())
@@ -60,3 +62,10 @@ def test_a_changed_file_is_not_packed(installed: PathDistribution, tmp_path: Pat
     with pytest.raises(PlumblineError, match=r"entrypoint\.py: digest mismatch.*install plumbline"):
         wheel.pack(installed, tmp_path)
     assert list(tmp_path.glob("*.whl")) == []
+
+
+def test_another_file_is_another_digest_of_the_contents(built: Path, tmp_path: Path) -> None:
+    changes = {"plumbline/__init__.py": [("data goes in", "data come in")]}
+    other = write_other_wheel(built, tmp_path, "0.1.0", changes)
+    assert other.name == built.name
+    assert wheel.digest_contents(other) != wheel.digest_contents(built)

@@ -52,8 +52,8 @@ def describe_approval(asked_by: str, commit: str) -> str:
             raise RefusedError(
                 f"run {run} was asked for by {asked_by}, on a commit of {author}, and approved by "
                 f"{approvers}: somebody else has to approve it. Nothing was changed. The "
-                f"environment {ENVIRONMENT} needs required reviewers (docs/operate.md), or a "
-                "person runs the workflow `promote` by hand"
+                f"environment {ENVIRONMENT} needs required reviewers (`plumbline docs operate`), "
+                "or a person runs the workflow `promote` by hand"
             )
     parts = [f"approved by {who}: {comment}" for who, comment in approvals.items()]
     return " ".join("; ".join([*parts, f"run {run}"]).split())

@@ -15,6 +15,7 @@ from plumbline.cli import (
     adopt,
     champion,
     consult,
+    docs,
     doctor,
     drift,
     drill,
@@ -38,6 +39,7 @@ from plumbline.cli import (
     sign,
     track,
     tune,
+    upgrade,
     verdict,
 )
 from plumbline.contract.errors import PlumblineError
@@ -119,6 +121,7 @@ def read_options(
 
 
 _add_command(app, "init", init.init_repository, init.EXAMPLE)
+_add_command(app, "upgrade", upgrade.upgrade, upgrade.EXAMPLE)
 _add_command(app, "run", run.run_pipeline, run.EXAMPLE)
 _add_command(app, "predict", predict.predict, predict.EXAMPLE, opens_versions=True)
 _add_command(app, "score", score.score, score.EXAMPLE, opens_versions=True)
@@ -142,6 +145,7 @@ _add_command(app, "doctor", doctor.run_doctor, doctor.EXAMPLE)
 _add_command(app, "fsck", fsck.run_fsck, fsck.EXAMPLE, opens_versions=True)
 _add_command(app, "selftest", selftest.run_selftest, selftest.EXAMPLE, opens_versions=True)
 _add_command(app, "drill", drill.run_drill, drill.EXAMPLE)
+_add_command(app, "docs", docs.show_page, docs.EXAMPLE)
 _add_command(app, "merge-lock", merge_lock.merge_lock, merge_lock.EXAMPLE, hidden=True)
 _add_command(recipes, "list", recipe.list_recipes, recipe.LIST_EXAMPLE)
 _add_command(recipes, "show", recipe.show_recipe, recipe.SHOW_EXAMPLE)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from plumbline.cli import init_questions
 from plumbline.cli.console import print_plain
 
 if TYPE_CHECKING:
@@ -15,13 +16,17 @@ NUM_SHOWN = 5  # classes
 
 
 def init_repository(
-    folder: Annotated[Path, typer.Argument(help="The folder to make; it must not exist yet.")],
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="The folder to make; it must not exist yet.", show_default="asked"),
+    ] = None,
     data: Annotated[
-        Path,
+        Path | None,
         typer.Option(
-            help="Texts and their labels: .csv, .tsv, .jsonl, .parquet or .arrow, also as .gz."
+            help="Texts and their labels: .csv, .tsv, .jsonl, .parquet or .arrow, also as .gz.",
+            show_default="asked",
         ),
-    ],
+    ] = None,
     test: Annotated[
         Path | None,
         typer.Option(help="A file with the test rows.", show_default="rows of --data are held out"),
@@ -32,17 +37,34 @@ def init_repository(
     label: Annotated[
         str | None, typer.Option(help="The column of the labels.", show_default="guessed")
     ] = None,
+    with_task: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Also write src/tasks/NAME: an example of an own task, which adds an expectation "
+            "of the data and cases of behaviour to text classification.",
+            show_default="none",
+        ),
+    ] = None,
 ) -> None:
     """Make a git repository for a text classifier of your own, with params that fit the data.
 
     It holds the pipeline, workflows, images and tests; plumbline is a locked package in it.
+    At a terminal, it asks for what is not given.
     """
     from plumbline.init.creation import InitRequest, create_repository
 
-    made = create_repository(InitRequest(folder, data, test, text, label))
+    if folder is None or data is None:
+        init_questions.require_terminal(EXAMPLE)
+        folder = folder or init_questions.ask_folder()
+        data = data or init_questions.ask_data()
+        text, label = init_questions.ask_columns(data, text, label)
+    made = create_repository(InitRequest(folder, data, test, text, label, with_task))
     _print_survey(made.survey)
     for reason in made.proposal.reasons:
         print_plain(f"  {reason}")
+    if with_task is not None:
+        print_plain(f"  task: {with_task}: its expectation and cases are in src/tasks/{with_task}")
     print_plain(f"{folder} is a git repository; next:")
     print_plain(f"  cd {folder}\n  make run     # installs the locked packages first\n  make test")
 

@@ -1,4 +1,4 @@
-"""`plumbline recipe`: ready-made params.yaml files."""
+"""`plumbline recipe`: ready-made params.yaml files, of this folder and of plumbline."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.lineage import run_git
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.entrypoint import load_params
+from plumbline.init.repository_files import ensure_task_folder, find_recipes
 
 RECIPES = Path("recipes")
 LIST_EXAMPLE = "plumbline recipe list"
@@ -22,9 +23,9 @@ RecipeName = Annotated[str, typer.Argument(help="A name that `plumbline recipe l
 
 def list_recipes() -> None:
     """List the recipes, with the first line of each."""
-    for path in _find_recipes():
+    for name, path in _find_recipes().items():
         first_line = path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
-        print_plain(f"{path.stem:22} {first_line}")
+        print_plain(f"{name:26} {first_line}")
 
 
 def show_recipe(name: RecipeName) -> None:
@@ -40,26 +41,29 @@ def use_recipe(
 ) -> None:
     """Replace params.yaml with a recipe, after checking it."""
     path = _find_recipe(name)
-    load_params(path)
+    params = load_params(path)
     if not force and _has_uncommitted_changes(layout.PARAMS):
         raise PlumblineError(
             f"{layout.PARAMS} has changes that are not committed; commit them, or add --force"
         )
     with layout.write_aside(layout.PARAMS) as aside:
         aside.write_bytes(path.read_bytes())
-    print_plain(f"{layout.PARAMS} is now {path}; `dvc repro` runs it")
+    ensure_task_folder(params.task)
+    print_plain(f"{layout.PARAMS} is now the recipe {name}; `dvc repro` runs it")
 
 
-def _find_recipes() -> list[Path]:
-    return sorted(RECIPES.glob("*.yaml"))
+def _find_recipes() -> dict[str, Path]:
+    """Return recipes by name; one of this folder counts before plumbline's."""
+    own = {path.stem: path for path in RECIPES.glob("*.yaml")}
+    return dict(sorted((find_recipes() | own).items()))
 
 
 def _find_recipe(name: str) -> Path:
-    names = [path.stem for path in _find_recipes()]
-    if name not in names:
-        hint = suggest_nearest(name, names) or f"; there are: {', '.join(names)}"
+    recipes = _find_recipes()
+    if name not in recipes:
+        hint = suggest_nearest(name, list(recipes)) or f"; there are: {', '.join(recipes)}"
         raise ParamsError(f"there is no recipe {name!r}{hint}")
-    return RECIPES / f"{name}.yaml"
+    return recipes[name]
 
 
 def _has_uncommitted_changes(path: Path) -> bool:
@@ -67,4 +71,4 @@ def _has_uncommitted_changes(path: Path) -> bool:
     changes = run_git("status", "--porcelain", str(path)).stdout.strip()
     if not changes or not path.exists():
         return False
-    return path.read_bytes() not in [recipe.read_bytes() for recipe in _find_recipes()]
+    return path.read_bytes() not in [recipe.read_bytes() for recipe in _find_recipes().values()]

@@ -2,30 +2,27 @@
 
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from keyword import iskeyword
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
 
-from plumbline.contract import layout, leftovers
-from plumbline.contract.errors import DataError, PlumblineError
-from plumbline.contract.lineage import run_git
-from plumbline.entrypoint import load_params
-from plumbline.init import differences, repository_files
-from plumbline.init.proposal import Proposal, propose_params
+from plumbline.contract import leftovers
+from plumbline.contract.errors import DataError, ParamsError, PlumblineError
+from plumbline.contract.task_packages import find_task_package
+from plumbline.init.answers import InitAnswers
+from plumbline.init.git import call_git, choose_identity
+from plumbline.init.proposal import Proposal
+from plumbline.init.rendering import render_repository
 from plumbline.init.survey import FileSurvey, inspect_file
 from plumbline.init.wheel import write_wheel
 
 RAW = Path("data/raw")
-TEMPLATE = Path("template")
-PARAMS_TEMPLATE = Path("recipes/text_classification.yaml")
-LOCK = Path("requirements.lock")
-NOT_WRITTEN = (Path(repository_files.PROJECT), PARAMS_TEMPLATE, differences.TABLE)
 UNUSUAL = re.compile(r"[^\w.-]+")
+TASK_NAME = re.compile(r"[a-z][a-z0-9_]*")
 MAX_NAME = 60  # characters of a registered model's name
-NO_IDENTITY = ("-c", "user.name=plumbline", "-c", "user.email=plumbline@localhost")
 
 
 @dataclass(frozen=True)
@@ -37,6 +34,7 @@ class InitRequest:
     test: Path | None
     text: str | None
     label: str | None
+    task: str | None = None  # the name of an own task that is made from the example
 
 
 @dataclass(frozen=True)
@@ -55,14 +53,16 @@ def create_repository(request: InitRequest) -> NewRepository:
     """
     folder = request.folder.absolute()
     _check_is_free(folder)
+    if request.task is not None:
+        _check_task(request.task)
     survey = inspect_file(request.data, request.text, request.label)
     if request.test is not None:
         inspect_file(request.test, survey.text, survey.label)
-    with _write_beside(folder) as aside:
-        name = _name_model(folder.name)
-        _write_files(aside, name)
-        source = _copy_data(request, aside)
-        proposal = _write_params(aside, survey, source, name)
+    with _write_beside(folder) as aside, TemporaryDirectory() as scratch:
+        answers = _collect_answers(request, survey)
+        proposal = render_repository(aside, answers, write_wheel(Path(scratch)))
+        for path, copy in _name_copies(request).items():
+            shutil.copyfile(path, aside / copy)
         _commit(aside)
     return NewRepository(survey, proposal)
 
@@ -76,6 +76,16 @@ def _check_is_free(folder: Path) -> None:
             )
     elif folder.exists():
         raise PlumblineError(f"{folder}: a file; name a new folder")
+
+
+def _check_task(name: str) -> None:
+    if not TASK_NAME.fullmatch(name) or iskeyword(name):
+        raise ParamsError(
+            f"--with-task {name}: expected a name of a package of Python: a letter, then letters, "
+            "digits and _, in lower case"
+        )
+    if find_task_package(name) is not None:
+        raise ParamsError(f"--with-task {name}: a task of plumbline has this name; choose another")
 
 
 @contextmanager
@@ -94,58 +104,36 @@ def _name_model(folder: str) -> str:
     return (name if name[:1].isalpha() else f"model-{name}".rstrip("-"))[:MAX_NAME]
 
 
-def _write_files(target: Path, name: str) -> None:
-    """Write all that does not depend on the data."""
-    root = repository_files.find_root()
-    for path in repository_files.list_carried(root):
-        if path in NOT_WRITTEN:
-            continue
-        own = path.relative_to(TEMPLATE) if path.is_relative_to(TEMPLATE) else path
-        text = (root / path).read_text(encoding="utf-8")
-        (target / own).parent.mkdir(parents=True, exist_ok=True)
-        (target / own).write_text(differences.adapt(own, text, root, name), encoding="utf-8")
-        (target / own).chmod(0o755 if own.suffix == ".sh" else 0o644)
-    layout.write_json(target / layout.CHAMPION, {})
-    wheel = write_wheel(target / "wheels")
-    lock = target / LOCK
-    line = f"./{wheel.relative_to(target)} --hash=sha256:{layout.digest(wheel)}\n"
-    lock.write_text(line + lock.read_text(encoding="utf-8"), encoding="utf-8")
+def _collect_answers(request: InitRequest, survey: FileSurvey) -> InitAnswers:
+    copies = [copy.as_posix() for copy in _name_copies(request).values()]
+    given = len(copies) > 1
+    return InitAnswers(
+        name=_name_model(request.folder.absolute().name),
+        task=request.task,
+        file=request.data.name,
+        source={"train": copies[0], "validation": None, "test": copies[1]} if given else copies[0],
+        text=survey.text,
+        label=survey.label,
+        num_rows=survey.num_rows,
+        long_text=survey.long_text,
+        english=survey.english,
+        majority=round(max(survey.classes.values()) / survey.classes.total(), 4),
+    )
 
 
-def _copy_data(request: InitRequest, target: Path) -> Any:
-    """Copy the files into data/raw; return data.source."""
-    copies = []
+def _name_copies(request: InitRequest) -> dict[Path, Path]:
+    """Return where in the repository each file of data is copied to."""
+    copies: dict[Path, Path] = {}
     for path in filter(None, (request.data, request.test)):
         copy = RAW / UNUSUAL.sub("-", path.name)
-        if (target / copy).exists():
+        if copy in copies.values():
             raise DataError(f"{path}: has the name of another file; rename one of them")
-        shutil.copyfile(path, target / copy)
-        copies.append(copy.as_posix())
-    if request.test is None:
-        return copies[0]
-    return {"train": copies[0], "validation": None, "test": copies[1]}
-
-
-def _write_params(target: Path, survey: FileSurvey, source: Any, name: str) -> Proposal:
-    template = (repository_files.find_root() / PARAMS_TEMPLATE).read_text(encoding="utf-8")
-    data = {"source": source, "watch": RAW.as_posix()}
-    proposal = propose_params(template, survey, data, name)
-    path = target / layout.PARAMS
-    path.write_text(proposal.text, encoding="utf-8")
-    load_params(path)  # what `make run` would refuse is not written
-    return proposal
+        copies[path] = copy
+    return copies
 
 
 def _commit(target: Path) -> None:
-    identity = () if run_git("config", "user.email").stdout.strip() else NO_IDENTITY
-    for command in (
-        ("init", "--quiet", "--initial-branch", "main"),
-        ("add", "--all"),
-        (*identity, "commit", "--quiet", "--message", "Begin with plumbline init"),
-    ):
-        _require_success(run_git("-C", str(target), *command))
-
-
-def _require_success(done: subprocess.CompletedProcess[str]) -> None:
-    if done.returncode:
-        raise PlumblineError(f"`{' '.join(done.args)}` failed: {done.stderr.strip()}")
+    call_git(target, "init", "--quiet", "--initial-branch", "main")
+    call_git(target, "add", "--all", "--force")  # a user's own list of ignored files does not count
+    message = ("commit", "--quiet", "--message", "Begin with plumbline init")
+    call_git(target, *choose_identity(target), *message)

@@ -1,8 +1,8 @@
 """How a file of plumbline's repository becomes one of a user's.
 
 template/differences.yaml lists replaced texts, and two files have a rule. In dvc.yaml, stages
-depend on the user's own src, and on the lock that names plumbline's wheel, in place of plumbline's
-code; of the Makefile, only what a user calls is kept.
+depend on the folder of the user's own task, and on the lock that names plumbline's wheel, in place
+of plumbline's code; of the Makefile, only what a user calls is kept.
 """
 
 import re
@@ -19,6 +19,8 @@ TARGETS = (
 )
 PHONY = re.compile(r"^\.PHONY:.*$", re.MULTILINE)
 TARGET = re.compile(r"^([a-z$][\w()$-]*):(?!=)", re.MULTILINE)
+# A page of the documentation, which a user's repository has not.
+PAGE = re.compile(r"\bdocs/([a-z_-]+)\.md\b")
 CODE = re.compile(r"^( +- )src/plumbline/.*$")
 
 
@@ -35,14 +37,19 @@ def adapt(path: Path, text: str, root: Path, name: str) -> str:
         if text.count(old) != 1:
             raise ValueError(f"{TABLE}: {path}: {text.count(old)} times in the file: {old!r}")
         text = text.replace(old, new.replace("{name}", name))
-    return text
+    return replace_pages(text)
+
+
+def replace_pages(text: str) -> str:
+    """Replace the paths of pages by the command that prints them."""
+    return PAGE.sub(r"`plumbline docs \1`", text)
 
 
 def _replace_code(text: str) -> str:
-    """Replace the lines of each stage that name code of plumbline by one, `src`."""
+    """Replace the lines of each stage that name code of plumbline by one, the own task's."""
     lines: list[str] = []
     for line in text.splitlines():
-        own = CODE.sub(r"\1src", line)
+        own = CODE.sub(r"\1src/tasks/${task}", line)
         if own == line or own not in lines[-1:]:
             lines.append(own)
     return "\n".join(lines) + "\n"

@@ -5,7 +5,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from plumbline.init.survey import FileSurvey
+import numpy as np
+
+from plumbline.init.answers import InitAnswers
+from plumbline.statistics import power
 
 TOKENS_PER_WORD = 1.3  # of the shipped encoders, on English
 TOKEN_STEP, MAX_TOKENS = 16, 256
@@ -29,26 +32,29 @@ class Proposal:
     reasons: list[str]
 
 
-def propose_params(template: str, survey: FileSurvey, data: dict[str, Any], name: str) -> Proposal:
-    """Return params.yaml for the surveyed file.
+def propose_params(template: str, answers: InitAnswers) -> Proposal:
+    """Return params.yaml for the file that was looked at.
 
-    `template` is the text of a complete params.yaml, `data` its new data.source and data.watch,
-    `name` that of the registered model.
+    `template` is the text of a complete params.yaml. Equal answers give an equal text.
     """
     yaml = _build_yaml()
     params = yaml.load(template)
-    has_test = isinstance(data["source"], dict)
     choices = _Choices(params)
-    _set_data(params, survey, data)
+    _set_data(params, answers)
+    has_test = not isinstance(answers.source, str)
     share = 1 - (VALIDATION_BESIDE_TEST if has_test else VALIDATION + TEST)
-    num_train = max(1, round(share * survey.num_rows))
-    _choose_candidates(choices, survey, num_train)
-    _set_lengths(choices, survey)
-    params["registry"]["model"] = name
+    num_train = max(1, round(share * answers.num_rows))
+    _choose_candidates(choices, answers, num_train)
+    _set_lengths(choices, answers)
+    _compare_rows(choices, params["validation"]["min_rows"], num_train)
+    _set_floor(choices, params["evaluation"], answers)
+    if not has_test:
+        _set_reach(choices, params, round(TEST * answers.num_rows))
+    params["registry"]["model"] = answers.name
     stream = io.StringIO()
     yaml.dump(params, stream)
     _, _, text = stream.getvalue().partition("\n")  # without the comment on the shipped data
-    return Proposal(FIRST_LINE.format(file=survey.path.name) + text, choices.reasons)
+    return Proposal(FIRST_LINE.format(file=answers.file) + text, choices.reasons)
 
 
 def _build_yaml() -> Any:
@@ -68,52 +74,63 @@ def _build_yaml() -> Any:
 
 
 class _Choices:
-    """Sets values of candidates, with the reason beside them."""
+    """Sets values of params, with the reason beside them."""
 
     def __init__(self, params: Any) -> None:
         self.candidates = params["candidates"]
         self.reasons: list[str] = []
 
-    def set(self, candidate: str, key: str, value: int, reason: str) -> None:
+    def set_candidate(self, candidate: str, key: str, value: int, reason: str) -> None:
         if candidate in self.candidates:
-            config = self.candidates[candidate]
-            config[key] = value
-            config.yaml_add_eol_comment(reason, key, column=COMMENT_COLUMN)
-            self.reasons.append(f"{candidate}.{key}: {value}: {reason}")
+            self.set(self.candidates[candidate], candidate, key, value, reason)
+
+    def set(self, section: Any, title: str, key: str, value: float, reason: str) -> None:
+        section[key] = value
+        section.yaml_add_eol_comment(reason, key, column=COMMENT_COLUMN)
+        self.reasons.append(f"{title}.{key}: {value}: {reason}")
 
     def remove(self, candidate: str, reason: str) -> None:
         del self.candidates[candidate]
         self.reasons.append(f"no candidate {candidate}: {reason}")
 
 
-def _set_data(params: Any, survey: FileSurvey, data: dict[str, Any]) -> None:
-    params["data"].update(data)
+def _set_data(params: Any, answers: InitAnswers) -> None:
+    params["data"]["source"] = answers.source
     columns = params["data"]["columns"]
-    columns["text"] = survey.text
-    columns["label"] = survey.label
+    columns["text"] = answers.text
+    columns["label"] = answers.label
     columns["metadata"] = []
     params["evaluation"]["slices"] = []
-    if isinstance(data["source"], dict):
+    if not isinstance(answers.source, str):
         params["data"]["split"].update(validation=VALIDATION_BESIDE_TEST, test=0.0)
 
 
-def _set_lengths(choices: _Choices, survey: FileSurvey) -> None:
+def _set_lengths(choices: _Choices, answers: InitAnswers) -> None:
     """Let all but 1 % of the texts be read whole."""
-    longest = survey.lengths[math.floor(0.99 * (len(survey.lengths) - 1))]
+    longest = answers.long_text
     needed = longest * TOKENS_PER_WORD + SPECIAL_TOKENS
     tokens = min(MAX_TOKENS, TOKEN_STEP * math.ceil(needed / TOKEN_STEP))
     reason = f"99 % of the texts have at most {longest} words and marks"
     if needed > MAX_TOKENS:
         reason += "; longer ones are cut"
     for candidate in ("transformer", "minilm"):
-        choices.set(candidate, "max_tokens", tokens, reason)
+        choices.set_candidate(candidate, "max_tokens", tokens, reason)
 
 
-def _choose_candidates(choices: _Choices, survey: FileSurvey, num_train: int) -> None:
-    if survey.english < MIN_ENGLISH:
+def _compare_rows(choices: _Choices, least: int, num_train: int) -> None:
+    """Say at once what `make run` would refuse: limits of the data are for people to lower."""
+    if num_train < least:
+        choices.reasons.append(
+            f"validation.min_rows: {least}, and train has about {num_train:,}: `make run` will "
+            "refuse the data; add rows, or lower it"
+        )
+
+
+def _choose_candidates(choices: _Choices, answers: InitAnswers, num_train: int) -> None:
+    if answers.english < MIN_ENGLISH:
         choices.remove(
             "minilm",
-            f"{survey.english:.0%} of the words are English function words, and it knows English",
+            f"{answers.english:.0%} of the words are English function words, and it knows English",
         )
     elif num_train < MIN_ROWS_FROM_SCRATCH:
         choices.remove(
@@ -124,4 +141,31 @@ def _choose_candidates(choices: _Choices, survey: FileSurvey, num_train: int) ->
         ("minilm", PRETRAINED_ROWS, 10),
     ):
         epochs = min(most, max(1, round(num_rows / num_train)))
-        choices.set(candidate, "max_epochs", epochs, f"for about {num_train:,} rows of train")
+        choices.set_candidate(
+            candidate, "max_epochs", epochs, f"for about {num_train:,} rows of train"
+        )
+
+
+def _set_floor(choices: _Choices, limits: Any, answers: InitAnswers) -> None:
+    """Ask for no more than that the model is of use: how good it must be, its owner knows."""
+    if answers.majority is not None:
+        gain = limits["min_gain_over_baseline"]
+        floor = math.floor(100 * (answers.majority + gain * (1 - answers.majority))) / 100
+        reason = (
+            f"always the most frequent class is right in {answers.majority:.0%}; set what you need"
+        )
+        choices.set(limits, "evaluation", "floor", floor, reason)
+
+
+def _set_reach(choices: _Choices, params: Any, num_test: int) -> None:
+    """Ask of the test split what so many rows can show, where that is less than is shipped."""
+    limits = params["evaluation"]
+    level = power.spend_level(1, limits["planned_looks"], 1 - limits["confidence"])
+    level = power.divide_level(level, len(choices.candidates))
+    # Errors differ the most where half of the answers are wrong.
+    ours, theirs = np.tile([0.0, 1.0, 0.0, 1.0], num_test), np.tile([0.0, 0.0, 1.0, 1.0], num_test)
+    least = power.compute_detectable_difference(ours[:num_test], theirs[:num_test], "binary", level)
+    reach = math.ceil(100 * least) / 100
+    if reach > limits["max_detectable_difference"]:
+        reason = f"about {num_test:,} test rows can show no smaller one; lower it with more rows"
+        choices.set(limits, "evaluation", "max_detectable_difference", reach, reason)

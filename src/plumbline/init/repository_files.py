@@ -1,4 +1,4 @@
-"""The files of plumbline's repository that a user's is made of."""
+"""The files of plumbline's repository that a user's is made of, and those that only a wheel has."""
 
 import tomllib
 from pathlib import Path
@@ -19,6 +19,29 @@ def find_root() -> Path:
         f"{CARRIED}: no such folder: this installation of plumbline has no templates; install the "
         "wheel that `make dist` builds"
     )
+
+
+def find_pages() -> dict[str, Path]:
+    """Return the pages of the documentation by name."""
+    return {path.stem: path for path in sorted((find_root() / "docs").glob("*.md"))}
+
+
+def find_recipes() -> dict[str, Path]:
+    """Return plumbline's recipes by name."""
+    return {path.stem: path for path in sorted((find_root() / "recipes").glob("*.yaml"))}
+
+
+def ensure_task_folder(task: str) -> None:
+    """Write src/tasks/TASK where a repository by `plumbline init` lacks it.
+
+    Its stages depend on that folder, also where the task is plumbline's.
+    """
+    own = Path("src/tasks")
+    if own.is_dir() and not (own / task).exists():
+        page = find_root() / "template/src/tasks/text_classification/README.md"
+        text = page.read_text(encoding="utf-8").replace("text_classification", task, 1)
+        (own / task).mkdir()
+        (own / task / page.name).write_text(text, encoding="utf-8")
 
 
 def is_checkout() -> bool:

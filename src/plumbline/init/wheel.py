@@ -50,6 +50,14 @@ def pack(installed: Distribution, folder: Path) -> Path:
     return target
 
 
+def digest_contents(wheel: Path) -> str:
+    """Return a digest of the files in a wheel; packing them again does not change it."""
+    with zipfile.ZipFile(wheel) as archive:
+        (record,) = [name for name in archive.namelist() if name.endswith(".dist-info/RECORD")]
+        lines = sorted(archive.read(record).splitlines())
+    return hashlib.sha256(b"\n".join(lines)).hexdigest()
+
+
 def _build(checkout: Path, folder: Path) -> Path:
     """Build in a copy: setuptools would also pack what an earlier build left."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,71 @@
+"""What a repository was made from: what its user named, and what was seen in the data.
+
+`init` writes it down beside the files, and `upgrade` makes the same repository again from it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
+
+RECORD = Path(".plumbline-template.json")
+
+
+@dataclass(frozen=True)
+class InitAnswers:
+    """All that `init` chose by: every later version of plumbline reads it."""
+
+    name: str  # of the repository
+    task: str | None  # an own one, made from the example; None: text_classification itself
+    file: str  # the name of the file of data
+    source: str | Mapping[str, str | None]  # data.source
+    text: str  # columns
+    label: str
+    num_rows: int
+    long_text: int  # words and punctuation marks; 99 % of the texts have at most as many
+    english: float  # share of words that are English function words
+    majority: float | None = None  # share of the most frequent class; 0.1.0 did not record it
+
+
+@dataclass(frozen=True)
+class TemplateRecord:
+    """Which plumbline wrote the repository's files, and from what."""
+
+    version: str
+    wheel: Path  # in the repository
+    sha256: str
+    answers: dict[str, Any]  # in the words of that version
+
+
+def write_record(folder: Path, version: str, wheel: Path, answers: InitAnswers) -> None:
+    """Write the record into the repository at `folder`; `wheel` is a path there."""
+    content = {
+        "plumbline": version,
+        "wheel": wheel.as_posix(),
+        "sha256": layout.digest(folder / wheel),
+        "answers": asdict(answers),
+    }
+    layout.write_json(folder / RECORD, content)
+
+
+def read_record(folder: Path) -> TemplateRecord:
+    """Read the record; raises PlumblineError where there is none, or it was edited."""
+    path = folder / RECORD
+    try:
+        content = layout.read_json(path)
+        return TemplateRecord(
+            str(content["plumbline"]), Path(content["wheel"]), content["sha256"], content["answers"]
+        )
+    except FileNotFoundError:
+        raise PlumblineError(
+            f"{path}: no such file: `plumbline init` did not make this folder; run `plumbline "
+            "upgrade` at the top of a repository that it made"
+        ) from None
+    except (ValueError, LookupError, TypeError) as error:
+        raise PlumblineError(
+            f"{path}: not what plumbline wrote ({type(error).__name__}: {error}); "
+            f"`git log -- {RECORD}` finds it"
+        ) from None

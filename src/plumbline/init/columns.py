@@ -1,0 +1,145 @@
+"""Which columns a file has, what is in them, and which can be the text and which the label."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from plumbline.contract.errors import DataError
+from plumbline.init.header import read_header
+from plumbline.sources import formats
+from plumbline.sources.records import ReadRequest, WantedColumn
+
+MAX_ROWS = 100_000  # that are looked at
+MAX_VALUES = 20_000  # distinct ones that are counted in a column
+MAX_CLASSES = 500
+MIN_ROWS_PER_CLASS = 4  # on average, of a label
+MAX_LABEL_CHARS = 80
+MIN_FILLED = 0.5  # share of rows in which a text or label column has a value
+MIN_WORDS = 2.0  # a text has, on average
+
+
+@dataclass
+class ColumnProfile:
+    """Counts of one column."""
+
+    name: str
+    num_filled: int = 0
+    num_chars: int = 0
+    num_words: int = 0
+    values: Counter[str] = field(default_factory=Counter)
+
+    def add(self, value: str | None) -> None:
+        """Count one value."""
+        if not value or not value.strip():
+            return
+        self.num_filled += 1
+        self.num_chars += len(value)
+        self.num_words += len(value.split())
+        if value in self.values or len(self.values) < MAX_VALUES:
+            self.values[value] += 1
+
+    def describe(self, num_rows: int) -> str:
+        """Describe the column in a message."""
+        values = f"{len(self.values):,} values" if len(self.values) > 1 else "one value"
+        return (
+            f"{self.name!r} ({values} in {num_rows:,} rows, "
+            f"{self.num_words / max(self.num_filled, 1):.1f} words each)"
+        )
+
+    def is_text(self, num_rows: int) -> bool:
+        """Whether the values may be texts: words, and mostly other ones in each row."""
+        is_filled = self.num_filled >= MIN_FILLED * num_rows
+        is_varied = 2 * len(self.values) >= min(self.num_filled, MAX_VALUES)
+        return is_filled and is_varied and self.num_words >= MIN_WORDS * self.num_filled
+
+    def is_label(self, num_rows: int) -> bool:
+        """Whether the values may be classes: few, short, each in several rows."""
+        num_classes = len(self.values)
+        is_repeated = 2 <= num_classes <= MAX_CLASSES
+        is_frequent = num_classes * MIN_ROWS_PER_CLASS <= self.num_filled
+        is_short = self.num_chars <= MAX_LABEL_CHARS * self.num_filled
+        return is_repeated and is_frequent and is_short and self.num_filled >= MIN_FILLED * num_rows
+
+
+@dataclass(frozen=True)
+class FileColumns:
+    """The first rows of a file, and what their columns hold."""
+
+    path: Path
+    rows: list[tuple[str | None, ...]]
+    profiles: dict[str, ColumnProfile]  # by name, in the file's order
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows were looked at."""
+        return len(self.rows)
+
+    def describe(self, names: Iterable[str]) -> str:
+        """Describe some of the columns in a message, one a line."""
+        return "\n  ".join(self.profiles[name].describe(self.num_rows) for name in names)
+
+    def list_possible_labels(self, text: str | None) -> list[str]:
+        """List the columns beside `text` that can be the label."""
+        profiles = self.profiles.items()
+        return [name for name, it in profiles if name != text and it.is_label(self.num_rows)]
+
+    def list_possible_texts(self, label: str | None) -> list[str]:
+        """List the columns beside `label` that can be the text."""
+        profiles = self.profiles.items()
+        return [name for name, it in profiles if name != label and it.is_text(self.num_rows)]
+
+
+def read_columns(path: Path) -> FileColumns:
+    """Read the first rows of a file; raises DataError where it cannot be used."""
+    header = read_header(path)
+    if len(header) < 2:
+        raise DataError(
+            f"{path}: {len(header)} columns with one value a row, expected a text and a label in "
+            "each row, and their names in the first line"
+        )
+    rows = _read_rows(path, header)
+    return FileColumns(path, rows, _count_columns(header, rows))
+
+
+def guess_label(possible: list[str]) -> str | None:
+    """Return the only one of the possible columns, or one of a usual name; None: not clear."""
+    from plumbline.tasks.text_classification.data.ingestion import LABEL_SYNONYMS
+
+    return _guess(possible, ("label", *LABEL_SYNONYMS))
+
+
+def guess_text(possible: list[str]) -> str | None:
+    """Return the only one of the possible columns, or one of a usual name; None: not clear."""
+    from plumbline.tasks.text_classification.data.ingestion import TEXT_SYNONYMS
+
+    return _guess(possible, ("text", *TEXT_SYNONYMS))
+
+
+def _guess(possible: list[str], names: tuple[str, ...]) -> str | None:
+    by_name = {name.lower(): name for name in reversed(possible)}
+    usual = [by_name[name] for name in names if name in by_name]
+    if usual:
+        return usual[0]
+    return possible[0] if len(possible) == 1 else None
+
+
+def _read_rows(path: Path, header: list[str]) -> list[tuple[str | None, ...]]:
+    wanted = tuple(WantedColumn(name, "--data") for name in header)
+    request = ReadRequest(wanted, refuse_encoding=False)
+    rows = formats.read_rows(path.open("rb"), path.name, request)
+    values = [tuple(row.values) for row in islice(rows, MAX_ROWS)]
+    if not values:
+        raise DataError(f"{path}: no rows below the names of the columns")
+    return values
+
+
+def _count_columns(
+    header: list[str], rows: Iterable[tuple[str | None, ...]]
+) -> dict[str, ColumnProfile]:
+    profiles = [ColumnProfile(name) for name in header]
+    for row in rows:
+        for profile, value in zip(profiles, row, strict=True):
+            profile.add(value)
+    return {profile.name: profile for profile in profiles}

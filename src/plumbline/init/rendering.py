@@ -1,0 +1,92 @@
+"""What `init` writes beside the data: the same answers and the same plumbline, the same files.
+
+`python -m plumbline.init.rendering FOLDER WHEEL`, with the answers as JSON on standard input: so a
+later plumbline asks the one in an older wheel what it wrote. Every version keeps to that call.
+"""
+
+import json
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+from plumbline.contract import layout
+from plumbline.entrypoint import load_params
+from plumbline.init import differences, repository_files
+from plumbline.init.answers import InitAnswers, write_record
+from plumbline.init.proposal import Proposal, propose_params
+
+TEMPLATE = Path("template")
+PARAMS_TEMPLATE = Path("recipes/text_classification.yaml")
+LOCK = Path("requirements.lock")
+WHEELS = Path("wheels")
+NOT_WRITTEN = (Path(repository_files.PROJECT), differences.TABLE)
+IN_WHEEL = ("docs", "recipes")  # folders that `plumbline docs` and `plumbline recipe` read there
+# An example of an own task, where one is wanted; the files have this name in place of its own.
+WITH_TASK = TEMPLATE / "with_task"
+EXAMPLE_NAME = "own_task"
+TASK_LINE = "\ntask: text_classification\n"
+
+
+def render_repository(target: Path, answers: InitAnswers, wheel: Path) -> Proposal:
+    """Write the files into `target`, with `wheel` as the plumbline that the repository installs."""
+    root = repository_files.find_root()
+    for path in repository_files.list_carried(root):
+        if _is_written(path):
+            _write_file(target, path, root, answers.name)
+    layout.write_json(target / layout.CHAMPION, {})
+    own_wheel = WHEELS / wheel.name
+    _lock_wheel(target, own_wheel, wheel.read_bytes())
+    proposal = propose_params((root / PARAMS_TEMPLATE).read_text(encoding="utf-8"), answers)
+    _write_params(target, differences.replace_pages(proposal.text), answers.task)
+    if answers.task:
+        _write_task(target, root, answers.task)
+    write_record(target, version("plumbline"), own_wheel, answers)
+    return proposal
+
+
+def _is_written(path: Path) -> bool:
+    is_held = path in NOT_WRITTEN or path.parts[0] in IN_WHEEL
+    return not is_held and not path.is_relative_to(WITH_TASK)
+
+
+def _write_file(target: Path, path: Path, root: Path, name: str) -> None:
+    own = path.relative_to(TEMPLATE) if path.is_relative_to(TEMPLATE) else path
+    text = (root / path).read_text(encoding="utf-8")
+    (target / own).parent.mkdir(parents=True, exist_ok=True)
+    (target / own).write_text(differences.adapt(own, text, root, name), encoding="utf-8")
+    (target / own).chmod(0o755 if own.suffix == ".sh" else 0o644)
+
+
+def _write_params(target: Path, text: str, task: str | None) -> None:
+    path = target / layout.PARAMS
+    path.write_text(text, encoding="utf-8")
+    load_params(path)  # what `make run` would refuse is not written
+    if task:  # has the params of text classification
+        path.write_text(text.replace(TASK_LINE, f"\ntask: {task}\n", 1), encoding="utf-8")
+
+
+def _write_task(target: Path, root: Path, name: str) -> None:
+    for path in repository_files.list_carried(root):
+        if path.is_relative_to(WITH_TASK):
+            own = target / str(path.relative_to(WITH_TASK)).replace(EXAMPLE_NAME, name)
+            own.parent.mkdir(parents=True, exist_ok=True)
+            text = (root / path).read_text(encoding="utf-8")
+            own.write_text(text.replace(EXAMPLE_NAME, name), encoding="utf-8")
+
+
+def _lock_wheel(target: Path, wheel: Path, content: bytes) -> None:
+    (target / wheel).parent.mkdir(exist_ok=True)
+    (target / wheel).write_bytes(content)
+    lock = target / LOCK
+    line = f"./{wheel} --hash=sha256:{layout.digest(target / wheel)}\n"
+    lock.write_text(line + lock.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def main() -> None:
+    """Render what the command line names."""
+    target, wheel = map(Path, sys.argv[1:])
+    render_repository(target, InitAnswers(**json.load(sys.stdin)), wheel)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,283 @@
+"""A repository made by an older plumbline, edited by its user, comes to the installed one."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.support.checkouts import ROOT, get_clean_environment
+from tests.support.other_plumbline import OLDER, unpack, write_older_wheel
+from tests.support.tickets import write_tickets
+from typer.testing import CliRunner, Result
+
+from plumbline.cli import app
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.yaml_file import load_yaml
+from plumbline.init import upgrade, wheel
+
+PARAMS, MAKEFILE, README = Path("params.yaml"), Path("Makefile"), Path("README.md")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return wheel.write_wheel(tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="module")
+def made(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository that the older plumbline makes."""
+    base = tmp_path_factory.mktemp("older")
+    site = unpack(write_older_wheel(built, base / "dist"), base / "installed")
+    tickets = write_tickets(base / "tickets.csv", 300)
+    code = "from plumbline.cli import main; main()"
+    command = [sys.executable, "-P", "-c", code, "init", "router", "--data", str(tickets)]
+    environment = {**get_clean_environment(), "PYTHONPATH": str(site)}
+    subprocess.run(command, cwd=base, env=environment, check=True, capture_output=True)
+    return base / "router"
+
+
+@pytest.fixture
+def router(made: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "router"
+    shutil.copytree(made, folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(
+        upgrade, "write_wheel", lambda target: copy_into(built, target)
+    )  # no build: tests/init/test_wheel.py has that
+    return folder
+
+
+def copy_into(built: Path, folder: Path) -> Path:
+    folder.mkdir()
+    return Path(shutil.copy2(built, folder))
+
+
+def git(*arguments: str) -> str:
+    command = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert text.count(old) == 1, f"{path}: {text.count(old)} times: {old!r}"
+    path.write_text(text.replace(old, new))
+
+
+def edit_as_a_user() -> None:
+    replace(PARAMS, "floor: 0.80 ", "floor: 0.85 ")
+    MAKEFILE.write_text(MAKEFILE.read_text() + "\nmine:  ## of my own\n\t@echo mine\n")
+    README.write_text(README.read_text() + "\nAsk Ada about the labels.\n")
+    Path("src/tasks/mine").mkdir()
+    Path("src/tasks/mine/notes.md").write_text("mine\n")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "My own edits")
+
+
+def run_upgrade(*options: str) -> Result:
+    return CliRunner().invoke(app, ["upgrade", *options])
+
+
+def test_edits_of_the_user_are_kept_and_the_rest_is_that_of_the_new_version(router: Path) -> None:
+    assert "max_undetectable_slice_loss" not in PARAMS.read_text()
+    edit_as_a_user()
+    done = run_upgrade()
+    assert done.exit_code == 0, done.output
+    # The new key is shown, with its comment; the user's value and lines are there still.
+    assert "  +  max_undetectable_slice_loss: null   # a greater loss of a group" in done.output
+    evaluation = load_yaml(PARAMS)["evaluation"]
+    assert evaluation["floor"] == 0.85
+    assert evaluation["max_undetectable_slice_loss"] is None
+    assert "mine:  ## of my own" in MAKEFILE.read_text()
+    assert "list the targets" in MAKEFILE.read_text()
+    assert README.read_text().endswith("\nAsk Ada about the labels.\n")
+    assert "You need git, make, Python" in README.read_text()
+    assert Path("src/tasks/mine/notes.md").read_text() == "mine\n"
+    changed = git("diff", "--name-only", "--no-renames", "HEAD~1").splitlines()
+    assert changed == [
+        ".plumbline-template.json",
+        "Makefile",
+        "README.md",
+        "params.yaml",
+        "requirements.lock",
+        f"wheels/plumbline-{OLDER}-py3-none-any.whl",
+        "wheels/plumbline-0.1.0-py3-none-any.whl",
+    ]
+    assert [path.name for path in Path("wheels").iterdir()] == ["plumbline-0.1.0-py3-none-any.whl"]
+    lock = Path("requirements.lock").read_text()
+    assert lock.startswith("./wheels/plumbline-0.1.0-py3-none-any.whl --hash=sha256:")
+    assert "alembic==1.1." not in lock
+    # One commit of the user's own line, nothing else.
+    assert git("log", "--format=%s").splitlines() == [
+        f"Upgrade plumbline from {OLDER} to 0.1.0",
+        "My own edits",
+        "Begin with plumbline init",
+    ]
+    assert git("status", "--porcelain") == ""
+    assert git("branch", "--format=%(refname:short)") == "main"
+    again = run_upgrade("--check")
+    assert (again.exit_code, again.output) == (0, "up to date: plumbline 0.1.0\n")
+
+
+def test_no_commit_with_what_plumbline_wrote_is_needed(router: Path) -> None:
+    """A squash merge leaves none."""
+    edit_as_a_user()
+    git("reset", "--quiet", "--soft", git("rev-list", "--max-parents=0", "HEAD"))
+    git("commit", "--quiet", "--amend", "--message", "All of it")
+    assert run_upgrade().exit_code == 0
+    assert load_yaml(PARAMS)["evaluation"]["floor"] == 0.85
+    assert "mine:  ## of my own" in MAKEFILE.read_text()
+
+
+def test_params_that_the_new_version_refuses_are_named(router: Path) -> None:
+    replace(PARAMS, "\nseed: 7\n", "\nseed: 7\nretired: 1\n")
+    git("commit", "--quiet", "--all", "--message", "A key that only the older version knows")
+    done = run_upgrade()
+    assert done.exit_code == 1
+    assert "params.yaml is not valid for 0.1.0: " in done.output
+    assert "retired" in done.output
+    assert git("status", "--porcelain") == ""
+
+
+@pytest.mark.slow
+def test_it_works_in_a_shallow_clone(router: Path, tmp_path: Path, monkeypatch) -> None:
+    edit_as_a_user()
+    git("clone", "--quiet", "--depth", "1", router.as_uri(), str(tmp_path / "shallow"))
+    monkeypatch.chdir(tmp_path / "shallow")
+    assert run_upgrade("--check").exit_code == 1
+    done = run_upgrade()
+    assert done.exit_code == 0, done.output
+    assert load_yaml(PARAMS)["evaluation"]["floor"] == 0.85
+
+
+def test_check_changes_nothing_and_exits_with_1(router: Path) -> None:
+    before = git("rev-parse", "HEAD"), git("count-objects"), sorted(router.rglob("*"))
+    done = run_upgrade("--check")
+    assert done.exit_code == 1
+    for part in ("0.0.9 -> 0.1.0", "Makefile", "any.whl", "+  max_undetectable_slice_loss: null"):
+        assert part in done.output
+    assert "nothing was changed" in done.output
+    assert (git("rev-parse", "HEAD"), git("count-objects"), sorted(router.rglob("*"))) == before
+
+
+@pytest.mark.slow
+def test_a_conflict_is_left_to_git_with_the_way_on_and_back(router: Path) -> None:
+    replace(MAKEFILE, "list all targets", "show my targets")
+    replace(Path("requirements.lock"), "alembic==1.", "alembic==2.")
+    git("commit", "--quiet", "--all", "--message", "My own words")
+    checked = run_upgrade("--check")
+    assert (checked.exit_code, git("status", "--porcelain")) == (1, "")
+    assert "conflicts with what you edited: Makefile, requirements.lock" in checked.output
+    done = run_upgrade()
+    assert done.exit_code == 1
+    assert "  git checkout --theirs requirements.lock\n" in done.output
+    assert "git add Makefile requirements.lock\n  git cherry-pick --continue" in done.output
+    assert "show my targets" in MAKEFILE.read_text()
+    assert "list the targets" in MAKEFILE.read_text()
+    assert "committed" not in done.output
+    # Back, and on.
+    git("cherry-pick", "--abort")
+    assert git("log", "-1", "--format=%s") == "My own words"
+    assert run_upgrade().exit_code == 1
+    git("checkout", "--ours", "Makefile")
+    git("checkout", "--theirs", "requirements.lock")
+    git("add", "Makefile", "requirements.lock")
+    git("-c", "core.editor=true", "cherry-pick", "--continue")
+    assert "show my targets" in MAKEFILE.read_text()
+    assert (ROOT / "requirements.lock").read_text() in Path("requirements.lock").read_text()
+    assert run_upgrade("--check").exit_code == 0
+
+
+def test_what_cannot_be_upgraded_is_refused_with_a_remedy(router: Path, monkeypatch) -> None:
+    replace(README, "git, make", "make, git")
+    refuse(r"changes are not committed \(README.md\); commit them, or put them aside: `git stash`")
+    git("checkout", "README.md")
+    monkeypatch.chdir(router / "src")
+    refuse("plumbline init` did not make this folder; run `plumbline upgrade` at the top")
+    monkeypatch.chdir(router)
+    monkeypatch.setattr(upgrade, "version", lambda name: "0.0.8")
+    refuse("plumbline 0.0.8 is installed, and this repository is of 0.0.9; install that or a later")
+    monkeypatch.setattr(upgrade, "version", lambda name: "0.1.0")
+    (old,) = Path("wheels").iterdir()
+    old.write_bytes(b"another")
+    git("commit", "--quiet", "--all", "--message", "Another wheel")
+    refuse(f"{old}: not the file with the SHA-256 that .plumbline-template.json names")
+    Path(".plumbline-template.json").write_text("{}")
+    refuse("not what plumbline wrote .KeyError: 'plumbline'.; `git log -- .plumbline-template.json")
+    assert git("log", "-1", "--format=%s") == "Another wheel"
+
+
+def refuse(message: str) -> None:
+    for act in (upgrade.check_upgrade, upgrade.upgrade_repository):
+        with pytest.raises(PlumblineError, match=message):
+            act(Path())
+
+
+def test_a_folder_in_another_repository_is_refused(router: Path, tmp_path: Path) -> None:
+    shutil.rmtree(router / ".git")
+    refuse("no git repository; run `git init` and commit")
+    git("init", "--quiet", str(tmp_path))
+    refuse("not the top of its git repository")
+
+
+def test_an_untracked_file_in_the_way_is_not_overwritten(router: Path) -> None:
+    path = Path("wheels/plumbline-0.1.0-py3-none-any.whl")
+    path.write_bytes(b"mine")
+    refuse_merge = "git cannot merge, and nothing was changed.*untracked"
+    with pytest.raises(PlumblineError, match=f"(?s){refuse_merge}"):
+        upgrade.upgrade_repository(Path())
+    assert path.read_bytes() == b"mine"
+    assert git("status", "--porcelain") == f"?? {path}"
+
+
+def test_a_file_that_git_ignores_is_not_overwritten(router: Path) -> None:
+    path = Path("wheels/plumbline-0.1.0-py3-none-any.whl")
+    path.write_bytes(b"mine")
+    Path(".git/info/exclude").write_text("*.whl\n")
+    refuse(f"{path}: plumbline 0.1.0 brings a file of that name, and git ignores yours")
+    assert path.read_bytes() == b"mine"
+    path.unlink()
+    assert run_upgrade().exit_code == 0
+
+
+def test_a_commit_that_cannot_be_signed_leaves_nothing_behind(router: Path) -> None:
+    git("config", "commit.gpgSign", "true")
+    git("config", "gpg.program", "/bin/false")
+    before = git("rev-parse", "HEAD")
+    message = "(?s)git cannot merge, and nothing was changed.*gpg failed to sign"
+    with pytest.raises(PlumblineError, match=message):
+        upgrade.upgrade_repository(Path())
+    assert git("status", "--porcelain") == ""
+    assert not Path(".git/CHERRY_PICK_HEAD").exists()
+    assert git("rev-parse", "HEAD") == before
+    git("config", "commit.gpgSign", "false")
+    assert run_upgrade().exit_code == 0
+
+
+def test_an_upgrade_waits_for_a_cherry_pick(router: Path) -> None:
+    git("commit", "--quiet", "--allow-empty", "--message", "Nothing")
+    with pytest.raises(subprocess.CalledProcessError):
+        git("cherry-pick", "HEAD")  # empty: git asks what to do
+    refuse("a cherry-pick is not finished; run `git cherry-pick --continue`, or `--abort`")
+
+
+def test_a_task_that_does_not_fit_the_new_version_is_named(router: Path) -> None:
+    code = Path("src/tasks/mine")
+    code.mkdir()
+    for name in ("__init__.py", "task.py"):
+        (code / name).write_text("")
+    (code / "params.py").write_text("from plumbline.contract.task import GoneInThisVersion\n")
+    replace(PARAMS, "\ntask: text_classification", "\ntask: mine")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "A task of my own")
+    done = run_upgrade()
+    assert done.exit_code == 1
+    assert "GoneInThisVersion" in done.output
+    assert "git revert HEAD" in done.output
+    assert not isinstance(done.exception, ImportError)
+
+
+@pytest.mark.parametrize("old", ["0.1.0rc1", "0.1.0.dev3", "0.1", "0.0.9"])
+def test_an_earlier_version_may_be_upgraded(old: str) -> None:
+    assert upgrade._parse_version(old) <= upgrade._parse_version("0.1.0")
+    assert upgrade._parse_version("0.1.1") > upgrade._parse_version(old)

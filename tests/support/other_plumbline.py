@@ -1,0 +1,71 @@
+"""A wheel of another plumbline: the one that is built here, with other files and version."""
+
+import base64
+import hashlib
+import zipfile
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PathDistribution
+from pathlib import Path
+
+from plumbline.init import wheel
+
+OLDER, LATER = "0.0.9", "9.0.0"
+REPOSITORY = "plumbline/init/repository"  # what `plumbline init` writes
+# How the older one differed: it had a parameter less, other words, other packages.
+CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
+    "plumbline/contract/params.py": [
+        ("    max_undetectable_slice_loss: Annotated[float, Field(gt=0)] | None\n", "")
+    ],
+    f"{REPOSITORY}/recipes/text_classification.yaml": [
+        ("  max_undetectable_slice_loss: null   # a greater loss", "  # A greater loss")
+    ],
+    f"{REPOSITORY}/Makefile": [("list the targets", "list all targets")],
+    f"{REPOSITORY}/requirements.lock": [("alembic==", "alembic==1.")],
+    f"{REPOSITORY}/template/README.md": [
+        ("You need git, make, Python", "What you need: git, make, Python")
+    ],
+}
+
+
+def write_older_wheel(built: Path, folder: Path) -> Path:
+    """Write what an older plumbline was into `folder`."""
+    return write_other_wheel(built, folder, OLDER, CHANGES)
+
+
+def write_other_wheel(
+    built: Path, folder: Path, version: str, changes: Mapping[str, Sequence[tuple[str, str]]]
+) -> Path:
+    """Write the wheel `built`, with the texts of `changes` replaced in its files, into `folder`."""
+    site = unpack(built, folder / "site")
+    for name, replacements in changes.items():
+        text = (site / name).read_text(encoding="utf-8")
+        for old, new in replacements:
+            assert text.count(old) == 1, f"{name}: {text.count(old)} times: {old!r}"
+            text = text.replace(old, new)
+        (site / name).write_text(text, encoding="utf-8")
+    (about,) = site.glob("*.dist-info")
+    other = about.with_name(f"plumbline-{version}.dist-info")
+    about.rename(other)
+    metadata = (other / "METADATA").read_text(encoding="utf-8").split("\n")
+    lines = [f"Version: {version}" if line.startswith("Version: ") else line for line in metadata]
+    (other / "METADATA").write_text("\n".join(lines), encoding="utf-8")
+    _record_files(site, other / "RECORD")
+    return wheel.pack(PathDistribution(other), folder)
+
+
+def unpack(built: Path, site: Path) -> Path:
+    """Unpack a wheel, which is all that an installation of it is where nothing else is needed."""
+    with zipfile.ZipFile(built) as archive:
+        archive.extractall(site)
+    return site
+
+
+def _record_files(site: Path, record: Path) -> None:
+    lines = []
+    for path in site.rglob("*"):
+        if path.is_file() and path != record:
+            content = path.read_bytes()
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
+            name = path.relative_to(site).as_posix()
+            lines.append(f"{name},sha256={digest.decode()},{len(content)}")
+    record.write_text("\n".join(lines), encoding="utf-8")
