@@ -25,9 +25,10 @@ from plumbline.contract.errors import (
 )
 from plumbline.contract.params import Champion
 from plumbline.contract.task import SPLITS, Task
+from plumbline.contract.trainings import name_candidate
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.entrypoint import load_task
-from plumbline.evidence import document, gates, replay
+from plumbline.evidence import document, gates, replay, validation_only
 from plumbline.quality import runner
 from plumbline.registry import champion_pin, promotion
 from plumbline.reporting import summary
@@ -191,7 +192,16 @@ def add_bundle(
         folder / "config.json",
         {"words": words, "wrong_every": others | {"fp32": wrong_every}, "temperature": 1.3},
     )
-    bundle.seal(folder, task, name)
+    bundle.seal(folder, task, name_candidate(name))
+
+
+def add_seeds(task: Task, params: TextParams, *wrong_every: int) -> TextParams:
+    """Train the candidate `good` with a seed for each number, from the seed of params on."""
+    for seed, number in enumerate(wrong_every, params.seed):
+        name = "good" if seed == params.seed else f"good.seeds/{seed}"
+        add_bundle(task, name, number)
+    config = params.candidates["good"].model_copy(update={"seeds": len(wrong_every)})
+    return params.model_copy(update={"candidates": {**params.candidates, "good": config}})
 
 
 def failed_gates() -> list[str]:
@@ -670,3 +680,93 @@ def test_losses_by_another_metric_are_not_added_up(
     gate = next(gate for gate in evidence["gates"] if gate["name"] == "champion")
     assert gate["status"] == "fail"
     assert "no evidence of the champion by this metric" in gate["reason"]
+
+
+def test_seeds_are_ranked_by_their_mean_and_the_median_ships(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    add_bundle(task, "fair", 12)
+    seeded = add_seeds(task, params, 30, 4, 20)
+    evaluate(seeded, task)
+    evidence = document.read_evidence(seeded)
+    seeds = evidence["candidates"]["good"]["seeds"]
+    assert (seeds["shipped"], seeds["bundle"]) == (9, "good.seeds/9")
+    assert seeds["validation"] == pytest.approx({"7": 0.97, "8": 0.75, "9": 0.95}, abs=0.01)
+    assert seeds["validation_mean"] == pytest.approx(0.89, abs=0.01)
+    assert seeds["validation_spread"] == pytest.approx(np.std([0.97, 0.75, 0.95], ddof=1), abs=0.01)
+    # Its median is better than `fair`, and its mean is not.
+    assert evidence["candidates"]["good"]["validation"]["accuracy"] == pytest.approx(0.95, abs=0.01)
+    assert evidence["ranking"] == ["fair", "good"]
+    assert "seeds" not in evidence["candidates"]["fair"]
+    assert set(evidence["bundles"]) == {
+        "good", "good.seeds/8", "good.seeds/9", "fair", "control.fair",
+    }  # fmt: skip
+    in_experiment = validation_only.score_validation(seeded, task)
+    assert list(in_experiment) == ["fair", "good"]
+    assert in_experiment["good"].metrics["accuracy"] == pytest.approx(0.95, abs=0.01)
+    answers = pd.read_parquet(layout.PREDICTIONS)
+    assert {"good@seed7", "good@seed8", "good@seed9"} <= set(answers["candidate"])
+
+
+def test_what_is_said_of_seeds_follows_from_their_answers(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    seeded = add_seeds(task, params, 30, 16, 20)
+    evaluate(seeded, task)
+    replay.verify_judgement(document.read_evidence(seeded), seeded, task)
+    for key in ("shipped", "validation_mean", "test_spread"):
+        evidence = document.read_evidence(seeded)
+        evidence["candidates"]["good"]["seeds"][key] = 7
+        with pytest.raises(EvidenceError, match="follows another candidates"):
+            replay.verify_judgement(evidence, seeded, task)
+
+
+@pytest.mark.slow
+def test_the_median_of_the_seeds_is_what_is_registered(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    seeded = add_seeds(task, params, 30, 16, 20)
+    evaluate(seeded, task)
+    evidence = document.read_evidence(seeded)
+    assert evidence["looks"]["number"] == 2  # further bundles are another question
+    median = layout.digest(Path("models/good.seeds/9") / bundle.SEAL)
+    assert (evidence["winner"], evidence["digests"]["bundle"]) == ("good", median)
+    register(seeded, task)
+    assert promotion.read_history("ticket-router")[-1].bundle == median
+
+
+def test_a_seed_that_changed_or_is_missing_is_named(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    seeded = add_seeds(task, params, 30, 16, 20)
+    evaluate(seeded, task)
+    add_bundle(task, "good.seeds/8", 15)
+    with pytest.raises(EvidenceError, match=r"good\.seeds/8 is not what the evidence"):
+        register(seeded, task)
+    shutil.rmtree("models/good.seeds/8")
+    with pytest.raises(PlumblineError, match=r"good\.seeds/8: there is no bundle\.json"):
+        evaluate(seeded, task)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("wrong_every", "verdict"), [((5, 40, 300), "keep"), ((38, 40, 42), "promote")]
+)
+def test_a_gain_is_compared_with_what_seeds_make(
+    checkout: Path, params: TextParams, task: Task, wrong_every: tuple[int, ...], verdict: str
+) -> None:
+    """The seed that ships is as good in both; only the spread differs."""
+    add_bundle(task, "good", 6)
+    evaluate(params, task)
+    register(params, task)  # first_champion: true
+    seeded = add_seeds(task, params, *wrong_every)
+    evaluate(seeded, task)
+    evidence = document.read_evidence(seeded)
+    assert evidence["candidates"]["good"]["test"]["accuracy"] == pytest.approx(0.975, abs=0.01)
+    assert evidence["verdict"] == verdict
+    assert failed_gates() == ([] if verdict == "promote" else ["champion"])
+    seeds = evidence["comparison"]["seeds"]
+    assert seeds["num_seeds"] == 3
+    low, difference = evidence["comparison"]["low"], evidence["comparison"]["difference"]
+    assert difference - low >= seeds["reach"]
+    register(seeded, task)

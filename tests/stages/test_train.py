@@ -1,5 +1,7 @@
 """train leaves a sealed bundle or the one that was there, and learns from accepted data only."""
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -54,7 +56,66 @@ def test_a_failure_leaves_the_bundle_that_was_there(
     with pytest.raises(OSError, match="No space left"):
         train(params, task, "closed")
     assert bundle.digest(layout.locate_bundle("closed")) == first
-    assert [path.name for path in layout.MODELS.iterdir()] == ["closed"]
+    assert sorted(path.name for path in layout.MODELS.iterdir()) == ["closed", "closed.seeds"]
+
+
+def add_seeds(params: Params, count: int) -> Params:
+    config = params.candidates["gradient"].model_copy(update={"seeds": count})
+    return params.model_copy(update={"candidates": {**params.candidates, "gradient": config}})
+
+
+def list_digests() -> dict[str, str]:
+    seals = sorted(layout.MODELS.rglob(bundle.SEAL))
+    return {str(seal.parent.relative_to(layout.MODELS)): layout.digest(seal) for seal in seals}
+
+
+def test_with_seeds_each_training_is_kept_and_the_first_is_that_without(
+    accepted: tuple[Params, Task],
+) -> None:
+    params, task = accepted
+    train(params, task, "gradient")
+    alone = list_digests()
+    assert list(alone) == ["gradient"]
+    train(add_seeds(params, 3), task, "gradient")
+    digests = list_digests()
+    assert list(digests) == ["gradient", "gradient.seeds/4", "gradient.seeds/5"]
+    assert digests["gradient"] == alone["gradient"]
+    assert len(set(digests.values())) == 3
+    curves = sorted((layout.MODELS / "gradient.seeds").glob("*.csv"))
+    assert [path.name for path in curves] == ["4.csv", "5.csv"]
+    assert [path.name for path in layout.TRAINING.iterdir()] == ["gradient.csv"]
+    assert not list(layout.CHECKPOINTS.iterdir())
+
+
+def test_a_kill_between_seeds_trains_none_of_them_twice(
+    accepted: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params, task = add_seeds(accepted[0], 3), accepted[1]
+    train(params, task, "gradient")
+    expected = list_digests()
+    shutil.rmtree(layout.MODELS)
+    shutil.rmtree(layout.TRAINING)
+    build = task.models.build_learner
+
+    def interrupt(params: Params, candidate: str, examples: Path) -> Learner:
+        if params.seed == 5:
+            raise KeyboardInterrupt
+        return build(params, candidate, examples)
+
+    monkeypatch.setattr(task.models, "build_learner", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        train(params, task, "gradient")
+    for path in (layout.MODELS, layout.TRAINING):  # as DVC does before it runs a stage
+        shutil.rmtree(path)
+
+    def refuse_data(params: Params, candidate: str, examples: Path) -> Learner:
+        learner = build(params, candidate, examples)
+        return learner if params.seed == 5 else replace(learner, data=None)
+
+    monkeypatch.setattr(task.models, "build_learner", refuse_data)
+    train(params, task, "gradient")
+    assert list_digests() == expected
+    assert not list(layout.CHECKPOINTS.iterdir())
 
 
 def test_a_learner_gets_no_answers_of_the_test_split(

@@ -47,6 +47,29 @@ def prepare(params: Params, task: Task) -> None:
     layout.write_json(layout.VALIDATION, report)
 
 
+def test_each_seed_has_its_metrics_and_its_model(tracked_line: tuple[Params, Task]) -> None:
+    params, task = tracked_line
+    config = params.candidates["gradient"].model_copy(update={"seeds": 3})
+    seeded = params.model_copy(update={"candidates": {"gradient": config}})
+    prepare(seeded, task)
+    train(seeded, task, "gradient")
+    assert delivery.deliver().problem is None
+    run = find_run("train gradient")
+    assert run.data.params["seed"] == "3"
+    losses = {
+        "gradient": run.data.metrics["validation/loss"],
+        "gradient-seed-4": run.data.metrics["seed/4/validation/loss"],
+        "gradient-seed-5": run.data.metrics["seed/5/validation/loss"],
+    }
+    assert len(set(losses.values())) == 3
+    models = mlflow_client.connect().search_logged_models([run.info.experiment_id])
+    for model in models:
+        metrics = {metric.key: metric.value for metric in model.metrics}
+        assert metrics["last/validation/loss"] == losses.pop(model.name)
+        assert not [key for key in metrics if "seed/" in key]
+    assert not losses
+
+
 def test_a_stage_is_a_child_of_its_pass_with_its_own_params_and_data(
     tracked_line: tuple[Params, Task],
 ) -> None:

@@ -23,6 +23,18 @@ class StrictModel(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
+class SeededConfig(StrictModel):
+    """A candidate that may be trained several times, with seeds that follow each other.
+
+    Without `seeds` it is trained once, with the seed of the file, and is written without the key.
+    """
+
+    # Candidates are ranked by the mean over their seeds; the median on validation ships.
+    seeds: Annotated[
+        Annotated[int, Field(ge=3, le=25)] | None, Field(exclude_if=lambda value: value is None)
+    ] = None
+
+
 class Identity(StrictModel):
     """How a run sees that a remote source changed; DVC itself compares files on this machine."""
 

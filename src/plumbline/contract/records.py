@@ -120,8 +120,21 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class SeedScores:
+    """One of the trainings of a candidate that differ in the seed alone."""
+
+    seed: int
+    bundle: str  # its folder in models/
+    validation: Scores
+    test: Scores
+
+
+@dataclass(frozen=True)
 class Candidate:
-    """All that evaluation knows of one candidate when figures are drawn."""
+    """All that evaluation knows of one candidate when figures are drawn.
+
+    Where it was trained with several `seeds`, all but these is of the training that ships.
+    """
 
     name: str
     validation: Scores
@@ -130,3 +143,10 @@ class Candidate:
     latency_ms: dict[str, float]  # p50 and p95 for one row and for a batch
     num_bytes: int
     control: "Scores | None" = None  # of the same trained on shuffled answers, where there is one
+    seeds: tuple[SeedScores, ...] = ()  # empty where it was trained with one
+    shipped: SeedScores | None = None  # of `seeds`; None where there are none
+
+    @property
+    def bundle(self) -> str:
+        """The name of the bundle that ships, a folder in models/."""
+        return self.shipped.bundle if self.shipped else self.name

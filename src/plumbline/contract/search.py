@@ -11,7 +11,7 @@ from plumbline.contract.suggestion import suggest_nearest
 Number = int | float
 Scalar = bool | int | float | str
 # What a search must not change: another kind is another candidate, another form another promise.
-FIXED = ("kind", "forms", "search", "trials")
+FIXED = ("kind", "forms", "search", "trials", "seeds")
 
 
 class SearchDimension(StrictModel):
@@ -69,7 +69,7 @@ class TunableConfig(StrictModel):
 
         `model_dump` leaves out keys that the file need not have, where they change nothing.
         """
-        names = set(type(self).model_fields) - {"search", "trials"}
+        names = set(type(self).model_fields) - {"search", "trials", "seeds"}
         return {name: getattr(self, name) for name in names}
 
     @model_validator(mode="after")

@@ -105,7 +105,7 @@ def _log_evidence(
     metrics = tracked_metrics.list_metrics(evidence)
     log.log_metrics(metrics)
     for candidate, scores in tracked_metrics.list_candidate_metrics(evidence).items():
-        digest = layout.digest(layout.locate_bundle(candidate) / layout.BUNDLE_SEAL)
+        digest = layout.digest(document.locate_shipped(evidence, candidate) / layout.BUNDLE_SEAL)
         named = {f"candidate/{candidate}/{name}": value for name, value in scores.items()}
         log.log_metrics(named)
         log.log_model_metrics(scores, digest)

@@ -55,7 +55,7 @@ def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> 
         _refuse(params, evidence)
     recount.verify_scores(evidence, task.metric)
     replay.verify_judgement(evidence, params, task)
-    folder = layout.locate_bundle(evidence["winner"])
+    folder = document.locate_shipped(evidence, evidence["winner"])
     client = model_versions.connect_registry()
     version = registrations.find_registered_version(name, bundle.digest(folder))
     is_new = False
@@ -193,7 +193,7 @@ def _add_version(
         run_id = _begin_run(client, name, winner, log)
         for key, value in tags.items():
             client.set_tag(run_id, key, value)
-        folder = layout.locate_bundle(winner)
+        folder = document.locate_shipped(evidence, winner)
         bundle.check_code(folder, task)
         info = packaging.log_model(folder, layout.GOLDEN, task, run_id)
         version_page.add_card(client, info.model_id, evidence)

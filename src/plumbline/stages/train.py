@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
-from plumbline.contract import layout
+from plumbline.contract import layout, trainings
 from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
 from plumbline.tracking import run_log
+from plumbline.tracking.seed_log import SeedLog
 
 TEST = "test"  # the split whose answers decide
 
@@ -20,7 +21,8 @@ TEST = "test"  # the split whose answers decide
 def train(params: Params, task: Task[Params], candidate: str) -> None:
     """Write models/<candidate>/ and reports/training/<candidate>.csv.
 
-    If it is killed and run again, it continues from its last checkpoint.
+    With `seeds`, models/<candidate>.seeds/ has the trainings after the first; else it is empty. If
+    it is killed and run again, it continues from its last checkpoint.
     """
     refuse_unvalidated()
     layout.CHECKPOINTS.mkdir(parents=True, exist_ok=True)
@@ -28,6 +30,10 @@ def train(params: Params, task: Task[Params], candidate: str) -> None:
         link_all_but_test(layout.EXAMPLES, examples)
         with run_log.track_run(params, "train", candidate) as log:
             log.log_dataset(task.name, "training")
+            (layout.MODELS / trainings.name_seeds(candidate)).mkdir(parents=True, exist_ok=True)
+            if len(trainings.list_trainings(params, candidate)) > 1:
+                _learn_seeds(params, task, candidate, examples, log)
+                return
             digest = learn(params, task, candidate, examples, log, must_learn=True)
             if digest:
                 _log_bundle(log, params, candidate, digest)
@@ -63,10 +69,12 @@ def learn(
     log: run_log.RunLog,
     *,
     must_learn: bool,
+    keep_checkpoints: bool = False,
 ) -> str | None:
     """Train one candidate on a folder of examples; publish its sealed bundle and learning curve.
 
-    Returns the bundle's digest; None in the other processes that torchrun starts.
+    Its checkpoints are removed, unless they are to be kept. Returns the bundle's digest; None in
+    the other processes that torchrun starts.
     """
     config = params.candidates[candidate].model_dump(mode="json")
     training = params.training.model_dump(mode="json")
@@ -85,7 +93,8 @@ def learn(
     if not ranks.is_main():
         return None
     digest = _publish(learner, task, candidate)
-    fitting.remove_checkpoints(candidate)
+    if not keep_checkpoints:
+        fitting.remove_checkpoints(candidate)
     return digest
 
 
@@ -100,12 +109,48 @@ def refuse_unvalidated() -> None:
         )
 
 
-def _log_bundle(log: run_log.RunLog, params: Params, candidate: str, digest: str) -> None:
+def _learn_seeds(
+    params: Params, task: Task[Params], candidate: str, examples: Path, log: run_log.RunLog
+) -> None:
+    """Train the candidate once with each of its seeds.
+
+    Checkpoints are kept until the last one has come to its end: after a kill those that were
+    finished are written again from them.
+    """
+    digests = {}
+    for seed, name in trainings.list_trainings(params, candidate).items():
+        training = trainings.name_unfinished(name)
+        own = {training: params.candidates[candidate]}
+        seeded = params.model_copy(update={"seed": seed, "candidates": own})
+        seed_log = log if name == candidate else SeedLog(log, seed)
+        digest = learn(
+            seeded, task, training, examples, seed_log, must_learn=True, keep_checkpoints=True
+        )
+        if digest and name != candidate:
+            layout.publish(layout.locate_bundle(training), layout.locate_bundle(name))
+            layout.publish(trainings.locate_curve(training), trainings.locate_curve(name))
+        if digest:
+            digests[name] = digest
+    from plumbline.training import fitting
+
+    fitting.remove_checkpoints(candidate)
+    for name, digest in digests.items():
+        _log_bundle(log, params, name, digest)
+
+
+def _log_bundle(log: run_log.RunLog, params: Params, name: str, digest: str) -> None:
     """Log the bundle as a model of MLflow: its seal names every file, DVC keeps the files."""
-    folder = layout.locate_bundle(candidate)
-    log.log_artifact(folder / bundle.SEAL, "bundle")
-    log.log_metrics({"bundle/num_bytes": bundle.num_bytes(folder)})
-    log.log_model(candidate, digest, params.candidates[candidate].model_dump(mode="json"))
+    folder = layout.locate_bundle(name)
+    candidate = trainings.name_candidate(name)
+    model = candidate
+    prefix = ""
+    if name != candidate:
+        model = f"{candidate}-seed-{folder.name}"
+        prefix = f"seed/{folder.name}/"
+    log.log_artifact(folder / bundle.SEAL, f"{prefix}bundle")
+    log.log_metrics({f"{prefix}bundle/num_bytes": bundle.num_bytes(folder)})
+    facts = params.candidates[candidate].model_dump(mode="json")
+    log.log_model(model, digest, facts, prefix)
 
 
 def _publish(learner: Learner, task: Task[Params], candidate: str) -> str:
@@ -113,6 +158,6 @@ def _publish(learner: Learner, task: Task[Params], candidate: str) -> str:
     layout.MODELS.mkdir(exist_ok=True)
     with make_aside_folder(layout.MODELS, candidate) as aside:
         learner.save(aside)
-        digest = bundle.seal(aside, task, candidate)
+        digest = bundle.seal(aside, task, trainings.name_candidate(candidate))
         layout.publish(aside, layout.locate_bundle(candidate))
     return digest

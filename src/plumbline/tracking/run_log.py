@@ -73,10 +73,15 @@ class RunLog:
             return
         self._write("dataset", context=context, **facts)
 
-    def log_model(self, candidate: str, digest: str, facts: Mapping[str, Any]) -> None:
-        """Record a sealed bundle as a model of MLflow; the folder of its seal is an artifact."""
+    def log_model(
+        self, candidate: str, digest: str, facts: Mapping[str, Any], prefix: str = ""
+    ) -> None:
+        """Record a sealed bundle as a model of MLflow; the folder of its seal is an artifact.
+
+        The names of its metrics begin with `prefix`.
+        """
         flat = {key: str(value) for key, value in _flatten(facts)}
-        self._write("model", name=candidate, digest=digest, params=flat)
+        self._write("model", name=candidate, digest=digest, params=flat, prefix=prefix)
 
     @property
     def spooled(self) -> spool.SpooledRun | None:

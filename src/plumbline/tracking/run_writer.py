@@ -206,16 +206,22 @@ class RunWriter:
                 self._experiment_id, event["name"], self._id, tags, params
             )
         self._client.log_outputs(self._id, [LoggedModelOutput(model.model_id, 0)])
-        values = {f"last/{key}": value for key, value in self._find_last_metrics().items()}
+        last = self._find_last_metrics(event.get("prefix", ""))
+        values = {f"last/{key}": value for key, value in last.items()}
         write_metrics(self._client, self._id, values, event["time"], model_id=model.model_id)
         self._client.finalize_logged_model(model.model_id, "READY")
 
-    def _find_last_metrics(self) -> dict[str, float]:
+    def _find_last_metrics(self, prefix: str) -> dict[str, float]:
+        """Return the last value of each metric whose name begins with `prefix`, without that.
+
+        Those of the bundle are left out, and without a prefix those of further seeds.
+        """
         values: dict[str, float] = {}
         for event in self._run.read_events():
             if event["kind"] == "metrics":
                 values |= event["values"]
-        return {key: value for key, value in values.items() if not key.startswith("bundle/")}
+        own = {key[len(prefix) :]: values[key] for key in values if key.startswith(prefix)}
+        return {key: own[key] for key in own if not key.startswith(("bundle/", "seed/"))}
 
     def _draw_curve(self, event: Event) -> None:
         figure = draw_learning_curve(self._run.read_events())

@@ -185,9 +185,13 @@ def compute_key(params: Params, candidate: str) -> str:
 
 
 def remove_checkpoints(folder: Path, candidate: str, keep: str | None) -> None:
-    """Delete the checkpoints of `candidate` in `folder`, but for the one named `keep`."""
-    pattern = f"{re.escape(candidate)}-[0-9a-f]{{16}}({re.escape(DAMAGED)})?"
-    for path in folder.glob(f"{candidate}-*"):
+    """Delete the checkpoints of `candidate` in `folder`, but for the one named `keep`.
+
+    Without it also those of its trainings with other seeds (`<candidate>.seeds-<seed>`).
+    """
+    seed = "" if keep else r"(\.seeds-[0-9]+)?"
+    pattern = f"{re.escape(candidate)}{seed}-[0-9a-f]{{16}}({re.escape(DAMAGED)})?"
+    for path in folder.glob(f"{candidate}[-.]*"):
         if re.fullmatch(pattern, path.name) and path.name != keep:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 

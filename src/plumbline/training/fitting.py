@@ -67,7 +67,7 @@ def fit(
 
 
 def remove_checkpoints(candidate: str) -> None:
-    """Remove the checkpoints of `candidate`; for when its bundle is published."""
+    """Remove the checkpoints of `candidate`, of all its seeds; for when it is published."""
     if ranks.is_main():
         checkpoint.remove_checkpoints(layout.CHECKPOINTS, candidate, keep=None)
 

@@ -8,9 +8,11 @@ from plumbline.tasks.text_classification.faults import (
     data,
     doubt,
     knowing_data,
+    long_texts,
     many_copies,
     metrics,
     models,
+    seeds,
     sound_data,
     steps,
 )
@@ -79,8 +81,10 @@ def list_faults() -> Sequence[Fault]:
         *answers.FAULTS,
         *doubt.FAULTS,
         *knowing_data.FAULTS,
+        *long_texts.FAULTS,
         *many_copies.FAULTS,
         *metrics.FAULTS,
         *steps.FAULTS,
+        *seeds.FAULTS,
         *sound_data.FAULTS,
     )

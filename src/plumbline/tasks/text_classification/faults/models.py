@@ -59,20 +59,20 @@ def plant_shifted_int8(site: FaultSite) -> None:
     import onnx
     from onnx import numpy_helper
 
-    from plumbline.tasks.text_classification.models.quantisation import quantise_graph
+    from plumbline.tasks.text_classification.models.int8.dynamic_form import write_dynamic_form
 
     folder = layout.locate_bundle(site.candidate)
     config = layout.read_json(folder / "config.json")
-    path = folder / "model.int8.onnx"
-    quantise_graph(onnx.load(folder / config["forms"]["fp32"]), path)
+    path = folder / "model.int8-dynamic.onnx"
+    write_dynamic_form(onnx.load(folder / config["forms"]["fp32"]), path)
     model = onnx.load(path)
     for weight in model.graph.initializer:
         if weight.name.endswith("_quantized"):
             shifted = np.roll(numpy_helper.to_array(weight), 1, axis=0)
             weight.CopyFrom(numpy_helper.from_array(shifted, weight.name))
     onnx.save(model, path)
-    forms = {"int8": path.name} | config["forms"]
-    layout.write_json(folder / "config.json", config | {"forms": forms, "served": "int8"})
+    forms = {"int8-dynamic": path.name} | config["forms"]
+    layout.write_json(folder / "config.json", config | {"forms": forms, "served": "int8-dynamic"})
     bundle.seal(folder, site.task, site.candidate)
 
 

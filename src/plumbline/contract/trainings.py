@@ -1,0 +1,50 @@
+"""The trainings of one candidate: one, or with `seeds` several that differ in the seed alone.
+
+The first one is that of a candidate without `seeds`, in models/<candidate>/; the others are in
+models/<candidate>.seeds/<seed>/, each beside its learning curve, <seed>.csv.
+"""
+
+from pathlib import Path
+
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+
+SEEDS = ".seeds"  # ends the name of the folder; no candidate can have such a name
+
+
+def list_trainings(params: Params, candidate: str) -> dict[int, str]:
+    """Map each seed with which `candidate` is trained to the name of its bundle."""
+    count = getattr(params.candidates[candidate], "seeds", None) or 1
+    trainings = {params.seed: candidate}
+    for seed in range(params.seed + 1, params.seed + count):
+        trainings[seed] = f"{name_seeds(candidate)}/{seed}"
+    return trainings
+
+
+def list_bundles(params: Params) -> list[str]:
+    """List the names of the bundles of all candidates, as folders of models/."""
+    names: list[str] = []
+    for candidate in sorted(params.candidates):
+        names += list_trainings(params, candidate).values()
+    return names
+
+
+def name_seeds(candidate: str) -> str:
+    """Return the name of the folder in models/ that has the trainings after the first."""
+    return f"{candidate}{SEEDS}"
+
+
+def name_unfinished(bundle: str) -> str:
+    """Return the name, that of a folder, which a training has until its bundle has this one."""
+    return bundle.replace("/", "-")
+
+
+def name_candidate(bundle: str) -> str:
+    """Return the name of the candidate whose training leaves the bundle of this name."""
+    return bundle.partition(SEEDS)[0]
+
+
+def locate_curve(bundle: str) -> Path:
+    """Return the learning curve of the training that left the bundle of this name."""
+    folder = layout.MODELS if "/" in bundle else layout.TRAINING
+    return folder / f"{bundle}.csv"

@@ -1,0 +1,86 @@
+"""`seeds` in params.yaml: who may have it, and where the trainings of a candidate are."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.checkouts import ROOT
+
+from plumbline.contract import layout, trainings
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.params import Params
+from plumbline.contract.yaml_file import load_yaml
+from plumbline.entrypoint import load_params
+
+
+def load_changed(folder: Path, recipe: str, candidate: str, **changes: Any) -> Params:
+    """Load a recipe with other values of one candidate; its file is JSON, which is YAML too."""
+    values = load_yaml(ROOT / "recipes" / f"{recipe}.yaml")
+    values["candidates"][candidate] |= changes
+    path = folder / "params.yaml"
+    layout.write_json(path, values)
+    return load_params(path)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "candidate"),
+    [
+        ("text_classification", "linear"),
+        ("text_classification", "transformer"),
+        ("text_classification", "minilm"),
+        ("imdb", "ensemble"),
+        ("signal_extraction", "film"),
+        ("sequence_bayes", "counts"),
+        ("filter_design", "gan"),
+        ("answer_consensus", "set"),
+    ],
+)
+def test_whoever_learns_by_gradient_may_have_seeds(
+    recipe: str, candidate: str, tmp_path: Path
+) -> None:
+    without = load_changed(tmp_path, recipe, candidate)
+    assert "seeds" not in without.candidates[candidate].model_dump()
+    assert trainings.list_trainings(without, candidate) == {without.seed: candidate}
+    params = load_changed(tmp_path, recipe, candidate, seeds=3)
+    assert params.candidates[candidate].model_dump()["seeds"] == 3
+    first = params.seed
+    assert trainings.list_trainings(params, candidate) == {
+        first: candidate,
+        first + 1: f"{candidate}.seeds/{first + 1}",
+        first + 2: f"{candidate}.seeds/{first + 2}",
+    }
+
+
+@pytest.mark.parametrize(
+    ("recipe", "candidate", "changes", "message"),
+    [
+        ("signal_extraction", "fir", {"seeds": 3}, "seeds"),  # closed form
+        ("text_classification", "linear", {"seeds": 2}, "greater than or equal to 3"),
+        ("text_classification", "linear", {"seeds": 26}, "less than or equal to 25"),
+        (
+            "text_classification",
+            "linear",
+            {"search": {"seeds": {"choices": [3, 5]}}},
+            "search.seeds: not a key that can be searched",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    recipe: str, candidate: str, changes: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParamsError, match=message):
+        load_changed(tmp_path, recipe, candidate, **changes)
+
+
+def test_an_ensemble_has_its_seeds_beside_its_members(tmp_path: Path) -> None:
+    member = load_yaml(ROOT / "recipes/imdb.yaml")["candidates"]["ensemble"]["member"]
+    with pytest.raises(ParamsError, match="write seeds beside members"):
+        load_changed(tmp_path, "imdb", "ensemble", member=member | {"seeds": 3})
+
+
+def test_a_bundle_s_name_says_whose_it_is_and_where_its_curve_is() -> None:
+    assert trainings.name_candidate("linear.seeds/8") == "linear"
+    assert trainings.name_candidate("linear") == "linear"
+    assert trainings.name_candidate("control.linear") == "control.linear"
+    assert trainings.locate_curve("linear") == Path("reports/training/linear.csv")
+    assert trainings.locate_curve("linear.seeds/8") == Path("models/linear.seeds/8.csv")
