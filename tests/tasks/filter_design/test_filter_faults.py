@@ -43,6 +43,7 @@ def test_nothing_planted_is_nothing_found() -> None:
         ({"claims_impossible": True}, "row 4: design 0: margin 146"),
         ({"random_values": True}, "but nodal analysis says"),
         ({"off_series": True}, "nH is not a value of E24"),
+        ({"other_netlist": True}, "row 1: the netlist differs from the first design by"),
     ],
 )
 def test_a_fault_contradicts_the_oracle(config: dict[str, bool], message: str) -> None:
@@ -75,4 +76,4 @@ def test_the_fixtures_give_baselines_as_many_calls_as_their_candidate() -> None:
 
 def test_every_fault_has_a_name_of_its_own() -> None:
     names = [fault.name for fault in list_faults()]
-    assert len(set(names)) == len(names) == 10
+    assert len(set(names)) == len(names) == 11

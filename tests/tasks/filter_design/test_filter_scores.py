@@ -1,6 +1,7 @@
 """Scores, bounds, behaviour and gates: claims are not believed, and no theorem is broken."""
 
 import copy
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -212,6 +213,14 @@ def test_what_contradicts_the_oracle_is_named(kind: str, order: int | None) -> N
     assert "possible is" in check("possible", not answers["possible"][0])
     assert "attenuation_limit_db" in check("attenuation_limit_db", 1.0)
     assert "s21_db differs" in check("s21_db", [0.0] * 81)
+    netlist = answers["netlist"][0]
+    value = re.search(r"^C1 \w+ \w+ (\S+)$", netlist, re.MULTILINE)[1]
+    other = netlist.replace(value, f"{float(value) * 1.1:.6g}")
+    assert "the netlist differs from the first design by" in check("netlist", other)
+    cut = "\n".join(line for line in netlist.splitlines() if " out" not in line)
+    assert "no element at the node 'out'" in check("netlist", cut)
+    assert "'C1' is not an element" in check("netlist", "* a title\nC1")
+    assert "is not a finite number above 0" in check("netlist", netlist.replace(value, "0"))
     assert "calls of the simulator" in check("calls", 5000)
     assert "designs; 3 were" in check("designs", [first] * 4)
     assert "yield_share" in check("designs", [first | {"yield_share": 94.0}])

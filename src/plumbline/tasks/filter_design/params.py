@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import Name, Params, Share, StrictModel
+from plumbline.contract.params import Name, Params, SeededConfig, Share, StrictModel
 
 Kind = Literal["low-pass", "high-pass", "band-pass"]
 Series = Literal["E12", "E24", "E96"]
@@ -117,7 +117,7 @@ class BayesianConfig(CandidateConfig):
     kind: Literal["bayesian"]
 
 
-class LadderNetworkConfig(CandidateConfig):
+class LadderNetworkConfig(CandidateConfig, SeededConfig):
     """What every network needs."""
 
     hidden: Count  # units of each hidden layer

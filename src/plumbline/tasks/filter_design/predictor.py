@@ -479,13 +479,17 @@ def simulate(
     up = rising.reshape(shape).sum(axis=2).T
     down = (coefficients - rising).reshape(shape).sum(axis=2).T
     lost = (coefficients * ladder.dissipations[topologies]).reshape(shape).sum(axis=2).T
-    branches = np.empty((ladder.order, len(logs), len(points)), complex)
-    branches.real = lost[:, :, None]
-    branches.imag = up[:, :, None] * points - down[:, :, None] / points
-    before, last = np.ones(branches.shape[1:], complex), 1 + branches[0]
-    for branch in branches[1:]:
-        before, last = last, before + branch * last
-    total = before + last
+    # Every branch is computed in the same memory: new arrays of this size cost more than the sums.
+    branch = np.empty((len(logs), len(points)), complex)
+    product = np.empty_like(branch)
+    before, last = np.ones_like(branch), np.ones_like(branch)
+    for number in range(ladder.order):
+        branch.real = lost[number][:, None]
+        branch.imag = up[number][:, None] * points - down[number][:, None] / points
+        np.multiply(branch, last, out=product)
+        before += product
+        before, last = last, before
+    total = np.add(before, last, out=product)
     powers: np.ndarray = (total.real**2 + total.imag**2) / 4
     return powers
 

@@ -31,7 +31,7 @@ EXAMPLE: dict[str, list[Any]] = {
     "stop_hz": [[5.0e7]],
     "max_loss_db": [1.0],
     "min_attenuation_db": [25.0],
-    "order": [5],
+    "order": [5.0],
     "z0_ohm": [50.0],
     "q_inductor": [80.0],
     "q_capacitor": [1000.0],

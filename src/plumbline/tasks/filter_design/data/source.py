@@ -15,7 +15,7 @@ from plumbline.tasks.filter_design.predictor import read_specs
 
 TEXTS = ("kind", "series")
 EDGES = ("pass_hz", "stop_hz")
-REMEDY = "add the column; see docs/filter_design.md"
+REMEDY = "add the column; see `plumbline docs filter_design`"
 # Where a cell is empty; the file has the columns all the same.
 DEFAULTS: dict[str, Any] = {
     "z0_ohm": 50.0,

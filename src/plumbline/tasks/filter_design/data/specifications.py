@@ -68,12 +68,21 @@ class Specification:
 
 
 def list_columns(specifications: Sequence[Specification]) -> dict[str, list[Any]]:
-    """Return the predictor's columns for these specifications, in order."""
+    """Return the predictor's columns for these specifications, in order.
+
+    An order is a float, as the signature has it: MLflow takes no integers for a column of doubles.
+    """
     columns: dict[str, list[Any]] = {}
     for name in COLUMNS:
         values = [getattr(specification, name) for specification in specifications]
-        columns[name] = [list(v) if isinstance(v, tuple) else v for v in values]
+        columns[name] = [_list_value(value) for value in values]
     return columns
+
+
+def _list_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    return float(value) if isinstance(value, int) else value
 
 
 def parse_columns(columns: Mapping[str, Sequence[Any]]) -> list[Specification]:

@@ -46,6 +46,7 @@ FAULTS = (
         also=("answers", "floor"),
     ),
     Fault("values that are in no series", "answers", "refuse", models.plant_values_off_series),
+    Fault("the netlist of another filter", "answers", "refuse", models.plant_other_netlist),
     Fault("64 calls where all others have two", "budget", "refuse", models.plant_more_calls),
     Fault(
         "Bayesian optimisation called an improvement",

@@ -12,6 +12,7 @@ HARMLESS: dict[str, Any] = {
     "mirrored": False,  # low-passes are simulated as high-passes
     "random_values": False,  # values that a shop has, drawn at random
     "off_series": False,  # values that no shop has
+    "other_netlist": False,  # every row gets the netlist of the first one
     "claims_all": False,  # every mask is said to be met
     "claims_impossible": False,  # every impossible mask is said to be met
     "calls": 0,  # of the simulator, whatever the request allows
@@ -41,6 +42,11 @@ def plant_random_values(site: FaultSite) -> None:
 def plant_values_off_series(site: FaultSite) -> None:
     """Answer inductors that nobody sells."""
     site.wrap_predictor(CODE, HARMLESS | {"off_series": True})
+
+
+def plant_other_netlist(site: FaultSite) -> None:
+    """Write the netlist of another filter."""
+    site.wrap_predictor(CODE, HARMLESS | {"other_netlist": True})
 
 
 def plant_more_calls(site: FaultSite) -> None:

@@ -11,6 +11,7 @@ from plumbline.tasks.filter_design.data.source import DEFAULTS
 from plumbline.tasks.filter_design.data.specifications import COLUMNS
 from plumbline.tasks.filter_design.data.theorem import compute_limit, is_possible_on_grid
 from plumbline.tasks.filter_design.scoring.judgement import find_fault, iterate_answers
+from plumbline.tasks.filter_design.scoring.netlist import compute_netlist_loss
 from plumbline.tasks.filter_design.scoring.oracle import (
     compute_loss,
     compute_margin,
@@ -27,8 +28,9 @@ def check_answers(
     """Return what contradicts itself, or the oracle, in the answers.
 
     Designs are ladders of the kind and order that were asked, of parts of the series; their margin
-    and response are what nodal analysis says; `meets_spec` follows from the margin, `possible` from
-    the theorem; there are no more designs and calls than were asked for; yields are shares.
+    and response are what nodal analysis says, and the netlist is the circuit of the first one;
+    `meets_spec` follows from the margin, `possible` from the theorem; there are no more designs and
+    calls than were asked for; yields are shares.
     """
     specifications = parse_columns(_complete(columns))
     problems = []
@@ -122,4 +124,15 @@ def _check_response(specification: Specification, answer: Mapping[str, Any]) -> 
     difference = float(np.abs(loss + np.array(answer["s21_db"])).max())
     if not difference <= TOLERANCE_DB:
         return f"s21_db differs from nodal analysis by {difference:.6g} dB"
+    return _check_netlist(answer, loss)
+
+
+def _check_netlist(answer: Mapping[str, Any], loss: np.ndarray) -> str | None:
+    try:
+        own = compute_netlist_loss(answer["netlist"], np.array(answer["frequency_hz"]))
+    except ValueError as error:
+        return f"the netlist cannot be simulated: {error}"
+    difference = float(np.abs(own - loss).max())
+    if not difference <= TOLERANCE_DB:
+        return f"the netlist differs from the first design by {difference:.6g} dB"
     return None

@@ -4,9 +4,10 @@ It is written apart from the simulator of predictor.py, which multiplies chain m
 admittances of all branches make one complex matrix for each frequency, which is solved (Vlach and
 Singhal 1994, Computer Methods for Circuit Analysis and Design, chapter 2).
 
-Shapes: F frequencies, n nodes.
+Shapes: F frequencies, n nodes, D draws of the parts of one ladder.
 """
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ NEAREST = 0.01  # of an angle: the end of the passband at direct current or at i
 TOLERANCE_DB = 1e-9  # that rounding may cost
 TOPOLOGIES = ("series_first", "shunt_first")
 NANO, PICO = 1e-9, 1e-12
+MAX_CACHED = 16_384  # margins; every answer is checked first and scored later
 
 
 @dataclass(frozen=True)
@@ -64,15 +66,26 @@ def describe_fault(specification: Specification, ladder: LadderDesign) -> str | 
     return None
 
 
+@functools.lru_cache(maxsize=MAX_CACHED)
 def compute_margin(specification: Specification, ladder: LadderDesign) -> float:
     """Return by how many dB the ladder keeps to the mask at its worst frequency."""
+    return float(compute_margins(specification, ladder))
+
+
+def compute_margins(specification: Specification, ladder: LadderDesign) -> np.ndarray:
+    """Return by how many dB each draw of a ladder keeps to the mask [D].
+
+    The ladder's parts are columns [D, 1]; see `compute_margin` for a ladder of numbers.
+    """
     passband, stopband = list_frequencies(specification)
     loss = compute_loss(specification, ladder, np.concatenate([passband, stopband]))
-    room = specification.max_loss_db - loss[: len(passband)].max()
-    surplus = loss[len(passband) :].min() - specification.min_attenuation_db
-    return float(min(room, surplus))
+    room = specification.max_loss_db - loss[..., : len(passband)].max(axis=-1)
+    surplus = loss[..., len(passband) :].min(axis=-1) - specification.min_attenuation_db
+    margins: np.ndarray = np.minimum(room, surplus)
+    return margins
 
 
+@functools.lru_cache(maxsize=4096)
 def list_frequencies(specification: Specification) -> tuple[np.ndarray, np.ndarray]:
     """Return the frequencies in Hz at which loss and attenuation are looked at.
 
@@ -95,8 +108,8 @@ def list_frequencies(specification: Specification) -> tuple[np.ndarray, np.ndarr
 def compute_loss(
     specification: Specification, ladder: LadderDesign, frequencies: np.ndarray
 ) -> np.ndarray:
-    """Return -20 log10 |S21| between equal terminations at each frequency [F]."""
-    voltage = _solve_nodes(specification, ladder, frequencies)[:, -1]
+    """Return -20 log10 |S21| between equal terminations at each frequency [F], or [D, F]."""
+    voltage = _solve_nodes(specification, ladder, frequencies)[..., -1]
     loss: np.ndarray = -20 * np.log10(np.abs(2 * voltage))
     return loss
 
@@ -105,7 +118,7 @@ def compute_reflection(
     specification: Specification, ladder: LadderDesign, frequencies: np.ndarray
 ) -> np.ndarray:
     """Return |S11| at each frequency [F]."""
-    voltage = _solve_nodes(specification, ladder, frequencies)[:, 0]
+    voltage = _solve_nodes(specification, ladder, frequencies)[..., 0]
     reflection: np.ndarray = np.abs(2 * voltage - 1)
     return reflection
 
@@ -113,32 +126,32 @@ def compute_reflection(
 def _solve_nodes(
     specification: Specification, ladder: LadderDesign, frequencies: np.ndarray
 ) -> np.ndarray:
-    """Return the voltages of all nodes for a source of 1 V behind its resistance [F, n]."""
+    """Return the voltages of all nodes for a source of 1 V behind its resistance [..., F, n]."""
     termination = 1 / specification.z0_ohm
     admittances = _list_admittances(specification, ladder, frequencies)
     is_series = [_is_series(ladder, place) for place in range(ladder.order)]
     num_nodes = 1 + sum(is_series)
-    matrix = np.zeros((len(frequencies), num_nodes, num_nodes), complex)
-    matrix[:, 0, 0] += termination
-    matrix[:, -1, -1] += termination
+    matrix = np.zeros((*admittances[0].shape, num_nodes, num_nodes), complex)
+    matrix[..., 0, 0] += termination
+    matrix[..., -1, -1] += termination
     node = 0
     for in_series, admittance in zip(is_series, admittances, strict=True):
-        matrix[:, node, node] += admittance
+        matrix[..., node, node] += admittance
         if in_series:
-            matrix[:, node + 1, node + 1] += admittance
-            matrix[:, node, node + 1] -= admittance
-            matrix[:, node + 1, node] -= admittance
+            matrix[..., node + 1, node + 1] += admittance
+            matrix[..., node, node + 1] -= admittance
+            matrix[..., node + 1, node] -= admittance
             node += 1
     current = np.zeros((num_nodes, 1), complex)
     current[0] = termination
-    voltages: np.ndarray = np.linalg.solve(matrix, current)[:, :, 0]
+    voltages: np.ndarray = np.linalg.solve(matrix, current)[..., 0]
     return voltages
 
 
 def _list_admittances(
     specification: Specification, ladder: LadderDesign, frequencies: np.ndarray
 ) -> list[np.ndarray]:
-    """Return the admittance of each branch [F], with its losses.
+    """Return the admittance of each branch [F], or [D, F], with its losses.
 
     A series branch has constant resistances, a shunt branch constant conductances; Q holds at the
     pass edge, or at the centre of the band.
@@ -149,19 +162,19 @@ def _list_admittances(
     branches = []
     for place in range(ladder.order):
         in_series = _is_series(ladder, place)
-        immittance = np.zeros(len(frequencies), complex)
+        immittance = np.zeros((), complex)
         if _has_inductor(specification.kind, in_series):
             inductance = next(inductors)
             reactance = centre * inductance
             loss = reactance if in_series else 1 / reactance
-            immittance += s * inductance if in_series else 1 / (s * inductance)
-            immittance += loss / specification.q_inductor
+            ideal = s * inductance if in_series else 1 / (s * inductance)
+            immittance = immittance + ideal + loss / specification.q_inductor
         if _has_inductor(specification.kind, not in_series):  # the other part of the ladder
             capacitance = next(capacitors)
             susceptance = centre * capacitance
             loss = 1 / susceptance if in_series else susceptance
-            immittance += 1 / (s * capacitance) if in_series else s * capacitance
-            immittance += loss / specification.q_capacitor
+            ideal = 1 / (s * capacitance) if in_series else s * capacitance
+            immittance = immittance + ideal + loss / specification.q_capacitor
         branches.append(1 / immittance if in_series else immittance)
     return branches
 

@@ -1,6 +1,7 @@
 """What figures show of some rows: responses, the parts of the best design, yields."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from plumbline.tasks.filter_design.scoring.oracle import (
     LadderDesign,
     compute_loss,
     compute_margin,
+    compute_margins,
     read_ladder,
 )
 from plumbline.tasks.filter_design.scoring.standard_parts import SPREAD
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 SHOWN_MASKS = 6
 SHOWN_POINTS = 161  # of a response
 SHOWN_RANGE = 12.0  # from the lowest edge, and to the highest
-YIELD_ROWS = 60
+YIELD_ROWS = 40
 YIELD_DRAWS, ORACLE_DRAWS = 500, 100
 
 
@@ -126,18 +128,12 @@ def compute_yield(specification: Specification, ladder: LadderDesign, num_draws:
     """Return the share of draws of all parts within their tolerance that meet the mask."""
     random = np.random.default_rng(0)
     spread = SPREAD[specification.series]
-    met = 0
-    for _ in range(num_draws):
-        inductors = random.uniform(1 - spread, 1 + spread, len(ladder.inductors))
-        capacitors = random.uniform(1 - spread, 1 + spread, len(ladder.capacitors))
-        drawn = LadderDesign(
-            ladder.topology,
-            ladder.order,
-            tuple((np.array(ladder.inductors) * inductors).tolist()),
-            tuple((np.array(ladder.capacitors) * capacitors).tolist()),
-        )
-        met += compute_margin(specification, drawn) >= 0
-    return met / num_draws
+    nominal = np.array(ladder.inductors + ladder.capacitors)
+    parts = nominal * random.uniform(1 - spread, 1 + spread, (num_draws, len(nominal)))
+    columns = tuple(parts.T[:, :, None])
+    num_inductors = len(ladder.inductors)
+    drawn = replace(ladder, inductors=columns[:num_inductors], capacitors=columns[num_inductors:])
+    return float((compute_margins(specification, drawn) >= 0).mean())
 
 
 def _spread_frequencies(specification: Specification) -> np.ndarray:
