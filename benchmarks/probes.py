@@ -224,7 +224,7 @@ def _is_json(body: bytes) -> bool:
     try:
         from_json(body, allow_inf_nan=False)
     except ValueError:
-        return not body.strip()  # /ping answers with a blank line
+        return not body.strip()  # MLflow's /ping answers with a blank line
     return True
 
 

@@ -112,6 +112,7 @@ def sound() -> gates.Findings:
         winner_validation=hits(0.9, 700),
         baselines={"majority": hits(0.4), "stratified": hits(0.3)},
         simple=hits(0.8),
+        seeds=None,
         choice=Choice("minilm", ("minilm", "linear"), "minilm is better", "linear"),
         controls={"linear": hits(0.41)},
         bound=Bound(0.95, "5 % of the labels are noise"),

@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,12 @@ from tests.support.small_texts import LIMITS
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.params import Champion
 from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Metric, Task
 from plumbline.entrypoint import load_task
 from plumbline.evidence import compare, latency, measure
+from plumbline.statistics.seeds import SeedSpread
 
 ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
 ERROR = Metric("accuracy", higher_is_better=False, kind="continuous")
@@ -65,7 +68,7 @@ def test_one_call_that_was_held_up_is_not_the_speed(monkeypatch: pytest.MonkeyPa
     class Stalls:
         def predict(self, columns, **params):
             calls.append(1)
-            time.sleep(0.3 if len(calls) == latency.WARM_UP + 3 else 0)
+            time.sleep(0.3 if len(calls) == latency.MIN_CALLS + 3 else 0)
             return {"label": ["x"]}
 
     assert latency.measure_latency(Stalls(), {"text": ["a"]})["one_p95"] < 50
@@ -134,3 +137,41 @@ def _with_predictor(task: Task, path: Path) -> Task:
     from dataclasses import replace
 
     return replace(task, predictor=path)
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, ERROR])
+def test_the_mean_of_the_seeds_is_compared_with_the_champion(metric: Metric) -> None:
+    theirs = (np.arange(400) % 10 < 5).astype(float)  # 0.5
+    ours = (np.arange(400) % 10 < 8).astype(float)  # 0.8
+    if not metric.higher_is_better:
+        ours, theirs = 1 - ours, 1 - theirs
+    rule = Champion(policy="better", margin=0.0)
+    alone = compare.compare_with_champion(ours, theirs, metric, rule, 0.05)
+    assert (alone.difference, alone.won) == (pytest.approx(0.3), True)
+    mean = 0.75 if metric.higher_is_better else 0.25
+    near = compare.compare_with_champion(
+        ours, theirs, metric, rule, 0.05, spread=SeedSpread(5, mean, 0.01)
+    )
+    assert (near.difference, near.won) == (pytest.approx(0.25), True)
+    assert near.interval.low < 0.25 - (alone.difference - alone.interval.low)
+    far = compare.compare_with_champion(
+        ours, theirs, metric, rule, 0.05, spread=SeedSpread(5, mean, 0.1)
+    )
+    assert far.interval.low < 0 < far.interval.high
+    assert (far.difference, far.won) == (pytest.approx(0.25), False)
+
+
+@pytest.mark.parametrize("metric", [ACCURACY, ERROR])
+@pytest.mark.parametrize("policy", ["better", "not-worse"])
+def test_the_training_that_ships_must_be_better_by_itself(metric: Metric, policy: Any) -> None:
+    theirs = (np.arange(2000) % 100 < 80).astype(float)
+    ours = (np.arange(2000) % 100 < 77).astype(float)  # loses 60 rows, and wins none
+    mean = 0.92
+    if not metric.higher_is_better:
+        ours, theirs, mean = 1 - ours, 1 - theirs, 1 - mean
+    rule = Champion(policy=policy, margin=0.0 if policy == "better" else 0.01)
+    spread = SeedSpread(25, mean, 0.001)
+    comparison = compare.compare_with_champion(ours, theirs, metric, rule, 0.05, spread=spread)
+    assert comparison.interval.low > 0
+    assert comparison.shipped.high < 0
+    assert not comparison.won

@@ -10,8 +10,9 @@ import numpy as np
 from plumbline.contract.params import Champion, Evaluation
 from plumbline.contract.records import Candidate
 from plumbline.contract.task import Metric
-from plumbline.statistics import intervals, power
+from plumbline.statistics import intervals, power, seeds
 from plumbline.statistics.intervals import Interval
+from plumbline.statistics.seeds import SeedSpread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,11 +46,15 @@ class Slice:
 class ChampionComparison:
     """The winner against the champion on the same rows."""
 
-    difference: float  # positive where the winner is better, whichever way the metric counts
+    # Positive where the winner is better, whichever way the metric counts. Of several seeds: that
+    # of their mean.
+    difference: float
     interval: Interval
     p_value: float | None  # McNemar's exact p, for 0/1 scores
     required: float  # what the whole interval of the difference must exceed
     won: bool
+    shipped: Interval  # of the training that ships; with one seed the same interval
+    seed_reach: float | None = None  # the part of the interval that seeds make, to each side
 
 
 def compare_slices(
@@ -100,6 +105,7 @@ def compare_with_champion(
     rule: Champion,
     level: float,
     lag: float = 0.0,
+    spread: SeedSpread | None = None,
 ) -> ChampionComparison:
     """Decide whether `ours` may follow `theirs` [rows], at a two-sided `level`.
 
@@ -108,21 +114,35 @@ def compare_with_champion(
     better: the whole interval is above the margin and, for 0/1 scores, McNemar's exact test agrees;
     not-worse: the whole interval, less the lag, is above minus the margin. Without the lag, many
     steps of less than the margin would walk down any distance.
+
+    With the `spread` of the seeds of `ours` the difference is that of their mean, and its interval
+    is of the seeds too: the champion counts as one more draw, so a lucky seed is no better model.
+    The training that ships, `ours`, has to win by its own interval besides, since the other gates
+    look at no other one.
     """
     mine, other = orient_scores(ours, theirs, metric)
-    interval = intervals.compute_gain_interval(mine, other, metric.kind, 1 - level)
+    shipped = intervals.compute_gain_interval(mine, other, metric.kind, 1 - level)
+    interval = shipped
+    difference = float(mine.mean() - other.mean())
+    seed_reach = None
+    if spread is not None:
+        gain = spread.mean - float(theirs.mean())
+        gain = gain if metric.higher_is_better else -gain
+        seed_reach = seeds.compute_seed_reach(spread, 1 - level)
+        interval = seeds.widen_interval(interval, difference, gain, seed_reach)
+        difference = gain
     p_value = None
     if metric.kind == "binary":
         p_value = intervals.compute_mcnemar_p_value(mine, other)
+    low = min(shipped.low, interval.low)
     if rule.policy == "not-worse":
         required = lag - rule.margin
-        won = interval.low >= required
+        won = low >= required
     else:
         required = rule.margin
         is_significant = p_value is None or p_value <= level
-        won = interval.low > required and is_significant
-    difference = float(mine.mean() - other.mean())
-    return ChampionComparison(difference, interval, p_value, required, won)
+        won = low > required and is_significant
+    return ChampionComparison(difference, interval, p_value, required, won, shipped, seed_reach)
 
 
 def compare_pairs(

@@ -16,6 +16,7 @@ from plumbline.evidence.document import (
 from plumbline.evidence.gates import Findings
 from plumbline.evidence.judge import Judgement
 from plumbline.evidence.measurements import Measurements
+from plumbline.evidence.seeds import describe_seeds
 from plumbline.evidence.variants import build_variants_table
 from plumbline.statistics import intervals
 from plumbline.statistics.intervals import Interval
@@ -108,7 +109,8 @@ def _describe_candidates(measurements: Measurements, judgement: Judgement) -> di
     for candidate in measurements.candidates:
         interval = judgement.candidate_intervals[candidate.name]
         described[candidate.name] = _describe_scores(candidate.test, interval) | {
-            "validation": dict(candidate.validation.metrics)
+            "validation": dict(candidate.validation.metrics),
+            **describe_seeds(candidate, measurements.metric),
         }
     return described
 
@@ -129,7 +131,7 @@ def _collect_notes(measurements: Measurements) -> dict[str, list[str]]:
     """
     notes = {}
     for candidate in measurements.candidates:
-        path = layout.locate_bundle(candidate.name) / "config.json"
+        path = layout.locate_bundle(candidate.bundle) / "config.json"
         sentences = layout.read_json(path).get("notes") if path.exists() else None
         if sentences:
             notes[candidate.name] = [str(sentence) for sentence in sentences]
@@ -197,11 +199,20 @@ def _describe_comparison(findings: Findings) -> dict[str, Any] | None:
         "confidence": 1 - findings.level,
         "only_challenger": only_challenger,
         "only_champion": only_champion,
+        **_describe_seed_reach(findings),
     }
+
+
+def _describe_seed_reach(findings: Findings) -> dict[str, Any]:
+    """Describe the part of that interval that seeds make; nothing where there is one seed."""
+    comparison, spread = findings.champion_comparison, findings.seeds
+    if comparison is None or spread is None:
+        return {}
+    return {"seeds": asdict(spread) | {"reach": comparison.seed_reach}}
 
 
 def _collect_digests(measurements: Measurements) -> dict[str, str]:
     subjects = measurements.subjects
     written = {name: layout.digest(DIGESTED_FILES[name]) for name in WRITTEN_BY_EVALUATE}
-    winner = {"bundle": subjects.candidates[measurements.winner.name]}
+    winner = {"bundle": subjects.candidates[measurements.winner.bundle]}
     return {**subjects.digests, **written, **winner}

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
@@ -100,6 +101,15 @@ def extract_metrics(evidence: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def locate_shipped(evidence: Mapping[str, Any], candidate: str) -> Path:
+    """Return the folder of the bundle of `candidate` that ships: of several seeds the median.
+
+    Edited evidence may name a candidate that it does not hold; its digest differs then.
+    """
+    seeds = evidence["candidates"].get(candidate, {}).get("seeds")
+    return layout.locate_bundle(seeds["bundle"] if seeds else candidate)
+
+
 def describe_params(params: Params) -> dict[str, Any]:
     """Return what evidence says of params: all that can steer an evaluation, and no secret.
 
@@ -165,7 +175,7 @@ def _check_digests(evidence: Mapping[str, Any]) -> None:
     winner = evidence["winner"]
     if not isinstance(digests, dict) or not isinstance(winner, str):
         raise EvidenceError(f"{layout.EVIDENCE}: damaged (winner or digests); {REMEDY}")
-    bundle_path = layout.locate_bundle(winner) / bundle.SEAL
+    bundle_path = locate_shipped(evidence, winner) / bundle.SEAL
     for name, path in (DIGESTED_FILES | {"bundle": bundle_path}).items():
         if name not in digests:
             raise EvidenceError(f"{layout.EVIDENCE}: has no digest of {path}; {REMEDY}")

@@ -11,6 +11,7 @@ from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Columns, Predictor, Task
+from plumbline.contract.trainings import list_bundles
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import changes, data_changes
 from plumbline.evidence.champion import ChampionModel, ChampionOrigin, find_champion
@@ -44,7 +45,7 @@ class Subjects:
     validation: Mapping[str, Any]  # reports/validation.json
     champion: ChampionModel | None
     origin: ChampionOrigin | None  # what the champion was made from
-    candidates: Mapping[str, str]  # the digest of each candidate's bundle
+    candidates: Mapping[str, str]  # the digest of each bundle of a candidate, by its name
     look: Look  # the use of the test split that this evaluation is
     controls: Mapping[str, str]  # of candidates trained on shuffled answers: their bundles' digests
     baselines: Mapping[str, Predictor]
@@ -65,9 +66,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     check_manifest(manifest, task, layout.EXAMPLES)
     validation = _read_validation()
     champion = find_champion(params.registry.model, task)
-    candidates = {
-        name: bundle.digest(layout.locate_bundle(name)) for name in sorted(params.candidates)
-    }
+    candidates = {name: bundle.digest(layout.locate_bundle(name)) for name in list_bundles(params)}
     controls = {
         name: bundle.digest(layout.locate_bundle(layout.name_control(name)))
         for name in params.control.candidates

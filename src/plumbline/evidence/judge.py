@@ -18,6 +18,7 @@ from plumbline.evidence.gates.reference_limits import find_laxer_limits
 from plumbline.evidence.gates.switched_off import find_switched_off
 from plumbline.evidence.measurements import Measurements
 from plumbline.evidence.samples import align_rows
+from plumbline.evidence.seeds import measure_spread
 from plumbline.evidence.uncertainty import measure_orderings, measure_selective
 from plumbline.evidence.variants import compare_variants
 from plumbline.evidence.verdict import decide_verdict, summarise_verdict
@@ -127,6 +128,7 @@ def _collect_findings(
         baselines=baselines,
         simple=_find_simple_candidate(scores, winner.name, limits.simple_candidate),
         choice=measurements.choice,
+        seeds=measure_spread(winner, metric),
         controls=_pick_metric(measurements.controls, metric),
         bound=_align_bound(measurements),
         champion=champion,
@@ -203,13 +205,12 @@ def _compare_slices(
 def _compute_calibration(
     test: Scores, metric: str, confidence: float
 ) -> tuple[float, Interval] | None:
-    """Return the calibration error and its interval; None where the scores hold no confidence."""
+    """Return the calibration error and its interval; None where the scores have no confidence."""
     stated = test.per_example.get("confidence")
     if stated is None:
         return None
     hits = test.per_example.get("correct", test.per_example[metric])
-    error = calibration.compute_calibration_error(stated, hits)
-    return error, calibration.compute_calibration_interval(stated, hits, confidence)
+    return calibration.estimate_calibration_error(stated, hits, confidence)
 
 
 def _describe_champion(measurements: Measurements) -> ChampionDiff | None:

@@ -1,5 +1,7 @@
 """Second step of an evaluation: every subject answers the same held-out examples."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
@@ -7,6 +9,7 @@ from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Columns, Predictor, Task
+from plumbline.contract.trainings import locate_curve
 from plumbline.evidence.disagreement import Disagreement, measure_disagreement
 from plumbline.evidence.export_check import compare_export
 from plumbline.evidence.gather import Subjects
@@ -30,6 +33,7 @@ from plumbline.evidence.samples import (
     build_reference,
     collect_predictions,
 )
+from plumbline.evidence.seeds import choose_shipped, score_seeds
 from plumbline.evidence.variants import measure_variants
 
 if TYPE_CHECKING:
@@ -45,8 +49,8 @@ def measure(subjects: Subjects, task: Task[Params]) -> Measurements:
     ranked = rank_candidates(measured, task.metric)
     candidates = sorted(ranked, key=lambda candidate: candidate.name != choice.winner)
     winner = candidates[0]
-    digest = subjects.candidates[winner.name]
-    predictor = open_candidate(winner.name, task, digest)
+    digest = subjects.candidates[winner.bundle]
+    predictor = open_candidate(winner.bundle, task, digest)
     recording = recordings[winner.name]
     variants = measure_variants(winner, digest, predictor, subjects.inputs, task)
     baselines = {
@@ -85,7 +89,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> Measurements:
         reference=build_reference(predictor, subjects.inputs, test_rows, slices, task),
         predictions=collect_predictions(subjects.manifest, candidates, others),
         answers=tuple(recording.problems),
-        export=compare_export(winner.name, digest, subjects, task),
+        export=compare_export(winner.bundle, digest, subjects, task),
         package=rehearse_winner(winner, digest, predictor, golden, recording, task),
         leaks=task.expectations.find_leaks(params, layout.EXAMPLES),
         bound=task.scoring.compute_bound(params, layout.EXAMPLES, "test"),
@@ -100,7 +104,7 @@ def measure_candidate(
     digest: str | None = None,
     recording: Recording | None = None,
 ) -> Candidate:
-    """Measure scores, latency and size of one candidate; `inputs` are the test split's columns.
+    """Measure scores, latency and size of the bundle `name`; `inputs` are the test split's columns.
 
     Where a digest is given, no other bundle is measured. What was answered is added to `recording`.
     PlumblineError names a candidate that cannot be scored; a bad score is not an error.
@@ -112,7 +116,7 @@ def measure_candidate(
         validation=score_and_record(predictor, "validation", recording, task),
         test=score_and_record(predictor, "test", recording, task),
         latency_ms=measure_latency(predictor, inputs),
-        history=_read_history(name),
+        history=_read_history(locate_curve(name)),
         num_bytes=bundle.num_bytes(layout.locate_bundle(name)),
     )
 
@@ -124,8 +128,12 @@ def _measure_candidates(
     recordings = {name: Recording() for name in subjects.params.candidates}
     measured = []
     for name, recording in recordings.items():
-        digest = subjects.candidates[name]
-        measured.append(measure_candidate(name, subjects.inputs, task, digest, recording))
+        seeds = score_seeds(subjects, name, task)
+        shipped = choose_shipped(seeds, task.metric) if seeds else None
+        bundle_name = shipped.bundle if shipped else name
+        digest = subjects.candidates[bundle_name]
+        own = measure_candidate(bundle_name, subjects.inputs, task, digest, recording)
+        measured.append(replace(own, name=name, seeds=tuple(seeds), shipped=shipped))
     return measured, recordings
 
 
@@ -143,10 +151,9 @@ def _measure_champion(
     return test, validation, disagreement
 
 
-def _read_history(name: str) -> "pd.DataFrame | None":
+def _read_history(path: Path) -> "pd.DataFrame | None":
     import pandas as pd
 
-    path = layout.TRAINING / f"{name}.csv"
     if not path.exists():
         return None
     history = pd.read_csv(path)

@@ -13,6 +13,7 @@ from plumbline.evidence.choice import Choice, choose_winner
 from plumbline.evidence.disagreement import Disagreement
 from plumbline.evidence.gather import Subjects
 from plumbline.evidence.samples import align_rows
+from plumbline.evidence.seeds import compute_validation_score
 from plumbline.evidence.variants import Variant
 from plumbline.registry.package.rehearsal import Rehearsal
 
@@ -76,11 +77,14 @@ def choose(subjects: Subjects, measured: Sequence[Candidate], task: Task[Params]
 
 
 def rank_candidates(candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
-    """Sort best first, by the validation split alone; of equal ones the smaller bundle is first."""
+    """Sort best first, by the validation split alone; of equal ones the smaller bundle is first.
+
+    A candidate with several seeds is ranked by their mean.
+    """
     sign = -1 if metric.higher_is_better else 1
 
     def make_key(candidate: Candidate) -> tuple[float, int, str]:
-        score = candidate.validation.metrics[metric.name]
+        score = compute_validation_score(candidate, metric)
         return sign * score, candidate.num_bytes, candidate.name
 
     return sorted(candidates, key=make_key)

@@ -11,6 +11,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Columns, Predictor, Task
+from plumbline.contract.trainings import name_candidate
 from plumbline.evidence.renamed_answers import rename_answers
 
 if TYPE_CHECKING:
@@ -64,13 +65,14 @@ class GuardedPredictor:
 def open_candidate(
     name: str, task: Task[Any], digest: str | None = None, form: str | None = None
 ) -> GuardedPredictor:
-    """Load models/<name>/ in `form`, or in the form that is served; its seal is checked.
+    """Load the bundle models/<name>/ in `form`, or in the form that is served; its seal is checked.
 
     BundleError, before anything of it is run, where its predictor is not that of the task, or its
     digest is not `digest`.
     """
     title = f"candidate {name} in {form}" if form else f"candidate {name}"
-    remedy = f"train it again (dvc repro -f train@{name}) or take it out of params.yaml"
+    candidate = name_candidate(name)
+    remedy = f"train it again (dvc repro -f train@{candidate}) or take it out of params.yaml"
     folder = layout.locate_bundle(name)
     return GuardedPredictor(title, remedy, lambda: _load_checked(folder, task, digest, form))
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.params import Params
-from plumbline.contract.records import Candidate, Case, ExportDifference, Scores
+from plumbline.contract.records import Candidate, Case, ExportDifference, Scores, SeedScores
 from plumbline.contract.task import Task
+from plumbline.contract.trainings import list_bundles, list_trainings
 from plumbline.evidence import data_changes
 from plumbline.evidence.champion import ChampionOrigin
 from plumbline.evidence.disagreement import count_disagreement
@@ -25,7 +26,8 @@ from plumbline.evidence.measurements import (
     name_form,
     rank_candidates,
 )
-from plumbline.evidence.samples import align_rows
+from plumbline.evidence.samples import align_rows, name_answers
+from plumbline.evidence.seeds import choose_shipped
 from plumbline.evidence.variants import Variant
 from plumbline.registry.ledger import Look
 from plumbline.registry.package.rehearsal import Rehearsal
@@ -98,7 +100,7 @@ def _read_subjects(record: Record) -> Subjects:
         validation=validation,
         champion=None,
         origin=origin,
-        candidates={name: bundles[name] for name in params.candidates},
+        candidates={name: bundles[name] for name in list_bundles(params)},
         # A ledger that knows fewer looks than the evidence is another one.
         look=replace(record.look, number=max(record.look.number, number)),
         controls={name: bundles[layout.name_control(name)] for name in params.control.candidates},
@@ -117,14 +119,34 @@ def _read_candidate(record: Record, name: str) -> Candidate:
     described = record.evidence["candidates"][name]
     latency = dict(record.evidence["cost"][name])
     del latency["num_bytes"]
+    seeds = _read_seeds(record, name)
+    shipped = choose_shipped(seeds, record.task.metric) if seeds else None
+    answers = name_answers(name, shipped.seed) if shipped else name
+    folder = layout.locate_bundle(shipped.bundle if shipped else name)
     return Candidate(
         name=name,
-        validation=_read_scores(record, name, "validation", described["validation"], "first"),
-        test=_read_scores(record, name, "test", described["test"], "first"),
+        validation=_read_scores(record, answers, "validation", described["validation"], "first"),
+        test=_read_scores(record, answers, "test", described["test"], "first"),
         latency_ms=latency,
         history=None,
-        num_bytes=bundle.num_bytes(layout.locate_bundle(name)),
+        num_bytes=bundle.num_bytes(folder),
+        seeds=seeds,
+        shipped=shipped,
     )
+
+
+def _read_seeds(record: Record, name: str) -> tuple[SeedScores, ...]:
+    """Read what each training of a candidate with several seeds answered; none for one seed."""
+    trainings = list_trainings(record.params, name)
+    if len(trainings) == 1:
+        return ()
+    seeds = []
+    for seed, bundle_name in trainings.items():
+        answers = name_answers(name, seed)
+        validation = _read_scores(record, answers, "validation", {})
+        test = _read_scores(record, answers, "test", {})
+        seeds.append(SeedScores(seed, bundle_name, validation, test))
+    return tuple(seeds)
 
 
 def _read_variants(record: Record, winner: Candidate) -> list[Variant]:

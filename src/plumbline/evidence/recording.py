@@ -112,7 +112,7 @@ def rehearse_winner(
 
     BundleError where its bundle is not, or no longer, the one with this `digest`.
     """
-    folder = layout.locate_bundle(winner.name)
+    folder = layout.locate_bundle(winner.bundle)
     longest = task.scoring.build_longest_input(predictor)
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         path = Path(private) / layout.GOLDEN.name

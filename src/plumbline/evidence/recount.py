@@ -9,6 +9,7 @@ from plumbline.contract.errors import EvidenceError
 from plumbline.contract.task import Metric
 from plumbline.evidence.document import extract_metrics
 from plumbline.evidence.measurements import CHAMPION
+from plumbline.evidence.samples import name_answers
 from plumbline.evidence.withholding import withhold_figures
 
 if TYPE_CHECKING:
@@ -47,11 +48,13 @@ def _verify_metrics(evidence: Mapping[str, Any]) -> None:
 
 
 def _list_scores(evidence: Mapping[str, Any], metric: str) -> list[tuple[str, str, float]]:
-    """Return name, split and score of every candidate and of the champion."""
+    """Return name, split and score of every candidate, of its seeds and of the champion."""
     scores = []
     for name, described in evidence["candidates"].items():
         scores.append((name, "validation", described["validation"][metric]))
         scores.append((name, "test", described["test"][metric]))
+        for seed, score in described.get("seeds", {}).get("validation", {}).items():
+            scores.append((name_answers(name, seed), "validation", score))
     for name, described in evidence["baselines"].items():
         if name not in evidence["candidates"]:  # predictions.parquet tells them by the name alone
             scores.append((name, "test", described["test"][metric]))

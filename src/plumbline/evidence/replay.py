@@ -14,6 +14,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.contract.trainings import list_bundles
 from plumbline.evidence.champion import find_origin
 from plumbline.evidence.content import describe_judgement
 from plumbline.evidence.judge import judge
@@ -66,7 +67,7 @@ def _verify_bundles(evidence: Mapping[str, Any], params: Params) -> None:
     controls = [layout.name_control(name) for name in params.control.candidates]
     recorded = evidence["bundles"]
     is_complete = set(evidence["candidates"]) == set(params.candidates)
-    if not is_complete or set(recorded) != {*params.candidates, *controls}:
+    if not is_complete or set(recorded) != {*list_bundles(params), *controls}:
         raise EvidenceError(
             f"{layout.EVIDENCE}: does not name each candidate and control of {layout.PARAMS}, and "
             f"no other; {REMEDY}"
@@ -83,7 +84,7 @@ def _read_record(evidence: Mapping[str, Any], params: Params, task: Task[Params]
     import pandas as pd
 
     manifest = pd.read_parquet(layout.MANIFEST)
-    candidates = {name: evidence["bundles"][name] for name in params.candidates}
+    candidates = {name: evidence["bundles"][name] for name in list_bundles(params)}
     champion = evidence["champion"]
     digest = champion["bundle"] if champion else None
     use = describe_use(params, task, manifest, digest, candidates)

@@ -67,9 +67,18 @@ def collect_predictions(
     for candidate in candidates:
         parts.append(_tag_scores(manifest, candidate.name, "validation", candidate.validation))
         parts.append(_tag_scores(manifest, candidate.name, "test", candidate.test))
+        for each in candidate.seeds:
+            name = name_answers(candidate.name, each.seed)
+            parts.append(_tag_scores(manifest, name, "validation", each.validation))
+            parts.append(_tag_scores(manifest, name, "test", each.test))
     for name, scores in others.items():
         parts.append(_tag_scores(manifest, name, "test", scores))
     return pd.concat(parts, ignore_index=True)
+
+
+def name_answers(candidate: str, seed: int | str) -> str:
+    """Return the name in the table of what the training of `candidate` with `seed` answered."""
+    return f"{candidate}@seed{seed}"
 
 
 def align_rows(manifest: "pd.DataFrame", split: str, scores: Scores) -> "pd.DataFrame":

@@ -47,10 +47,20 @@ def _list_scores(evidence: Mapping[str, Any]) -> Iterator[tuple[str, float | Non
     scores = evidence["candidates"][evidence["winner"]]
     yield from _list_values("validation", scores["validation"])
     yield from _list_values("test", scores["test"])
+    yield from _list_seeds(scores.get("seeds") or {}, (evidence.get("metric") or {}).get("name"))
     interval = scores.get("test_interval") or {}
     metric = (evidence.get("metric") or {}).get("name", "score")
     for end in ("low", "high"):
         yield f"test/{metric}_{end}", interval.get(end)
+
+
+def _list_seeds(seeds: Mapping[str, Any], metric: str | None) -> Iterator[tuple[str, float | None]]:
+    """List the scores of a candidate that was trained with several seeds; else nothing."""
+    for seed, score in seeds.get("validation", {}).items():
+        yield f"seed/{seed}/validation/{metric}", score
+    for split in ("validation", "test"):
+        for kind in ("mean", "spread"):
+            yield f"{split}/{metric}_seed_{kind}", seeds.get(f"{split}_{kind}")
 
 
 def _list_slices(evidence: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:

@@ -10,8 +10,11 @@ from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Task
+from plumbline.contract.trainings import list_trainings
 from plumbline.evidence import document
 from plumbline.evidence.predictors import open_candidate
+from plumbline.evidence.seeds import compute_mean_score
+from plumbline.statistics.seeds import find_median_seed
 
 SUMMARY = (
     "inside an experiment of DVC only validation is scored; `dvc repro` outside of it scores the "
@@ -20,15 +23,28 @@ SUMMARY = (
 
 
 def score_validation(params: Params, task: Task[Params]) -> dict[str, Scores]:
-    """Score each candidate on validation, the best one first."""
-    scores = {}
-    for name in sorted(params.candidates):
-        digest = bundle.digest(layout.locate_bundle(name))
-        scores[name] = open_candidate(name, task, digest).score_split(task, "validation")
+    """Score each candidate on validation, the best one first.
+
+    Of several seeds the scores are those of the median, the rank is that of their mean.
+    """
+    scores, means = {}, {}
     metric = task.metric
+    for name in sorted(params.candidates):
+        seeds = _score_seeds(params, name, task)
+        values = {seed: compute_mean_score(scored, metric) for seed, scored in seeds.items()}
+        median = find_median_seed(values, higher_is_better=metric.higher_is_better)
+        scores[name] = seeds[median]
+        means[name] = sum(values.values()) / len(values)
     sign = -1 if metric.higher_is_better else 1
-    ranked = sorted(scores, key=lambda name: sign * scores[name].metrics[metric.name])
-    return {name: scores[name] for name in ranked}
+    return {name: scores[name] for name in sorted(scores, key=lambda name: sign * means[name])}
+
+
+def _score_seeds(params: Params, candidate: str, task: Task[Params]) -> dict[int, Scores]:
+    scores = {}
+    for seed, name in list_trainings(params, candidate).items():
+        digest = bundle.digest(layout.locate_bundle(name))
+        scores[seed] = open_candidate(name, task, digest).score_split(task, "validation")
+    return scores
 
 
 def write_scores(scores: dict[str, Scores], params: Params, task: Task[Params]) -> dict[str, Any]:

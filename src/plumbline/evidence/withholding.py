@@ -48,10 +48,13 @@ def withhold_figures(evidence: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _blank_scores(scores: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(scores) | {
+    blank = dict(scores) | {
         "test": dict.fromkeys(scores["test"]),
         "test_interval": {"low": None, "high": None},
     }
+    if "seeds" in scores:
+        blank["seeds"] = dict(scores["seeds"]) | {"test_mean": None, "test_spread": None}
+    return blank
 
 
 def _blank_gate(gate: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import pytest
 
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.scoring import behaviour
 from plumbline.tasks.text_classification.scoring.behaviour import (
     check_behaviour,
     double_spaces,
@@ -120,6 +121,15 @@ def test_what_no_training_text_tells_is_not_asked(examples: Path) -> None:
     assert counts["a phrase peculiar to a class makes it more probable"] == (0, 0)
 
 
+def test_a_text_with_little_of_its_class_is_not_typical(
+    examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typical = "the most typical texts of each class are known"
+    assert passed(examples, Words())[typical] == (12, 12)
+    monkeypatch.setattr(behaviour, "MIN_SIMILARITY", 1.1)
+    assert passed(examples, Words())[typical] == (0, 0)
+
+
 def test_a_change_that_changes_nothing_is_not_asked(examples: Path) -> None:
     rows = pd.read_parquet(examples / "test.parquet")
     rows["text"] = rows["text"].str.upper().str.split().str[:2].str.join(" ")
@@ -157,6 +167,11 @@ def test_a_phrase_of_a_script_without_blanks_is_found(tmp_path: Path) -> None:
         ("so it is", "so it is"),
         ("", ""),
         ("привет мир", "првиет мир"),
+        # A longer word further behind is not read by every model.
+        (
+            "a twelfth word of " + "a " * 9 + "questionnaire",
+            "a twlefth word of " + "a " * 9 + "questionnaire",
+        ),
     ],
 )
 def test_swapped_letters(text: str, changed: str) -> None:

@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.support.small_texts import CANDIDATES, SilentLog, small_params, write_examples
+from tests.support.small_texts import (
+    CANDIDATES,
+    SilentLog,
+    accept_small_splits,
+    small_params,
+    write_examples,
+)
 
 from plumbline.tasks.text_classification import predictor
 from plumbline.tasks.text_classification.models import build_learner
@@ -26,7 +32,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_examples(folder / "examples")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        params = small_params()
+        params = accept_small_splits(small_params())
         for candidate in CANDIDATES:
             learner = build_learner(params, candidate, folder / "examples")
             fitting.fit(learner, params, candidate, SilentLog())
@@ -37,7 +43,13 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(
     scope="module",
-    params=["linear", "transformer", "transformer in int8", "ensemble", "ensemble in int8"],
+    params=[
+        "linear",
+        "transformer",
+        "transformer in int8-static",
+        "ensemble",
+        "ensemble in int8-static",
+    ],
 )
 def answerer(trained: Path, request: pytest.FixtureRequest) -> predictor.Predictor:
     candidate, _, form = request.param.partition(" in ")

@@ -81,6 +81,25 @@ def test_metrics_agree_with_sklearn(
     assert {len(values) for values in found.per_example.values()} == {400}
 
 
+@pytest.mark.parametrize(("shift", "num_rows"), [(0.0, 200), (0.0, 2000), (0.1, 200), (0.1, 2000)])
+def test_a_calibration_error_is_estimated_without_what_chance_adds(
+    shift: float, num_rows: int
+) -> None:
+    """Over many test splits: by itself the error of 200 rows is 0.07 where it should be 0."""
+    random = np.random.default_rng(0)
+    estimates = []
+    plain = []
+    for _ in range(60):
+        confidence = 0.15 + 0.85 * random.beta(2, 1, num_rows)
+        hits = (random.random(num_rows) < confidence - shift).astype(float)
+        error, interval = calibration.estimate_calibration_error(confidence, hits, 0.95)
+        assert interval.low <= error <= interval.high
+        estimates.append(error)
+        plain.append(calibration.compute_calibration_error(confidence, hits))
+    assert np.mean(estimates) < np.mean(plain)
+    assert abs(np.mean(estimates) - shift) < (0.05 if num_rows == 200 else 0.02)
+
+
 def test_honest_confidence_has_a_small_calibration_error_and_a_boast_a_large_one() -> None:
     rng = np.random.default_rng(0)
     confidence = rng.uniform(0.3, 1.0, 20_000)

@@ -31,6 +31,13 @@ def check_champion(findings: Findings) -> Ruling:
         f"{comparison.difference:+.4f} over the champion, {low:+.4f} to {high:+.4f} "
         f"at {1 - findings.level:.2%}"
     )
+    if findings.seeds is not None:
+        reason += (
+            f", in the mean over {findings.seeds.num_seeds} seeds, which make "
+            f"{comparison.seed_reach:.4f} of it to each side "
+            f"(spread {findings.seeds.deviation:.4f}); the training that ships alone: "
+            f"{comparison.shipped.low:+.4f} to {comparison.shipped.high:+.4f}"
+        )
     if comparison.p_value is not None:
         reason += f", exact McNemar p = {comparison.p_value:.2g}"
     if findings.limits.champion.policy == "better":
@@ -89,7 +96,7 @@ def check_power(findings: Findings) -> Ruling:
     Continuous scores must also have rows enough for their skewness.
 
     Without a champion the winner is compared with itself with its errors on other rows: a
-    challenger of equal quality.
+    challenger of equal quality. What seeds make is said, and not judged: more rows do not lower it.
     """
     look = findings.look
     planned = findings.limits.planned_looks
@@ -103,16 +110,19 @@ def check_power(findings: Findings) -> Ruling:
     least = power.compute_detectable_difference(
         findings.winner, other, findings.metric.kind, findings.level
     )
+    comparison = findings.champion_comparison
     same = f" and {look.num_splits - 1} that share its rows" if look.num_splits > 1 else ""
     reason = (
         f"use {look.number} of {planned} of this test split{same}, "
         f"at a level of {findings.level:.2g}: "
         f"it can tell {least:.4f}"
     )
+    if comparison and comparison.seed_reach:
+        reason += f" by its rows alone; seeds make {comparison.seed_reach:.4f} besides"
     if least <= limit:
         return Ruling("pass", reason, least, limit)
-    if findings.champion_comparison:
-        low, high = findings.champion_comparison.interval
+    if comparison:
+        low, high = comparison.interval
         if low > 0 or high < 0:
             return Ruling("pass", f"{reason}; the difference found is larger", least, limit)
     return Ruling("fail", f"{reason}; required: {limit}. It needs more rows", least, limit)

@@ -19,6 +19,7 @@ from plumbline.statistics import intervals
 from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval
 from plumbline.statistics.parity import VariantParity
+from plumbline.statistics.seeds import SeedSpread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,7 @@ class Findings:
     baselines: Mapping[str, np.ndarray]
     simple: np.ndarray | None  # the simple candidate's, where another won
     choice: Choice  # who won on validation, and why
+    seeds: SeedSpread | None  # of the winner's trainings; None where there is one
     controls: Mapping[str, np.ndarray]  # of models that were trained on shuffled answers
     bound: Bound
     champion: np.ndarray | None
@@ -94,7 +96,7 @@ class Findings:
             return None
         rule, lag = self.limits.champion, self.champion_lag
         return compare.compare_with_champion(
-            self.winner, self.champion, self.metric, rule, self.level, lag or 0.0
+            self.winner, self.champion, self.metric, rule, self.level, lag or 0.0, self.seeds
         )
 
     @property

@@ -10,7 +10,10 @@ LONGEST_FACTOR = 10  # of the limit for an ordinary row: so long may the longest
 
 
 def check_calibration(findings: Findings) -> Ruling:
-    """Pass if confidence and accuracy agree on held-out examples (expected calibration error)."""
+    """Pass if confidence and accuracy agree on held-out examples (expected calibration error).
+
+    What chance adds to the error of so many rows does not count.
+    """
     limit = findings.limits.max_calibration_error
     if limit is None:
         return Ruling("not-applicable", "evaluation.max_calibration_error in params.yaml is null")
@@ -19,7 +22,9 @@ def check_calibration(findings: Findings) -> Ruling:
             "the predictor gives no confidence; set evaluation.max_calibration_error to null"
         )
     error, interval = findings.calibration
-    reason = f"confidence and accuracy are {error:.4f} apart; at most {limit} is allowed"
+    reason = (
+        f"confidence and accuracy are {error:.4f} apart beyond chance; at most {limit} is allowed"
+    )
     status: Status = "pass" if error <= limit else "fail"
     return Ruling(status, reason, error, limit, interval)
 
