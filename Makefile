@@ -34,8 +34,10 @@ PROCESSES ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 5 ? c
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
+# What is imported is compiled once. All modules of all packages would take five times as long as installing them.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run fresh public-key remote test test-slow selftest faults drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-drift bench-tracking bench-tune bench-signals probes ui lock dist keep-registry images clean
+.PHONY: help setup run fresh public-key remote test test-slow selftest faults drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-forms bench-drift bench-tracking bench-tune bench-signals probes ui lock dist notes keep-registry images clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -51,7 +53,7 @@ $(READY): $(LOCKS) pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@echo "installing $$(cat $(LOCKS) | grep -c '^[a-z].*==') locked packages into $(VENV) (torch: $(TORCH)); the first time takes minutes"
-	@$(BIN)/uv pip sync $(if $(CI),--quiet,$(shell [ -t 2 ] || echo --quiet)) --compile-bytecode --require-hashes $(WHEELS) $(LOCKS)
+	@$(BIN)/uv pip sync $(if $(CI),--quiet,$(shell [ -t 2 ] || echo --quiet)) --require-hashes $(WHEELS) $(LOCKS)
 	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
 	@! git rev-parse --git-dir >/dev/null 2>&1 || git config merge.dvc-lock.driver "$(CURDIR)/$(BIN)/plumbline merge-lock %O %A %B"
 	@touch $@
@@ -115,6 +117,9 @@ bench-serve: setup  ## requests/s, latency, memory beside MLflow, LitServe and B
 bench-score: setup  ## rows/s of plumbline score against Transformers and ONNX Runtime, and its memory as files grow
 	@python benchmarks/score.py && python benchmarks/score.py --memory
 
+bench-forms: setup  ## CPU time of a text in fp32 and each int8 form, and what they lose, with the minilm that `make run` left
+	@python benchmarks/forms.py
+
 bench-drift: setup  ## false alarms and power of plumbline drift, with the model that `make run` left
 	@python benchmarks/drift.py
 
@@ -155,6 +160,9 @@ lock: setup  ## resolve versions again and write them with their hashes
 
 dist: setup  ## build the wheel, which carries what `plumbline init` writes, into dist/
 	@python -c 'from pathlib import Path; from plumbline.init.wheel import write_wheel; print(write_wheel(Path("dist")))'
+
+notes: setup  ## in CI: write the notes of the release TAG, which has to be a tested commit of main, into dist/
+	@python -P -m plumbline.ci.release "$(TAG)" dist
 
 keep-registry:  ## in CI: keep the registry-N.tar in the folder FROM in the GitHub release `registry`; installs nothing
 	@PYTHONPATH=src python3 -P -m plumbline.ci.github_release "$(FROM)"

@@ -298,6 +298,20 @@ def test_the_winner_s_metrics_are_compared_exactly(tmp_path: Path) -> None:
     assert found.summary == "line version 1 is not reproduced: one differs"
 
 
+def test_the_bundles_of_all_seeds_are_compared(tmp_path: Path) -> None:
+    scores = {"test": {"error": 0.25}, "validation": {"error": 0.5}, "seeds": {"bundle": "one"}}
+    bundles = {"one": "a" * 64, "one.seeds/8": "b" * 64, "other": "c" * 64, "control.one": "d" * 64}
+    old = evidence(candidates={"one": scores}, bundles=bundles)
+    layout.write_json(tmp_path / layout.EVIDENCE, old)
+    assert compare_evidence(subject(old), tmp_path).same
+    changed = old | {"bundles": bundles | {"one.seeds/8": "e" * 64, "other": "f" * 64}}
+    layout.write_json(tmp_path / layout.EVIDENCE, changed)
+    result = compare_evidence(subject(old), tmp_path)
+    assert not result.same
+    (row,) = [row for row in result.rows if not row.same]
+    assert (row.what, row.reproduced, row.note) == ("seeds of one", "1 are equal", "one.seeds/8")
+
+
 def test_a_candidate_or_a_metric_that_is_gone_is_a_difference(tmp_path: Path) -> None:
     found = compared(
         evidence(candidates={"one": {"test": {"error": 0.25}, "validation": {}}}), tmp_path

@@ -181,6 +181,8 @@ def test_register_without_its_registry_changes_nothing(line: Checkout, first: st
         "pipelines/register.py",
         code=1,
         MLFLOW_TRACKING_URI="http://127.0.0.1:9",
+        # Evidence that names a champion is held against the journal first, which is here.
+        PLUMBLINE_JOURNAL_URI=f"sqlite:///{line.path / 'mlruns/journal.db'}",
     )
     assert "127.0.0.1:9 is unreachable" in done.stderr
     assert "Traceback" not in done.stderr

@@ -15,7 +15,7 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.contract.records import Candidate, Figure, Scores
 from plumbline.evidence.document import extract_metrics
 from plumbline.evidence.withholding import withhold_figures
-from plumbline.reporting import html, report, summary, tables
+from plumbline.reporting import html, model_card, report, summary, tables
 
 EVIL = '<script>alert("x")</script>'
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -617,6 +617,37 @@ def test_the_terminal_says_verdict_and_comparison(
     if verdict != "promote":
         comparison = "champion version 7 stays; test figures are not shown"
     assert comparison in said
+
+
+@pytest.mark.parametrize("verdict", ["promote", "keep"])
+def test_seeds_are_shown_and_of_the_test_split_only_what_is_promoted(
+    verdict: str, winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = new_shape(verdict)
+    found["candidates"]["linear"] |= {
+        "seeds": {
+            "shipped": 8,
+            "bundle": "linear.seeds/8",
+            "validation": {"7": 0.39, "8": 0.4, "9": 0.44},
+            "validation_mean": 0.41,
+            "validation_spread": 0.0265,
+            "test_mean": 0.3456,
+            "test_spread": 0.0123,
+        }
+    }
+    found["comparison"] |= {"seeds": {"num_seeds": 3, "deviation": 0.0123, "reach": 0.0098}}
+    page = written(found, winner, tmp_path, monkeypatch)
+    layout.write_json(layout.EVIDENCE, found)
+    console = Console(width=400, record=True)
+    summary.print_report(console)
+    card = model_card.render_card({"model": "tickets", "forms": None} | found)
+    for text in (shown(page), summary.render_markdown(), console.export_text(), card):
+        assert "0.3900 (7), 0.4000 (8), 0.4400 (9), mean 0.4100, spread 0.0265" in text
+        assert "Seed 8 ships, the median on validation." in text
+        assert ("on test mean 0.3456, spread 0.0123" in text) == (verdict == "promote")
+        assert ("on test not shown" in text) == (verdict == "keep")
+    assert ("in the mean over 3 seeds" in page) == (verdict == "promote")
+    assert "0.3456" not in json.dumps(withhold_figures(found)) or verdict == "promote"
 
 
 def test_the_terminal_tells_an_evaluation_that_broke_off(

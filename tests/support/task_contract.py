@@ -1,4 +1,4 @@
-"""What every task has to do; checked without DVC or MLflow, in the current folder."""
+"""What every task has to do; checked without DVC or a registry, in the current folder."""
 
 import inspect
 import math
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from mlflow.models import validate_schema
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -14,6 +15,7 @@ from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, Sco
 from plumbline.contract.records import Leak
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Predictor, Task
 from plumbline.evidence import predictors, samples
+from plumbline.registry.package.packaging import build_signature
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 
@@ -69,8 +71,12 @@ def _check_predictor(task: Task, predictor: Predictor) -> None:
     assert not broken, f"an answer breaks the rules of the task: {broken[:1]}"
     some = {name: values[:8] for name, values in columns.items()}
     together = predictor.predict(some)
+    schema = build_signature(task.signature).inputs
     for row in range(len(next(iter(some.values())))):
-        alone = predictor.predict({name: values[row : row + 1] for name, values in some.items()})
+        single = {name: values[row : row + 1] for name, values in some.items()}
+        # A column of one row has the type of its value: MLflow refuses an integer for a double.
+        validate_schema(pd.DataFrame(single), schema)
+        alone = predictor.predict(single)
         for name, values in alone.items():
             assert _near(values[0], together[name][row]), (
                 f"row {row}: another {name} alone than in company"

@@ -47,7 +47,13 @@ def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> N
         command = f"{program} promote {name} {version} --expect {champion['version']}"
         print_plain(f"promote it:  {command}")
     model = f"--model models:/{name}/{version} " if champion else ""
-    print_plain(f"try it:      {program} predict {model}{_quote_example()}")
+    print_plain(f"try it:      {program} predict {model}{_name_example()}")
+
+
+def _name_example() -> str:
+    """Return the example as `predict` takes it: after -- where it looks like an option."""
+    example = _quote_example()
+    return f"-- {example}" if shlex.split(example)[0].startswith("-") else example
 
 
 def _quote_example() -> str:

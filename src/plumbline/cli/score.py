@@ -61,7 +61,7 @@ def score(
 
     OUTPUT appears when it is complete. After an interruption the same command continues.
 
-    Memory does not grow with the file. See docs/score.md.
+    Memory does not grow with the file. See `plumbline docs score`.
     """
     from plumbline import bundle, scoring
     from plumbline.registry.reader.verified_cache import VerifiedModelCache

@@ -57,7 +57,7 @@ def tune(
     The space is candidates.NAME.search in params.yaml. Ctrl-C and the same command
     go on; so do killed workers. No use of the test split is spent.
 
-    See docs/tune.md.
+    See `plumbline docs tune`.
     """
     from plumbline.cli.tune_view import TrialTable
     from plumbline.tuning import outcome, page, search

@@ -73,7 +73,7 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
         if holder:
             raise AliasMovedError(
                 f"{name}: version {champion} is champion, but no decision made it so; "
-                f"remove the alias, or `plumbline adopt {name}` (see docs/operate.md)",
+                f"remove the alias, or `plumbline adopt {name}` (see `plumbline docs operate`)",
                 champion,
             )
         return None

@@ -37,9 +37,35 @@ def describe_comparison(evidence: Mapping[str, Any]) -> str:
         f"{winner} {ours:.4f}; gain {comparison['difference']:+.4f}, "
         f"{comparison['low']:+.4f} to {comparison['high']:+.4f} at {comparison['confidence']:.2%}"
     )
+    if "seeds" in comparison:
+        line += f", in the mean over {comparison['seeds']['num_seeds']} seeds"
     if comparison["p_value"] is not None:
         line += f", p {comparison['p_value']:.2g}"
     return line
+
+
+def describe_seeds(evidence: Mapping[str, Any]) -> list[str]:
+    """Describe in a sentence or two each candidate that was trained with several seeds."""
+    metric = format_name(evidence["metric"]["name"]) if "metric" in evidence else ""
+    lines = []
+    for name, scored in (evidence.get("candidates") or {}).items():
+        seeds = scored.get("seeds")
+        if seeds:
+            lines.append(f"{name} was trained with {_describe_seeds(seeds, metric)}")
+    return lines
+
+
+def _describe_seeds(seeds: Mapping[str, Any], metric: str) -> str:
+    ordered = sorted(seeds["validation"].items(), key=lambda item: int(item[0]))
+    scores = ", ".join(f"{score:.4f} ({seed})" for seed, score in ordered)
+    test = "not shown"
+    if seeds["test_mean"] is not None:
+        test = f"mean {seeds['test_mean']:.4f}, spread {seeds['test_spread']:.4f}"
+    return (
+        f"{len(ordered)} seeds: {metric} on validation {scores}, mean "
+        f"{seeds['validation_mean']:.4f}, spread {seeds['validation_spread']:.4f}; on test {test}. "
+        f"Seed {seeds['shipped']} ships, the median on validation."
+    )
 
 
 def _build_row(name: str, kind: str, evidence: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from plumbline.contract import layout
 from plumbline.evidence.withholding import NOTE, is_withheld, withhold_figures
 from plumbline.reporting.html import render_template
+from plumbline.reporting.leaderboard import describe_seeds
 
 NO_CARD = {"intended_use": None, "owner": None, "data_licence": None}  # in older params
 
@@ -21,6 +22,7 @@ def render_card(evidence: Mapping[str, Any]) -> str:
         "card": NO_CARD | dict((shown.get("params") or {}).get("card") or {}),
         "withheld": NOTE if is_withheld(evidence) else None,
         "scores": list(_list_scores(shown)),
+        "seeds": describe_seeds(shown),
         "limits": list(_list_limits(shown)),
     }
     text = render_template("model_card.md", values)

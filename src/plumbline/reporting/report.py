@@ -9,7 +9,7 @@ from plumbline.contract.task import SPLITS, Columns
 from plumbline.evidence.verdict import EXIT_CODES
 from plumbline.evidence.withholding import NOTE, is_withheld, withhold_figures
 from plumbline.reporting.html import render_template
-from plumbline.reporting.leaderboard import build_leaderboard
+from plumbline.reporting.leaderboard import build_leaderboard, describe_seeds
 from plumbline.reporting.tables import build_flip_tables, format_table, list_mistakes
 
 # What evidence of an older format lacks; null in evidence.json means that there was none.
@@ -37,6 +37,7 @@ def write_report(
         "gates": sorted(evidence["gates"], key=lambda gate: gate["status"] != "fail"),
         "flips": build_flip_tables(evidence),
         "leaderboard": build_leaderboard(evidence),
+        "seeds": describe_seeds(evidence),
         "others": evidence["other_metrics"],
         "figures": figures,
         "mistakes": format_table(list_mistakes(winner, inputs, evidence["metric"])),

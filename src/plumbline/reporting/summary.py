@@ -8,7 +8,11 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.reporting.html import format_name, format_size, render_template
-from plumbline.reporting.leaderboard import build_leaderboard, describe_comparison
+from plumbline.reporting.leaderboard import (
+    build_leaderboard,
+    describe_comparison,
+    describe_seeds,
+)
 from plumbline.reporting.report import SINCE_FORMAT_2
 
 if TYPE_CHECKING:
@@ -43,6 +47,8 @@ def print_report(console: "Console") -> None:
     comparison = describe_comparison(evidence)
     if comparison:
         console.print(f"  {escape(comparison)}", highlight=False)
+    for line in describe_seeds(evidence):
+        console.print(f"  {escape(line)}", highlight=False)
     for name, sentences in (evidence.get("notes") or {}).items():
         for sentence in sentences:
             console.print(f"  note on {escape(name)}: {escape(sentence)}", highlight=False)
@@ -66,6 +72,7 @@ def render_markdown() -> str:
         "evidence": dict.fromkeys((*SINCE_FORMAT_2, "slices", "digests")) | evidence,
         "against": describe_comparison(evidence),
         "leaderboard": build_leaderboard(evidence) if evidence.get("ranking") else [],
+        "seeds": describe_seeds(evidence),
         "metric": format_name(evidence["metric"]["name"]) if "metric" in evidence else "",
     }
     return re.sub(r"\n{3,}", "\n\n", render_template("report.md", values)).strip()

@@ -50,6 +50,6 @@ def _get_drill_part(task: Task[Params]) -> DrillPart:
         raise ParamsError(
             f"the task {task.name} offers no drill: it has no "
             f"src/plumbline/tasks/{task.name}/drill.py "
-            f"(see docs/add-a-task.md); tasks that have one: {', '.join(others) or 'none'}"
+            f"(see `plumbline docs add-a-task`); tasks that have one: {', '.join(others) or 'none'}"
         )
     return part

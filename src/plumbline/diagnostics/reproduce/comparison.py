@@ -9,7 +9,9 @@ from typing import Any
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, RegistryError
+from plumbline.contract.trainings import name_candidate
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
+from plumbline.evidence.document import locate_shipped
 from plumbline.registry.reader import open_version
 
 PREDICTOR = "predictor.py"
@@ -56,6 +58,8 @@ def compare_evidence(subject: ReproductionSubject, clone: Path) -> Reproduction:
         rows.append(
             _compare_metrics(name, metric, scores, new["candidates"].get(name), needed=needed)
         )
+        if "seeds" in scores:
+            rows.append(_compare_seeds(name, old, new, needed=needed))
     rows.append(_compare_values("verdict", old, new))
     return Reproduction(rows, summarize(subject, rows))
 
@@ -101,7 +105,7 @@ def _compare_bundles(
     after = new["digests"]["bundle"]
     note = ""
     if before != after:
-        note = _list_differing_files(subject, clone / layout.locate_bundle(new["winner"]))
+        note = _list_differing_files(subject, clone / locate_shipped(new, new["winner"]))
     same = before == after
     return ComparisonRow("bundle", _shorten(before), _shorten(after), same, needed=True, note=note)
 
@@ -115,6 +119,17 @@ def _list_differing_files(subject: ReproductionSubject, reproduced: Path) -> str
     except (BundleError, RegistryError) as error:
         return f"its files cannot be compared ({error})"
     return ", ".join(name for name in sorted({*old, *new}) if old.get(name) != new.get(name))
+
+
+def _compare_seeds(
+    name: str, old: Mapping[str, Any], new: Mapping[str, Any], *, needed: bool
+) -> ComparisonRow:
+    """The bundles of all seeds of one candidate; the note names those that differ."""
+    before = {key: old["bundles"][key] for key in old["bundles"] if name_candidate(key) == name}
+    differing = [key for key, digest in before.items() if new["bundles"].get(key) != digest]
+    equal = f"{len(before) - len(differing)} are equal"
+    what, registered, note = f"seeds of {name}", f"{len(before)} bundles", ", ".join(differing)
+    return ComparisonRow(what, registered, equal, not differing, needed, note)
 
 
 def _compare_metrics(

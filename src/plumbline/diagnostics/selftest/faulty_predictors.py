@@ -37,9 +37,9 @@ def wrap_predictor(
     """
     TASK_PREDICTOR.parent.mkdir(exist_ok=True)
     shutil.copy(WRAPPER, TASK_PREDICTOR)
-    for folder in sorted(layout.MODELS.iterdir()):
-        if folder.name != candidate:
-            _seal_wrapped(task, folder)
+    for seal in sorted(layout.MODELS.rglob(bundle.SEAL)):
+        if seal.parent != layout.locate_bundle(candidate):
+            _seal_wrapped(task, seal.parent)
     plant_predictor(task, candidate, code, config)
 
 
@@ -64,4 +64,5 @@ def _seal_wrapped(task: Task[Params], folder: Path) -> None:
     sound = folder / "sound.py"
     if not sound.exists():
         shutil.copy(folder / "predictor.py", sound)
-    bundle.seal(folder, replace(task, predictor=WRAPPER), folder.name)
+    name = layout.read_json(folder / bundle.SEAL)["candidate"]
+    bundle.seal(folder, replace(task, predictor=WRAPPER), name)

@@ -1,5 +1,6 @@
 """One plant: what it starts from is copied, it is planted, commands run, the result is compared."""
 
+import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,9 +72,12 @@ def _run_commands(names: Sequence[Command], wanted: str) -> tuple[str, Sequence[
 
 
 def _read_evidence() -> tuple[str, Sequence[str]]:
+    """Read the verdict and the gates that failed, whose reasons are printed."""
     evidence = layout.read_json(layout.EVIDENCE)
-    failed = [gate["name"] for gate in evidence["gates"] if gate["status"] == "fail"]
-    return evidence["verdict"], failed
+    failed = [gate for gate in evidence["gates"] if gate["status"] == "fail"]
+    for gate in failed:
+        sys.stdout.write(f"gate {gate['name']}: {gate['reason']}\n")
+    return evidence["verdict"], [gate["name"] for gate in failed]
 
 
 def _is_named(fault: Fault, failed: Sequence[str]) -> bool:

@@ -54,7 +54,7 @@ def _describe_package(folder: Path, golden: Path, task: Task[Any]) -> Iterator[d
         yield {
             "python_model": str(Path(__file__).with_name("pyfunc.py")),
             "artifacts": {"bundle": str(files), "golden": str(golden)},
-            "signature": _build_signature(bundle.read_signature(folder)),
+            "signature": build_signature(bundle.read_signature(folder)),
             "input_example": pd.DataFrame(dict(task.example)),
             "pip_requirements": str(requirements),
             "metadata": {
@@ -65,7 +65,8 @@ def _describe_package(folder: Path, golden: Path, task: Task[Any]) -> Iterator[d
         }
 
 
-def _build_signature(signature: Signature) -> "ModelSignature":
+def build_signature(signature: Signature) -> "ModelSignature":
+    """Return the signature in MLflow's terms."""
     from mlflow.models import ModelSignature
     from mlflow.types import ParamSchema, Schema
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import Name, Params, Share, StrictModel
+from plumbline.contract.params import Name, Params, SeededConfig, Share, StrictModel
 from plumbline.contract.search import TunableConfig
 
 GENERATED = "generated"
@@ -130,7 +130,7 @@ class LogitConfig(LearnedPolicy):
     ridge: Positive  # added to the loss: this times half the squared weights
 
 
-class SetConfig(LearnedPolicy):
+class SetConfig(LearnedPolicy, SeededConfig):
     """A network on the set of answers (Zaheer et al. 2017)."""
 
     kind: Literal["set"]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import Name, Params, StrictModel
+from plumbline.contract.params import Name, Params, SeededConfig, StrictModel
 from plumbline.contract.search import TunableConfig
 
 Positive = Annotated[float, Field(gt=0, le=1e6)]
@@ -91,7 +91,7 @@ class RuleConfig(TunableConfig):
     alpha: Positive | Literal["one", "each"]
 
 
-class NetworkConfig(TunableConfig):
+class NetworkConfig(TunableConfig, SeededConfig):
     """What every network needs."""
 
     kind: str

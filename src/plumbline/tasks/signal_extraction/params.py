@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import Name, Params, StrictModel
+from plumbline.contract.params import Name, Params, SeededConfig, StrictModel
 from plumbline.contract.search import TunableConfig
 
 Positive = Annotated[float, Field(gt=0)]
@@ -141,7 +141,7 @@ class FirConfig(TunableConfig):
     ridge: Positive  # added to the diagonal of the mean outer product of the samples
 
 
-class RecurrentConfig(TunableConfig):
+class RecurrentConfig(TunableConfig, SeededConfig):
     """What every LSTM needs (Hochreiter and Schmidhuber 1997)."""
 
     kind: str

@@ -13,6 +13,7 @@ from plumbline.contract.params import (
     Evaluation,
     Name,
     Params,
+    SeededConfig,
     Share,
     StrictModel,
 )
@@ -235,7 +236,7 @@ ClassWeights = Annotated[
 ]
 
 
-class TrainedConfig(TunableConfig):
+class TrainedConfig(TunableConfig, SeededConfig):
     """What every candidate that learns by gradient may have besides its own keys.
 
     A config that does not use these keys is written without them.
@@ -353,7 +354,7 @@ def _propose_pin(folder: Path) -> str:
         return f"what `sha256sum {path}` prints"
 
 
-class EnsembleConfig(StrictModel):
+class EnsembleConfig(SeededConfig):
     """Several models of one config, trained together; what they disagree on is epistemic.
 
     Pretrained encoders are no members: they begin with equal weights.
@@ -362,6 +363,12 @@ class EnsembleConfig(StrictModel):
     kind: Literal["ensemble"]
     members: Annotated[int, Field(ge=2, le=20)]
     member: Annotated[LinearConfig | TransformerConfig, Field(discriminator="kind")]
+
+    @model_validator(mode="after")
+    def _check_seeds(self) -> "EnsembleConfig":
+        if self.member.seeds is not None:
+            raise ValueError("member.seeds: write seeds beside members: it is of the ensemble")
+        return self
 
     @property
     def forms(self) -> Sequence[str]:

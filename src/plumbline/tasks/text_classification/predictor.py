@@ -22,7 +22,7 @@ MAX_CHARS = 100_000  # a longer text is not a short text to route
 MAX_ROWS = 32  # of one batch
 MAX_CELLS = 8192  # of one batch: rows times the longest row
 MAX_THREADS = 8  # more keep more rows in memory than they gain
-ONE_BY_ONE = ("int8",)  # forms that round all rows of a call on one scale
+ONE_BY_ONE = ("int8-dynamic",)  # forms that round all rows of a call on one scale
 # On a CPU this fused operator takes five times as long as the two that it replaces.
 SLOW_OPTIMIZERS = ["SkipLayerNormFusion"]
 
@@ -77,9 +77,7 @@ class Predictor:
         self._max_rows = 1 if form in ONE_BY_ONE else MAX_ROWS
         graph = folder / config["forms"][form]
         self.num_bytes = graph.stat().st_size
-        self._session = onnxruntime.InferenceSession(
-            graph, _build_session_options(), disabled_optimizers=SLOW_OPTIMIZERS
-        )
+        self._session = open_graph(graph)
         self._names = [argument.name for argument in self._session.get_inputs()]
         self._threads = ThreadPoolExecutor(_num_cores(), thread_name_prefix="onnxruntime")
 
@@ -209,6 +207,19 @@ class TfidfFeatures:
         return indices + 1, (weights / np.linalg.norm(weights)).astype(np.float32)
 
 
+def open_graph(path: Path) -> onnxruntime.InferenceSession:
+    """Open an exported graph, to be run by several threads at once.
+
+    One thread per call, since several calls run at once and none waits for another's core.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.enable_mem_pattern = False  # every batch has another shape
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(path, options, disabled_optimizers=SLOW_OPTIMIZERS)
+
+
 def read_idf(weights: Mapping[str, np.ndarray]) -> np.ndarray:
     """Return the inverse document frequencies among a model's weights; members share theirs."""
     return weights["idf"] if "idf" in weights else weights["members.0.idf"]
@@ -311,13 +322,3 @@ def _num_cores() -> int:
     else:
         cores = os.cpu_count() or 1
     return min(cores, MAX_THREADS)
-
-
-def _build_session_options() -> onnxruntime.SessionOptions:
-    """One thread per call, since several calls run at once and none waits for another's core."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.enable_mem_pattern = False  # every batch has another shape
-    options.log_severity_level = 3
-    return options

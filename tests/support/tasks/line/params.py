@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from plumbline.contract.params import Name, Params, StrictModel
+from plumbline.contract.params import Name, Params, SeededConfig, StrictModel
 from plumbline.contract.search import TunableConfig
 
 
@@ -23,7 +23,7 @@ class Fixed(StrictModel):
     kind: Literal["mean", "least_squares"]
 
 
-class Gradient(TunableConfig):
+class Gradient(TunableConfig, SeededConfig):
     kind: Literal["gradient"]
     learning_rate: float
     max_epochs: int
