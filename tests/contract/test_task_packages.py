@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.own_tasks import forget_own_tasks
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.task_packages import find_task_folder, find_task_package, list_tasks
@@ -14,9 +15,8 @@ TASK = "TASK = {name!r}\n"
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("tasks", "acme")]:
-        monkeypatch.delitem(sys.modules, name)
+    forget_own_tasks(monkeypatch)
+    monkeypatch.delitem(sys.modules, "acme", raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

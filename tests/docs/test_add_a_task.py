@@ -1,13 +1,13 @@
 """docs/add-a-task.md, followed by script: the files on the page keep the contract."""
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 from tests.support import task_contract
 from tests.support.checkouts import LINE, ROOT
+from tests.support.own_tasks import forget_own_tasks
 
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
@@ -26,9 +26,7 @@ def doubling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, T
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(code, encoding="utf-8")
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    for name in [name for name in sys.modules if name.partition(".")[0] == "tasks"]:
-        monkeypatch.delitem(sys.modules, name)
+    forget_own_tasks(monkeypatch)
     values = load_yaml(LINE / "params.yaml") | YAML(typ="safe").load(YAML_BLOCK)
     values["evaluation"]["slices"] = []
     monkeypatch.chdir(tmp_path)

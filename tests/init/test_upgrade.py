@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.support.checkouts import ROOT, get_clean_environment
 from tests.support.other_plumbline import OLDER, unpack, write_older_wheel
+from tests.support.own_tasks import forget_own_tasks
 from tests.support.tickets import write_tickets
 from typer.testing import CliRunner, Result
 
@@ -42,6 +43,7 @@ def router(made: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder = tmp_path / "router"
     shutil.copytree(made, folder)
     monkeypatch.chdir(folder)
+    forget_own_tasks(monkeypatch)
     monkeypatch.setattr(
         upgrade, "write_wheel", lambda target: copy_into(built, target)
     )  # no build: tests/init/test_wheel.py has that
@@ -65,7 +67,7 @@ def replace(path: Path, old: str, new: str) -> None:
 
 
 def edit_as_a_user() -> None:
-    replace(PARAMS, "floor: 0.80 ", "floor: 0.85 ")
+    replace(PARAMS, "planned_looks: 20 ", "planned_looks: 30 ")
     MAKEFILE.write_text(MAKEFILE.read_text() + "\nmine:  ## of my own\n\t@echo mine\n")
     README.write_text(README.read_text() + "\nAsk Ada about the labels.\n")
     Path("src/tasks/mine").mkdir()
@@ -86,7 +88,7 @@ def test_edits_of_the_user_are_kept_and_the_rest_is_that_of_the_new_version(rout
     # The new key is shown, with its comment; the user's value and lines are there still.
     assert "  +  max_undetectable_slice_loss: null   # a greater loss of a group" in done.output
     evaluation = load_yaml(PARAMS)["evaluation"]
-    assert evaluation["floor"] == 0.85
+    assert evaluation["planned_looks"] == 30
     assert evaluation["max_undetectable_slice_loss"] is None
     assert "mine:  ## of my own" in MAKEFILE.read_text()
     assert "list the targets" in MAKEFILE.read_text()
@@ -125,7 +127,7 @@ def test_no_commit_with_what_plumbline_wrote_is_needed(router: Path) -> None:
     git("reset", "--quiet", "--soft", git("rev-list", "--max-parents=0", "HEAD"))
     git("commit", "--quiet", "--amend", "--message", "All of it")
     assert run_upgrade().exit_code == 0
-    assert load_yaml(PARAMS)["evaluation"]["floor"] == 0.85
+    assert load_yaml(PARAMS)["evaluation"]["planned_looks"] == 30
     assert "mine:  ## of my own" in MAKEFILE.read_text()
 
 
@@ -147,7 +149,7 @@ def test_it_works_in_a_shallow_clone(router: Path, tmp_path: Path, monkeypatch) 
     assert run_upgrade("--check").exit_code == 1
     done = run_upgrade()
     assert done.exit_code == 0, done.output
-    assert load_yaml(PARAMS)["evaluation"]["floor"] == 0.85
+    assert load_yaml(PARAMS)["evaluation"]["planned_looks"] == 30
 
 
 def test_check_changes_nothing_and_exits_with_1(router: Path) -> None:
