@@ -20,6 +20,7 @@ from plumbline.cli.serve_options import (
     Port,
     PredictTimeout,
     QueueRows,
+    QueueS,
     ReadTimeout,
     Records,
     Redact,
@@ -57,6 +58,7 @@ def serve(
     read_timeout: ReadTimeout = Limits.read_timeout_s,
     shutdown_timeout: ShutdownTimeout = Limits.shutdown_timeout_s,
     queue_rows: QueueRows = Limits.waiting_rows,
+    queue_s: QueueS = Limits.waiting_s,
     max_rows: MaxRows = Limits.rows,
 ) -> None:
     """Serve a registered model over HTTP.
@@ -80,6 +82,7 @@ def serve(
     limits = Limits(
         rows=max_rows,
         waiting_rows=queue_rows,
+        waiting_s=queue_s,
         deadline_s=deadline_s,
         read_timeout_s=read_timeout,
         predict_timeout_s=predict_timeout,

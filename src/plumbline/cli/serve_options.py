@@ -113,4 +113,11 @@ ShutdownTimeout = Annotated[
 QueueRows = Annotated[
     int, typer.Option(min=1, help="Rows that may wait; further requests get 429.")
 ]
+QueueS = Annotated[
+    float,
+    typer.Option(
+        min=0.01,
+        help="Seconds that requests may wait, by the model's present speed; further ones get 429.",
+    ),
+]
 MaxRows = Annotated[int, typer.Option(min=1, help="Rows in one request.")]

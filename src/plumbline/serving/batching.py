@@ -5,6 +5,7 @@ The predictor runs in a thread of its own, so that the event loop is never block
 
 import asyncio
 import logging
+import math
 import os
 import threading
 import time
@@ -23,6 +24,7 @@ from plumbline.serving.errors import (
     RequestError,
 )
 from plumbline.serving.inference_request import Columns, InferenceRequest
+from plumbline.serving.row_speed import RowSpeed
 from plumbline.serving.settings import Limits
 
 SWEEP_S = 0.05
@@ -39,6 +41,7 @@ class QueuedRequest:
 
     request: InferenceRequest
     answer: "asyncio.Future[Columns]"
+    since: float
     deadline: float
     client_disconnected: Callable[[], bool]
     params: tuple[Any, ...] = field(init=False)
@@ -68,6 +71,8 @@ class Batcher:
         self._loop = asyncio.get_running_loop()
         self._queue: deque[QueuedRequest] = deque()
         self._queued_rows = 0
+        self._running_rows = 0
+        self._speed = RowSpeed()
         self._unanswered: set[QueuedRequest] = set()
         self._busy_since: float | None = None
         self._suspended_s = 0.0
@@ -79,8 +84,17 @@ class Batcher:
 
     @property
     def is_full(self) -> bool:
-        """Whether a new request would be refused."""
-        return self._queued_rows >= self._limits.waiting_rows
+        """Whether a new request would be refused: too many rows wait, or for too long."""
+        if self._queued_rows >= self._limits.waiting_rows:
+            return True
+        max_wait = min(self._limits.waiting_s, self._limits.deadline_s)
+        return self._speed.estimate_seconds(self._queued_rows) > max_wait
+
+    @property
+    def retry_after_s(self) -> int:
+        """Whole seconds in which the model answers what waits now, or the deadline passes."""
+        wait = self._speed.estimate_seconds(self._queued_rows + self._running_rows)
+        return max(1, math.ceil(min(wait, self._limits.deadline_s)))
 
     def submit(
         self, request: InferenceRequest, client_disconnected: Callable[[], bool], timeout_s: float
@@ -91,10 +105,13 @@ class Batcher:
         """
         if self._closed:
             raise NotReadyError
-        if self._queued_rows and self._queued_rows + request.num_rows > self._limits.waiting_rows:
-            raise OverloadedError
-        deadline = self._read_clock() + timeout_s
-        queued = QueuedRequest(request, self._loop.create_future(), deadline, client_disconnected)
+        num_rows = self._queued_rows + request.num_rows
+        if self.is_full or (self._queued_rows and num_rows > self._limits.waiting_rows):
+            raise OverloadedError(self.retry_after_s)
+        now = self._read_clock()
+        queued = QueuedRequest(
+            request, self._loop.create_future(), now, now + timeout_s, client_disconnected
+        )
         self._unanswered.add(queued)
         with self._wake:
             self._queue.append(queued)
@@ -119,9 +136,11 @@ class Batcher:
                 if not self._queue:
                     return
                 batch = self._take_batch()
-                self._busy_since = self._read_clock()
+                start = self._busy_since = self._read_clock()
+            metrics.QUEUE_SECONDS.observe(start - batch[0].since)
             outcomes = self._answer_batch(batch)
             self._busy_since = None
+            self._measure_call(outcomes, self._read_clock() - start)
             if outcomes:
                 self._loop.call_soon_threadsafe(self._deliver, outcomes)
 
@@ -135,7 +154,19 @@ class Batcher:
             batch.append(self._queue.popleft())
             num_rows += batch[-1].request.num_rows
         self._queued_rows -= num_rows
+        self._running_rows = num_rows
         return batch
+
+    def _measure_call(self, outcomes: list[Outcome], seconds: float) -> None:
+        """Note how long the rows took; those that nobody wanted any more took nothing."""
+        self._running_rows = 0
+        num_rows = sum(
+            queued.request.num_rows
+            for queued, outcome in outcomes
+            if not isinstance(outcome, DeadlineExceededError)
+        )
+        if num_rows:
+            self._speed.add_call(num_rows, seconds)
 
     def _answer_batch(self, batch: list[QueuedRequest]) -> list[Outcome]:
         wanted = [queued for queued in batch if queued.is_wanted]

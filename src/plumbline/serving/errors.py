@@ -1,6 +1,7 @@
 """Errors that a client gets: a status, a stable code and a short text without request content."""
 
 import json
+from functools import cached_property
 
 RETRY_AFTER_S = 1
 
@@ -13,8 +14,9 @@ class RequestError(Exception):
         self.status = status
         self.code = code
         self.message = message
+        self.retry_after_s = RETRY_AFTER_S  # in the answer where it says 429 or 503
 
-    @property
+    @cached_property
     def body(self) -> bytes:
         """The JSON that the client gets."""
         return json.dumps({"error_code": self.code, "message": self.message}).encode()
@@ -27,7 +29,7 @@ class RequestError(Exception):
             (b"content-length", str(len(self.body)).encode()),
         ]
         if self.status in (429, 503):
-            headers.append((b"retry-after", str(RETRY_AFTER_S).encode()))
+            headers.append((b"retry-after", str(self.retry_after_s).encode()))
         if self.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
         if self.status == 408:
@@ -52,8 +54,9 @@ class UnsupportedMediaTypeError(RequestError):
 class OverloadedError(RequestError):
     """429: the queue is full."""
 
-    def __init__(self) -> None:
+    def __init__(self, retry_after_s: int = RETRY_AFTER_S) -> None:
         super().__init__(429, "OVERLOADED", "too many requests are waiting; try again in a moment")
+        self.retry_after_s = retry_after_s
 
 
 class NotReadyError(RequestError):

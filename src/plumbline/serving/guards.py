@@ -83,7 +83,7 @@ class GuardMiddleware:
                 415, "UNSUPPORTED_ENCODING", "compressed bodies are not supported; send it as it is"
             )
         if scope["method"] == "POST" and self._router.is_full:
-            raise OverloadedError
+            raise OverloadedError(self._router.retry_after_s)
 
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
         if headers.get(b"host", b"").lower() not in self._hosts:

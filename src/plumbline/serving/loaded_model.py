@@ -54,6 +54,11 @@ class LoadedModel:
         """Whether a new request would be refused because the queue is full."""
         return self._batcher.is_full
 
+    @property
+    def retry_after_s(self) -> int:
+        """Whole seconds after which a refused client may try again."""
+        return self._batcher.retry_after_s
+
     async def answer(
         self, request: InferenceRequest, client_disconnected: Callable[[], bool], timeout_s: float
     ) -> tuple[Columns, float]:

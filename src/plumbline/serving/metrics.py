@@ -25,6 +25,11 @@ LATENCY = Histogram(
 BATCH_ROWS = Histogram(
     "plumbline_batch_rows", "Rows answered by one call of the predictor.", buckets=ROWS
 )
+QUEUE_SECONDS = Histogram(
+    "plumbline_queue_seconds",
+    "How long the first request of each call of the predictor had waited in the queue.",
+    buckets=SECONDS,
+)
 SWAPS = Counter("plumbline_swaps", "Attempts to follow the registry.", ["outcome"])
 MODEL_VERSION = Gauge(
     "plumbline_model_version",

@@ -9,7 +9,7 @@ from plumbline.contract.errors import JournalIntegrityError, PlumblineError, Reg
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.canary_slot import CanarySlot
-from plumbline.serving.errors import NotReadyError
+from plumbline.serving.errors import RETRY_AFTER_S, NotReadyError
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer, LoadedModel
 from plumbline.serving.settings import Settings
@@ -42,6 +42,11 @@ class TrafficRouter:
     def is_full(self) -> bool:
         """Whether the champion's queue is full."""
         return self.champion is not None and self.champion.is_full
+
+    @property
+    def retry_after_s(self) -> int:
+        """Whole seconds after which a refused client may try again."""
+        return self.champion.retry_after_s if self.champion else RETRY_AFTER_S
 
     def is_champion(self, name: str, version: str | None) -> bool:
         """Whether the champion has this name and, where one is given, this version."""

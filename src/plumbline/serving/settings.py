@@ -12,6 +12,7 @@ class Limits:
     body_bytes: int = 4_000_000
     rows: int = 1024  # of one request
     waiting_rows: int = 256  # in the queue; a single longer request needs an empty queue
+    waiting_s: float = 0.5  # in the queue, as estimated from the calls so far
     batch_rows: int = 64  # answered by one call of the predictor
     deadline_s: float = 10.0
     read_timeout_s: float = 10.0  # for the headers of a request, and again for its body

@@ -1,0 +1,73 @@
+"""The queue of a server is limited in time: a slow model has a short queue, a fast one a long."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from tests.support.serving.lines import MOODY, Lines, serving
+from tests.support.serving.moody import GO_FILE, SLOW, WAITS, WAITS_FILE
+
+from plumbline.serving.row_speed import RowSpeed
+
+# MLflow, in this process, warns about its own libraries.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def test_a_slow_model_has_a_short_queue_and_says_when_to_try_again(lines: Lines) -> None:
+    waits, go = lines.folder / WAITS_FILE, lines.folder / GO_FILE
+    waits.unlink(missing_ok=True)
+    go.unlink(missing_ok=True)
+    limits = ("--queue-s", "1.2", "--deadline-s", "120", "--predict-timeout", "120")
+    with (
+        serving(lines, *limits, uri=f"models:/line/{MOODY}") as server,
+        ThreadPoolExecutor(21) as pool,
+    ):
+        assert server.predict(SLOW)[0] == 200  # half a second a row
+        running = pool.submit(server.predict, WAITS)
+        server.wait(waits.exists)
+        asked = [pool.submit(server.predict, 1.0) for _ in range(20)]
+        server.wait(lambda: sum(one.done() for one in asked) >= 17)
+        go.touch()
+        answers = [one.result() for one in asked]
+        refused = [headers for status, headers, _ in answers if status == 429]
+        # Three rows, and the one in the model, take two seconds.
+        assert [status for status, _, _ in answers].count(200) in (1, 2, 3)
+        assert len(refused) in (17, 18, 19)
+        assert {int(headers["retry-after"]) for headers in refused} <= set(range(2, 121))
+        assert running.result()[0] == 200
+        server.wait(lambda: server.predict(1.0)[0] == 200)
+        assert server.metric("plumbline_queue_seconds_count") >= 3
+    waits.unlink()
+    go.unlink()
+
+
+def test_retry_after_is_at_most_the_deadline(lines: Lines) -> None:
+    options = ("--queue-s", "0.01", "--deadline-s", "1", "--predict-timeout", "60")
+    with (
+        serving(lines, *options, uri=f"models:/line/{MOODY}") as server,
+        ThreadPoolExecutor(24) as pool,
+    ):
+        assert server.predict(SLOW)[0] == 200
+        asked = [pool.submit(server.predict, SLOW) for _ in range(24)]
+        answers = [one.result() for one in asked]
+        refused = [headers for status, headers, _ in answers if status == 429]
+        assert {headers["retry-after"] for headers in refused} == {"1"}
+
+
+def test_the_speed_is_that_of_the_last_second_of_work() -> None:
+    speed = RowSpeed()
+    for _ in range(100):
+        speed.add_call(8, 0.04)
+    assert speed.estimate_seconds(100) == pytest.approx(0.5, rel=0.01)
+    speed.add_call(1, 0.2)  # a hiccup
+    assert speed.estimate_seconds(100) < 0.7
+    for _ in range(40):
+        speed.add_call(8, 0.16)  # four times slower
+    assert speed.estimate_seconds(100) == pytest.approx(2.0, rel=0.1)
+
+
+def test_a_slow_first_call_limits_nothing() -> None:
+    speed = RowSpeed()
+    speed.add_call(1, 0.2)
+    assert speed.estimate_seconds(256) == 0
+    speed.add_call(1, 0.2)
+    assert speed.estimate_seconds(256) > 0
