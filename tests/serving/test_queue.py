@@ -1,8 +1,10 @@
 """The queue of a server is limited in time: a slow model has a short queue, a fast one a long."""
 
+import socket
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.support.serving.full import PING, WHOLE, full, receive, send
 from tests.support.serving.lines import MOODY, Lines, serving
 from tests.support.serving.moody import GO_FILE, SLOW, WAITS, WAITS_FILE
 
@@ -51,6 +53,25 @@ def test_retry_after_is_at_most_the_deadline(lines: Lines) -> None:
         answers = [one.result() for one in asked]
         refused = [headers for status, headers, _ in answers if status == 429]
         assert {headers["retry-after"] for headers in refused} == {"1"}
+
+
+def test_a_refused_client_is_answered_on_its_connection_when_there_is_room(lines: Lines) -> None:
+    with (
+        full(lines) as (server, go),
+        socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection,
+    ):
+        connection.sendall(WHOLE)
+        assert [got.status for got in receive(connection, 1)] == [429]
+        go.touch()
+        server.wait(lambda: send(server, WHOLE)[0].status == 200)
+        connection.sendall(WHOLE + PING)
+        assert [got.status for got in receive(connection, 2)] == [200, 200]
+
+
+def test_with_a_collector_of_traces_the_application_refuses(lines: Lines) -> None:
+    nobody = "http://127.0.0.1:9"
+    with full(lines, OTEL_EXPORTER_OTLP_ENDPOINT=nobody) as (server, _):
+        assert [got.status for got in send(server, WHOLE + PING, 2)] == [429, 200]
 
 
 def test_the_speed_is_that_of_the_last_second_of_work() -> None:

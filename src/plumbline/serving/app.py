@@ -16,6 +16,8 @@ from uvicorn.config import STARTUP_FAILURE
 
 from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.serving import open_inference, openapi
+from plumbline.serving.access import AccessRules
+from plumbline.serving.early_refusal import EarlyRefusals
 from plumbline.serving.errors import NotReadyError, RequestError
 from plumbline.serving.guards import REQUEST_ID, GuardMiddleware
 from plumbline.serving.health import add_health_routes
@@ -54,10 +56,12 @@ def create_app(settings: Settings) -> FastAPI:
         await _start_router(router)
         async with _open_desk(settings, router) as app.state.desk:
             with RequestLog.open(settings) as app.state.log:
-                yield {"limits": settings.limits, "router": router}
+                yield {"limits": settings.limits, "router": router, "refusals": refusals}
                 await router.close()
 
     router = TrafficRouter(settings)
+    access = AccessRules(settings)
+    refusals = None if _has_collector() else EarlyRefusals(access, router)
     app = FastAPI(
         title="plumbline",
         lifespan=run_lifespan,
@@ -67,7 +71,7 @@ def create_app(settings: Settings) -> FastAPI:
         telemetry=_configure_telemetry(),
     )
     app.state.settings = settings
-    app.add_middleware(GuardMiddleware, settings=settings, router=router)
+    app.add_middleware(GuardMiddleware, access=access, router=router)
     app.add_exception_handler(RequestError, handle_request_error)
     app.add_exception_handler(HTTPException, handle_http_exception)
     app.add_exception_handler(Exception, handle_unexpected_error)
@@ -221,7 +225,7 @@ def _get_model(router: TrafficRouter, name: str, version: str | None) -> LoadedM
 
 def _configure_telemetry() -> Any:
     """Switch OpenTelemetry on if the environment names a collector; else it costs nothing."""
-    on = bool(os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
+    on = _has_collector()
     return {
         "tracing": on,
         "metrics": on,
@@ -229,3 +233,8 @@ def _configure_telemetry() -> Any:
         "operation_spans": False,
         "auto_configure": on,
     }
+
+
+def _has_collector() -> bool:
+    """Whether requests are traced; then refusals, too, have to pass through the application."""
+    return bool(os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"))

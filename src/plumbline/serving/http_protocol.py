@@ -4,7 +4,7 @@ import asyncio
 import re
 import resource
 from asyncio.events import TimerHandle
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -12,12 +12,23 @@ from plumbline.serving import metrics
 from plumbline.serving.errors import BadRequestError, RequestError
 from plumbline.serving.settings import Limits
 
+if TYPE_CHECKING:  # the supervisor imports this module, and no web framework
+    from plumbline.serving.early_refusal import EarlyRefusals
+
 DISCONNECTED = "plumbline.client_disconnected"  # key in the ASGI scope
 LINGER_S = 2.0  # for requests that arrive while the server shuts down
 # Bytes of headers, or of trailers; counted after each read of the socket, so a read may exceed it.
 MAX_HEAD = 65_536
 UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
 RESERVED_FILES = 64  # open files of the process that are not connections
+
+
+class RefusedCycle:
+    """In place of uvicorn's state of a request: it is answered, the rest of its body may follow."""
+
+    response_complete = True
+    more_body = True
+    message_event = asyncio.Event()  # nobody waits for it
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -102,10 +113,19 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_headers_complete(self) -> None:
-        """Pass the request on, with a way to see whether its client is still connected."""
+        """Pass the request on, with a way to see whether its client is still connected.
+
+        If the queue is full, it is refused here.
+        """
         self._stop_stall_timer()
         self.in_head = False
         self.num_unused = 0
+        refusal = self._make_refusal()
+        if refusal:
+            self.cycle = RefusedCycle()  # type: ignore[assignment]
+            self.transport.write(refusal)
+            self.on_response_complete()
+            return
         self.scope[DISCONNECTED] = self.transport.is_closing  # type: ignore[literal-required]
         super().on_headers_complete()
         if self.is_ending:
@@ -135,6 +155,21 @@ class HttpProtocol(HttpToolsProtocol):
         else:
             linger_s = min(LINGER_S, self._limits.shutdown_timeout_s / 2)
             self.loop.call_later(linger_s, self._close_if_idle)
+
+    def _make_refusal(self) -> bytes | None:
+        """Return the answer to a plain POST while the queue is full, else None.
+
+        Not while an earlier answer is due, and not where the connection ends after this one.
+        """
+        refusals: EarlyRefusals | None = self.app_state["refusals"]
+        if refusals is None or not refusals.is_due or not self._is_idle or self.is_ending:
+            return None
+        parser = self.parser
+        if parser.get_method() != b"POST" or parser.get_http_version() != "1.1":
+            return None
+        if parser.should_upgrade() or not parser.should_keep_alive() or self.flow.write_paused:
+            return None
+        return refusals.make_answer(self.url, self.headers, self.server_state.default_headers)
 
     def _close_if_idle(self) -> None:
         if self._is_idle:
