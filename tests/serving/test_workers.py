@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import socket
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.support.serving.moody import SLOWER, Moody
 from plumbline.serving.batching import Batcher
 from plumbline.serving.errors import RequestError
 from plumbline.serving.inference_request import InferenceRequest
+from plumbline.serving.priority import lower_thread_priority
 from plumbline.serving.request_log import list_outdated, name_file
 from plumbline.serving.server import START_S
 from plumbline.serving.settings import Limits
@@ -163,6 +165,30 @@ def test_time_while_the_process_was_suspended_does_not_count(lines: Lines) -> No
         os.kill(int(worker), signal.SIGCONT)
         assert slower.result()[0] == 200  # five seconds later, of which three do not count
         assert waiting.result()[0] == 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a thread has no priority of its own")
+def test_the_model_computes_at_a_lower_priority_than_the_event_loop(lines: Lines) -> None:
+    with serving(lines) as server:
+        assert server.predict(1.0)[0] == 200
+        (worker,) = list_workers(server.process.pid)
+        folder = Path(f"/proc/{worker}/task")
+        threads = [int(thread.name) for thread in folder.iterdir()]
+        priorities = {thread: os.getpriority(os.PRIO_PROCESS, thread) for thread in threads}
+        event_loop = priorities.pop(int(worker))
+        assert event_loop == os.getpriority(os.PRIO_PROCESS, server.process.pid)
+        assert max(priorities.values()) == min(19, event_loop + 5)
+
+
+def test_threads_that_a_predictor_starts_while_it_is_loaded_have_the_lower_priority() -> None:
+    def read() -> int:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(os.getpriority, os.PRIO_PROCESS, 0).result()
+
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    with ThreadPoolExecutor(1, initializer=lower_thread_priority) as pool:
+        assert pool.submit(read).result() == min(19, before + 5 * (sys.platform == "linux"))
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
 def test_a_request_after_close_is_refused() -> None:

@@ -24,6 +24,7 @@ from plumbline.serving.errors import (
     RequestError,
 )
 from plumbline.serving.inference_request import Columns, InferenceRequest
+from plumbline.serving.priority import lower_thread_priority
 from plumbline.serving.row_speed import RowSpeed
 from plumbline.serving.settings import Limits
 
@@ -129,6 +130,7 @@ class Batcher:
             self._wake.notify()
 
     def _run(self) -> None:
+        lower_thread_priority()
         while True:
             with self._wake:
                 while not self._queue and not self._closed:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.serving import metrics
 from plumbline.serving.batching import Batcher
 from plumbline.serving.inference_request import Columns, InferenceRequest
+from plumbline.serving.priority import lower_thread_priority
 from plumbline.serving.settings import Limits
 
 
@@ -46,7 +48,13 @@ class LoadedModel:
 
         Raises BundleError if it does not answer its golden rows as it did when it was evaluated.
         """
-        predictor = await asyncio.to_thread(_load_checked_predictor, cached)
+        # Threads that the predictor starts keep the priority of the one that loads it.
+        thread = ThreadPoolExecutor(1, "loader", initializer=lower_thread_priority)
+        try:
+            loop = asyncio.get_running_loop()
+            predictor = await loop.run_in_executor(thread, _load_checked_predictor, cached)
+        finally:
+            thread.shutdown(wait=False)
         return cls(cached, predictor, limits)
 
     @property

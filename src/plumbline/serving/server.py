@@ -18,6 +18,7 @@ from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedMode
 from plumbline.serving import log_format
 from plumbline.serving.disagreement_limit import find_disagreement_limit
 from plumbline.serving.http_protocol import HttpProtocol
+from plumbline.serving.priority import shorten_switch_interval
 from plumbline.serving.settings import Settings
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def load_app(settings: Settings) -> "FastAPI":
     """Create the application in a worker; the supervisor does not import the web framework."""
     from plumbline.serving.app import create_app
 
+    shorten_switch_interval()
     return create_app(settings)
 
 
