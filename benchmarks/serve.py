@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from machine import read_cpu_name
 from serving import servers, tables
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,7 +24,8 @@ SERVING = ROOT / "benchmarks/serving"
 LEVELS = (1, 16, 64)  # clients that send the next request when the last one is answered
 ROUNDS = 2  # starts of each server; the better one counts, since the machine may be shared
 WARM_UP_S = 1.0
-STEADY, FLOOD = 0.7, 3.0  # arrivals, as a share of the most that closed loop reached
+# Arrivals of the open loops, as a share of the most that closed loop reached.
+OPEN = {"steady": 0.7, "flood": 3.0, "deluge": 10.0}
 CONNECTIONS = 512  # of an open loop; a request that finds none free waits, and its wait counts
 NAMES = ("mlflow-transformers", "mlflow-pyfunc", "litserve", "bentoml", "plumbline")
 
@@ -82,7 +84,8 @@ def _measure_all(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
                     )
             except servers.ServerError as error:
                 one["problems"].append(str(error))
-    return {"subject": subject, "cores": psutil.cpu_count(), "generator": own, "servers": found}
+    machine = {"cpu": read_cpu_name(), "cores": psutil.cpu_count()}
+    return {"subject": subject, **machine, "generator": own, "servers": found}
 
 
 def _prepare_model(model: Path | None, folder: Path, settings: dict[str, str]) -> dict[str, Any]:
@@ -119,7 +122,7 @@ def _measure(
         peak = max(
             level["right"] / seconds for turn in one["rounds"] for level in turn["closed"].values()
         )
-        for name, share in (("steady", STEADY), ("flood", FLOOD)):
+        for name, share in OPEN.items():
             rate = max(1.0, share * peak)
             done = _measure_load(
                 server, kind.path, requests, connections=CONNECTIONS, seconds=seconds, rate=rate

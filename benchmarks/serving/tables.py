@@ -36,7 +36,7 @@ def _subject(found: dict[str, Any]) -> str:
     lines = [
         f"{subject['uri']}, {subject['num_classes']} classes; {subject['num_kept']} of "
         f"{subject['num_texts']} test texts (those with a clear fp32 label); "
-        f"{found['cores']} cores, shared with the load generator",
+        f"{found['cpu']}, {found['cores']} cores, shared with the load generator",
         f"load generator: {cost:.0f} us of CPU a request; {quickest:,.0f} requests/s with a server "
         "that does nothing",
     ]
@@ -71,22 +71,29 @@ def _closed(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
 def _open(servers: dict[str, Any]) -> str:
     lines = [
         "open loop: Poisson arrivals, milliseconds from when a request was due",
-        f"{'':<{WIDTH}}{'at 70 % of the peak':^31}{'at 3 times the peak':^59}",
+        f"{'':<{WIDTH}}{'at 70 % of the peak':^31}{'at 3 and 10 times the peak':^59}",
         f"{'':<{WIDTH}}{'due/s':>7}{'p50':>8}{'p99':>8}{'lost':>7}"
         f"{'due/s':>9}{'right/s':>9}{'of peak':>9}{'p99':>9}{'refused':>9}{'its p99':>9}"
         f"{'lost':>7}",
     ]
     for one in servers.values():
-        steady, flood = one["open"]["steady"], one["open"]["flood"]
-        goodput = flood["in_time"] / flood["seconds"]
+        steady = one["open"]["steady"]
         lines.append(
             f"{one['title']:<{WIDTH}}{steady['rate']:>7,.0f}{_ms(steady['took_ms'], 'p50'):>8}"
             f"{_ms(steady['took_ms'], 'p99'):>8}{_lost(steady) + steady['refused']:>7}"
-            f"{flood['rate']:>9,.0f}{goodput:>9,.0f}{goodput / flood['peak']:>9.0%}"
-            f"{_ms(flood['took_ms'], 'p99'):>9}{flood['refused']:>9,}"
-            f"{_ms(flood['took_refused_ms'], 'p99'):>9}{_lost(flood):>7,}"
+            f"{_flood(one['open']['flood'])}"
         )
+        lines.append(f"{'':<{WIDTH + 30}}{_flood(one['open']['deluge'])}")
     return "\n".join(lines)
+
+
+def _flood(flood: dict[str, Any]) -> str:
+    goodput = flood["in_time"] / flood["seconds"]
+    return (
+        f"{flood['rate']:>9,.0f}{goodput:>9,.0f}{goodput / flood['peak']:>9.0%}"
+        f"{_ms(flood['took_ms'], 'p99'):>9}{flood['refused']:>9,}"
+        f"{_ms(flood['took_refused_ms'], 'p99'):>9}{_lost(flood):>7,}"
+    )
 
 
 def _rest(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
@@ -95,7 +102,7 @@ def _rest(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
         "start: from the command to the first right answer, the better round (the other); memory: ",
         "PSS of all processes after closed loop; CPU: milliseconds of all cores a request;",
         "wrong, refused, failed: answers of closed loop that are not counted above",
-        f"{'':<{WIDTH}}{'start s':>15}{'memory MB':>12}{'after 3 x':>12}{head}"
+        f"{'':<{WIDTH}}{'start s':>15}{'memory MB':>12}{'after 10 x':>12}{head}"
         f"{'wrong':>8}{'refused':>9}{'failed':>8}",
     ]
     for one in servers.values():
@@ -107,7 +114,7 @@ def _rest(servers: dict[str, Any], levels: tuple[int, ...]) -> str:
         )
         lines.append(
             f"{one['title']:<{WIDTH}}{start:>15}{_memory(one):>12.0f}"
-            f"{one['open']['flood']['memory_mb']:>12.0f}"
+            f"{one['open']['deluge']['memory_mb']:>12.0f}"
             f"{''.join(f'{_cpu_ms(one, clients):>12.2f}' for clients in levels)}"
             f"{wrong:>8}{refused:>9}{failed:>8}"
         )
