@@ -4,10 +4,12 @@ Whoever makes one holds a kernel lock on it, which ends with its process: what n
 over. The ending of their names keeps them out of what DVC and git look at.
 """
 
+import errno
 import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +19,7 @@ ENDING = ".aside"
 FOLDERS = ("data", "models", "reports", "reports/training", ".plumbline")
 NESTED = (".plumbline/*", ".plumbline/checkpoints/*")
 PROCESS = "plumbline"  # names the folder for what libraries write into the system's /tmp
+ATTEMPTS, PAUSE = 50, 0.1  # seconds between two attempts to remove a folder
 
 
 @contextmanager
@@ -82,7 +85,18 @@ def remove_leftovers(folder: Path, pattern: str = f".*{ENDING}") -> None:
             if path.is_symlink() or path.stat().st_uid != os.getuid():
                 continue
             if not is_held(path):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                _remove_folder(path) if path.is_dir() else path.unlink()
+
+
+def _remove_folder(folder: Path) -> None:
+    """Remove a folder, into which processes that end with a killed one may write for a moment."""
+    for _ in range(ATTEMPTS):
+        try:
+            return shutil.rmtree(folder)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.ENOENT) or not folder.exists():
+                raise
+        time.sleep(PAUSE)
 
 
 def is_held(path: Path) -> bool:
