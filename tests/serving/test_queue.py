@@ -27,14 +27,14 @@ def test_a_slow_model_has_a_short_queue_and_says_when_to_try_again(lines: Lines)
         running = pool.submit(server.predict, WAITS)
         server.wait(waits.exists)
         asked = [pool.submit(server.predict, 1.0) for _ in range(20)]
-        server.wait(lambda: sum(one.done() for one in asked) >= 17)
+        server.wait(lambda: sum(one.done() for one in asked) >= 11)
         go.touch()
         answers = [one.result() for one in asked]
         refused = [headers for status, headers, _ in answers if status == 429]
-        # Three rows, and the one in the model, take two seconds.
-        assert [status for status, _, _ in answers].count(200) in (1, 2, 3)
-        assert len(refused) in (17, 18, 19)
-        assert {int(headers["retry-after"]) for headers in refused} <= set(range(2, 121))
+        # Eight rows take four seconds, which is more than 1.2; a few may always wait.
+        assert 8 <= [status for status, _, _ in answers].count(200) <= 9
+        assert len(refused) in (11, 12)
+        assert {int(headers["retry-after"]) for headers in refused} <= set(range(4, 121))
         assert running.result()[0] == 200
         server.wait(lambda: server.predict(1.0)[0] == 200)
         assert server.metric("plumbline_queue_seconds_count") >= 3

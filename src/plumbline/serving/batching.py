@@ -29,6 +29,7 @@ from plumbline.serving.row_speed import RowSpeed
 from plumbline.serving.settings import Limits
 
 SWEEP_S = 0.05
+SHORT_QUEUE_ROWS = 8  # may wait even for a slow model, as long as they are answered in time
 # A sweep that is later than this, its own work not counted, means that the process was suspended:
 # that time does not count for any deadline.
 SUSPENDED_S = 1.0
@@ -88,7 +89,8 @@ class Batcher:
         """Whether a new request would be refused: too many rows wait, or for too long."""
         if self._queued_rows >= self._limits.waiting_rows:
             return True
-        max_wait = min(self._limits.waiting_s, self._limits.deadline_s)
+        short_s = self._speed.estimate_seconds(SHORT_QUEUE_ROWS)
+        max_wait = min(max(self._limits.waiting_s, short_s), self._limits.deadline_s)
         return self._speed.estimate_seconds(self._queued_rows) > max_wait
 
     @property
