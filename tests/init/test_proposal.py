@@ -1,5 +1,6 @@
 """params.yaml fits the file: lengths, epochs and candidates, each with its reason."""
 
+import re
 from pathlib import Path
 
 from tests.support.checkouts import RECIPE
@@ -99,3 +100,11 @@ def test_a_small_test_split_is_asked_for_what_it_can_show(tmp_path: Path) -> Non
     source = {"train": "data/raw/a.csv", "validation": None, "test": "data/raw/b.csv"}
     given = propose(2000, source=source)
     assert load(given, tmp_path).evaluation.max_detectable_difference == 0.1
+
+
+def test_test_rows_that_can_show_nothing_are_said_to_be_too_few(tmp_path: Path) -> None:
+    few = propose(40)
+    assert load(few, tmp_path).evaluation.max_detectable_difference == 0.1
+    said = "about 8 test rows can show no difference; add rows, or give --test"
+    assert any(said in reason for reason in few.reasons)
+    assert f"max_detectable_difference: 0.10 # {said}" in re.sub(" +", " ", few.text)

@@ -108,6 +108,14 @@ def test_a_file_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path) -
     assert "--label team: no such column; found: ticket, body, queue" in refuse(path, None, "team")
 
 
+@pytest.mark.parametrize("value", ["", " "])
+def test_a_named_column_without_values_is_refused(tmp_path: Path, value: str) -> None:
+    path = write_csv(tmp_path / "a.csv", [row | {"empty": value} for row in make_rows()])
+    said = "empty: the column is empty in all 60 rows; fill it, or name another column"
+    assert f"a.csv: --text {said}" in refuse(path, "empty", "queue")
+    assert f"a.csv: --label {said}" in refuse(path, "body", "empty")
+
+
 def test_a_file_without_the_names_of_its_columns_is_refused(tmp_path: Path) -> None:
     path = write_csv(tmp_path / "a.csv", make_rows())
     path.write_text(path.read_text().partition("\n")[2])

@@ -164,7 +164,15 @@ def _set_reach(choices: _Choices, params: Any, num_test: int) -> None:
     level = power.divide_level(level, len(choices.candidates))
     # Errors differ the most where half of the answers are wrong.
     ours, theirs = np.tile([0.0, 1.0, 0.0, 1.0], num_test), np.tile([0.0, 0.0, 1.0, 1.0], num_test)
-    least = power.compute_detectable_difference(ours[:num_test], theirs[:num_test], "binary", level)
+    try:
+        least = power.compute_detectable_difference(
+            ours[:num_test], theirs[:num_test], "binary", level
+        )
+    except ValueError:
+        reason = f"about {num_test:,} test rows can show no difference; add rows, or give --test"
+        shipped = limits["max_detectable_difference"]
+        choices.set(limits, "evaluation", "max_detectable_difference", shipped, reason)
+        return
     reach = math.ceil(100 * least) / 100
     if reach > limits["max_detectable_difference"]:
         reason = f"about {num_test:,} test rows can show no smaller one; lower it with more rows"

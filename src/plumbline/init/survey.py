@@ -96,6 +96,11 @@ def _require_column(columns: FileColumns, name: str, option: str) -> str:
     if name not in columns.profiles:
         present = ", ".join(columns.profiles)
         raise DataError(f"{columns.path}: {option} {name}: no such column; found: {present}")
+    if columns.profiles[name].num_filled == 0:
+        raise DataError(
+            f"{columns.path}: {option} {name}: the column is empty in all "
+            f"{columns.num_rows:,} rows; fill it, or name another column"
+        )
     return name
 
 
