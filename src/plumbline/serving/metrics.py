@@ -46,6 +46,9 @@ COMPARED = Counter(
     "plumbline_compared", "Rows compared with the champion's answers.", ["side", "outcome"]
 )
 LOGGED_ROWS = Counter("plumbline_logged_rows", "Rows written to the request log.")
+LOST_LOG_ROWS = Counter(
+    "plumbline_lost_log_rows", "Rows of the sample that are not in the request log.", ["reason"]
+)
 
 
 def count_compared(variant: str, num_rows: int, num_differing: int) -> None:

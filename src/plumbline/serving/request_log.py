@@ -9,9 +9,11 @@ import re
 import secrets
 import socket
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import ParamsError
@@ -40,6 +42,7 @@ class RequestLog:
         self._rows: list[Row] = []
         self._wake = threading.Event()
         self._closed = False
+        self._is_redaction_reported = False
 
     @classmethod
     @contextmanager
@@ -64,6 +67,7 @@ class RequestLog:
         if self._folder is None or random.random() >= self._share:  # noqa: S311  not for security
             return
         if len(self._rows) > MAX_WAITING:
+            metrics.LOST_LOG_ROWS.labels("full").inc(request.num_rows)
             return
         shared = {
             "at": datetime.now(UTC),
@@ -91,31 +95,61 @@ class RequestLog:
             is_last = self._closed  # rows that were added before it was closed are written now
             rows = self._rows
             self._rows = []
+            if self._redact:
+                rows = self._redact_rows(rows, self._redact)
+            if rows and self._folder is not None:
+                self._write_file(rows, self._folder)
+
+    def _redact_rows(self, rows: list[Row], redact: Redact) -> list[Row]:
+        """Return what `redact` keeps; a row with which it fails is not written at all."""
+        kept = []
+        for row in rows:
             try:
-                self._write_file(rows)
-            except OSError as error:
-                log.warning(
-                    "the request log cannot be written (%s): %d rows are lost",
-                    error.strerror,
-                    len(rows),
-                )
+                redacted = redact(dict(row))
+            except Exception as error:  # noqa: BLE001  the user's own code
+                self._report_redaction(_locate(error))
+            else:
+                if isinstance(redacted, dict):
+                    kept.append(redacted)
+                elif redacted is not None:
+                    self._report_redaction(f"returned {type(redacted).__name__}, expected dict")
+        return kept
 
-    def _write_file(self, rows: list[Row]) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    def _report_redaction(self, problem: str) -> None:
+        """Count the row, and say once what is wrong."""
+        metrics.LOST_LOG_ROWS.labels("redact").inc()
+        if not self._is_redaction_reported:
+            log.warning(
+                "--redact failed (%s): such rows are not logged, and counted in "
+                "plumbline_lost_log_rows_total",
+                problem,
+            )
+        self._is_redaction_reported = True
 
-        if self._redact:
-            rows = _redact_rows(rows, self._redact)
-        if not rows or self._folder is None:
+    def _write_file(self, rows: list[Row], folder: RequestFolder) -> None:
+        try:
+            content = _encode_rows(rows)
+        except Exception as error:  # noqa: BLE001  values of a kind that no column can have
+            metrics.LOST_LOG_ROWS.labels("encode").inc(len(rows))
+            log.warning(
+                "rows of the request log make no Parquet file (%s): %d rows are lost",
+                type(error).__name__,
+                len(rows),
+            )
             return
-        table = pa.Table.from_pylist([_encode_nested(row) for row in rows])
-        content = io.BytesIO()
-        pq.write_table(table, content)
-        self._folder.write(lambda: name_file(socket.gethostname()), content.getvalue())
-        metrics.LOGGED_ROWS.inc(len(rows))
-        if self._folder.is_local:
-            for name in list_outdated(self._folder.list_names()):
-                self._folder.delete(name)
+        try:
+            folder.write(lambda: name_file(socket.gethostname()), content)
+            metrics.LOGGED_ROWS.inc(len(rows))
+            if folder.is_local:
+                for name in list_outdated(folder.list_names()):
+                    folder.delete(name)
+        except OSError as error:
+            metrics.LOST_LOG_ROWS.labels("write").inc(len(rows))
+            log.warning(
+                "the request log cannot be written (%s): %d rows are lost",
+                error.strerror,
+                len(rows),
+            )
 
 
 def name_file(host: str) -> str:
@@ -151,9 +185,21 @@ def load_redaction(name: str | None) -> Redact | None:
     return redact
 
 
-def _redact_rows(rows: list[Row], redact: Redact) -> list[Row]:
-    redacted = [redact(dict(row)) for row in rows]
-    return [row for row in redacted if row is not None]
+def _locate(error: Exception) -> str:
+    """Say where code failed, without its message, which may quote the row."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
+
+
+def _encode_rows(rows: list[Row]) -> bytes:
+    """Encode rows as a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.Table.from_pylist([_encode_nested(row) for row in rows])
+    content = io.BytesIO()
+    pq.write_table(table, content)
+    return content.getvalue()
 
 
 def _encode_nested(row: Row) -> Row:

@@ -1,0 +1,67 @@
+"""The log of requests: rows and files that cannot be written do not end it."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from tests.support.serving.lines import Lines, serving
+
+from plumbline.serving.request_log import FLUSH_ROWS
+
+REDACTION = """
+def drop_some(row):
+    x = row["input.x"]
+    if x == 1:
+        return {}[f"secret {x}"]
+    if x == 2:
+        return True
+    return None if x == 3 else row
+
+def mix(row):
+    x = row["input.x"]
+    return row if x < 0 else {"kept": x if x else "none"}
+"""
+# MLflow, in this process, warns about its own libraries.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def read_log(folder: Path) -> list[dict[str, Any]]:
+    return [row for file in sorted(folder.iterdir()) for row in pq.read_table(file).to_pylist()]
+
+
+def choose_redaction(folder: Path, name: str) -> tuple[str, ...]:
+    """The options of a server that logs to `log` beside the module with these functions."""
+    (folder / "redaction.py").write_text(REDACTION)
+    return "--log-folder", str(folder / "log"), "--redact", f"redaction:{name}"
+
+
+def test_a_row_that_cannot_be_redacted_is_not_logged_and_the_others_are(
+    lines: Lines, tmp_path: Path
+) -> None:
+    options = choose_redaction(tmp_path, "drop_some")
+    with serving(lines, *options, PYTHONPATH=str(tmp_path)) as server:
+        server.predict(*range(FLUSH_ROWS))
+        server.wait(lambda: server.metric("plumbline_lost_log_rows_total") == 2)
+        server.predict(0.5, 1.0, 1.5)
+        assert server.stop() == 0
+        said = server.log.read_text()
+    xs = sorted(row["input.x"] for row in read_log(tmp_path / "log"))
+    assert xs == [0.0, 0.5, 1.5, *map(float, range(4, FLUSH_ROWS))]
+    assert said.count("--redact failed") == 1
+    assert "KeyError in redaction.py, line 5" in said
+    assert "secret" not in said
+
+
+def test_rows_that_no_file_can_hold_are_lost_and_later_ones_are_logged(
+    lines: Lines, tmp_path: Path
+) -> None:
+    options = choose_redaction(tmp_path, "mix")
+    with serving(lines, *options, PYTHONPATH=str(tmp_path)) as server:
+        server.predict(*range(FLUSH_ROWS))
+        server.wait(lambda: server.metric("plumbline_lost_log_rows_total") == FLUSH_ROWS)
+        server.predict(-1.0)
+        assert server.stop() == 0
+        said = server.log.read_text()
+    assert [row["input.x"] for row in read_log(tmp_path / "log")] == [-1.0]
+    assert f"make no Parquet file (ArrowTypeError): {FLUSH_ROWS} rows are lost" in said
