@@ -18,6 +18,9 @@ def drop_some(row):
         return True
     return None if x == 3 else row
 
+def mark(row):
+    return row | {"kept.mark": "late"} if row["input.x"] == 1 else row
+
 def mix(row):
     x = row["input.x"]
     return row if x < 0 else {"kept": x if x else "none"}
@@ -65,3 +68,11 @@ def test_rows_that_no_file_can_hold_are_lost_and_later_ones_are_logged(
         said = server.log.read_text()
     assert [row["input.x"] for row in read_log(tmp_path / "log")] == [-1.0]
     assert f"make no Parquet file (ArrowTypeError): {FLUSH_ROWS} rows are lost" in said
+
+
+def test_a_column_that_later_rows_alone_have_is_written(lines: Lines, tmp_path: Path) -> None:
+    options = choose_redaction(tmp_path, "mark")
+    with serving(lines, *options, PYTHONPATH=str(tmp_path)) as server:
+        server.predict(0.0, 1.0, 2.0)
+        assert server.stop() == 0
+    assert [row["kept.mark"] for row in read_log(tmp_path / "log")] == [None, "late", None]

@@ -192,11 +192,13 @@ def _locate(error: Exception) -> str:
 
 
 def _encode_rows(rows: list[Row]) -> bytes:
-    """Encode rows as a Parquet file."""
+    """Encode rows as a Parquet file with the columns of all of them; what a row lacks is null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.Table.from_pylist([_encode_nested(row) for row in rows])
+    encoded = [_encode_nested(row) for row in rows]
+    names = dict.fromkeys(name for row in encoded for name in row)
+    table = pa.Table.from_pydict({name: [row.get(name) for row in encoded] for name in names})
     content = io.BytesIO()
     pq.write_table(table, content)
     return content.getvalue()
