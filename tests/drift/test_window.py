@@ -1,7 +1,9 @@
 """Which rows of a log of requests are compared: the newest, and no file is read in vain."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Barrier
 
 import pandas as pd
 import pytest
@@ -58,6 +60,24 @@ def test_a_file_gets_its_name_once_it_is_complete(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["requests-20261120T000000-a-1.parquet"]
 
 
+def test_two_servers_may_delete_the_same_files(tmp_path: Path) -> None:
+    names = [f"requests-20261120T{number:06}-a-1.parquet" for number in range(2000)]
+    for name in names:
+        (tmp_path / name).touch()
+    both = Barrier(2)
+
+    def delete_all() -> None:
+        folder = RequestFolder(str(tmp_path))
+        both.wait()
+        for name in names:
+            folder.delete(name)
+
+    with ThreadPoolExecutor() as pool:
+        for done in [pool.submit(delete_all) for _ in range(2)]:
+            done.result()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_log_in_a_bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serve_bucket("logs", monkeypatch) as store:
         with pytest.raises(DataError, match="s3://logs/day: cannot be read"):
@@ -67,6 +87,9 @@ def test_a_log_in_a_bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         RequestFolder("s3://logs/day/").write(lambda: file.name, file.read_bytes())
         assert store.ls("logs/day") == [f"logs/day/{file.name}"]
         rows = window.load_current("s3://logs/day", CHAMPION, 9).rows
+        for _ in range(2):
+            RequestFolder("s3://logs/day").delete(file.name)
+        assert RequestFolder("s3://logs/day").list_names() == []
     assert rows["input.x"].tolist() == [1.0, 2.0]
 
 

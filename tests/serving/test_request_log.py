@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.serving.lines import Lines, serving
 
-from plumbline.serving.request_log import FLUSH_ROWS
+from plumbline.serving.request_log import FLUSH_ROWS, MAX_FILES
 
 REDACTION = """
 def drop_some(row):
@@ -76,3 +76,20 @@ def test_a_column_that_later_rows_alone_have_is_written(lines: Lines, tmp_path: 
         server.predict(0.0, 1.0, 2.0)
         assert server.stop() == 0
     assert [row["kept.mark"] for row in read_log(tmp_path / "log")] == [None, "late", None]
+
+
+def test_an_old_file_that_cannot_be_deleted_loses_no_row(lines: Lines, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    (log / "requests-20250101T000000-a-1.parquet").mkdir(parents=True)
+    for number in range(2 * MAX_FILES):  # so many of two hosts are kept
+        (log / f"requests-20250102T{number:06}-a-1.parquet").touch()
+    with serving(lines, "--log-folder", str(log), "--log-share", "1") as server:
+        server.predict(*range(FLUSH_ROWS))
+        server.wait(lambda: server.metric("plumbline_logged_rows_total") == FLUSH_ROWS)
+        server.wait(lambda: "cannot be deleted" in server.log.read_text())
+        assert server.metric("plumbline_lost_log_rows_total") == 0
+        assert server.stop() == 0
+        said = server.log.read_text()
+    assert "rows are lost" not in said
+    (written,) = [file for file in log.iterdir() if file.is_file() and file.stat().st_size]
+    assert pq.read_table(written).num_rows == FLUSH_ROWS

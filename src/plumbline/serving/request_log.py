@@ -139,10 +139,6 @@ class RequestLog:
             return
         try:
             folder.write(lambda: name_file(socket.gethostname()), content)
-            metrics.LOGGED_ROWS.inc(len(rows))
-            if folder.is_local:
-                for name in list_outdated(folder.list_names()):
-                    folder.delete(name)
         except OSError as error:
             metrics.LOST_LOG_ROWS.labels("write").inc(len(rows))
             log.warning(
@@ -150,6 +146,10 @@ class RequestLog:
                 error.strerror,
                 len(rows),
             )
+            return
+        metrics.LOGGED_ROWS.inc(len(rows))
+        if folder.is_local:
+            _delete_outdated(folder)
 
 
 def name_file(host: str) -> str:
@@ -166,6 +166,23 @@ def list_outdated(names: list[str]) -> list[str]:
     """List those of the sorted names that are beyond what each host that still writes may keep."""
     hosts = {"-".join(name.split("-")[2:3]) for name in names[-MAX_FILES:]}
     return names[: -MAX_FILES * max(1, len(hosts))]
+
+
+def _delete_outdated(folder: RequestFolder) -> None:
+    """Delete old files; what cannot be deleted is logged, and tried again with the next file."""
+    problems = []
+    try:
+        for name in list_outdated(folder.list_names()):
+            try:
+                folder.delete(name)
+            except OSError as error:
+                problems.append(f"{name}: {error.strerror}")
+    except OSError as error:
+        problems.append(f"the folder cannot be listed: {error.strerror}")
+    if problems:
+        log.warning(
+            "old files of the request log cannot be deleted (%s); delete them by hand", problems[0]
+        )
 
 
 def load_redaction(name: str | None) -> Redact | None:

@@ -3,7 +3,7 @@
 import errno
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -73,10 +73,9 @@ class RequestFolder:
             self._store.pipe_file(f"{self._path}/{choose_name()}", content)
 
     def delete(self, name: str) -> None:
-        """Delete a file, unless that was done already."""
-        with self._name_errors():
-            if self._store.exists(f"{self._path}/{name}"):
-                self._store.rm_file(f"{self._path}/{name}")
+        """Delete a file, unless that was done already, by another server on the folder say."""
+        with self._name_errors(), suppress(FileNotFoundError):
+            self._store.rm_file(f"{self._path}/{name}")
 
     @contextmanager
     def _name_errors(self) -> Iterator[None]:
