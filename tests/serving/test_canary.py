@@ -1,5 +1,6 @@
 """A canary and a shadow beside the champion, under real requests."""
 
+import asyncio
 import fcntl
 import os
 import shutil
@@ -18,7 +19,9 @@ from plumbline.registry.journal import Decision
 from plumbline.registry.journal_head import HEAD_TAG, format_head
 from plumbline.registry.reader.addresses import parse_address
 from plumbline.registry.reader.stores import connect_store
+from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.registry.return_seal import seal_returns
+from plumbline.serving.canary_return import ReturnRecorder
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -193,6 +196,31 @@ def test_two_servers_that_return_one_canary_write_one_entry(lines: Lines) -> Non
             with loaded(server, 4):
                 server.wait(lambda server=server: "is returned" in server.log.read_text())
     assert [entry.action for entry in read_history(lines)[before:]] == ["return"]
+
+
+def test_a_return_that_is_being_written_at_the_end_is_written(lines: Lines) -> None:
+    """The poll that writes it is cancelled when the server ends, and its end writes it again."""
+    before = len(read_history(lines))
+    canary = CachedVersion("line", "2", "ab" * 32, "line", Path("bundle"), Path("golden.json"))
+    recorder = ReturnRecorder()
+    recorder.add(canary, "a test")
+
+    async def end_server() -> None:
+        with journal.lock_journal():
+            polling = asyncio.create_task(recorder.record())
+            await asyncio.sleep(0)
+            polling.cancel()
+            ending = asyncio.create_task(recorder.record())
+            await asyncio.wait([polling])
+            await asyncio.sleep(0)
+            assert not ending.done()
+        await ending
+
+    with lines.here():
+        asyncio.run(end_server())
+    (entry,) = read_history(lines)[before:]
+    assert (entry.action, entry.version, entry.reason) == ("return", "2", "a test")
+    assert read_head(lines) == format_head(entry)
 
 
 def test_a_canary_goes_on_while_the_journal_is_unreachable(lines: Lines, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ class ReturnRecorder:
     """Holds a return until the journal has it, and the registry the journal's end."""
 
     def __init__(self) -> None:
+        self._lock = asyncio.Lock()
         self._pending: Decision | None = None
         self._unsealed: Decision | None = None
         self._problem = ""  # that was logged last
@@ -28,16 +29,19 @@ class ReturnRecorder:
         )
 
     async def record(self) -> None:
-        """Append a pending return, and seal it; what is unreachable is tried again next time."""
-        decision = self._pending
-        self._pending = None
-        if decision and await self._try(_append_to_journal, decision, "not in the journal yet"):
-            self._unsealed = decision
-        elif decision:
-            self._pending = decision
-        unsealed = self._unsealed
-        if unsealed and await self._try(_seal, unsealed, "not sealed in the registry yet"):
-            self._unsealed = None
+        """Append a pending return, and seal it; what is unreachable is tried again next time.
+
+        One that was cancelled may still be writing in its thread: the next call writes it again,
+        which adds no second entry.
+        """
+        async with self._lock:
+            decision = self._pending
+            if decision and await self._try(_append_to_journal, decision, "not in the journal yet"):
+                self._unsealed = decision
+                self._pending = None if self._pending is decision else self._pending
+            unsealed = self._unsealed
+            if unsealed and await self._try(_seal, unsealed, "not sealed in the registry yet"):
+                self._unsealed = None
 
     async def _try(self, write: Callable[[Decision], None], decision: Decision, state: str) -> bool:
         """Whether `write` wrote the decision; why it did not is logged once."""
