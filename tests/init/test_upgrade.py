@@ -1,5 +1,6 @@
 """A repository made by an older plumbline, edited by its user, comes to the installed one."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import ROOT, get_clean_environment
-from tests.support.other_plumbline import OLDER, unpack, write_older_wheel
+from tests.support.other_plumbline import OLDER, RETIRED, unpack, write_older_wheel
 from tests.support.own_tasks import forget_own_tasks
 from tests.support.tickets import write_tickets
 from typer.testing import CliRunner, Result
@@ -100,6 +101,7 @@ def test_edits_of_the_user_are_kept_and_the_rest_is_that_of_the_new_version(rout
         ".plumbline-template.json",
         "Makefile",
         "README.md",
+        RETIRED,
         "params.yaml",
         "requirements.lock",
         f"wheels/plumbline-{OLDER}-py3-none-any.whl",
@@ -188,6 +190,36 @@ def test_a_conflict_is_left_to_git_with_the_way_on_and_back(router: Path) -> Non
     assert "show my targets" in MAKEFILE.read_text()
     assert (ROOT / "requirements.lock").read_text() in Path("requirements.lock").read_text()
     assert run_upgrade("--check").exit_code == 0
+
+
+@pytest.mark.parametrize("keeps_mine", [True, False])
+def test_a_file_that_one_side_deleted_takes_a_decision(router: Path, keeps_mine: bool) -> None:
+    git("rm", "--quiet", "Makefile", "requirements.lock")
+    retired = Path(RETIRED)
+    retired.write_text(retired.read_text() + "echo mine\n")
+    git("commit", "--quiet", "--all", "--message", "My own files")
+    done = run_upgrade()
+    assert done.exit_code == 1
+    deleted = "you deleted it, the new version changed it"
+    for name in ("Makefile", "requirements.lock"):
+        way = f"{name}: {deleted}: `git rm {name}` keeps it deleted, `git add {name}` takes it"
+        assert way in done.output
+    changed = (
+        f"{RETIRED}: you changed it, the new version deleted it: `git rm {RETIRED}` deletes it"
+    )
+    assert f"{changed}, `git add {RETIRED}` keeps it" in done.output
+    assert "--theirs" not in done.output
+    assert "both sides" not in done.output
+    remedies = {
+        name: re.findall(rf"`git (rm|add) {re.escape(name)}`", done.output)
+        for name in ("Makefile", "requirements.lock", RETIRED)
+    }
+    for name, ways in remedies.items():
+        assert ways == ["rm", "add"]
+        git(ways[keeps_mine] if name == RETIRED else ways[not keeps_mine], name)
+    git("-c", "core.editor=true", "cherry-pick", "--continue")
+    assert [Path(name).exists() for name in remedies] == [not keeps_mine] * 2 + [keeps_mine]
+    assert git("status", "--porcelain") == ""
 
 
 def test_what_cannot_be_upgraded_is_refused_with_a_remedy(router: Path, monkeypatch) -> None:

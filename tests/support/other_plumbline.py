@@ -26,17 +26,27 @@ CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
     ],
 }
 
+# And a file more.
+RETIRED = "docker/retired.sh"
+ADDED = {f"{REPOSITORY}/{RETIRED}": "#!/bin/sh\n# What the later one has no more.\necho retired\n"}
+
 
 def write_older_wheel(built: Path, folder: Path) -> Path:
     """Write what an older plumbline was into `folder`."""
-    return write_other_wheel(built, folder, OLDER, CHANGES)
+    return write_other_wheel(built, folder, OLDER, CHANGES, ADDED)
 
 
 def write_other_wheel(
-    built: Path, folder: Path, version: str, changes: Mapping[str, Sequence[tuple[str, str]]]
+    built: Path,
+    folder: Path,
+    version: str,
+    changes: Mapping[str, Sequence[tuple[str, str]]],
+    added: Mapping[str, str] | None = None,
 ) -> Path:
-    """Write the wheel `built`, with the texts of `changes` replaced in its files, into `folder`."""
+    """Write the wheel `built`, with other texts in its files and further files, into `folder`."""
     site = unpack(built, folder / "site")
+    for name, text in (added or {}).items():
+        (site / name).write_text(text, encoding="utf-8")
     for name, replacements in changes.items():
         text = (site / name).read_text(encoding="utf-8")
         for old, new in replacements:

@@ -57,7 +57,7 @@ def _describe_check(result: "Upgrade") -> None:
 
 def _describe_result(result: "Upgrade") -> None:
     if result.conflicts:
-        _describe_conflicts(result.conflicts)
+        _describe_conflicts(result)
         return
     print_plain(
         "committed; next:\n  make run     # installs the new packages; all stages run again\n"
@@ -65,16 +65,30 @@ def _describe_result(result: "Upgrade") -> None:
     )
 
 
-def _describe_conflicts(files: list[str]) -> None:
-    print_plain(f"conflicts with what you edited: {', '.join(files)}")
-    locks = [name for name in files if name.endswith(".lock")]
+def _describe_conflicts(result: "Upgrade") -> None:
+    print_plain(f"conflicts with what you edited: {', '.join(result.conflicts)}")
+    for name in result.only_new:
+        print_plain(
+            f"{name}: you deleted it, the new version changed it: `git rm {name}` keeps it "
+            f"deleted, `git add {name}` takes it"
+        )
+    for name in result.only_mine:
+        print_plain(
+            f"{name}: you changed it, the new version deleted it: `git rm {name}` deletes it, "
+            f"`git add {name}` keeps it"
+        )
+    both = [name for name in result.conflicts if name not in result.only_new + result.only_mine]
+    locks = [name for name in both if name.endswith(".lock")]
     if locks:
         print_plain(
             "Take the new side of locks, then add what you had added to them:\n"
             f"  git checkout --theirs {' '.join(locks)}"
         )
-    print_plain(
-        "Edit these files, where git marked both sides, then:\n"
-        f"  git add {' '.join(files)}\n  git cherry-pick --continue\n"
-        "or take the whole upgrade back:\n  git cherry-pick --abort"
-    )
+    if both:
+        print_plain(
+            "Edit these files, where git marked both sides, then:\n"
+            f"  git add {' '.join(both)}\n  git cherry-pick --continue"
+        )
+    else:
+        print_plain("Decide on each of them, then:\n  git cherry-pick --continue")
+    print_plain("or take the whole upgrade back:\n  git cherry-pick --abort")

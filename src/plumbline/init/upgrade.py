@@ -40,6 +40,8 @@ class Upgrade:
     files: str  # as `git diff --stat` shows them
     params: list[str]  # lines of params.yaml that go (-) and come (+)
     conflicts: list[str]
+    only_new: list[str]  # of the conflicts: the user deleted what the new version changed
+    only_mine: list[str]  # of the conflicts: the new version deleted what the user changed
     problem: str  # of the merged params.yaml; empty: none
 
 
@@ -153,7 +155,7 @@ def _parse_version(text: str) -> list[int]:
 
 
 def _describe_nothing(record: TemplateRecord) -> Upgrade:
-    return Upgrade(record.version, record.version, "", [], [], "")
+    return Upgrade(record.version, record.version, "", [], [], [], [], "")
 
 
 def _clone(folder: Path, clone: Path) -> Path:
@@ -223,6 +225,8 @@ def _merge(folder: Path, commit: str, record: TemplateRecord) -> Upgrade:
         _show_diff(folder, "--stat=100", before),
         _list_params(folder, before),
         conflicts,
+        _list_unmerged(folder, "DU"),
+        _list_unmerged(folder, "UD"),
         "" if conflicts else _check_params(folder),
     )
 
@@ -230,6 +234,14 @@ def _merge(folder: Path, commit: str, record: TemplateRecord) -> Upgrade:
 def _show_diff(folder: Path, *options: str) -> str:
     plain = ("-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff")
     return call_git(folder, *plain, *options)
+
+
+def _list_unmerged(folder: Path, state: str) -> list[str]:
+    """List the files of a state: DU, deleted by the user alone, or UD, by the new version alone."""
+    status = call_git(
+        folder, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=no"
+    ).split("\0")
+    return [entry.removeprefix(f"{state} ") for entry in status if entry.startswith(f"{state} ")]
 
 
 def _list_params(folder: Path, before: str) -> list[str]:
