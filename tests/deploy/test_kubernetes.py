@@ -17,7 +17,8 @@ from plumbline.cli import serve
 from plumbline.serving.health import is_health_path
 
 FOLDER = ROOT / "deploy/kubernetes"
-OVERLAYS = sorted(path.parent for path in FOLDER.glob("*/kustomization.yaml"))
+COMPONENT = FOLDER / "requests-metric"
+OVERLAYS = sorted({path.parent for path in FOLDER.glob("*/kustomization.yaml")} - {COMPONENT})
 MANIFESTS = sorted(path for path in FOLDER.glob("*/*.yaml") if path.name != "kustomization.yaml")
 OLDEST = "1.30"  # the first in which a container may sleep before it is stopped
 KSERVE_KEYS = {"minReplicas", "maxReplicas", "scaleMetric", "scaleTarget"}  # beside a pod's own
@@ -88,6 +89,32 @@ def test_what_kustomize_builds_fits_the_schemas(folder: Path) -> None:
     if folder.name == "canary":
         assert "--canary=$(CANARY)" in built
         assert "plumbline/side: champion" not in built
+
+
+def test_requests_count_for_the_autoscaler_once_the_component_is_named(tmp_path: Path) -> None:
+    """With a metric that a cluster does not know, it would never scale down."""
+    (scaler,) = read_manifests((FOLDER / "champion/autoscaler.yaml").read_text(encoding="utf-8"))
+    assert [metric["type"] for metric in scaler["spec"]["metrics"]] == ["Resource"]
+    (component,) = read_manifests((COMPONENT / "kustomization.yaml").read_text(encoding="utf-8"))
+    (patch,) = component["patches"]
+    (change,) = YAML(typ="safe").load(patch["patch"])
+    scaler["spec"]["metrics"].append(change["value"])
+    validate(scaler, OLDEST)
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not installed")
+    shutil.copytree(FOLDER, tmp_path / "kubernetes")
+    named = tmp_path / "kubernetes/champion/kustomization.yaml"
+    named.write_text(named.read_text() + "components: [../requests-metric]\n")
+    built = subprocess.run(
+        ["kubectl", "kustomize", named.parent], capture_output=True, text=True, check=True
+    ).stdout
+    (scaler,) = [
+        manifest
+        for manifest in read_manifests(built)
+        if manifest["kind"] == "HorizontalPodAutoscaler"
+    ]
+    validate(scaler, kubernetes_validate.latest_version())
+    assert [metric["type"] for metric in scaler["spec"]["metrics"]] == ["Resource", "Pods"]
 
 
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
