@@ -105,7 +105,7 @@ class RequestLog:
         kept = []
         for row in rows:
             try:
-                redacted = redact(dict(row))
+                redacted: object = redact(dict(row))  # whatever it says that it returns
             except Exception as error:  # noqa: BLE001  the user's own code
                 self._report_redaction(_locate(error))
             else:
