@@ -89,6 +89,20 @@ def test_what_kustomize_builds_fits_the_schemas(folder: Path) -> None:
     if folder.name == "canary":
         assert "--canary=$(CANARY)" in built
         assert "plumbline/side: champion" not in built
+        check_canary_accounts(built)
+
+
+def check_canary_accounts(built: str) -> None:
+    """A canary that is returned is recorded: its server may write what the champion's may not."""
+    pods = [pod for manifest in read_manifests(built) for pod in find_pods(manifest)]
+    ((container,),) = [pod["containers"] for pod in pods]
+    variables = {variable["name"]: variable for variable in container["env"]}
+    assert len(variables) == len(container["env"])
+    assert variables["MLFLOW_TRACKING_USERNAME"]["value"] == "canary"
+    assert "//canary@" in variables["PLUMBLINE_JOURNAL_URI"]["value"]
+    for name in ("MLFLOW_TRACKING_PASSWORD", "PGPASSWORD"):
+        secret = variables[name]["valueFrom"]["secretKeyRef"]
+        assert secret == {"name": "plumbline-canary", "key": "password"}
 
 
 def test_requests_count_for_the_autoscaler_once_the_component_is_named(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import ProgrammingError
+from tests.support.checkouts import ROOT
 from tests.support.effort import choose_effort
 from tests.support.postgres import Server, started
 from tests.support.racing import (
@@ -165,3 +167,53 @@ def test_a_server_that_is_unreachable_changes_nothing_and_is_reported_at_once(he
         here.start()
     assert read_champion_alias() == "1"
     assert promotion.promote(NAME, "2", expect="1", reason="").number == 5
+
+
+def test_the_role_of_a_canary_adds_entries_and_changes_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """docker/postgres.sh makes the roles; a server with a canary records returns with one."""
+    decision = Decision("line", "return", "2", "", "ab" * 32, "", "a test")
+    with started() as server:
+        make_roles(server)
+
+        def find_uri(role: str) -> str:
+            return f"postgresql+psycopg2://{role}@/plumbline?host={server.folder}"
+
+        def append(role: str) -> None:
+            monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", find_uri(role))
+            with journal.lock_journal() as book:
+                book.append(decision)
+
+        append("plumbline")
+        append("canary")
+        with pytest.raises(JournalError, match="permission denied"):
+            append("reader")
+        server.uri = find_uri("canary")
+        for statement in (
+            "UPDATE plumbline_journal SET version = '3'",
+            "DELETE FROM plumbline_journal",
+            "TRUNCATE plumbline_journal",
+            "CREATE TABLE mine (number integer)",
+        ):
+            with pytest.raises(ProgrammingError, match="permission denied"):
+                server.execute(statement)
+        with journal.read_journal() as book:
+            assert [entry.number for entry in book.read_entries()] == [1, 2]
+
+
+def make_roles(server: Server) -> None:
+    """Run docker/postgres.sh as the image of PostgreSQL does; there the owner has another name."""
+    here = ("-h", server.folder)
+    server.run("createuser", *here, "-U", "plumbline", "--superuser", "mlflow")
+    server.run("createdb", *here, "-U", "mlflow", "mlflow")
+    rename = "ALTER ROLE plumbline RENAME TO owner"
+    server.run("psql", *here, "-U", "mlflow", "-d", "mlflow", "-c", rename)
+    names = {"POSTGRES_USER": "mlflow", "POSTGRES_DB": "mlflow", "PGHOST": str(server.folder)}
+    passwords = {f"{role}_PASSWORD": "a" for role in ("DECIDER", "READER", "CANARY")}
+    path = f"{server.programs}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(
+        ["bash", str(ROOT / "docker/postgres.sh")],
+        env={**os.environ, **names, **passwords, "PATH": path},
+        check=True,
+    )
