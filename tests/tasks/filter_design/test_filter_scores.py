@@ -226,6 +226,70 @@ def test_what_contradicts_the_oracle_is_named(kind: str, order: int | None) -> N
     assert "yield_share" in check("designs", [first | {"yield_share": 94.0}])
 
 
+def test_a_netlist_of_another_circuit_is_named_where_the_answer_does_not_look() -> None:
+    """One frequency, and a resistor that loses there what the filter does."""
+    columns, answers = ask()
+    loss = -answers["s21_db"][0][0]
+    resistance = 2 * 50 * (10 ** (loss / 20) - 1)
+    circuit = [f"V1 in 0 AC 2\nRS in n0 50\nRA n0 out {resistance:.15g}\nRL out 0 50"]
+    answers["netlist"] = ["\n".join(["* a resistor", *circuit, ".end", ""])]
+    for name in ("frequency_hz", "s21_db"):
+        answers[name] = [answers[name][0][:1]]
+    (problem,) = check_answers(columns, {}, answers)
+    assert problem.startswith("row 0: the netlist differs from the first design by")
+
+
+@pytest.mark.parametrize(
+    ("num_frequencies", "num_losses", "message"),
+    [(0, 0, "frequency_hz is empty"), (81, 1, "81 frequencies and 1 values of s21_db")],
+)
+def test_a_response_that_shows_nothing_is_named(
+    num_frequencies: int, num_losses: int, message: str
+) -> None:
+    columns, answers = ask()
+    answers["frequency_hz"] = [answers["frequency_hz"][0][:num_frequencies]]
+    answers["s21_db"] = [answers["s21_db"][0][:num_losses]]
+    (problem,) = check_answers(columns, {}, answers)
+    assert message in problem
+
+
+NETLIST_FAULTS = [
+    ("V1 in 0 AC 2\n", "", "0 lines 'V1 in 0 AC 2'; expected one"),
+    ("V1 in 0 AC 2\n", "V1 in 0 AC 2\n" * 2, "2 lines 'V1 in 0 AC 2'; expected one"),
+    ("C1 ", ".end\nC1 ", "the last line, and no other, is '.end'"),
+    (".end\n", ".end\nRX n0 out 1e3\n", "the last line, and no other, is '.end'"),
+    (".end", ".include other.cir\n.end", "'.include other.cir' is not an element"),
+    ("C1 ", ".subckt part n0 out\nC1 ", "'.subckt part n0 out' is not an element"),
+    (".end", "RS n0 out 1e9\n.end", "'RS n0 out 1e9': an element of this name is there already"),
+    (".end", "Rs n0 out 1e9\n.end", "'Rs n0 out 1e9': an element of this name is there already"),
+    ("RL out 0 50", "RL out 0 5_0", "'RL out 0 5_0': the value is not a finite number above 0"),
+    ("RL out 0 50", "RL out 0 inf", "'RL out 0 inf': the value is not a finite number above 0"),
+    (".end", "", "the last line, and no other, is '.end'"),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "message"), NETLIST_FAULTS)
+def test_a_netlist_that_spice_reads_in_another_way_is_named(
+    before: str, after: str, message: str
+) -> None:
+    columns, answers = ask()
+    assert before in answers["netlist"][0]
+    answers["netlist"] = [answers["netlist"][0].replace(before, after, 1)]
+    (problem,) = check_answers(columns, {}, answers)
+    assert message in problem
+
+
+@pytest.mark.parametrize("order", [0, -3, 1, 4])
+def test_an_order_that_the_task_does_not_have_is_named(order: int) -> None:
+    columns, answers = ask(order=None)
+    design = answers["designs"][0][0]
+    for name in ("inductors_nh", "capacitors_pf"):
+        design[name] = design[name][: max(order, 0) // 2]
+    design["order"] = order
+    (problem,) = check_answers(columns, {}, answers)
+    assert f"{order} branches; low-pass open was asked" in problem
+
+
 def test_calls_beyond_the_request_are_named() -> None:
     columns, answers = ask()
     assert "the budget is 8" in check_answers(columns, {"budget": 8}, answers)[0]

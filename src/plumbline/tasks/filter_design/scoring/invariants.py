@@ -15,6 +15,7 @@ from plumbline.tasks.filter_design.scoring.netlist import compute_netlist_loss
 from plumbline.tasks.filter_design.scoring.oracle import (
     compute_loss,
     compute_margin,
+    list_frequencies,
     read_ladder,
 )
 
@@ -119,17 +120,26 @@ def _check_limit(specification: Specification, answer: Mapping[str, Any]) -> str
 
 
 def _check_response(specification: Specification, answer: Mapping[str, Any]) -> str | None:
-    ladder = read_ladder(answer["designs"][0])
-    loss = compute_loss(specification, ladder, np.array(answer["frequency_hz"]))
-    difference = float(np.abs(loss + np.array(answer["s21_db"])).max())
+    """Compare response and netlist with the first design.
+
+    The netlist is compared where the mask is looked at too: the answer chooses its own frequencies.
+    """
+    frequencies, gains = np.array(answer["frequency_hz"]), np.array(answer["s21_db"])
+    if not len(frequencies):
+        return "frequency_hz is empty; the response is of one frequency at least"
+    if len(frequencies) != len(gains):
+        return f"{len(frequencies)} frequencies and {len(gains)} values of s21_db"
+    everywhere = np.concatenate([frequencies, *list_frequencies(specification)])
+    loss = compute_loss(specification, read_ladder(answer["designs"][0]), everywhere)
+    difference = float(np.abs(loss[: len(gains)] + gains).max())
     if not difference <= TOLERANCE_DB:
         return f"s21_db differs from nodal analysis by {difference:.6g} dB"
-    return _check_netlist(answer, loss)
+    return _check_netlist(answer["netlist"], everywhere, loss)
 
 
-def _check_netlist(answer: Mapping[str, Any], loss: np.ndarray) -> str | None:
+def _check_netlist(netlist: str, frequencies: np.ndarray, loss: np.ndarray) -> str | None:
     try:
-        own = compute_netlist_loss(answer["netlist"], np.array(answer["frequency_hz"]))
+        own = compute_netlist_loss(netlist, frequencies)
     except ValueError as error:
         return f"the netlist cannot be simulated: {error}"
     difference = float(np.abs(own - loss).max())

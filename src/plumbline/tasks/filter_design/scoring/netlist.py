@@ -8,7 +8,10 @@ import re
 
 import numpy as np
 
-ELEMENT = re.compile(r"([RLC])\w* (\w+) (\w+) (\S+)")
+ELEMENT = re.compile(r"([RLC])(\w*) (\w+) (\w+) (\S+)", re.ASCII)
+NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.ASCII)  # SPICE reads no 5_0, inf or nan
+COMMANDS = (".ac ", ".print ")  # that change nothing of the circuit
+END = ".end"
 SOURCE, GROUND, OUTPUT = "in", "0", "out"
 SOURCE_LINE, SOURCE_VOLTS = "V1 in 0 AC 2", 2.0  # so that V(out) is S21
 
@@ -16,8 +19,8 @@ SOURCE_LINE, SOURCE_VOLTS = "V1 in 0 AC 2", 2.0  # so that V(out) is S21
 def compute_netlist_loss(netlist: str, frequencies: np.ndarray) -> np.ndarray:
     """Return -20 log10 |V(out)| at each frequency in Hz [F].
 
-    Raises ValueError that names a line that is not a resistor, inductor or capacitor, or says that
-    the circuit cannot be solved.
+    Raises ValueError that names a line that SPICE would read in another way or not at all, or says
+    that the circuit cannot be solved.
     """
     elements = _read_elements(netlist)
     names = sorted({node for element in elements for node in element[1:3]} - {SOURCE, GROUND})
@@ -47,17 +50,33 @@ def compute_netlist_loss(netlist: str, frequencies: np.ndarray) -> np.ndarray:
 
 def _read_elements(netlist: str) -> list[tuple[str, str, str, float]]:
     """Return letter, nodes and value of each element; the first line is a title."""
-    elements = []
-    for line in netlist.splitlines()[1:]:
-        element = ELEMENT.fullmatch(line)
-        if element:
-            letter, first, second, value = element.groups()
-            if not 0 < float(value) < math.inf:
-                raise ValueError(f"line {line!r:.60}: the value is not a finite number above 0")
-            elements.append((letter, first, second, float(value)))
-        elif line != SOURCE_LINE and not line.startswith("."):
-            raise ValueError(f"line {line!r:.60} is not an element of the circuit")
-    return elements
+    lines = netlist.rstrip("\n").split("\n")[1:]
+    elements: dict[str, tuple[str, str, str, float]] = {}
+    for line in lines:
+        if line in (SOURCE_LINE, END) or line.startswith(COMMANDS):
+            continue
+        name, element = _read_element(line)
+        if name in elements:
+            raise ValueError(f"line {line!r:.60}: an element of this name is there already")
+        elements[name] = element
+    num_sources = lines.count(SOURCE_LINE)
+    if num_sources != 1:
+        raise ValueError(f"{num_sources} lines {SOURCE_LINE!r}; expected one")
+    if END not in lines or lines.index(END) + 1 < len(lines):  # ngspice reads on
+        raise ValueError(f"the last line, and no other, is {END!r}")
+    return list(elements.values())
+
+
+def _read_element(line: str) -> tuple[str, tuple[str, str, str, float]]:
+    """Return name, and letter, nodes and value; SPICE makes no difference between n1 and N1."""
+    match = ELEMENT.fullmatch(line)
+    if match is None:
+        raise ValueError(f"line {line!r:.60} is not an element of the circuit")
+    letter, rest, first, second, text = match.groups()
+    value = float(text) if NUMBER.fullmatch(text.lower()) else 0.0
+    if not 0 < value < math.inf:
+        raise ValueError(f"line {line!r:.60}: the value is not a finite number above 0")
+    return (letter + rest).lower(), (letter, first.lower(), second.lower(), value)
 
 
 def _compute_admittance(letter: str, value: float, frequencies: np.ndarray) -> np.ndarray:

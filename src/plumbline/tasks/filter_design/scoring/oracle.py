@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from plumbline.tasks.filter_design.data import Specification
+from plumbline.tasks.filter_design.data.specifications import ORDERS
 from plumbline.tasks.filter_design.data.theorem import NUM_INTERVALS
 
 NUM_STOP_POINTS, STOP_RANGE = 9, 5.0  # from each stop edge on, to so many times its frequency
@@ -54,7 +55,8 @@ def describe_fault(specification: Specification, ladder: LadderDesign) -> str | 
     """Say why it is not a ladder of the kind and order that are asked for; None if it is one."""
     if ladder.topology not in TOPOLOGIES:
         return f"topology {ladder.topology!r}; expected {' or '.join(TOPOLOGIES)}"
-    if specification.order not in (None, ladder.order) or ladder.order > specification.max_order:
+    orders = ORDERS[specification.kind] if specification.order is None else (specification.order,)
+    if ladder.order not in orders:
         return f"{ladder.order} branches; {specification.label} was asked"
     expected = _count_parts(specification.kind, ladder)
     actual = (len(ladder.inductors), len(ladder.capacitors))
