@@ -13,7 +13,12 @@ from tests.support.small_filters import KINDS, build_params, build_specification
 from plumbline.contract.records import Bound, Candidate, Scores
 from plumbline.contract.task import Columns
 from plumbline.evidence import gates
-from plumbline.tasks.filter_design.data import list_columns, name_rows, read_specifications
+from plumbline.tasks.filter_design.data import (
+    list_columns,
+    name_rows,
+    read_specifications,
+    write_specifications,
+)
 from plumbline.tasks.filter_design.data.theorem import (
     compute_limit,
     find_least_order,
@@ -308,6 +313,37 @@ def test_who_calls_everything_possible_does_not_behave(examples: Path) -> None:
     cases = check_behaviour(build_params(), examples, Changed(change))
     failed = [case.name for case in cases if case.num_passed < case.num_cases]
     assert failed == ["impossible masks"]
+
+
+EXTREMES = {
+    "a stop edge far from the pass edge": {
+        "pass_hz": (1e6,),
+        "stop_hz": (1e8,),
+        "min_attenuation_db": 60.0,
+        "order": None,
+    },
+    "ten times the frequency is beyond the range": {"pass_hz": (2e11,), "stop_hz": (3e11,)},
+    "ten times the impedance is beyond the range": {"z0_ohm": 2e5},
+    "beyond the theorem is beyond the range": {
+        "pass_hz": (1e6,),
+        "stop_hz": (9e7,),
+        "min_attenuation_db": 200.0,
+        "order": 7,
+    },
+}
+
+
+@pytest.mark.parametrize("name", list(EXTREMES))
+def test_behaviour_asks_nothing_that_the_predictor_refuses(tmp_path: Path, name: str) -> None:
+    """Each of these rows is answered; what follows from it may be out of range, and is left out."""
+    extreme = build_specification(**EXTREMES[name])
+    assert judge_specifications([extreme], TextbookPredictor())
+    write_specifications(tmp_path, "test", [build_specification(), extreme])
+    cases = check_behaviour(build_params(), tmp_path, TextbookPredictor())
+    assert [case for case in cases if case.num_passed < case.num_cases] == []
+    num_cases = [case.num_cases for case in cases]
+    assert min(num_cases) >= 1
+    assert sum(num_cases) < 12, "the easy row has six cases, and the extreme one fewer"
 
 
 def test_yield_is_the_share_of_draws_that_meet_the_mask() -> None:
