@@ -346,6 +346,30 @@ def test_behaviour_asks_nothing_that_the_predictor_refuses(tmp_path: Path, name:
     assert sum(num_cases) < 12, "the easy row has six cases, and the extreme one fewer"
 
 
+def test_slack_has_fewer_losses_than_the_row_that_it_follows_from(tmp_path: Path) -> None:
+    asked = []
+
+    class Recorded(TextbookPredictor):
+        def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
+            asked.append(dict(columns))
+            return super().predict(columns, **params)
+
+    narrow = build_specification(
+        "band-pass",
+        pass_hz=(9.75e7, 1.025e8),
+        stop_hz=(9e7, 1.11e8),
+        min_attenuation_db=20.0,
+        q_inductor=3e5,
+        q_capacitor=5000.0,
+    )
+    write_specifications(tmp_path, "test", [narrow])
+    cases = {case.name: case for case in check_behaviour(build_params(), tmp_path, Recorded())}
+    assert cases["10 dB of slack"].num_passed == cases["10 dB of slack"].num_cases == 1
+    (loose,) = [columns for columns in asked if columns["series"] == ["E96"]]
+    assert loose["q_inductor"] == [3e5]
+    assert loose["q_capacitor"][0] >= 5000
+
+
 def test_yield_is_the_share_of_draws_that_meet_the_mask() -> None:
     specification = build_specification(min_attenuation_db=15.0)
     _, answers = ask(min_attenuation_db=15.0)
