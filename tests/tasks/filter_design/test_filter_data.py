@@ -247,6 +247,22 @@ def test_cells_that_are_empty_have_the_defaults(tmp_path: Path) -> None:
     assert [(one.order, one.series) for one in defaults] == [(None, "E24")]
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("name", "default"), [("z0_ohm", 50.0), ("q_inductor", 100.0), ("q_capacitor", 1000.0)]
+)
+def test_a_cell_that_is_not_a_number_has_the_default(
+    tmp_path: Path, ending: str, name: str, default: float
+) -> None:
+    """The predictor takes NaN as left out, and so must the specification that judges it."""
+    rows = draw(60)
+    rows[0] = replace(rows[0], **{name: float("nan")})
+    path = write_source(rows, tmp_path / f"own.{ending}")
+    examples = write_examples(build_file_params(path), tmp_path)
+    everything = [one for split in SPLITS for one in read_specifications(examples, split)]
+    assert replace(rows[0], **{name: default}) in everything
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [

@@ -16,7 +16,7 @@ from plumbline.tasks.filter_design.predictor import read_specs
 TEXTS = ("kind", "series")
 EDGES = ("pass_hz", "stop_hz")
 REMEDY = "add the column; see `plumbline docs filter_design`"
-# Where a cell is empty; the file has the columns all the same.
+# Where a cell is empty or NaN; the file has the columns all the same.
 DEFAULTS: dict[str, Any] = {
     "z0_ohm": 50.0,
     "q_inductor": 100.0,
@@ -63,6 +63,8 @@ def _parse_cell(name: str, text: str | None) -> Any:
     if name in EDGES:
         return [_parse_number(part) for part in text.split()]
     number = _parse_number(text)
+    if number != number:  # NaN, which the predictor takes as left out
+        return DEFAULTS.get(name, number)
     is_whole = isinstance(number, float) and number.is_integer()
     return int(number) if name == "order" and is_whole else number
 
