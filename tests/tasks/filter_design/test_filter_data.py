@@ -272,12 +272,14 @@ def test_a_cell_that_is_not_a_number_has_the_default(
         ("series", "E7", "row .*: series: "),
         ("kind", "notch", "row .*: kind: "),
         ("q_inductor", "0", "row .*: q_inductor: "),
+        ("pass_hz", "1e8 100000000.00001", "row .*: pass_hz: .* less than 0.1 % apart"),
     ],
 )
 def test_a_row_of_a_file_that_cannot_be_meant_is_named(
     tmp_path: Path, name: str, value: str, message: str
 ) -> None:
-    table = list_cells([build_specification()])
+    kind = "band-pass" if " " in value else "low-pass"
+    table = list_cells([build_specification(kind)])
     table[name] = [value]
     path = tmp_path / "own.csv"
     pd.DataFrame(table).to_csv(path, index=False)

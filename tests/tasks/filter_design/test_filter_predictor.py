@@ -32,6 +32,7 @@ from plumbline.tasks.filter_design.predictor import (
     search_textbook,
     simulate_loss_db,
 )
+from plumbline.tasks.filter_design.scoring import check_answers
 
 ROWS = [build_specification(kind) for kind in KINDS]
 ROWS += [build_specification(order=None, min_attenuation_db=30.0), replace(ROWS[0], series="E96")]
@@ -227,6 +228,19 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
         {"kind": "band-pass", "order": 3, "pass_hz": [5e7, 3e7], "stop_hz": [2e7, 7e7]},
         "pass_hz: edges are not ascending: 5e\\+07, 3e\\+07; swap them",
     ),
+    *(
+        (
+            {"kind": "band-pass", "order": 3, "pass_hz": [1e8, upper], "stop_hz": [2e7, 4e8]},
+            f"pass_hz: edges 100000000 and {found} are less than 0.1 % apart: no ladder of parts "
+            "has so narrow a band; move them apart",
+        )
+        for upper, found in (
+            (1e8, "100000000"),
+            (1e8 * (1 + 4e-13), "100000000"),
+            (1e8 * (1 + 1e-6), "100000100"),
+            (1.0009e8, "100090000"),
+        )
+    ),
     (
         {"kind": "band-pass", "order": 3, "pass_hz": [3e7, 5e7], "stop_hz": [2e7, 4e7]},
         "stop_hz: 2e\\+07 and 4e\\+07 Hz are not on both sides of the passband",
@@ -255,6 +269,20 @@ def test_a_bad_row_is_refused_with_its_field(values: dict[str, Any], message: st
     changed = {name: [column[0], values.get(name, column[1])] for name, column in columns.items()}
     with pytest.raises(ValueError, match=f"^row 1: .*{message}"):
         TextbookPredictor().predict(changed)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 3.0, 7.7, 1e3])
+def test_the_narrowest_band_is_answered(scale: float) -> None:
+    """The edges differ by 0.1 %, whatever the rounding of their ratio."""
+    narrow = build_specification(
+        "band-pass",
+        pass_hz=(1e8 * scale, 1.001e8 * scale),
+        stop_hz=(9e7 * scale, 1.1e8 * scale),
+        q_inductor=1e6,
+        q_capacitor=1e6,
+    )
+    columns = list_columns([narrow])
+    assert check_answers(columns, {}, TextbookPredictor(calls=4).predict(columns)) == []
 
 
 @pytest.mark.parametrize(

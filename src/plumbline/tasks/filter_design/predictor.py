@@ -53,6 +53,7 @@ REMEDIES = {
 }
 
 LEAST_HZ, MOST_HZ = 1.0, 1e12
+LEAST_RATIO = 1.001  # of the edges of a band
 MAX_DESIGNS, MAX_BUDGET, MAX_DRAWS = 10, 1024, 10_000
 NUM_PASS, NUM_STOP, STOP_SPAN = 51, 9, 5.0  # points of the mask; the stopband ends at 5 x its edge
 NUM_SHOWN = 81  # points of the response in an answer
@@ -287,8 +288,13 @@ def read_edges(name: str, kind: str, value: Any) -> tuple[float, ...]:
         form = "[lower, upper]" if expected == 2 else "[edge]"
         raise ValueError(f"{name}: a {kind} has {form} in Hz, found {value!r:.60}")
     edges = tuple(read_number(name, edge, LEAST_HZ, MOST_HZ) for edge in value)
-    if expected > 1 and edges[0] >= edges[1]:
+    if expected > 1 and edges[0] > edges[1]:
         raise ValueError(f"{name}: edges are not ascending: {edges[0]:g}, {edges[1]:g}; swap them")
+    if expected > 1 and round_digits(edges[1] / edges[0]) < LEAST_RATIO:
+        raise ValueError(
+            f"{name}: edges {edges[0]:.10g} and {edges[1]:.10g} are less than 0.1 % apart: "
+            "no ladder of parts has so narrow a band; move them apart"
+        )
     return edges
 
 

@@ -89,6 +89,9 @@ TASK = Task[FilterParams](
         "edges of a band that do not ascend": _change(
             kind="band-pass", pass_hz=[5.0e7, 3.0e7], stop_hz=[2.0e7, 7.0e7], order=3
         ),
+        "a band without width": _change(
+            kind="band-pass", pass_hz=[3.0e7, 3.0e7], stop_hz=[2.0e7, 7.0e7], order=3
+        ),
         "a stop edge inside the passband": _change(stop_hz=[2.0e7]),
         "no loss allowed": _change(max_loss_db=0.0),
         "no attenuation": _change(min_attenuation_db=0.0),
