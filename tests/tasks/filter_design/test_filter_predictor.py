@@ -252,7 +252,13 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"max_loss_db": math.nan}, "max_loss_db: expected a number from 0.001 to 100, found nan"),
     ({"max_loss_db": True}, "max_loss_db: expected a number from 0.001 to 100, found True"),
     ({"min_attenuation_db": 0.5}, "min_attenuation_db: 0.5 dB is not above max_loss_db"),
-    ({"q_inductor": 0.0}, "q_inductor: expected a number from 1 to 1e\\+09, found 0.0; give the Q"),
+    ({"q_inductor": 0.0}, "q_inductor: expected a number from 1 to 1e\\+07, found 0.0; give the Q"),
+    ({"q_capacitor": 1.1e7}, "q_capacitor: expected a number from 1 to 1e\\+07, found 11000000.0"),
+    (
+        {"kind": "band-pass", "order": 3, "pass_hz": [10.0, 1e11], "stop_hz": [1.0, 1e12]},
+        "pass_hz: edges 10 and 1e\\+11 are more than a factor of 1000 apart: design a high-pass "
+        "and a low-pass for them",
+    ),
     ({"q_capacitor": -3}, "q_capacitor: expected a number from 1"),
     ({"z0_ohm": 0}, "z0_ohm: expected a number from 0.001"),
     ({"series": "E7"}, "series: expected E12, E24, E96, found 'E7'"),
@@ -283,6 +289,26 @@ def test_the_narrowest_band_is_answered(scale: float) -> None:
     )
     columns = list_columns([narrow])
     assert check_answers(columns, {}, TextbookPredictor(calls=4).predict(columns)) == []
+
+
+@pytest.mark.parametrize("quality", [1.0, 100.0, 1e7])
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"order": 7},
+        {"order": 7, "z0_ohm": 1e-3},
+        {"kind": "high-pass", "order": 7, "z0_ohm": 1e6},
+        {"kind": "band-pass"},
+        {"kind": "band-pass", "pass_hz": (20.0, 2e4), "stop_hz": (3.0, 1e5)},
+        {"kind": "band-pass", "pass_hz": (1e8, 1.002e8), "stop_hz": (9.9e7, 1.01e8)},
+    ],
+)
+def test_the_oracle_agrees_to_the_ends_of_the_ranges(
+    values: dict[str, Any], quality: float
+) -> None:
+    asked = {"q_inductor": quality, "q_capacitor": quality, "min_attenuation_db": 10.0}
+    columns = list_columns([build_specification(**asked, **values)])
+    assert check_answers(columns, {}, TextbookPredictor(calls=8).predict(columns)) == []
 
 
 @pytest.mark.parametrize(

@@ -48,12 +48,12 @@ REMEDIES = {
     "max_loss_db": "the loss in dB that the passband may have, such as 1",
     "min_attenuation_db": "the attenuation in dB that the stopband needs, such as 40",
     "z0_ohm": "the impedance of source and load in ohm, such as 50",
-    "q_inductor": "the Q of the inductors at the pass edge, such as 100; a large one for no losses",
+    "q_inductor": "the Q of the inductors at the pass edge, such as 100; 1e7 for no losses",
     "q_capacitor": "the Q of the capacitors at the pass edge, such as 1000",
 }
 
 LEAST_HZ, MOST_HZ = 1.0, 1e12
-LEAST_RATIO = 1.001  # of the edges of a band
+LEAST_RATIO, MOST_RATIO = 1.001, 1000.0  # of the edges of a band
 MAX_DESIGNS, MAX_BUDGET, MAX_DRAWS = 10, 1024, 10_000
 NUM_PASS, NUM_STOP, STOP_SPAN = 51, 9, 5.0  # points of the mask; the stopband ends at 5 x its edge
 NUM_SHOWN = 81  # points of the response in an answer
@@ -272,8 +272,8 @@ def read_spec(values: Mapping[str, Any]) -> Spec:
         min_attenuation_db=attenuation,
         order=read_order(kind, values.get("order")),
         z0_ohm=read_optional("z0_ohm", values, 1e-3, 1e6),
-        q_inductor=read_optional("q_inductor", values, 1.0, 1e9),
-        q_capacitor=read_optional("q_capacitor", values, 1.0, 1e9),
+        q_inductor=read_optional("q_inductor", values, 1.0, 1e7),
+        q_capacitor=read_optional("q_capacitor", values, 1.0, 1e7),
         series=series,
     )
     check_edges(spec)
@@ -290,10 +290,16 @@ def read_edges(name: str, kind: str, value: Any) -> tuple[float, ...]:
     edges = tuple(read_number(name, edge, LEAST_HZ, MOST_HZ) for edge in value)
     if expected > 1 and edges[0] > edges[1]:
         raise ValueError(f"{name}: edges are not ascending: {edges[0]:g}, {edges[1]:g}; swap them")
-    if expected > 1 and round_digits(edges[1] / edges[0]) < LEAST_RATIO:
+    ratio = round_digits(edges[-1] / edges[0])
+    if expected > 1 and ratio < LEAST_RATIO:
         raise ValueError(
             f"{name}: edges {edges[0]:.10g} and {edges[1]:.10g} are less than 0.1 % apart: "
             "no ladder of parts has so narrow a band; move them apart"
+        )
+    if name == "pass_hz" and ratio > MOST_RATIO:
+        raise ValueError(
+            f"{name}: edges {edges[0]:.10g} and {edges[1]:.10g} are more than a factor of "
+            f"{MOST_RATIO:g} apart: design a high-pass and a low-pass for them"
         )
     return edges
 
