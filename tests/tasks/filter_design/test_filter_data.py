@@ -287,9 +287,73 @@ def test_a_row_of_a_file_that_cannot_be_meant_is_named(
         write_examples(build_file_params(path), tmp_path)
 
 
+def build_generated_params(**changes: Any) -> FilterParams:
+    """The recipe with few rows, drawn from other ranges."""
+    values = list_values()
+    rows = {"train": 30, "validation": 10, "test": 10}
+    values["data"]["generated"] |= {"rows": rows, **changes}
+    values["data"]["search_calls"] = 1
+    return FilterParams.model_validate(values)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pass_hz": {"low": 1e11, "high": 1e12}},
+        {"pass_hz": {"low": 1.0, "high": 3.0}},
+        {"stop_ratio": {"low": 1.00001, "high": 1.2}, "max_loss_db": {"low": 8.0, "high": 9.0}},
+        {"stop_ratio": {"low": 50.0, "high": 2000.0}},
+        {"stop_ratio": {"low": 1.5, "high": 1e6}, "kinds": {"band-pass": 1.0}},
+        {"bandwidth": {"low": 2e-3, "high": 2.1e-3}, "kinds": {"band-pass": 1.0}},
+        {"bandwidth": {"low": 2e-3, "high": 31.0}, "kinds": {"band-pass": 1.0}},
+        {"max_loss_db": {"low": 0.001, "high": 100.0}, "slack_db": {"low": 0.1, "high": 200.0}},
+        {"q_inductor": {"low": 1.0, "high": 1e7}, "q_capacitor": {"low": 1.0, "high": 1e7}},
+        {"z0_ohm": [1e-3, 1e6]},
+    ],
+)
+def test_ranges_at_the_ends_of_the_predictors_give_rows_that_it_accepts(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
+    examples = write_examples(build_generated_params(**changes), tmp_path)
+    rows = [one for split in SPLITS for one in read_specifications(examples, split)]
+    assert len(read_specs(list_columns(rows))) == 50
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"stop_ratio": {"low": 1.01, "high": 1.02}, "orders": [3], "impossible": 0.0},
+            "dB is less than 6 dB; change stop_ratio",
+        ),
+        (
+            {"stop_ratio": {"low": 1000.0, "high": 2000.0}, "orders": [7]},
+            "min_attenuation_db: expected a number from 0.001 to 300, found .*; change stop_ratio",
+        ),
+    ],
+)
+def test_ranges_that_give_no_row_are_named(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    params = build_generated_params(kinds={"low-pass": 1.0}, open_order=0.0, **changes)
+    found = f"data.generated: 1000 specifications in a row cannot be used, .*{message}"
+    with pytest.raises(DataError, match=found):
+        write_examples(params, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
+        (("data", "generated", "z0_ohm"), [1e7], "less than or equal to 1000000"),
+        (("data", "generated", "q_inductor"), {"low": 0.5, "high": 60.0}, "0.5 is below 1;"),
+        (
+            ("data", "generated", "q_capacitor"),
+            {"low": 9.0, "high": 1e8},
+            "1e\\+08 is above 1e\\+07",
+        ),
+        (("data", "generated", "pass_hz"), {"low": 0.1, "high": 60.0}, "0.1 is below 1;"),
+        (("data", "generated", "bandwidth"), {"low": 1e-4, "high": 0.5}, "0.0001 is below 0.002;"),
+        (("data", "generated", "max_loss_db"), {"low": 1.0, "high": 101.0}, "101 is above 100;"),
         (("data", "split"), {"validation": 0.1, "test": 0.2}, "split: is set where source"),
         (("data", "generated"), None, "generated: is set where source"),
         (("data", "generated", "slack_db"), {"low": 6.0, "high": 1.0}, "exchange them"),

@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.tasks.filter_design.data.specifications import ORDERS, Specification
+from plumbline.contract.errors import DataError
+from plumbline.tasks.filter_design.data.specifications import (
+    ORDERS,
+    Specification,
+    list_columns,
+)
 from plumbline.tasks.filter_design.data.theorem import compute_limit
 from plumbline.tasks.filter_design.params import DrawRange, GeneratedSpecifications
+from plumbline.tasks.filter_design.predictor import read_specs
 
 LEAST_DB = 6.0  # a specification that asks for less is drawn again
 MAX_TRIES = 1000
@@ -24,14 +30,28 @@ def draw_specifications(
 
 
 def _draw_accepted(settings: GeneratedSpecifications, random: np.random.Generator) -> Specification:
+    fault = None
     for _ in range(MAX_TRIES):
         specification = _draw_one(settings, random)
-        if specification.min_attenuation_db >= LEAST_DB:
+        fault = _find_fault(specification)
+        if fault is None:
             return specification
-    raise ValueError(
-        f"data.generated: {MAX_TRIES} specifications in a row ask for less than {LEAST_DB:g} dB; "
-        "raise stop_ratio, max_loss_db or orders"
+    raise DataError(
+        f"data.generated: {MAX_TRIES} specifications in a row cannot be used, the last one because "
+        f"of {fault}; change stop_ratio, max_loss_db, slack_db, orders or pass_hz"
     )
+
+
+def _find_fault(specification: Specification) -> str | None:
+    """Say why a specification is drawn again; None if it is one to learn from."""
+    asked = specification.min_attenuation_db
+    if asked < LEAST_DB:
+        return f"min_attenuation_db: {asked:g} dB is less than {LEAST_DB:g} dB"
+    try:
+        read_specs(list_columns([specification]))
+    except ValueError as error:
+        return str(error).removeprefix("row 0: ")
+    return None
 
 
 def _draw_one(settings: GeneratedSpecifications, random: np.random.Generator) -> Specification:
