@@ -16,6 +16,8 @@ from plumbline.tasks.filter_design.params import FilterParams
 
 MAX_EXAMPLES = 5
 NEAR = math.log(1.01)  # on logarithms of all numbers
+DECADE = math.log(10.0)
+NUM_BY_DECADES = 2  # of a row's numbers: the first edge and the impedance
 
 
 def find_leaks(params: FilterParams, examples: Path) -> list[Leak]:
@@ -58,7 +60,8 @@ def find_neighbours(examples: Path) -> dict[tuple[str, str], str]:
         for group, rows in own.items():
             before = earlier.get(group, [])
             if before:
-                tree = cKDTree(np.stack([numbers for _, numbers in before]))
+                known = np.stack([numbers for _, numbers in before])
+                tree = cKDTree(known, boxsize=_list_periods(known.shape[1]))
                 query = np.stack([numbers for _, numbers in rows])
                 distances, places = tree.query(query, p=np.inf)
                 for (name, _), distance, place in zip(rows, distances, places, strict=True):
@@ -85,10 +88,18 @@ def _list_numbers(one: Specification) -> np.ndarray:
     """Return logarithms of all numbers: edges relative to the first, which is taken by decades."""
     first = one.pass_hz[0]
     edges = [edge / first for edge in (*one.pass_hz[1:], *one.stop_hz)]
-    decades = [first / 10 ** math.floor(math.log10(first))]
-    decades.append(one.z0_ohm / 10 ** math.floor(math.log10(one.z0_ohm)))
     losses = [one.max_loss_db, one.min_attenuation_db, one.q_inductor, one.q_capacitor]
-    return np.log([*decades, *edges, *losses])
+    logs = np.log([first, one.z0_ohm, *edges, *losses])
+    logs[:NUM_BY_DECADES] %= DECADE
+    logs[:NUM_BY_DECADES] %= DECADE  # of a little less than 0 the rest is rounded to a decade
+    return logs
+
+
+def _list_periods(num_numbers: int) -> np.ndarray:
+    """Return after what each logarithm repeats (0: never): 9.99 MHz is next to 1 MHz."""
+    periods = np.zeros(num_numbers)
+    periods[:NUM_BY_DECADES] = DECADE
+    return periods
 
 
 def _show(leaked: dict[str, str]) -> tuple[str, ...]:
