@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.support.small_filters import KINDS, build_specification
 
@@ -218,6 +219,7 @@ def test_a_high_pass_has_the_coordinates_of_the_low_pass_that_it_mirrors() -> No
     np.testing.assert_allclose(one, encode(Ladder(high, 5), -ratios, shunt))
 
 
+HUGE = 10**5000  # Python shows no integer of so many digits
 FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"order": 4}, "order: a low-pass is built with 3 or 5 or 7, found 4; equal terminations need"),
     ({"order": 9}, "leave it out to get the fewest parts"),
@@ -266,10 +268,23 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"stop_hz": [None]}, "stop_hz: expected a number from 1 to 1e\\+12, found None"),
     ({"pass_hz": "3e7"}, "pass_hz: a low-pass has \\[edge\\] in Hz, found '3e7'"),
     ({"pass_hz": 3e7}, "pass_hz: a low-pass has \\[edge\\] in Hz, found 30000000.0"),
+    ({"pass_hz": np.array(3e7)}, "pass_hz: a low-pass has \\[edge\\] in Hz, found array\\(3000"),
+    (
+        {"pass_hz": np.array([[3e7]])},
+        "pass_hz: a low-pass has \\[edge\\] in Hz, found array\\(\\[\\[",
+    ),
+    ({"pass_hz": bytearray(b"a")}, "pass_hz: a low-pass has \\[edge\\] in Hz, found bytearray"),
+    ({"pass_hz": memoryview(b"a")}, "pass_hz: a low-pass has \\[edge\\] in Hz, found <memory"),
+    ({"pass_hz": [HUGE]}, "pass_hz: expected a number .*, found a number of too many digits; give"),
+    ({"pass_hz": [HUGE] * 2}, "pass_hz: a low-pass has .*, found a number of too many digits"),
+    ({"order": HUGE}, "order: a low-pass is built with .*, found a number of too many digits"),
+    ({"order": np.complex128(5)}, "order: a low-pass is built with .*, found .*5"),
+    ({"kind": HUGE}, "kind: expected .*, found a number of too many digits"),
+    ({"series": HUGE}, "series: expected .*, found a number of too many digits"),
 ]
 
 
-@pytest.mark.parametrize(("values", "message"), FAULTS, ids=[str(values) for values, _ in FAULTS])
+@pytest.mark.parametrize(("values", "message"), FAULTS, ids=[message for _, message in FAULTS])
 def test_a_bad_row_is_refused_with_its_field(values: dict[str, Any], message: str) -> None:
     columns = list_columns([build_specification()] * 2)
     changed = {name: [column[0], values.get(name, column[1])] for name, column in columns.items()}
@@ -316,15 +331,36 @@ def test_the_oracle_agrees_to_the_ends_of_the_ranges(
     [
         ({"budget": 0}, "budget: expected a whole number from 1 to 1024, found 0"),
         ({"budget": 1.5}, "budget: expected a whole number"),
+        ({"budget": HUGE}, "budget: expected a whole number .*, found a number of too many digits"),
         ({"designs": 11}, "designs: expected a whole number from 1 to 10"),
         ({"draws": -1}, "draws: expected a whole number from 0"),
         ({"rank": "novelty"}, "rank: expected margin, yield, parts, found 'novelty'"),
+        (
+            {"rank": np.array(["margin", "yield"])},
+            "rank: expected margin, yield, parts, found array",
+        ),
         ({"rank": "yield", "draws": 0}, "rank: yield needs draws"),
     ],
 )
 def test_a_bad_param_is_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TextbookPredictor().predict(COLUMNS, **params)
+
+
+def test_a_table_is_read_in_its_order_whatever_its_index() -> None:
+    table = pd.DataFrame({name: column[:3] for name, column in COLUMNS.items()})
+    assert read_specs(table[1:]) == read_specs(COLUMNS)[1:3]  # type: ignore[arg-type]  # a table
+
+
+@pytest.mark.parametrize("num_rows", [1, 3])
+def test_columns_of_unequal_length_are_refused(num_rows: int) -> None:
+    columns = {name: column[:2] for name, column in COLUMNS.items()}
+    columns["order"] = [5.0] * num_rows
+    message = (
+        f"column 'order' has {num_rows} rows, and 'kind' has 2: give each row a value, or None"
+    )
+    with pytest.raises(ValueError, match=message):
+        TextbookPredictor().predict(columns)
 
 
 def test_columns_that_may_be_left_out() -> None:

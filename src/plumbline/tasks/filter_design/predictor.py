@@ -139,8 +139,8 @@ class Predictor:
         budget = self.calls if budget is None else budget
         check_param("budget", budget, 1, MAX_BUDGET)
         check_param("draws", draws, 0, MAX_DRAWS)
-        if rank not in RANKS:
-            raise ValueError(f"rank: expected {', '.join(RANKS)}, found {rank!r:.60}")
+        if not isinstance(rank, str) or rank not in RANKS:
+            raise ValueError(f"rank: expected {', '.join(RANKS)}, found {show_found(rank)}")
         if rank == "yield" and draws == 0:
             raise ValueError("rank: yield needs draws of parts: leave out draws, or set it to 500")
         plan = DesignPlan(designs, budget, rank, draws)
@@ -238,11 +238,18 @@ def read_specs(columns: Mapping[str, Sequence[Any]]) -> list[Spec]:
         if name not in columns:
             listed = ", ".join(map(repr, columns)) or "no columns"
             raise ValueError(f"no column {name!r}; found {listed}")
+    table = {name: list(column) for name, column in columns.items()}  # by place, whatever an index
+    num_rows = len(table["kind"])
+    for name, values in table.items():
+        if len(values) != num_rows:
+            raise ValueError(
+                f"column {name!r} has {len(values)} rows, and 'kind' has {num_rows}: give each row "
+                "a value, or None where it is left out"
+            )
     specs = []
-    for row in range(len(columns["kind"])):
-        values = {name: columns[name][row] for name in columns}
+    for row in range(num_rows):
         try:
-            specs.append(read_spec(values))
+            specs.append(read_spec({name: values[row] for name, values in table.items()}))
         except ValueError as error:
             raise ValueError(f"row {row}: {error}") from None
     return specs
@@ -252,11 +259,11 @@ def read_spec(values: Mapping[str, Any]) -> Spec:
     """Return the specification that one row asks for; raises ValueError with field and remedy."""
     kind = values["kind"]
     if not isinstance(kind, str) or kind not in KINDS:
-        raise ValueError(f"kind: expected {', '.join(KINDS)}, found {kind!r:.60}")
+        raise ValueError(f"kind: expected {', '.join(KINDS)}, found {show_found(kind)}")
     series = values.get("series")
     series = DEFAULT_SERIES if is_missing(series) else series
     if not isinstance(series, str) or series not in SERIES:
-        raise ValueError(f"series: expected {', '.join(SERIES)}, found {series!r:.60}")
+        raise ValueError(f"series: expected {', '.join(SERIES)}, found {show_found(series)}")
     max_loss = read_number("max_loss_db", values["max_loss_db"], 1e-3, 100.0)
     attenuation = read_number("min_attenuation_db", values["min_attenuation_db"], 1e-3, 300.0)
     if attenuation <= max_loss:
@@ -283,10 +290,11 @@ def read_spec(values: Mapping[str, Any]) -> Spec:
 def read_edges(name: str, kind: str, value: Any) -> tuple[float, ...]:
     """Return the edges of a band in Hz: one, or two ascending ones for a band-pass."""
     expected = 2 if kind == "band-pass" else 1
-    is_list = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str | bytes)
-    if not is_list or len(value) != expected:
+    is_text = isinstance(value, str | bytes | bytearray | memoryview)
+    is_list = isinstance(value, Sequence) or (isinstance(value, np.ndarray) and value.ndim == 1)
+    if is_text or not is_list or len(value) != expected:
         form = "[lower, upper]" if expected == 2 else "[edge]"
-        raise ValueError(f"{name}: a {kind} has {form} in Hz, found {value!r:.60}")
+        raise ValueError(f"{name}: a {kind} has {form} in Hz, found {show_found(value)}")
     edges = tuple(read_number(name, edge, LEAST_HZ, MOST_HZ) for edge in value)
     if expected > 1 and edges[0] > edges[1]:
         raise ValueError(f"{name}: edges are not ascending: {edges[0]:g}, {edges[1]:g}; swap them")
@@ -325,13 +333,13 @@ def read_order(kind: str, value: Any) -> int | None:
     """Return the order, or None where it is left out."""
     if is_missing(value):
         return None
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if is_number and value in ORDERS[kind]:
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    if is_number and not isinstance(value, bool) and value in ORDERS[kind]:
         return int(value)
     listed = " or ".join(map(str, ORDERS[kind]))
     raise ValueError(
-        f"order: a {kind} is built with {listed}, found {value!r:.60}; equal terminations need an "
-        "odd order; leave it out to get the fewest parts"
+        f"order: a {kind} is built with {listed}, found {show_found(value)}; equal terminations "
+        "need an odd order; leave it out to get the fewest parts"
     )
 
 
@@ -347,10 +355,18 @@ def read_number(name: str, value: Any, least: float, most: float) -> float:
     is_number = isinstance(value, int | float | np.integer | np.floating)
     if not is_number or isinstance(value, bool) or not least <= value <= most:
         raise ValueError(
-            f"{name}: expected a number from {least:g} to {most:g}, found {value!r:.60}; "
+            f"{name}: expected a number from {least:g} to {most:g}, found {show_found(value)}; "
             f"give {REMEDIES[name]}"
         )
     return float(value)
+
+
+def show_found(value: Any) -> str:
+    """Return what a message says was found, at most 60 characters of it."""
+    try:
+        return f"{value!r:.60}"
+    except ValueError:  # Python shows no integer of more than some thousand digits
+        return "a number of too many digits"
 
 
 def is_missing(value: Any) -> bool:
@@ -362,7 +378,9 @@ def check_param(name: str, value: Any, least: int, most: int) -> None:
     """Raise ValueError unless `value` is a whole number in the range."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:
-        raise ValueError(f"{name}: expected a whole number from {least} to {most}, found {value!r}")
+        raise ValueError(
+            f"{name}: expected a whole number from {least} to {most}, found {show_found(value)}"
+        )
 
 
 # The theorem, the mask and the simulator.
