@@ -267,6 +267,8 @@ NETLIST_FAULTS = [
     ("C1 ", ".subckt part n0 out\nC1 ", "'.subckt part n0 out' is not an element"),
     (".end", "RS n0 out 1e9\n.end", "'RS n0 out 1e9': an element of this name is there already"),
     (".end", "Rs n0 out 1e9\n.end", "'Rs n0 out 1e9': an element of this name is there already"),
+    (".end", "RX out gnd 1\n.end", "the netlist differs from the first design by"),
+    (".end", "RX OUT 0 1\n.end", "the netlist differs from the first design by"),
     ("RL out 0 50", "RL out 0 5_0", "'RL out 0 5_0': the value is not a finite number above 0"),
     ("RL out 0 50", "RL out 0 inf", "'RL out 0 inf': the value is not a finite number above 0"),
     (".end", "", "the last line, and no other, is '.end'"),

@@ -13,6 +13,7 @@ NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.ASCII)  # SPICE read
 COMMANDS = (".ac ", ".print ")  # that change nothing of the circuit
 END = ".end"
 SOURCE, GROUND, OUTPUT = "in", "0", "out"
+GROUNDS = {"gnd": GROUND}  # other names of it in SPICE
 SOURCE_LINE, SOURCE_VOLTS = "V1 in 0 AC 2", 2.0  # so that V(out) is S21
 
 
@@ -76,7 +77,8 @@ def _read_element(line: str) -> tuple[str, tuple[str, str, str, float]]:
     value = float(text) if NUMBER.fullmatch(text.lower()) else 0.0
     if not 0 < value < math.inf:
         raise ValueError(f"line {line!r:.60}: the value is not a finite number above 0")
-    return (letter + rest).lower(), (letter, first.lower(), second.lower(), value)
+    one, other = (GROUNDS.get(node.lower(), node.lower()) for node in (first, second))
+    return (letter + rest).lower(), (letter, one, other, value)
 
 
 def _compute_admittance(letter: str, value: float, frequencies: np.ndarray) -> np.ndarray:
