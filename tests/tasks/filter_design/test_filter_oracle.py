@@ -12,12 +12,20 @@ from scipy import signal
 from tests.support.small_filters import KINDS, build_specification, draw_random_values
 
 from plumbline.tasks.filter_design.data import Specification, list_columns
-from plumbline.tasks.filter_design.predictor import FilterDesign, read_specs, simulate_loss_db
+from plumbline.tasks.filter_design.predictor import (
+    FilterDesign,
+    check_stopbands,
+    read_specs,
+    simulate_loss_db,
+)
+from plumbline.tasks.filter_design.predictor import build_ladder as build_searched_ladder
 from plumbline.tasks.filter_design.predictor import write_netlist as write_predicted_netlist
 from plumbline.tasks.filter_design.scoring.oracle import (
     TOPOLOGIES,
     LadderDesign,
     compute_loss,
+    compute_margin,
+    compute_margins,
     compute_reflection,
     list_frequencies,
 )
@@ -201,6 +209,64 @@ def test_the_mask_ends_at_its_edges(kind: str) -> None:
         assert outer[1] == pytest.approx(5 * specification.stop_hz[0])
     if kind != "low-pass":
         assert outer[0] == pytest.approx(specification.stop_hz[0] / 5)
+
+
+def list_stopband(specification: Specification) -> np.ndarray:
+    """The frequencies at which the mask asks for attenuation, 0.01 % apart."""
+    beyond = np.geomspace(1, 5, 16_000)
+    above, below = specification.stop_hz[-1] * beyond, specification.stop_hz[0] / beyond
+    parts = {"low-pass": [above], "high-pass": [below], "band-pass": [below, above]}
+    return np.concatenate(parts[specification.kind])
+
+
+def measure_with_predictor(
+    specification: Specification, ladder: LadderDesign, parts: np.ndarray
+) -> float:
+    """The margin that the predictor gives a design; the passband leaves any room."""
+    spec = read_specs(list_columns([specification]))[0]
+    impedance, speed = specification.z0_ohm, 2 * math.pi * specification.centre_hz
+    is_inductor = np.isin(parts, ladder.inductors)
+    units = np.where(is_inductor, impedance / speed, 1 / (impedance * speed))
+    logs = np.log(parts / units)
+    design = FilterDesign(ladder.topology, ladder.order, parts, math.inf, 1, logs)
+    return check_stopbands(build_searched_ladder(spec, ladder.order), [design])[0].margin_db
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_least_attenuation_is_found_wherever_parts_resonate(kind: str) -> None:
+    random = np.random.default_rng(KINDS.index(kind))
+    num_missed = 0
+    for _ in range(50):
+        order = 3 if kind == "band-pass" else 7
+        specification = build_specification(
+            kind,
+            order=order,
+            max_loss_db=100.0,  # so the stopband decides
+            min_attenuation_db=300.0,
+            q_inductor=float(random.uniform(20, 1000)),
+        )
+        topology = TOPOLOGIES[int(random.integers(2))]
+        ladder, parts = build_ladder(specification, topology, draw_random_values(order, random))
+        swept = float(compute_loss(specification, ladder, list_stopband(specification)).min())
+        expected = swept - specification.min_attenuation_db
+        margin = compute_margin(specification, ladder)
+        assert expected - 0.01 < margin < expected + 1e-9
+        assert measure_with_predictor(specification, ladder, parts) == pytest.approx(
+            margin, abs=1e-6
+        )
+        num_missed += compute_margins(specification, ladder) > margin + 0.1
+    assert num_missed > 2 or kind == "band-pass", "the mask's points alone miss dips"
+
+
+def test_a_filter_that_passes_between_the_points_of_the_mask_fails() -> None:
+    """30 dB are asked for from 60 to 300 MHz; at 80.3 MHz it attenuates by 7.7 dB."""
+    specification = build_specification(
+        order=7, stop_hz=(6e7,), min_attenuation_db=30.0, q_inductor=100.0
+    )
+    capacitors = (150e-12, 75e-12, 110e-12, 82e-12)
+    ladder = LadderDesign("shunt_first", 7, (390e-9, 100e-9, 470e-9), capacitors)
+    assert compute_margins(specification, ladder) > 0
+    assert compute_margin(specification, ladder) == pytest.approx(7.692 - 30, abs=0.01)
 
 
 def run_ngspice(netlist: str, folder: Path) -> np.ndarray:

@@ -16,7 +16,7 @@ import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,6 +56,9 @@ LEAST_HZ, MOST_HZ = 1.0, 1e12
 LEAST_RATIO, MOST_RATIO = 1.001, 1000.0  # of the edges of a band
 MAX_DESIGNS, MAX_BUDGET, MAX_DRAWS = 10, 1024, 10_000
 NUM_PASS, NUM_STOP, STOP_SPAN = 51, 9, 5.0  # points of the mask; the stopband ends at 5 x its edge
+# Of a design that is returned: where in a stopband it is looked at, and how dips there are found.
+FINE_SHARES = np.sin(np.linspace(0, math.pi / 2, 81)) ** 2
+NUM_ZOOMS, NUM_CELL = 6, 17
 NUM_SHOWN = 81  # points of the response in an answer
 NUM_SAMPLES = 16  # that a network proposes, whatever the budget: its products keep their shape
 DIGITS = 12  # of ratios: frequencies x 10 must give the same numbers
@@ -485,14 +488,20 @@ def build_mask(spec: Spec, width: float) -> np.ndarray:
         inside = bends + np.sqrt(1 + bends**2)
     else:
         inside = np.sin(np.linspace(0.01, math.pi, NUM_PASS) / 2)
-    beyond = STOP_SPAN ** np.linspace(0, 1, NUM_STOP)
+    passband = 1 / inside if spec.kind == "high-pass" else inside
+    return np.concatenate([passband, *list_stop_points(spec, np.linspace(0, 1, NUM_STOP))])
+
+
+def list_stop_points(spec: Spec, shares: np.ndarray) -> list[np.ndarray]:
+    """Return the points of each stopband over the reference, at `shares` of its logarithm."""
+    beyond = STOP_SPAN**shares
     reference, _ = get_band(spec)
     stops = [round_digits(edge / reference) for edge in spec.stop_hz]
     if spec.kind == "low-pass":
-        return np.concatenate([inside, stops[0] * beyond])
+        return [stops[0] * beyond]
     if spec.kind == "high-pass":
-        return np.concatenate([1 / inside, stops[0] / beyond])
-    return np.concatenate([inside, stops[0] / beyond, stops[1] * beyond])
+        return [stops[0] / beyond]
+    return [stops[0] / beyond, stops[1] * beyond]
 
 
 def simulate(
@@ -673,7 +682,7 @@ class Search:
         for topology in range(len(TOPOLOGIES)):
             own = [place for place in places if self.topologies[place] == topology]
             designs += [self._build_design(place) for place in own[:number]]
-        return designs
+        return check_stopbands(self.ladder, designs)
 
     def _build_design(self, place: int) -> FilterDesign:
         ladder, topology = self.ladder, self.topologies[place]
@@ -725,6 +734,48 @@ def search_ladders(
         if search.has_met() or calls >= budget:
             break
     return designs, calls
+
+
+def check_stopbands(ladder: Ladder, designs: list[FilterDesign]) -> list[FilterDesign]:
+    """Return the designs with the margins that they have between the points of the search too.
+
+    Parts may resonate in the stopband, where the search looks at a few points only.
+    """
+    spec = ladder.spec
+    logs = np.array([design.logs for design in designs])
+    topologies = np.array([TOPOLOGIES.index(design.topology) for design in designs])
+    least = np.full(len(designs), np.inf)
+    for points in list_stop_points(spec, FINE_SHARES):
+        powers = simulate(ladder, logs, topologies, points)
+        for place in range(len(designs)):
+            one = slice(place, place + 1)
+            compute = functools.partial(simulate, ladder, logs[one], topologies[one])
+            least[place] = min(least[place], find_least(compute, points, powers[place]))
+    margins = 10 * np.log10(least) - spec.min_attenuation_db
+    return [
+        replace(design, margin_db=min(design.margin_db, round_digits(margin)))
+        for design, margin in zip(designs, margins.tolist(), strict=True)
+    ]
+
+
+def find_least(
+    compute: Callable[[np.ndarray], np.ndarray], points: np.ndarray, values: np.ndarray
+) -> float:
+    """Return the least value of a function whose `values` at `points` are known.
+
+    It looks closer and closer around each point that lies below its neighbours.
+    """
+    least = float(values.min())
+    dips = np.flatnonzero((values[1:-1] < values[:-2]) & (values[1:-1] <= values[2:])) + 1
+    for dip in dips.tolist():
+        first, last = points[dip - 1], points[dip + 1]
+        for _ in range(NUM_ZOOMS):
+            cell = np.linspace(first, last, NUM_CELL)
+            inside = compute(cell)[0]
+            place = int(inside[1:-1].argmin()) + 1
+            first, last = cell[place - 1], cell[place + 1]
+        least = min(least, float(inside.min()))
+    return least
 
 
 def list_orders(spec: Spec) -> list[int]:

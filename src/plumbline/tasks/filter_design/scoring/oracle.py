@@ -20,6 +20,9 @@ from plumbline.tasks.filter_design.data.specifications import ORDERS
 from plumbline.tasks.filter_design.data.theorem import NUM_INTERVALS
 
 NUM_STOP_POINTS, STOP_RANGE = 9, 5.0  # from each stop edge on, to so many times its frequency
+# Where a ladder of numbers is looked at: closest at both ends, where no dip has two neighbours.
+NEAR_SHARES = (1 - np.cos(np.linspace(0, np.pi, 81))) / 2
+NUM_DIVISIONS, NUM_INSIDE = 6, 17  # of the interval around a dip, and points in it
 NEAREST = 0.01  # of an angle: the end of the passband at direct current or at infinity
 TOLERANCE_DB = 1e-9  # that rounding may cost
 TOPOLOGIES = ("series_first", "shunt_first")
@@ -70,14 +73,19 @@ def describe_fault(specification: Specification, ladder: LadderDesign) -> str | 
 
 @functools.lru_cache(maxsize=MAX_CACHED)
 def compute_margin(specification: Specification, ladder: LadderDesign) -> float:
-    """Return by how many dB the ladder keeps to the mask at its worst frequency."""
-    return float(compute_margins(specification, ladder))
+    """Return by how many dB the ladder keeps to the mask at its worst frequency.
+
+    Its parts may resonate in the stopband between the points of the mask, so it is searched there.
+    """
+    surplus = _find_least_attenuation(specification, ladder) - specification.min_attenuation_db
+    return min(float(compute_margins(specification, ladder)), surplus)
 
 
 def compute_margins(specification: Specification, ladder: LadderDesign) -> np.ndarray:
     """Return by how many dB each draw of a ladder keeps to the mask [D].
 
-    The ladder's parts are columns [D, 1]; see `compute_margin` for a ladder of numbers.
+    The ladder's parts are columns [D, 1]; the mask is looked at in its points only. See
+    `compute_margin` for a ladder of numbers.
     """
     passband, stopband = list_frequencies(specification)
     loss = compute_loss(specification, ladder, np.concatenate([passband, stopband]))
@@ -94,17 +102,52 @@ def list_frequencies(specification: Specification) -> tuple[np.ndarray, np.ndarr
     Those of the passband are Chebyshev points on the square of the frequency, so that a polynomial
     can hardly exceed the mask between them; see `theorem.is_possible_on_grid`.
     """
+    stopbands = np.concatenate(_list_stopbands(specification, np.linspace(0, 1, NUM_STOP_POINTS)))
     edge = specification.pass_hz[0]
     share = np.sin(np.linspace(NEAREST, np.pi, NUM_INTERVALS + 1) / 2)
-    beyond = STOP_RANGE ** (np.arange(NUM_STOP_POINTS) / (NUM_STOP_POINTS - 1))
-    above, below = specification.stop_hz[-1] * beyond, specification.stop_hz[0] / beyond
     if specification.kind == "low-pass":
-        return edge * share, above
+        return edge * share, stopbands
     if specification.kind == "high-pass":
-        return edge / share, below
+        return edge / share, stopbands
     places = -np.cos(np.linspace(0, np.pi, NUM_INTERVALS + 1)) * specification.bandwidth / 2
     passband = specification.centre_hz * (places + np.sqrt(1 + places**2))
-    return passband, np.concatenate([below, above])
+    return passband, stopbands
+
+
+def _list_stopbands(specification: Specification, shares: np.ndarray) -> list[np.ndarray]:
+    """Return the frequencies in Hz of each stopband, at `shares` of the way, from its edge on."""
+    beyond = STOP_RANGE**shares
+    bands = {
+        "low-pass": [specification.stop_hz[-1] * beyond],
+        "high-pass": [specification.stop_hz[0] / beyond],
+        "band-pass": [specification.stop_hz[0] / beyond, specification.stop_hz[-1] * beyond],
+    }
+    return bands[specification.kind]
+
+
+def _find_least_attenuation(specification: Specification, ladder: LadderDesign) -> float:
+    """Return the least loss in dB in the stopbands; each dip of it is looked at more closely."""
+    least = math.inf
+    for frequencies in _list_stopbands(specification, NEAR_SHARES):
+        loss = compute_loss(specification, ladder, frequencies)
+        least = min(least, float(loss.min()))
+        is_dip = (loss[1:-1] < loss[:-2]) & (loss[1:-1] <= loss[2:])
+        for place in np.flatnonzero(is_dip):
+            dip = _divide_dip(specification, ladder, frequencies[place], frequencies[place + 2])
+            least = min(least, dip)
+    return least
+
+
+def _divide_dip(
+    specification: Specification, ladder: LadderDesign, first: float, last: float
+) -> float:
+    """Return the least loss in dB between two frequencies around one dip."""
+    for _ in range(NUM_DIVISIONS):
+        near = np.linspace(first, last, NUM_INSIDE)
+        loss = compute_loss(specification, ladder, near)
+        lowest = int(loss[1:-1].argmin()) + 1
+        first, last = near[lowest - 1], near[lowest + 1]
+    return float(loss.min())
 
 
 def compute_loss(
