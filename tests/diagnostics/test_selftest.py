@@ -51,6 +51,13 @@ def test_every_gate_has_a_fault_that_it_must_refuse() -> None:
     assert set(GATE_NAMES) - refused == set()
 
 
+def test_faults_of_a_control_are_left_out_where_nothing_can_be_shuffled() -> None:
+    """The network of filter_design learns through the simulator, from no answers."""
+    names = {fault.name for fault in catalogue.list_faults(load_task("filter_design"))}
+    assert names.isdisjoint({"no control", "a model of shuffled labels"})
+    assert "a bundle exchanged after evaluation" in names
+
+
 def test_another_task_adds_its_own_faults() -> None:
     names = {fault.name for fault in catalogue.list_faults(load_task("signal_extraction"))}
     assert "a model that looks ahead" in names

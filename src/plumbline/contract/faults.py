@@ -100,6 +100,7 @@ class Fault:
     before: Command = "evaluate"
     until: Command = "register"
     also: tuple[str, ...] = ()  # other gates that must fail too, each for a reason of its own
+    needs_control: bool = False  # not planted where the fixture trains no control
 
     @property
     def is_sound(self) -> bool:
@@ -111,7 +112,10 @@ class FaultsPart(Protocol):
     """`task.faults`: a small pipeline, and faults that only this task can plant."""
 
     def read_fixture(self) -> str:
-        """Return the params.yaml of a sound pipeline; it trains in seconds, and has a control."""
+        """Return the params.yaml of a sound pipeline; it trains in seconds.
+
+        It has a control, unless its candidate learns from no answers that could be shuffled.
+        """
         ...
 
     def read_weak_fixture(self) -> str:

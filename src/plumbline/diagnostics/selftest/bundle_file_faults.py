@@ -74,6 +74,12 @@ FAULTS = (
     Fault(
         "a file added after evaluation", "helper.py", "error", edit_bundle(_add_file), "register"
     ),
-    Fault("no control", "control", "error", _remove_control),
-    Fault("the model itself as its control", "control", "refuse", _use_model_as_control),
+    Fault("no control", "control", "error", _remove_control, needs_control=True),
+    Fault(
+        "the model itself as its control",
+        "control",
+        "refuse",
+        _use_model_as_control,
+        needs_control=True,
+    ),
 )

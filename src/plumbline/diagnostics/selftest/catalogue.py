@@ -1,10 +1,12 @@
 """All that is planted for one task, in the order of the gates; sound plants come last."""
 
+from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.faults import Fault
 from plumbline.contract.params import Params
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Task
+from plumbline.contract.yaml_file import parse_yaml
 from plumbline.diagnostics.selftest import (
     bundle_file_faults,
     data_faults,
@@ -39,7 +41,10 @@ GENERIC_FAULTS = (
 
 def list_faults(task: Task[Params]) -> list[Fault]:
     """Return the faults of `task` and those of any task; raises ParamsError if it offers none."""
-    faults = [*GENERIC_FAULTS, *get_faults_part(task).list_faults()]
+    part = get_faults_part(task)
+    has_control = bool(parse_yaml(part.read_fixture(), layout.PARAMS)["control"]["candidates"])
+    generic = [fault for fault in GENERIC_FAULTS if has_control or not fault.needs_control]
+    faults = [*generic, *part.list_faults()]
     order = [name for name, _, _ in gates.GATES]
 
     def rank(fault: Fault) -> tuple[bool, int]:

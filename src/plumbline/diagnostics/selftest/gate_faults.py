@@ -6,6 +6,7 @@ from plumbline.contract import layout
 from plumbline.contract.faults import Fault, FaultSite
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.diagnostics.selftest.faulty_predictors import SLOW, exchange_bundle
+from plumbline.diagnostics.selftest.fixture import get_faults_part
 from plumbline.quality import runner
 from plumbline.registry import champion_pin, ledger, promotion
 from plumbline.registry.reader import open_version
@@ -36,6 +37,13 @@ def _use_shuffled_model(site: FaultSite) -> None:
 
 
 def _use_champion(site: FaultSite) -> None:
+    """Evaluate the champion as it was evaluated, with its own params."""
+    layout.PARAMS.write_text(get_faults_part(site.task).read_weak_fixture(), encoding="utf-8")
+    use_champion_bundle(site)
+
+
+def use_champion_bundle(site: FaultSite) -> None:
+    """Put the champion's bundle in place of the candidate's."""
     with open_version(f"models:/{site.params.registry.model}/1", "evaluate") as champion:
         exchange_bundle(site.candidate, champion.folder)
 
@@ -103,7 +111,13 @@ def _pin_other_champion(site: FaultSite) -> None:
 FAULTS = (
     Fault("nothing: a sound challenger", "none", "promote", _plant_nothing),
     Fault("an expectation suite with its end cut off", "accepted", "refuse", _cut_suite),
-    Fault("a model of shuffled labels", "baselines", "refuse", _use_shuffled_model),
+    Fault(
+        "a model of shuffled labels",
+        "baselines",
+        "refuse",
+        _use_shuffled_model,
+        needs_control=True,
+    ),
     Fault("the champion again", "champion", "keep", _use_champion),
     Fault("a model that is not good enough", "floor", "refuse", raise_floor),
     Fault("a model that is too large", "budget", "refuse", _limit_size),

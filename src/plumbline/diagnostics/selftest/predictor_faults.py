@@ -88,6 +88,7 @@ FAULTS = (
         "predictor digest mismatch",
         "error",
         _plant_foreign_control,
+        needs_control=True,
     ),
     Fault(
         "a bundle that changes its files while it is scored",

@@ -6,7 +6,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.faults import Fault, FaultSite
-from plumbline.diagnostics.selftest.faulty_predictors import exchange_bundle
+from plumbline.diagnostics.selftest.gate_faults import use_champion_bundle
 
 OTHER = "is not what the evidence is about"
 
@@ -50,7 +50,7 @@ def _edit_validation(site: FaultSite) -> None:
 
 
 def _swap_bundle(site: FaultSite) -> None:
-    exchange_bundle(site.candidate, layout.locate_bundle(layout.name_control(site.candidate)))
+    use_champion_bundle(site)
 
 
 def _lower_confidence(site: FaultSite) -> None:

@@ -1,6 +1,7 @@
 """Faults in evidence.json, planted between evaluate and register."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from plumbline.contract import layout
@@ -101,10 +102,13 @@ FAULTS = (
         "follows another lag",
         rewrite_evidence(_claim_lag),
     ),
-    _expect_error(
-        "evidence without its control",
-        "does not name each candidate and control",
-        rewrite_evidence(_claim_fewer_candidates),
+    replace(
+        _expect_error(
+            "evidence without its control",
+            "does not name each candidate and control",
+            rewrite_evidence(_claim_fewer_candidates),
+        ),
+        needs_control=True,
     ),
     _expect_error(
         "another winner named in the evidence",
