@@ -39,7 +39,7 @@ def _measure_refusals(error: float, num_rows: int, repeats: int) -> str:
         confidence = 0.15 + 0.85 * random.beta(2, 1, num_rows)
         hits = (random.random(num_rows) < confidence - error).astype(float)
         plain += calibration.compute_calibration_error(confidence, hits) > LIMIT
-        estimate, _ = calibration.estimate_calibration_error(confidence, hits, 0.95)
+        estimate = calibration.estimate_calibration_error(confidence, hits, 0.95)
         refused += estimate > LIMIT
     return f"{plain / repeats:.2f}, {refused / repeats:.2f}"
 

@@ -122,7 +122,7 @@ def sound() -> gates.Findings:
         level=0.01,
         look=LOOK,
         slices=groups(left=(0.9, 0.85), right=(0.9, 0.9)),
-        calibration=(0.02, Interval(0.01, 0.03)),
+        calibration=0.02,
         orderings={"epistemic": ordering(0.7), "total": ordering(0.8)},
         selective=SELECTIVE,
         behaviour=[
@@ -309,7 +309,7 @@ PLANTS = {
         {"slices": groups(left=(0.95, 0.8), right=(0.7, 0.85))},
         {"slices": []},  # a column is named, and no group of it is large enough
     ],
-    "calibration": [{"calibration": (0.08, Interval(0.04, 0.1))}, {"calibration": None}],
+    "calibration": [{"calibration": 0.08}, {"calibration": None}],
     "uncertainty": [
         {"orderings": {"epistemic": ordering(0.53), "total": ordering(0.8)}},
         {"orderings": {"epistemic": ordering(0.7), "total": ordering(0.53)}},

@@ -202,10 +202,8 @@ def _compare_slices(
     )
 
 
-def _compute_calibration(
-    test: Scores, metric: str, confidence: float
-) -> tuple[float, Interval] | None:
-    """Return the calibration error and its interval; None where the scores have no confidence."""
+def _compute_calibration(test: Scores, metric: str, confidence: float) -> float | None:
+    """Return the calibration error; None where the scores have no confidence."""
     stated = test.per_example.get("confidence")
     if stated is None:
         return None

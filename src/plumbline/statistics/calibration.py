@@ -1,8 +1,6 @@
-"""Whether confidence means what it says: the expected calibration error and its interval."""
+"""Whether confidence means what it says: the expected calibration error."""
 
 import numpy as np
-
-from plumbline.statistics.intervals import Interval
 
 NUM_BINS = 15
 NUM_RESAMPLES = 999
@@ -23,27 +21,28 @@ def compute_calibration_error(confidence: np.ndarray, hits: np.ndarray) -> float
     return _average_gaps(assign_bins(confidence), confidence - hits)
 
 
-def estimate_calibration_error(
-    confidence: np.ndarray, hits: np.ndarray, level: float
-) -> tuple[float, Interval]:
-    """Estimate that error without what chance adds to it, and its interval at `level`.
+def estimate_calibration_error(confidence: np.ndarray, hits: np.ndarray, level: float) -> float:
+    """Estimate that error with less of what chance adds to it.
 
     In each bin chance moves accuracy away from confidence, and all gaps count as positive: with 400
-    rows a model that is perfectly calibrated has an error of 0.05. Resampling adds as much again
-    (Davison and Hinkley 1997, section 2.1), so twice the error less the mean of the resamples is
-    nearly free of it; the interval is the basic one. All are cut at 0.
+    rows a model that is perfectly calibrated has an error of 0.05. So it is 0 unless it is larger
+    than that of a calibrated model of the same confidences in a share `level` of draws (Broecker
+    and Smith 2007). Beyond that, resampling adds about as much as chance did (Davison and Hinkley
+    1997, section 2.1): the estimate is twice the error less the mean of the resamples.
     """
     bins = assign_bins(confidence)
     gaps = confidence - hits
+    error = _average_gaps(bins, gaps)
     random = np.random.default_rng(0)
-    errors = []
+    calibrated, resampled = [], []
     for _ in range(NUM_RESAMPLES):
+        drawn = random.random(len(hits)) < confidence
+        calibrated.append(_average_gaps(bins, confidence - drawn))
         rows = random.integers(len(hits), size=len(hits))
-        errors.append(_average_gaps(bins[rows], gaps[rows]))
-    low, high = np.quantile(errors, [(1 - level) / 2, (1 + level) / 2])
-    twice = 2 * _average_gaps(bins, gaps)
-    interval = Interval(max(0.0, float(twice - high)), max(0.0, float(twice - low)))
-    return max(0.0, float(twice - np.mean(errors))), interval
+        resampled.append(_average_gaps(bins[rows], gaps[rows]))
+    if error <= np.quantile(calibrated, level):
+        return 0.0
+    return max(0.0, float(2 * error - np.mean(resampled)))
 
 
 def _average_gaps(bins: np.ndarray, gaps: np.ndarray) -> float:

@@ -57,7 +57,7 @@ class Findings:
     level: float  # two-sided significance left for this use of the test split; 0 beyond the plan
     look: Look
     slices: Sequence[Slice]
-    calibration: tuple[float, Interval] | None  # expected calibration error; None: no confidence
+    calibration: float | None  # expected calibration error; None: no confidence
     orderings: Mapping[str, ErrorOrdering]  # of the winner's errors, by kind of uncertainty
     selective: SelectiveAnswers | None  # None: the task does not say which rows are answered
     behaviour: Sequence[Case]

@@ -12,7 +12,7 @@ LONGEST_FACTOR = 10  # of the limit for an ordinary row: so long may the longest
 def check_calibration(findings: Findings) -> Ruling:
     """Pass if confidence and accuracy agree on held-out examples (expected calibration error).
 
-    What chance adds to the error of so many rows does not count.
+    An error as a calibrated model of so many rows may have it by chance is none.
     """
     limit = findings.limits.max_calibration_error
     if limit is None:
@@ -21,12 +21,12 @@ def check_calibration(findings: Findings) -> Ruling:
         raise ValueError(
             "the predictor gives no confidence; set evaluation.max_calibration_error to null"
         )
-    error, interval = findings.calibration
+    error = findings.calibration
     reason = (
         f"confidence and accuracy are {error:.4f} apart beyond chance; at most {limit} is allowed"
     )
     status: Status = "pass" if error <= limit else "fail"
-    return Ruling(status, reason, error, limit, interval)
+    return Ruling(status, reason, error, limit)
 
 
 def check_behaviour(findings: Findings) -> Ruling:
