@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.faults import Fault, FaultSite
 from plumbline.contract.task import count_rows
@@ -52,11 +53,16 @@ def _accept_all(server: socket.socket) -> None:
 
 
 def _plant_slow_long(site: FaultSite) -> None:
-    """Answer inputs that are longer than all test rows too late."""
+    """Answer the longest input, and what is longer than all test rows, too late."""
     columns = site.task.data.read_inputs(layout.EXAMPLES, "test")
     longest = max(len(str(value)) for values in columns.values() for value in values)
     limit_ms = site.params.evaluation.budget.one_p95_ms or NO_LIMIT_MS
-    config = {"length": LONG * longest, "seconds": 1.5 * LONGEST_FACTOR * limit_ms / 1000}
+    most = site.task.scoring.build_longest_input(bundle.load(layout.locate_bundle(site.candidate)))
+    config = {
+        "length": LONG * longest,
+        "longest": {name: str(list(values)) for name, values in most.items()},
+        "seconds": 1.5 * LONGEST_FACTOR * limit_ms / 1000,
+    }
     site.wrap_predictor(ODD, _build_config(site, "is slow") | config)
 
 
