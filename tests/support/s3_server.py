@@ -41,12 +41,15 @@ def serve_bucket(name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         monkeypatch.setenv(key, value)
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     server = subprocess.Popen([program, "-H", "127.0.0.1", "-p", str(port)], **quiet)
+    clients = fsspec.get_filesystem_class("s3")
+    clients.clear_instance_cache()  # one process keeps clients of earlier servers
     try:
         wait_until_ready(address)
         store = fsspec.filesystem("s3", skip_instance_cache=True, use_listings_cache=False)
         store.mkdir(name)
         yield store
     finally:
+        clients.clear_instance_cache()
         server.terminate()
         server.wait(30)
 
