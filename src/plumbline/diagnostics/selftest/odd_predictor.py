@@ -106,9 +106,8 @@ def _change_files(model: OddPredictor, columns: Columns, config: Mapping[str, An
 
 
 def _delay_long(model: OddPredictor, columns: Columns, config: Mapping[str, Any]) -> list[int]:
-    """Take time for a long input."""
-    is_longest = {name: str(list(columns[name])) for name in columns} == config["longest"]
-    if is_longest or max(len(str(values)) for values in columns.values()) > config["length"]:
+    """Take time for the longest input."""
+    if {name: str(list(columns[name])) for name in columns} == config["longest"]:
         time.sleep(config["seconds"])
     return []
 

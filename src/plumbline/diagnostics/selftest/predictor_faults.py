@@ -17,7 +17,6 @@ from plumbline.evidence.samples import NUM_GOLDEN
 
 ODD = Path(__file__).with_name("odd_predictor.py")
 NO_LIMIT_MS = 1000.0
-LONG = 5  # times the longest row of the test split
 
 
 def plant_odd(way: str) -> Callable[[FaultSite], None]:
@@ -53,14 +52,12 @@ def _accept_all(server: socket.socket) -> None:
 
 
 def _plant_slow_long(site: FaultSite) -> None:
-    """Answer the longest input, and what is longer than all test rows, too late."""
-    columns = site.task.data.read_inputs(layout.EXAMPLES, "test")
-    longest = max(len(str(value)) for values in columns.values() for value in values)
+    """Answer the longest input that the limits allow too late."""
     limit_ms = site.params.evaluation.budget.one_p95_ms or NO_LIMIT_MS
-    most = site.task.scoring.build_longest_input(bundle.load(layout.locate_bundle(site.candidate)))
+    predictor = bundle.load(layout.locate_bundle(site.candidate))
+    longest = site.task.scoring.build_longest_input(predictor)
     config = {
-        "length": LONG * longest,
-        "longest": {name: str(list(values)) for name, values in most.items()},
+        "longest": {name: str(list(values)) for name, values in longest.items()},
         "seconds": 1.5 * LONGEST_FACTOR * limit_ms / 1000,
     }
     site.wrap_predictor(ODD, _build_config(site, "is slow") | config)
