@@ -29,7 +29,7 @@ def connect_registry() -> "MlflowClient":
         client = mlflow_client.connect()
         client.search_registered_models(max_results=1)
     except (MlflowException, SQLAlchemyError, ModuleNotFoundError, OSError) as error:
-        reason = store_location.shorten_error(error)
+        reason = store_location.find_problem() or store_location.shorten_error(error)
         raise RegistryError(
             f"{describe_registry()} cannot be used ({reason}); nothing was changed. "
             "Try `plumbline doctor`"
