@@ -4,6 +4,10 @@ Samples/s and their ratios; the peers run one after another:
 
 python benchmarks/train.py [--train T.csv --test T.csv] [--threads N]
 
+What each part of plumbline's own training step gains, by leaving it out:
+
+python benchmarks/train.py --ablation [--rounds 3] ...
+
 Whole trainings, with test accuracy:
 
 python benchmarks/train.py --accuracy [--seeds 11 12 13] [--epochs 5] ...
@@ -17,20 +21,47 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from machine import read_cpu_name
 
 from plumbline import entrypoint
 
 ROOT = Path(__file__).resolve().parents[1]
 CANDIDATE = "minilm"
-PEERS = {
-    "hf-padded": "HF Trainer, padded to 128",
-    "hf-dynamic": "HF Trainer, dynamic padding",
-    "plumbline": "plumbline",
+
+
+@dataclass(frozen=True)
+class TrainerSettings:
+    """How the Hugging Face Trainer is set up."""
+
+    title: str
+    num_steps: int  # enough for a steady rate, few for the slow
+    padded: bool = False  # every text to PADDED tokens
+    bf16: bool = False
+    grouped: bool = False  # by length
+
+
+TRAINERS = {
+    "hf-padded": TrainerSettings("HF Trainer, padded to 128", 12, padded=True),
+    "hf-dynamic": TrainerSettings("HF Trainer, dynamic padding", 40),
+    "hf-bf16": TrainerSettings("the same, bf16", 40, bf16=True),
+    "hf-grouped": TrainerSettings("dynamic padding, grouped by length", 80, grouped=True),
+    "hf-grouped-bf16": TrainerSettings("the same, bf16", 80, grouped=True, bf16=True),
 }
-# Enough for a steady rate, few for the slow.
-STEPS = {"hf-padded": 12, "hf-dynamic": 40, "plumbline": 80}
+OWN = "plumbline"
+PEERS = {name: settings.title for name, settings in TRAINERS.items()} | {OWN: OWN}
+OWN_STEPS = 80
+# Each part that makes plumbline's step cheaper, and what is there without it.
+PARTS = {
+    "used-embedding": "all word vectors are trained, not only those that occur",
+    "byte-dropout": "PyTorch's own dropout",
+    "buckets": "batches of random rows, not of similar length",
+    "attention": "PyTorch's own attention",
+    "precision": "the other one of fp32 and bf16",
+}
 WARM_UP = 2  # steps that are not timed
 PADDED = 128  # tokens
 BATCH = 32
@@ -48,6 +79,8 @@ def main() -> None:
         examples = _write_examples(arguments, Path(folder))
         if arguments.accuracy:
             _compare_accuracy(arguments, examples)
+        elif arguments.ablation:
+            _compare_parts(arguments, examples)
         else:
             _compare_speed(arguments, examples)
 
@@ -63,6 +96,7 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--accuracy", action="store_true", help="whole trainings, for --seeds seeds"
     )
+    parser.add_argument("--ablation", action="store_true", help="plumbline without each part")
     parser.add_argument("--seeds", type=int, nargs="+", default=[11, 12, 13])
     parser.add_argument("--only", choices=PEERS, help="measure one of them")
     parser.add_argument("--epochs", type=int, default=5)
@@ -71,6 +105,7 @@ def _parse_arguments() -> argparse.Namespace:
         "--rounds", type=int, default=1, help="how often each is measured; the best counts"
     )
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
+    parser.add_argument("--without", choices=PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--examples", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -83,15 +118,38 @@ def _compare_speed(arguments: argparse.Namespace, examples: Path) -> None:
             result = _run_peer(peer, arguments, examples, 0)
             if peer not in best or result["rate"] > best[peer]["rate"]:
                 best[peer] = result
-    own = best["plumbline"]
-    print(f"{'':<30}{'samples/s':>10}{'plumbline is':>14}")
+    own = best[OWN]
+    print(f"{'':<36}{'samples/s':>10}{'plumbline is':>14}")
     for peer, title in PEERS.items():
         rate = best[peer]["rate"]
-        print(f"{title:<30}{rate:>10.1f}{own['rate'] / rate:>12.2f} x")
+        print(f"{title:<36}{rate:>10.1f}{own['rate'] / rate:>12.2f} x")
+    _print_use(own)
+
+
+def _compare_parts(arguments: argparse.Namespace, examples: Path) -> None:
+    rates: dict[str | None, list[float]] = {None: []} | {name: [] for name in PARTS}
+    for _ in range(arguments.rounds):
+        for part, measured in rates.items():
+            result = _run_peer(OWN, arguments, examples, 0, part)
+            measured.append(result["rate"])
+            if part is None:
+                own = result
+    whole = max(rates.pop(None))
+    print(f"{'plumbline':<60}{'samples/s':>10}{'gain':>9}")
+    print(f"{'as it is':<60}{whole:>10.1f}")
+    for part, measured in rates.items():
+        print(f"{PARTS[str(part)]:<60}{max(measured):>10.1f}{whole / max(measured):>7.2f} x")
+    _print_use(own)
+
+
+def _print_use(own: dict[str, Any]) -> None:
+    """Print which share of the machine's limit a training reaches."""
+    peaks = own["peaks"]
     print(
         f"plumbline computes at {own['flops'] / 1e9:.0f} GFLOP/s in {own['precision']}, "
-        f"{own['flops'] / own['peak']:.0%} of the {own['peak'] / 1e9:.0f} "
-        f"of a {PEAK_SIZE}-wide matrix product"
+        f"{own['flops'] / peaks[own['precision']]:.0%} of a {PEAK_SIZE}-wide matrix product in it; "
+        f"such a product: {peaks['fp32'] / 1e9:.0f} GFLOP/s in fp32, {peaks['bf16'] / 1e9:.0f} in "
+        f"bf16; {read_cpu_name()}, {os.cpu_count()} cores"
     )
 
 
@@ -108,13 +166,15 @@ def _compare_accuracy(arguments: argparse.Namespace, examples: Path) -> None:
 
 
 def _run_peer(
-    peer: str, arguments: argparse.Namespace, examples: Path, seed: int
+    peer: str, arguments: argparse.Namespace, examples: Path, seed: int, without: str | None = None
 ) -> dict[str, Any]:
     command = [sys.executable, __file__, "--peer", peer, "--examples", str(examples)]
     command += ["--seed", str(seed)]
     command += ["--epochs", str(arguments.epochs), "--threads", str(arguments.threads)]
     if arguments.accuracy:
         command.append("--accuracy")
+    if without:
+        command += ["--without", without]
     environment = os.environ | entrypoint.THREADS  # the same for all
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -127,9 +187,9 @@ def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
         torch.set_num_threads(arguments.threads)
     with tempfile.TemporaryDirectory(prefix="plumbline-peer-") as folder:
         os.chdir(folder)
-        if arguments.peer == "plumbline":
+        if arguments.peer == OWN:
             return _train_with_plumbline(arguments)
-        return _train_with_hugging_face(arguments)
+        return _train_with_hugging_face(arguments, TRAINERS[arguments.peer])
 
 
 def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -154,10 +214,14 @@ def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     epochs = arguments.epochs if arguments.accuracy else 1
     config = config.model_copy(update={"max_epochs": epochs, "batch_size": BATCH})
     params = params.model_copy(update={"seed": arguments.seed, "candidates": {CANDIDATE: config}})
+    if arguments.without == "precision":
+        params = _choose_other_precision(params)
+    elif arguments.without:
+        _leave_out(arguments.without)
     if arguments.accuracy:
         examples = arguments.examples
     else:
-        examples = _write_sample(arguments, STEPS["plumbline"] * BATCH)
+        examples = _write_sample(arguments, OWN_STEPS * BATCH)
     learner = build_learner(params, CANDIDATE, examples)  # type: ignore[arg-type]
     fitting.fit(learner, params, CANDIDATE, Log())
     rate = figures["train/samples_per_second"]
@@ -169,7 +233,37 @@ def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.accuracy:
         return result | {"accuracy": _measure_own_accuracy(learner, arguments.examples)}
     flops = rate * _count_flops_per_sample(learner)
-    return result | {"flops": flops, "peak": _measure_peak()}
+    return result | {"flops": flops, "peaks": _measure_peaks()}
+
+
+def _choose_other_precision(params: Any) -> Any:
+    from plumbline.training.hardware import choose_hardware
+
+    chosen = choose_hardware(params.training).precision
+    other = "fp32" if chosen == "bf16" else "bf16"
+    training = params.training.model_copy(update={"precision": other})
+    return params.model_copy(update={"training": training})
+
+
+def _leave_out(part: str) -> None:
+    """Put what PyTorch has in the place of a part of plumbline's training."""
+    import numpy as np
+    import torch
+
+    from plumbline.tasks.text_classification.models import batches, encoder, layers
+
+    modules: dict[str, Any] = {"batches": batches, "encoder": encoder, "layers": layers}
+    if part == "used-embedding":
+        modules["encoder"].UsedEmbedding = lambda full, used: full
+    elif part == "byte-dropout":
+        modules["layers"].ByteDropout = torch.nn.Dropout
+    elif part == "attention":
+        modules["layers"].use_custom_attention = lambda encoder: None
+    else:
+        by_length = batches.LengthBucketSampler
+        modules["batches"].LengthBucketSampler = lambda lengths, size, seed: by_length(
+            np.zeros_like(lengths), size, seed
+        )
 
 
 def _measure_own_accuracy(learner: Any, examples: Path) -> float:
@@ -202,21 +296,25 @@ def _count_flops_per_sample(learner: Any) -> float:
     return float((6 * weights * lengths + attention * lengths.astype(float) ** 2).mean())
 
 
-def _measure_peak() -> float:
-    """Return the FLOP/s of a large matrix product, in fp32 or bf16, whichever is faster."""
+def _measure_peaks() -> dict[str, float]:
+    """Return the FLOP/s of a large matrix product in fp32 and in bf16."""
     import torch
 
-    best = 0.0
-    for dtype in (torch.float32, torch.bfloat16):
+    peaks = {}
+    for name, dtype in {"fp32": torch.float32, "bf16": torch.bfloat16}.items():
         left, right = torch.randn(2, PEAK_SIZE, PEAK_SIZE).to(dtype)
+        seconds = []
         for _ in range(PEAK_REPEATS):
             start = time.perf_counter()
             left @ right
-            best = max(best, 2 * PEAK_SIZE**3 / (time.perf_counter() - start))
-    return best
+            seconds.append(time.perf_counter() - start)
+        peaks[name] = 2 * PEAK_SIZE**3 / min(seconds)
+    return peaks
 
 
-def _train_with_hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
+def _train_with_hugging_face(
+    arguments: argparse.Namespace, settings: TrainerSettings
+) -> dict[str, Any]:
     """Run the official text-classification example: a sequence classifier under Trainer."""
     import transformers
     from transformers import (
@@ -238,7 +336,7 @@ def _train_with_hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
     model = AutoModelForSequenceClassification.from_pretrained(
         folder, num_labels=len(classes), dtype="float32"
     )
-    padding = "max_length" if arguments.peer == "hf-padded" else False
+    padding = "max_length" if settings.padded else False
 
     def encode(texts: list[str], labels: list[str]) -> list[dict[str, Any]]:
         encoded = tokenizer(texts, truncation=True, max_length=PADDED, padding=padding)
@@ -253,7 +351,9 @@ def _train_with_hugging_face(arguments: argparse.Namespace) -> dict[str, Any]:
         output_dir=".",
         per_device_train_batch_size=BATCH,
         per_device_eval_batch_size=BATCH,
-        max_steps=-1 if arguments.accuracy else STEPS[arguments.peer],
+        max_steps=-1 if arguments.accuracy else settings.num_steps,
+        bf16=settings.bf16,
+        train_sampling_strategy="group_by_length" if settings.grouped else "random",
         num_train_epochs=arguments.epochs,
         learning_rate=2e-4,
         warmup_steps=0.1,

@@ -20,6 +20,9 @@ REFUSALS = (429, 503)
 CONNECT_S = 20.0
 RECONNECT_S = 0.02
 LATE_S = 3.0  # how long an open loop waits for late answers
+WINDOW_S = 0.25  # of the time after an overload,
+RECOVERED = 0.9  # in which this share of the requests has to be answered right and soon
+KEPT_WRONG = 50  # requests with a wrong answer that are named
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,10 @@ class Job:
     warm_up: float = 0.0  # seconds before the measured time
     # Arrivals per second, at random times (Poisson); latency counts from when a request was due.
     rate: float = 0.0
+    # After an open loop: arrivals at another rate, for so long, that show how a server recovers.
+    calm_rate: float = 0.0
+    calm_s: float = 0.0
+    soon_ms: float = float("inf")  # a server that has recovered answers within
 
 
 @dataclass
@@ -54,6 +61,8 @@ class Tally:
     took_refused: list[float] = field(default_factory=list)
     sent_late: list[float] = field(default_factory=list)
     example: str = ""  # the first answer that was not right
+    wrong_requests: list[int] = field(default_factory=list)  # their places in `asked`
+    recovery_s: float | None = None  # after the overload; None where it was not seen
 
     def figures(self) -> dict[str, Any]:
         """The counts, and of each series its p50 and p99."""
@@ -67,7 +76,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, load: "Load") -> None:
         self.load, self.transport, self.data = load, None, b""
-        self.started, self.expected, self.busy = 0.0, (b"",), False
+        self.started, self.asked, self.expected, self.busy = 0.0, 0, (b"",), False
 
     def connection_made(self, transport: Any) -> None:
         """The load may use it."""
@@ -77,7 +86,7 @@ class Connection(asyncio.Protocol):
 
     def send(self, due: float) -> None:
         """Send the next request, which was due at `due`."""
-        request, self.expected = self.load.next_request()
+        self.asked, request, self.expected = self.load.next_request()
         self.started, self.busy, self.data = due, True, b""
         self.transport.write(request)
 
@@ -111,12 +120,15 @@ class Load:
 
     def __init__(self, job: Job) -> None:
         self.job, self.tally, self.random = job, Tally(), random.Random(7)
-        self._requests = [(_request(job, body), _labels(label)) for body, label in job.asked]
+        self._requests = [(_request(job, body), spell_label(label)) for body, label in job.asked]
         self.connections: set[Connection] = set()
         self._num_sent = 0
         self._idle: deque[Connection] = deque()
         self._due: deque[float] = deque()
         self._in_progress = 0
+        self._calm: list[
+            tuple[float, bool]
+        ] = []  # when a request was due, and whether it went well
         self._start = self._end = float("inf")
         self.running = True
 
@@ -137,11 +149,12 @@ class Load:
         self.tally.seconds = self.job.seconds
         return self.tally
 
-    def next_request(self) -> tuple[bytes, tuple[bytes, ...]]:
-        """The bytes of the next request, and the labels that count as right."""
+    def next_request(self) -> tuple[int, bytes, tuple[bytes, ...]]:
+        """The next request: its place in `asked`, its bytes, the labels that count as right."""
         self._num_sent += 1
         self._in_progress += 1
-        return self._requests[self._num_sent % len(self._requests)]
+        place = self._num_sent % len(self._requests)
+        return place, *self._requests[place]
 
     def idle(self, connection: Connection) -> None:
         """`connection` can take a request: one that waits, in closed loop at once."""
@@ -167,10 +180,12 @@ class Load:
         tally = self.tally
         connection.busy = False
         self._in_progress -= 1
-        right = status == 200 and _says(body, connection.expected)
+        right = status == 200 and is_right(body, connection.expected)
         came = self._start <= now <= self._end
         tally.in_time += right and came
-        if came if not self.job.rate else due >= self._start:
+        if self.job.rate and due > self._end:
+            self._calm.append((due, right and (now - due) * 1e3 <= self.job.soon_ms))
+        elif came if not self.job.rate else due >= self._start:
             if right:
                 tally.right += 1
                 tally.took.append((now - due) * 1e3)
@@ -180,6 +195,8 @@ class Load:
             else:
                 tally.wrong += status == 200
                 tally.failed += status != 200
+                if status == 200 and len(tally.wrong_requests) < KEPT_WRONG:
+                    tally.wrong_requests.append(connection.asked)
                 tally.example = tally.example or f"{status} {body[:200].decode(errors='replace')}"
         if alive and not connection.transport.is_closing():
             self.idle(connection)
@@ -201,21 +218,50 @@ class Load:
         await asyncio.sleep(self._end - time.perf_counter())
 
     async def _run_open_loop(self) -> None:
-        """Send each request when it is due or, if no connection is free then, as soon as one is."""
-        job, due = self.job, time.perf_counter()
-        while (due := due + self.random.expovariate(job.rate)) < self._end:
+        """Send the requests of the measured time, then, where the job has them, those after it."""
+        job = self.job
+        self.tally.due = await self._send_when_due(job.rate, time.perf_counter(), self._end)
+        if job.calm_s:
+            self.tally.unanswered = len(self._due)
+            self._due.clear()  # who has waited for a connection until now gives up
+            await self._send_when_due(job.calm_rate, self._end, self._end + job.calm_s)
+        limit = self._end + job.calm_s + LATE_S
+        while (self._due or self._in_progress) and time.perf_counter() < limit:
+            await asyncio.sleep(0.01)
+        waiting = [*self._due, *(one.started for one in self.connections if one.busy)]
+        self.tally.unanswered += sum(due <= self._end for due in waiting)
+        if job.calm_s:
+            self._calm += [(due, False) for due in waiting if due > self._end]
+            self.tally.recovery_s = self._measure_recovery()
+
+    async def _send_when_due(self, rate: float, start: float, end: float) -> int:
+        """Send each request when it is due or, if no connection is free then, as soon as one is.
+
+        Returns how many were due in the measured time or after it.
+        """
+        num_due, due = 0, start
+        while (due := due + self.random.expovariate(rate)) < end:
             if (wait := due - time.perf_counter()) > 0:
                 await asyncio.sleep(wait)
-            self.tally.due += due >= self._start
+            num_due += due >= self._start
             if self._idle:
                 self.tally.sent_late.append((time.perf_counter() - due) * 1e3)
                 self._idle.popleft().send(due)
             else:
                 self._due.append(due)
                 await asyncio.sleep(0)
-        while (self._due or self._in_progress) and time.perf_counter() < self._end + LATE_S:
-            await asyncio.sleep(0.01)
-        self.tally.unanswered = len(self._due) + self._in_progress
+        return num_due
+
+    def _measure_recovery(self) -> float | None:
+        """Return the seconds from the overload's end to the end of the last bad window after it."""
+        windows: dict[int, list[bool]] = {}
+        for due, is_good in self._calm:
+            windows.setdefault(int((due - self._end) / WINDOW_S), []).append(is_good)
+        bad = [at for at, good in windows.items() if sum(good) < RECOVERED * len(good)]
+        last = max(windows, default=0)
+        if not windows or last in bad:
+            return None
+        return (max(bad) + 1) * WINDOW_S if bad else 0.0
 
 
 def _request(job: Job, body: str) -> bytes:
@@ -225,11 +271,12 @@ def _request(job: Job, body: str) -> bytes:
     return head.encode() + content
 
 
-def _labels(label: str) -> tuple[bytes, ...]:
+def spell_label(label: str) -> tuple[bytes, ...]:
+    """Return the label as JSON has it, with and without escapes."""
     return json.dumps(label).encode(), json.dumps(label, ensure_ascii=False).encode()
 
 
-def _says(body: bytes, labels: tuple[bytes, ...]) -> bool:
+def is_right(body: bytes, labels: tuple[bytes, ...]) -> bool:
     """Whether the first label in a JSON answer is right: every server lists the best one first."""
     at = body.find(b'"label":')
     return at >= 0 and body[at + 8 : at + 400].lstrip().startswith(labels)

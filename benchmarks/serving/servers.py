@@ -16,6 +16,8 @@ from typing import Any
 
 import psutil
 
+from .load import is_right, spell_label
+
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = Path(__file__).with_name("peers")
 BIN = Path(sys.executable).parent
@@ -123,6 +125,12 @@ def servers(uri: str, pipeline: Path) -> dict[str, Server]:
             "/invocations",
             records,
         ),
+        "plumbline-workers": Server(
+            "plumbline serve --workers 2",
+            (str(BIN / "plumbline"), "serve", uri, "--workers", "2", "--port", "{port}"),
+            "/invocations",
+            records,
+        ),
     }
 
 
@@ -179,7 +187,7 @@ def running(
         )
     with ended(process):
         content = json.dumps(server.body(asked[0]))
-        while not _answers(port, server.path, content, asked[1]):
+        while not answers(port, server.path, content, asked[1]):
             if process.poll() is not None or time.perf_counter() - start > START_TIMEOUT_S:
                 raise ServerError(f"{server.title} did not start: {_last_lines(log)}")
             time.sleep(POLL_S)
@@ -214,12 +222,13 @@ def free_port() -> int:
         return int(bound.getsockname()[1])
 
 
-def _answers(port: int, path: str, content: str, label: str) -> bool:
+def answers(port: int, path: str, content: str, label: str) -> bool:
+    """Whether the server at `port` answers one request with this label."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("POST", path, content, {"Content-Type": "application/json"})
         answer = connection.getresponse()
-        return json.dumps(label).encode() in answer.read() and answer.status == 200
+        return is_right(answer.read(), spell_label(label)) and answer.status == 200
     except (OSError, http.client.HTTPException):
         return False
     finally:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections import Counter
 
 from benchmarks.serving.load import Job, Load, Tally
@@ -33,16 +34,47 @@ def test_open_loop_counts_the_wait_for_a_server_that_is_too_slow() -> None:
     assert tally.in_time < tally.due
 
 
-def _load(labels: tuple[str, ...] = LABELS, **job: float) -> tuple[Tally, Counter[str]]:
-    """Return the tally, and how often the server answered what."""
+def test_server_that_answers_soon_has_recovered_at_once() -> None:
+    tally, done = _load(
+        connections=16, seconds=0.3, rate=100.0, labels=("right",), calm_rate=100.0, calm_s=1.0
+    )
+    assert tally.recovery_s == 0
+    assert tally.due < sum(done.values())  # what comes after the measured time is not due in it
+    assert tally.right == tally.due
+
+
+def test_recovery_is_the_time_until_answers_come_soon_again() -> None:
+    job = {"connections": 16, "seconds": 0.3, "rate": 100.0, "calm_rate": 100.0, "calm_s": 1.5}
+    tally, _ = _load(labels=("right",), slow_s=0.8, soon_ms=200, **job)
+    assert tally.recovery_s is not None
+    assert 0.25 <= tally.recovery_s <= 1.0
+    tally, _ = _load(labels=("right",), slow_s=9.0, soon_ms=200, **job)
+    assert tally.recovery_s is None
+
+
+def test_requests_with_a_wrong_answer_are_named() -> None:
+    tally, _ = _load(connections=2, seconds=0.3, labels=("right", "wrong", "right"))
+    assert tally.wrong > 0
+    assert set(tally.wrong_requests) == {1}
+
+
+def _load(
+    labels: tuple[str, ...] = LABELS, slow_s: float = 0.0, **job: float
+) -> tuple[Tally, Counter[str]]:
+    """Return the tally, and how often the server answered what.
+
+    For `slow_s` seconds the server takes 25 times as long.
+    """
     done: Counter[str] = Counter()
+    start = time.perf_counter()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
                 label = json.loads(await reader.readexactly(length))
-                await asyncio.sleep(SERVICE_S)
+                is_slow = time.perf_counter() - start < slow_s
+                await asyncio.sleep(25 * SERVICE_S if is_slow else SERVICE_S)
                 done[label] += 1
                 if label == "cut":
                     break
