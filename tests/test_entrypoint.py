@@ -7,18 +7,18 @@ import pytest
 
 CODE = """
 import os, signal, sys, time
-from plumbline import entrypoint
+from plumbline.contract import stop_signals
 
 class Odd:
     def __del__(self):
         os.kill(os.getpid(), getattr(signal, sys.argv[1]))
         time.sleep(0.01)  # raised here, and dropped
 
-entrypoint.raise_on_signals()
+stop_signals.raise_on_signals()
 try:
     Odd()
     time.sleep(30)
-except entrypoint.Terminated:
+except stop_signals.Terminated:
     sys.exit("terminated")
 except KeyboardInterrupt:
     sys.exit("interrupted")

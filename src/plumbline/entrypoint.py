@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import FrameType
 
 from plumbline.contract import layout, leftovers
 from plumbline.contract.checkout_lock import lock_stage
@@ -17,6 +16,12 @@ from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.parent_watch import end_with_parents
 from plumbline.contract.stage_inputs import verify_inputs
+from plumbline.contract.stop_signals import (
+    INTERRUPTED,
+    TERMINATED,
+    Terminated,
+    raise_on_signals,
+)
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.task import Task
@@ -25,17 +30,11 @@ from plumbline.contract.user_name import ensure_user_name
 from plumbline.tracking import background, delivery, passes, run_log
 
 STAGES_OF_A_CANDIDATE = ("train", "control")
-INTERRUPTED, TERMINATED = 130, 143
-RAISE_AGAIN_S = 0.05
 FAILED_WAIT_S = 30  # at most, until MLflow has what a stage that failed has logged
 STOPPED_WAIT_S = 7  # the same after SIGTERM, which SIGKILL follows after ten seconds
 # How long an OpenMP thread spins before it sleeps. With the default, two trainings on two cores
 # take 20 times as long as they should (benchmarks/threads.py): threads that spin block others.
 THREADS = {"GOMP_SPINCOUNT": "3000"}
-
-
-class Terminated(BaseException):
-    """SIGTERM, raised like Ctrl-C so that temporary files are removed on the way out."""
 
 
 def main(stage: str) -> int:
@@ -173,29 +172,3 @@ def _deliver_rest(stage: str) -> None:
         report = delivery.deliver()
     if report.problem and report.num_waiting:
         print(f"{stage}: {delivery.describe_waiting(report)}", file=sys.stderr)
-
-
-def raise_on_signals() -> None:
-    """Raise Terminated on SIGTERM, and raise both it and Ctrl-C again if a callback dropped them.
-
-    Python reports an exception in a callback, such as __del__, and then drops it.
-    """
-
-    def terminate(signum: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise Terminated
-
-    def raise_dropped(dropped: "sys.UnraisableHookArgs") -> None:
-        if not issubclass(dropped.exc_type, Terminated | KeyboardInterrupt):
-            sys.__unraisablehook__(dropped)
-            return
-        kind = dropped.exc_type
-
-        def raise_again(signum: int, frame: FrameType | None) -> None:
-            raise kind
-
-        signal.signal(signal.SIGALRM, raise_again)
-        signal.setitimer(signal.ITIMER_REAL, RAISE_AGAIN_S)
-
-    signal.signal(signal.SIGTERM, terminate)
-    sys.unraisablehook = raise_dropped

@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from typer.testing import CliRunner
 
 from plumbline.cli import app
 
+# Libraries that take longer to import than the whole help takes to print.
+HEAVY = ("mlflow", "numpy", "pandas", "pyarrow", "pydantic", "ruamel.yaml", "sqlalchemy", "torch")
 PLACEHOLDER = "X"  # in place of what an f-string fills in
 DOCUMENTS = [
     ROOT / "README.md",
@@ -204,3 +207,11 @@ def test_predict_before_anything_was_registered(checkout: Checkout) -> None:
 def test_report_before_anything_was_evaluated(checkout: Checkout) -> None:
     done = checkout.run("plumbline", "report", code=1)
     assert "dvc repro" in done.stderr
+
+
+def test_help_imports_no_heavy_library() -> None:
+    code = f"import sys, plumbline.cli; print([n for n in {HEAVY!r} if n in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.strip() == "[]"

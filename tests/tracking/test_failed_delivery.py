@@ -15,6 +15,7 @@ from plumbline import entrypoint
 from plumbline.cli.track import track
 from plumbline.contract.errors import RejectedError
 from plumbline.contract.params import Params, StrictModel
+from plumbline.contract.stop_signals import Terminated
 from plumbline.contract.task import Task
 from plumbline.stages.ingest import ingest
 from plumbline.tracking import background, batches, delivery, mlflow_client, run_log, spool
@@ -235,7 +236,7 @@ def test_a_stage_that_fails_or_is_stopped_ends_when_mlflow_has_it(
 
     def stop(stage: str, *_: object) -> None:
         with run_log.track_run(params, stage):
-            raise RejectedError("no") if stage == "validate" else entrypoint.Terminated
+            raise RejectedError("no") if stage == "validate" else Terminated
 
     monkeypatch.setattr(entrypoint, "load_params", lambda _: params)
     monkeypatch.setattr(entrypoint, "load_task", lambda _: task)

@@ -9,7 +9,6 @@ from plumbline.cli.console import out
 from plumbline.cli.options import ModelNameOrParams
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
-from plumbline.entrypoint import load_params
 from plumbline.registry import champion_pin
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ def show_champion(
     ] = False,
 ) -> None:
     """Print which version is champion of NAME, or was, and which decision made it so."""
+    from plumbline.entrypoint import load_params
     from plumbline.registry import promotion
 
     name = name or load_params(layout.PARAMS).registry.model

@@ -29,7 +29,7 @@ from plumbline.cli.consult_options import (
 from plumbline.cli.consult_policy import open_policy
 from plumbline.cli.options import InferenceParams
 from plumbline.contract.errors import ParamsError
-from plumbline.entrypoint import INTERRUPTED
+from plumbline.contract.stop_signals import INTERRUPTED
 
 if TYPE_CHECKING:
     from plumbline.consulting.agents import AgentsFile

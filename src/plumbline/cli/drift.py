@@ -6,7 +6,6 @@ import typer
 
 from plumbline.ci import github
 from plumbline.contract import layout
-from plumbline.entrypoint import load_params
 
 EXAMPLE = "plumbline drift requests/ --record"
 
@@ -53,6 +52,7 @@ def check_drift(
     See `plumbline docs drift`.
     """
     from plumbline.drift import check, decision
+    from plumbline.entrypoint import load_params
     from plumbline.reporting import html
 
     params = load_params(layout.PARAMS)

@@ -12,7 +12,6 @@ from plumbline.cli.console import out
 from plumbline.cli.options import InferenceParams, parse_inference_params
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
-from plumbline.entrypoint import load_params, load_task
 
 if TYPE_CHECKING:
     from plumbline.contract.task import Task
@@ -52,6 +51,7 @@ def predict(
 
     The model's files are verified against the registry before any of its code runs.
     """
+    from plumbline.entrypoint import load_params, load_task
     from plumbline.registry.reader import open_version
     from plumbline.registry.reader.loading import ask_predictor
 

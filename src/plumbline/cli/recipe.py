@@ -10,7 +10,6 @@ from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.lineage import run_git
 from plumbline.contract.suggestion import suggest_nearest
-from plumbline.entrypoint import load_params
 from plumbline.init.repository_files import ensure_task_folder, find_recipes
 
 RECIPES = Path("recipes")
@@ -40,6 +39,8 @@ def use_recipe(
     ] = False,
 ) -> None:
     """Replace params.yaml with a recipe, after checking it."""
+    from plumbline.entrypoint import load_params
+
     path = _find_recipe(name)
     params = load_params(path)
     if not force and _has_uncommitted_changes(layout.PARAMS):

@@ -12,7 +12,6 @@ from plumbline.cli.console import out, print_plain
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.task import Columns
-from plumbline.entrypoint import load_params, load_task
 from plumbline.registry import lost_models
 
 EXAMPLE = "plumbline report --markdown"
@@ -61,6 +60,8 @@ def _quote_example() -> str:
 
     It is a bare string, else JSON.
     """
+    from plumbline.entrypoint import load_params, load_task
+
     task = load_task(load_params(layout.PARAMS).task)
     try:
         own = _quote_row(task.data.read_inputs(layout.EXAMPLES, "validation"))

@@ -10,7 +10,6 @@ from plumbline.cli.console import out, print_plain
 from plumbline.cli.options import ModelNameOrParams
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.entrypoint import load_params
 
 if TYPE_CHECKING:
     from plumbline.diagnostics.reproduce.comparison import ComparisonRow
@@ -39,6 +38,7 @@ def reproduce_version(
     Exit code 0 if data, weights and metrics are the same, else 1.
     """
     from plumbline.diagnostics import reproduce
+    from plumbline.entrypoint import load_params
 
     model = name or load_params(layout.PARAMS).registry.model
     result = reproduce.reproduce(

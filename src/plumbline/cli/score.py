@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from plumbline.cli.console import print_plain
 from plumbline.cli.options import InferenceParams, parse_inference_params
-from plumbline.entrypoint import INTERRUPTED
+from plumbline.contract.stop_signals import INTERRUPTED
 
 EXAMPLE = "plumbline score models:/ticket-router@champion in.csv out.parquet"
 

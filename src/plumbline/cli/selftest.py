@@ -12,7 +12,7 @@ from rich.table import Table
 from plumbline.cli.console import out, print_plain
 from plumbline.cli.options import DEFAULT_TASK, TaskName
 from plumbline.contract.errors import PlumblineError
-from plumbline.entrypoint import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
+from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
 
 if TYPE_CHECKING:
     from plumbline.contract.faults import Fault

@@ -10,8 +10,8 @@ import typer
 from plumbline.cli.console import out, print_plain
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
 from plumbline.contract.suggestion import suggest_nearest
-from plumbline.entrypoint import load_params, load_task, raise_on_signals
 
 if TYPE_CHECKING:
     from plumbline.contract.params import Params
@@ -60,6 +60,7 @@ def tune(
     See `plumbline docs tune`.
     """
     from plumbline.cli.tune_view import TrialTable
+    from plumbline.entrypoint import load_params, load_task
     from plumbline.tuning import outcome, page, search
 
     if sampler not in SAMPLERS:
@@ -127,6 +128,7 @@ def _print_result(result: "SearchResult", proposed: dict[str, Any]) -> None:
 def _apply(candidate: str, proposed: dict[str, Any]) -> None:
     """Write the values, and check the whole file; a file that is not valid is put back."""
     from plumbline.contract.params_edit import edit_candidate
+    from plumbline.entrypoint import load_params
 
     before = layout.PARAMS.read_bytes()
     edit_candidate(layout.PARAMS, candidate, proposed, anchor="search")
@@ -142,8 +144,6 @@ def _apply(candidate: str, proposed: dict[str, Any]) -> None:
 @contextmanager
 def _explain_stop() -> Iterator[None]:
     """Let SIGTERM end the workers as Ctrl-C does, and say how to go on."""
-    from plumbline.entrypoint import INTERRUPTED, TERMINATED, Terminated
-
     raise_on_signals()
     try:
         yield

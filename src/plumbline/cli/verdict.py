@@ -7,7 +7,6 @@ import typer
 
 from plumbline.cli.console import print_plain
 from plumbline.contract import layout
-from plumbline.entrypoint import load_params
 
 EXAMPLE = "plumbline verdict"
 
@@ -27,6 +26,7 @@ def show_verdict(
     Exit codes: 0 promote, 10 keep, 20 refuse, 1 error.
     """
     from plumbline.ci import workflow_report
+    from plumbline.entrypoint import load_params
     from plumbline.evidence import document
     from plumbline.evidence.verdict import EXIT_CODES
     from plumbline.evidence.withholding import withhold_figures

@@ -9,10 +9,11 @@ from types import FrameType
 from plumbline.contract import layout
 from plumbline.contract.checkout_lock import lock_run
 from plumbline.contract.errors import DamagedFileError, PlumblineError
+from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated
 from plumbline.door import dvc_lock, dvc_processes, repair
 from plumbline.door.damaged import report
 from plumbline.door.reproduction import RunRequest, StageError, reproduce
-from plumbline.entrypoint import INTERRUPTED, TERMINATED, Terminated, load_params
+from plumbline.entrypoint import load_params
 from plumbline.registry import lost_models
 
 MAX_REPAIRS = 3

@@ -12,12 +12,12 @@ from pathlib import Path
 from types import FrameType
 
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.stop_signals import TERMINATED
 from plumbline.diagnostics.reproduce.clone import prepare_clone
 from plumbline.diagnostics.reproduce.comparison import Reproduction, compare_evidence
 from plumbline.diagnostics.reproduce.execution import run_pipeline
 from plumbline.diagnostics.reproduce.stores import build_environment, copy_champion, copy_looks
 from plumbline.diagnostics.reproduce.subject import load_subject
-from plumbline.entrypoint import TERMINATED
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -69,7 +69,7 @@ def _resolve_kept_folder(keep: Path) -> Path:
 def _exit_on_sigterm() -> Iterator[None]:
     """SIGTERM ends the block as Ctrl-C does, so that clone and processes are removed.
 
-    Unlike `entrypoint.raise_on_signals` it is undone at the end: the command line goes on.
+    Unlike `raise_on_signals` it is undone at the end: the command line goes on.
     """
 
     def exit_now(signum: int, frame: FrameType | None) -> None:
