@@ -36,7 +36,6 @@ WORDS = {
     "wfrench": "french",
     "witalian": "italian",
     "wngerman": "ngerman",
-    "wpolish": "polish",
     "wspanish": "spanish",
 }
 WORDNET = "wordnet-base"
