@@ -22,7 +22,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Refusals by the gate calibration.")
     parser.add_argument("--repeats", type=int, default=200)
     repeats = parser.parse_args().repeats
-    print("Share refused by the plain error, then by the error without what chance adds.\n")
+    print("Share refused by the plain error, then where it is significantly above the limit.\n")
     print("| true error | " + " | ".join(f"{num_rows:,} rows" for num_rows in NUM_ROWS) + " |")
     print("|---" * (1 + len(NUM_ROWS)) + "|")
     for error in ERRORS:
@@ -39,8 +39,8 @@ def _measure_refusals(error: float, num_rows: int, repeats: int) -> str:
         confidence = 0.15 + 0.85 * random.beta(2, 1, num_rows)
         hits = (random.random(num_rows) < confidence - error).astype(float)
         plain += calibration.compute_calibration_error(confidence, hits) > LIMIT
-        estimate = calibration.estimate_calibration_error(confidence, hits, 0.95)
-        refused += estimate > LIMIT
+        found = calibration.measure_calibration(confidence, hits, LIMIT, 0.95)
+        refused += found.error > found.highest
     return f"{plain / repeats:.2f}, {refused / repeats:.2f}"
 
 

@@ -15,6 +15,7 @@ from plumbline.evidence.choice import Choice
 from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.evidence.verdict import decide_verdict, summarise_verdict
 from plumbline.registry.ledger import Look
+from plumbline.statistics.calibration import CalibrationFinding
 from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval
 from plumbline.statistics.parity import VariantParity
@@ -122,7 +123,7 @@ def sound() -> gates.Findings:
         level=0.01,
         look=LOOK,
         slices=groups(left=(0.9, 0.85), right=(0.9, 0.9)),
-        calibration=0.02,
+        calibration=CalibrationFinding(0.06, highest=0.07),
         orderings={"epistemic": ordering(0.7), "total": ordering(0.8)},
         selective=SELECTIVE,
         behaviour=[
@@ -309,7 +310,10 @@ PLANTS = {
         {"slices": groups(left=(0.95, 0.8), right=(0.7, 0.85))},
         {"slices": []},  # a column is named, and no group of it is large enough
     ],
-    "calibration": [{"calibration": 0.08}, {"calibration": None}],
+    "calibration": [
+        {"calibration": CalibrationFinding(0.08, highest=0.07)},
+        {"calibration": None},
+    ],
     "uncertainty": [
         {"orderings": {"epistemic": ordering(0.53), "total": ordering(0.8)}},
         {"orderings": {"epistemic": ordering(0.7), "total": ordering(0.53)}},

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract.params import Params
+from plumbline.contract.params import Evaluation, Params
 from plumbline.contract.records import Bound, Scores
 from plumbline.contract.task import Metric
 from plumbline.contract.verdict import Verdict
@@ -22,7 +22,8 @@ from plumbline.evidence.seeds import measure_spread
 from plumbline.evidence.uncertainty import measure_orderings, measure_selective
 from plumbline.evidence.variants import compare_variants
 from plumbline.evidence.verdict import decide_verdict, summarise_verdict
-from plumbline.statistics import calibration, power
+from plumbline.statistics import power
+from plumbline.statistics.calibration import CalibrationFinding, measure_calibration
 from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval, compute_mean_interval
 from plumbline.statistics.parity import VariantParity
@@ -137,7 +138,7 @@ def _collect_findings(
         level=power.divide_level(level, len(measurements.candidates)),
         look=subjects.look,
         slices=_compare_slices(measurements, params, baselines, champion),
-        calibration=_compute_calibration(winner.test, metric.name, limits.confidence),
+        calibration=_measure_calibration(winner.test, metric.name, limits),
         orderings=orderings,
         selective=measure_selective(winner.validation, winner.test, metric, limits),
         behaviour=measurements.behaviour,
@@ -202,13 +203,15 @@ def _compare_slices(
     )
 
 
-def _compute_calibration(test: Scores, metric: str, confidence: float) -> float | None:
-    """Return the calibration error; None where the scores have no confidence."""
+def _measure_calibration(
+    test: Scores, metric: str, limits: Evaluation
+) -> CalibrationFinding | None:
+    """Compare confidence with accuracy; None where the scores have no confidence, or no limit."""
     stated = test.per_example.get("confidence")
-    if stated is None:
+    if stated is None or limits.max_calibration_error is None:
         return None
     hits = test.per_example.get("correct", test.per_example[metric])
-    return calibration.estimate_calibration_error(stated, hits, confidence)
+    return measure_calibration(stated, hits, limits.max_calibration_error, limits.confidence)
 
 
 def _describe_champion(measurements: Measurements) -> ChampionDiff | None:

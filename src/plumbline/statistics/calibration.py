@@ -1,9 +1,19 @@
 """Whether confidence means what it says: the expected calibration error."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 NUM_BINS = 15
 NUM_RESAMPLES = 999
+
+
+@dataclass(frozen=True)
+class CalibrationFinding:
+    """How far confidence and accuracy are apart, and how far they may be."""
+
+    error: float  # expected calibration error
+    highest: float  # which a model within the limit shows at most
 
 
 def assign_bins(confidence: np.ndarray) -> np.ndarray:
@@ -21,28 +31,28 @@ def compute_calibration_error(confidence: np.ndarray, hits: np.ndarray) -> float
     return _average_gaps(assign_bins(confidence), confidence - hits)
 
 
-def estimate_calibration_error(confidence: np.ndarray, hits: np.ndarray, level: float) -> float:
-    """Estimate that error with less of what chance adds to it.
+def measure_calibration(
+    confidence: np.ndarray, hits: np.ndarray, limit: float, level: float
+) -> CalibrationFinding:
+    """Compute that error, and the one that a model within `limit` shows at most.
+
+    "At most" means in a share `level` of draws. `confidence` and `hits` are [rows].
 
     In each bin chance moves accuracy away from confidence, and all gaps count as positive: with 400
-    rows a model that is perfectly calibrated has an error of 0.05. So it is 0 unless it is larger
-    than that of a calibrated model of the same confidences in a share `level` of draws (Broecker
-    and Smith 2007). Beyond that, resampling adds about as much as chance did (Davison and Hinkley
-    1997, section 2.1): the estimate is twice the error less the mean of the resamples.
+    rows a model that is perfectly calibrated has an error of 0.05. So answers are drawn from a
+    model of the same confidences that is off by `limit` in every bin, to the side to which the
+    observed one is (a parametric bootstrap, after the resampling of Broecker and Smith 2007).
     """
     bins = assign_bins(confidence)
-    gaps = confidence - hits
-    error = _average_gaps(bins, gaps)
+    gaps = np.bincount(bins, weights=confidence - hits, minlength=NUM_BINS)
+    probabilities = np.clip(confidence - limit * np.sign(gaps)[bins], 0, 1)
     random = np.random.default_rng(0)
-    calibrated, resampled = [], []
+    errors = []
     for _ in range(NUM_RESAMPLES):
-        drawn = random.random(len(hits)) < confidence
-        calibrated.append(_average_gaps(bins, confidence - drawn))
-        rows = random.integers(len(hits), size=len(hits))
-        resampled.append(_average_gaps(bins[rows], gaps[rows]))
-    if error <= np.quantile(calibrated, level):
-        return 0.0
-    return max(0.0, float(2 * error - np.mean(resampled)))
+        drawn = random.random(len(hits)) < probabilities
+        errors.append(_average_gaps(bins, confidence - drawn))
+    error = _average_gaps(bins, confidence - hits)
+    return CalibrationFinding(error, float(np.quantile(errors, level)))
 
 
 def _average_gaps(bins: np.ndarray, gaps: np.ndarray) -> float:

@@ -16,6 +16,7 @@ from plumbline.evidence.compare import ChampionComparison, Slice
 from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.registry.ledger import Look
 from plumbline.statistics import intervals
+from plumbline.statistics.calibration import CalibrationFinding
 from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval
 from plumbline.statistics.parity import VariantParity
@@ -57,7 +58,7 @@ class Findings:
     level: float  # two-sided significance left for this use of the test split; 0 beyond the plan
     look: Look
     slices: Sequence[Slice]
-    calibration: float | None  # expected calibration error; None: no confidence
+    calibration: CalibrationFinding | None  # None: no confidence, or no limit for its error
     orderings: Mapping[str, ErrorOrdering]  # of the winner's errors, by kind of uncertainty
     selective: SelectiveAnswers | None  # None: the task does not say which rows are answered
     behaviour: Sequence[Case]
