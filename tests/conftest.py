@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from execnet import XSpec
 from tests.support import checkouts
 from tests.support.checkouts import LINE, Checkout, make_checkout
 from tests.support.order import get_rank
@@ -31,6 +32,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files that take longest first; within a file the order stays."""
     tests = Path(__file__).parent
     items.sort(key=lambda item: get_rank(item.path.relative_to(tests).as_posix()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config, specs: list[XSpec]) -> None:
+    """Let all processes of `pytest -n` begin as forks of one that has imported the libraries."""
+    if commands.can_be_used():
+        base: Path = config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
+        folder = commands.write_commands(base / "warm", os.getpid())
+        for spec in specs:
+            spec.python = str(folder / "worker")
 
 
 @pytest.fixture(scope="session", autouse=True)

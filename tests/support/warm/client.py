@@ -6,7 +6,8 @@ The shell scripts that commands.py writes run it as `python`, `dvc`, `plumbline`
 the arguments, working folder, environment, standard streams and signals of this process, and this
 process ends with its exit code. An isolated program (`python -I`) is forked from a second server,
 which has imported MLflow alone. The real interpreter runs what the servers cannot: other options of
-`python` than -B, -I, -P, -W, -c and -m, and a server of models.
+`python` than -B, -I, -P, -W, -u, -c and -m, and a server of models. As `worker` it is a `python`
+that starts programs, if it does, with the real interpreter.
 """
 
 import fcntl
@@ -26,14 +27,17 @@ START_TIMEOUT_S = 60
 
 def main() -> None:
     folder, controller, python, name, *arguments = sys.argv[1:]
-    program = parse_python(arguments) if name == "python" else {"arguments": arguments}
-    real = Path(python).with_name(name)
+    is_python = name in ("python", "worker")
+    program = parse_python(arguments) if is_python else {"arguments": arguments}
+    real = Path(python) if is_python else Path(python).with_name(name)
     is_server = name == "plumbline" and arguments[:1] == ["serve"]  # imports nothing heavy
     if program is None or is_server or any(key in os.environ for key in AT_START):
         # By its path the interpreter finds its libraries.
         os.execv(real, [str(real), *arguments])  # noqa: S606  no shell is needed
-    if name != "python":
+    if not is_python:
         program |= {"kind": "script", "what": str(real), "safe_path": True, "warnings": []}
+    if name == "worker":
+        program["executable"] = python
     kind = "isolated" if program.get("isolated") else "all"
     server = connect(Path(folder) / kind, controller, python)
     request = program | {"folder": str(Path.cwd()), "environment": dict(os.environ)}
@@ -58,6 +62,8 @@ def parse_python(arguments: list[str]) -> dict[str, object] | None:
             program |= {"safe_path": True, "isolated": True}
         elif word == "-B":
             program["no_bytecode"] = True
+        elif word == "-u":
+            program["unbuffered"] = True
         elif word == "-W" and rest:
             program["warnings"].append(rest.pop(0))  # type: ignore[attr-defined]
         elif word in ("-c", "-m") and rest:

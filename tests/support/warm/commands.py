@@ -2,7 +2,8 @@
 
 They run what the real commands run, with the sources of the checkout that they are called in;
 only the libraries are imported beforehand. Measured: `dvc repro` of the line takes 23 CPU seconds
-in place of 71. PLUMBLINE_COLD_TESTS=1 runs every test with the real commands;
+in place of 71. The processes of pytest itself are such forks, as `worker`, and share the memory of
+what was imported. PLUMBLINE_COLD_TESTS=1 runs every test with the real commands;
 tests/e2e/test_first_run.py always uses them.
 """
 
@@ -12,7 +13,7 @@ import sys
 from pathlib import Path
 
 CLIENT = Path(__file__).with_name("client.py")
-NAMES = ("python", "dvc", "mlflow", "plumbline")
+NAMES = ("python", "dvc", "mlflow", "plumbline", "worker")
 
 
 def can_be_used() -> bool:

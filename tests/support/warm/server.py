@@ -222,13 +222,16 @@ def become(request: dict[str, Any], base: list[str]) -> None:
     os.chdir(request["folder"])
     tempfile.tempdir = None  # TMPDIR may be another one
     reseed()
-    sys.executable = request["executable"]  # its own programs start fast as well
+    sys.executable = request["executable"]  # as a rule, its own programs start fast as well
     is_isolated = bool(request.get("isolated"))
     path = "" if is_isolated else os.environ.get("PYTHONPATH", "")
     sys.path[:] = [entry for entry in path.split(os.pathsep) if entry] + base
     no_bytecode = not is_isolated and os.environ.get("PYTHONDONTWRITEBYTECODE")
     sys.dont_write_bytecode = bool(request.get("no_bytecode") or no_bytecode)
     importlib.invalidate_caches()
+    if request.get("unbuffered"):
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(write_through=True)  # type: ignore[union-attr]
     for rule in request["warnings"]:
         warnings._setoption(rule)  # type: ignore[attr-defined]
     kind, what = request["kind"], request["what"]
@@ -275,8 +278,7 @@ def main() -> None:
     gc.freeze()
     request = Server(listener, controller).serve()
     if request is not None:
-        request["executable"] = str(folder.parent / "bin/python")
-        leave(run(request, base))
+        leave(run({"executable": str(folder.parent / "bin/python")} | request, base))
 
 
 main()
