@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,7 @@ def make_checkout(path: Path) -> Checkout:
         if (ROOT / name).is_file() and not name.startswith("tests/"):
             (path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, path / name)
+            copy_bytecode(ROOT / name, path / name)
     shutil.copy2(RECIPE, path / "params.yaml")
     (path / "champion.json").write_text("{}\n", encoding="utf-8")
     checkout = Checkout(path)
@@ -102,3 +104,12 @@ def make_checkout(path: Path) -> Checkout:
     checkout.run("git", "config", "user.email", "test@example.com")
     checkout.run("git", "config", "commit.gpgsign", "false")
     return checkout
+
+
+def copy_bytecode(source: Path, target: Path) -> None:
+    """Copy what Python compiled of a module: it holds for a copy that is as old."""
+    compiled = Path(cache_from_source(str(source)))
+    if source.suffix == ".py" and compiled.is_file():
+        copy = Path(cache_from_source(str(target)))
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy2(compiled, copy)
