@@ -21,6 +21,8 @@ from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
 from plumbline.registry.package import clean_run
 
+FEW_OBJECTS = 100_000  # that are not frozen yet: a collection of these takes hundredths of a second
+
 pytest_plugins = ["tests.support.serving.fixtures", "tests.support.tracked_runs"]
 
 # A shell ignores it in what it starts in the background, and so would all that is started here.
@@ -63,8 +65,9 @@ def frozen_heap() -> None:
 
     Each full one would take half a second otherwise, and statsmodels asks for one at each use.
     """
-    gc.collect()
-    gc.freeze()
+    if len(gc.get_objects()) > FEW_OBJECTS:
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(scope="module")
