@@ -2,8 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 ACRONYMS = {"ece", "f1", "nll"}
 MAX_CODE = 160  # characters
@@ -14,24 +18,7 @@ def render_template(template: str, values: Mapping[str, Any]) -> str:
 
     Raises jinja2's UndefinedError for a name that `values` do not have.
     """
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    pages = Environment(
-        loader=FileSystemLoader(Path(__file__).with_name("templates")),
-        autoescape=template.endswith(".html"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    pages.filters |= {
-        "percent": format_percent,
-        "size": format_size,
-        "digits": format_number,
-        "words": format_name,
-        "value": format_setting,
-        "code": format_code,
-    }
-    return pages.get_template(template).render(values)
+    return _open_templates().get_template(template).render(values)
 
 
 def format_percent(share: float, places: int = 1) -> str:
@@ -76,3 +63,26 @@ def format_size(num_bytes: float) -> str:
             return f"{num_bytes:.0f} B" if unit == "B" else f"{num_bytes:.1f} {unit}"
         num_bytes /= 1000
     return f"{num_bytes:.1f} GB"
+
+
+@cache
+def _open_templates() -> "Environment":
+    """Open templates/; what a process has compiled of it is kept there."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+    pages = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters |= {
+        "percent": format_percent,
+        "size": format_size,
+        "digits": format_number,
+        "words": format_name,
+        "value": format_setting,
+        "code": format_code,
+    }
+    return pages
