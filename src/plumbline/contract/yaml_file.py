@@ -1,6 +1,8 @@
 """YAML 1.2, as DVC reads it, without what hides a mistake or an attack."""
 
+import copy
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,12 @@ def load_yaml(path: Path) -> Any:
 
 def parse_yaml(text: str, path: Path) -> Any:
     """Parse the text of the YAML file at `path`; raises ParamsError as `load_yaml` does."""
+    return copy.deepcopy(_parse_once(text, path))
+
+
+@lru_cache(maxsize=8)
+def _parse_once(text: str, path: Path) -> Any:
+    """Parse a text; a stage asks for params.yaml several times, a tenth of a second each."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
