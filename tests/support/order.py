@@ -1,4 +1,7 @@
-"""The test files that take longest run first: no process is left with one of them at the end."""
+"""The test files that take longest run first: no process is left with one of them at the end.
+
+Files that share what one of them makes are apart, so that no process waits for it at the start.
+"""
 
 LONGEST_FIRST = (
     "workflows/test_delivery.py",
@@ -10,29 +13,29 @@ LONGEST_FIRST = (
     "docker/test_images.py",
     "registry/test_postgres.py",
     "e2e/test_pipeline.py",
-    "scoring/test_score.py",
+    "serving/test_canary.py",  # makes a registry for which others of serving/ would wait
+    "stages/test_evaluate.py",
+    "stages/test_register.py",
+    "scoring/test_score.py",  # trains a model for which test_resume would wait
+    "serving/test_workers.py",
+    "serving/test_swaps.py",
+    "serving/test_fuzz.py",
+    "serving/test_page.py",
     "scoring/test_resume.py",
     "serving/test_server.py",
-    "serving/test_canary.py",
     "serving/test_limits.py",
-    "serving/test_swaps.py",
-    "serving/test_workers.py",
-    "stages/test_evaluate.py",
     "e2e/test_drift_of_requests.py",
     "e2e/test_signals.py",
     "serving/test_hostile.py",
+    "registry/test_archives.py",
     "evidence/test_gates.py",
-    "stages/test_register.py",
     "tasks/signal_extraction/test_signal_floor.py",
     "tasks/text_classification/test_dirty.py",
     "tasks/text_classification/test_architectures.py",
     "tasks/signal_extraction/test_signal_models.py",
     "cli/test_cli.py",
     "tasks/text_classification/test_models.py",
-    "serving/test_page.py",
-    "serving/test_fuzz.py",
     "workflows/test_planted_workflows.py",
-    "registry/test_archives.py",
     "registry/test_promotion.py",
     "tasks/text_classification/test_expectations.py",
     "training/test_training.py",
