@@ -25,6 +25,11 @@ from plumbline.serving.canary_return import ReturnRecorder
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
+BATCHES = [
+    pytest.param(1, marks=pytest.mark.slow),
+    10,
+    pytest.param(50, marks=pytest.mark.slow),
+]  # rows of a request
 
 
 def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
@@ -50,7 +55,7 @@ def test_a_sound_canary_stays(lines: Lines) -> None:
         assert load.versions == {"1", "3"}
 
 
-@pytest.mark.parametrize("batch", [1, 10, 50])
+@pytest.mark.parametrize("batch", BATCHES)
 def test_a_canary_that_differs_on_fewer_rows_than_allowed_stays(lines: Lines, batch: int) -> None:
     """Versions 1 and 2 agree at 0 alone: a fifth of the rows differs, and of most batches one."""
     rows = [0.0, 0.0, 1.0, 0.0, 0.0] * max(1, batch // 5)
@@ -63,7 +68,7 @@ def test_a_canary_that_differs_on_fewer_rows_than_allowed_stays(lines: Lines, ba
         assert "is returned" not in server.log.read_text()
 
 
-@pytest.mark.parametrize("batch", [1, 10, 50])
+@pytest.mark.parametrize("batch", BATCHES)
 def test_a_canary_that_differs_on_more_rows_than_allowed_is_returned(
     lines: Lines, batch: int
 ) -> None:

@@ -71,7 +71,7 @@ def test_an_answer_carries_the_id_under_which_it_is_logged(lines: Lines, tmp_pat
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize("form", ["{}", "file://{}"])
+@pytest.mark.parametrize("form", ["{}", pytest.param("file://{}", marks=pytest.mark.slow)])
 def test_two_servers_share_a_folder_of_requests(lines: Lines, tmp_path: Path, form: str) -> None:
     log = tmp_path / "log"
     options = ("--log-folder", form.format(log))

@@ -637,7 +637,14 @@ def test_evidence_that_leaves_out_a_candidate_or_knows_another_control_registers
 COSTS = {"refund": {"login": 3.0}}  # the error that these models make
 
 
-@pytest.mark.parametrize("metric", ["balanced_accuracy", "nll", "expected_cost"])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        pytest.param("balanced_accuracy", marks=pytest.mark.slow),
+        pytest.param("nll", marks=pytest.mark.slow),
+        "expected_cost",
+    ],
+)
 def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     metric: str, checkout: Path, params: TextParams, task: Task
 ) -> None:
