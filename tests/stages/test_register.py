@@ -8,6 +8,7 @@ import mlflow
 import pydantic
 import pytest
 from tests.support.evidence import describe_gates, write_evidence
+from tests.support.serving import models
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -42,20 +43,31 @@ pytestmark = pytest.mark.filterwarnings(
 )  # MLflow, in this process, warns about its own libraries
 
 
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as evaluate leaves it: a sealed winner, its golden rows, the evidence for it."""
+    root = tmp_path_factory.mktemp("left")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        params, task = models.line_task(patch)
+        folder = layout.locate_bundle("closed")
+        folder.mkdir(parents=True)
+        (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
+        bundle.seal(folder, task, "closed")
+        layout.write_json(
+            layout.GOLDEN, {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}}
+        )
+        write_evidence(params, task)
+    return root
+
+
 @pytest.fixture
 def evaluated(
-    line_task: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+    left: Path, line_task: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Params, Task]:
-    """A sealed winner, its golden rows and the evidence for it."""
+    """A copy of that folder as the cwd."""
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    folder = layout.locate_bundle("closed")
-    folder.mkdir(parents=True)
-    (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
-    bundle.seal(folder, line_task[1], "closed")
-    layout.write_json(
-        layout.GOLDEN, {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}}
-    )
-    write_evidence(*line_task)
+    shutil.copytree(left, Path.cwd(), dirs_exist_ok=True)
     return line_task
 
 
