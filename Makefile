@@ -28,7 +28,7 @@ ifeq ($(TORCH)-$(shell uname -s),cpu-Linux)
   WHEELS := $(if $(PIP_FIND_LINKS),--find-links "$(PIP_FIND_LINKS)",--torch-backend cpu)
 endif
 
-# One more process of tests than cores, as some only wait; each loads torch and MLflow, about 1 GiB.
+# One more process of tests than cores, as some only wait; what tests/support/warm has imported is in memory once for all.
 PROCESSES ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 5 ? cores + 1 : 6)))
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
