@@ -15,6 +15,7 @@ from tests.support.small_sources import CSV, LINES, read_source
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.sources.http_download import _is_private, _RedirectGuard
 from plumbline.sources.parts import locate_parts
+from plumbline.sources.records import ReadRequest, WantedColumn
 
 
 @pytest.fixture
@@ -202,3 +203,24 @@ def test_a_hub_data_set_that_cannot_be_read_is_named(folder: Path) -> None:
     (folder / "set" / "train.jsonl").write_text('{"text": "hi", "label": "a"}\n{"text": \n')
     with pytest.raises(DataError, match=r"hf://\./set.* cannot be read"):
         read_source("hf://./set")
+
+
+def test_a_column_that_may_hold_lists_is_read_as_json(folder: Path) -> None:
+    from datasets import ClassLabel, Dataset, Features, List, Value
+
+    features = Features({"text": Value("string"), "label": List(ClassLabel(names=["é", "b"]))})
+    rows = {"text": ["one", "two"], "label": [[1, 0], []]}
+    (folder / "set").mkdir()
+    Dataset.from_dict(rows, features).to_parquet(folder / "set/train.parquet")
+    pq.write_table(pa.table(rows | {"label": [["b", "é"], []]}), "a.parquet")
+    (folder / "a.jsonl").write_text(
+        '{"text": "one", "label": ["b", "é"]}\n{"text": "two", "label": []}\n', encoding="utf-8"
+    )
+    wanted = (
+        WantedColumn("text", "data.text"),
+        WantedColumn("label", "data.label", may_be_list=True),
+    )
+    for source in ("a.jsonl", "a.parquet", "hf://./set"):
+        (part,) = locate_parts([(None, source)], {})
+        read = [list(row.values) for row in part.read_rows(ReadRequest(wanted, False))]
+        assert read == [["one", '["b", "é"]'], ["two", "[]"]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from plumbline.contract.errors import DataError
 from plumbline.sources.byte_stream import open_seekable
 from plumbline.sources.columns import find_columns
-from plumbline.sources.records import ReadRequest, SourceRow, as_text
+from plumbline.sources.records import ReadRequest, SourceRow, WantedColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,16 +51,18 @@ def _read_batches(
     for batch in batches:
         for start in range(0, batch.num_rows, BATCH_ROWS):
             columns = []
-            for column in request.names:
-                values = batch.column(column).slice(start, BATCH_ROWS).to_pylist()
-                columns.append(_convert_values(values, name, number + 1))
+            for column in request.columns:
+                values = batch.column(column.name).slice(start, BATCH_ROWS).to_pylist()
+                columns.append(_convert_values(column, values, name, number + 1))
             for row in zip(*columns, strict=True):
                 number += 1
                 yield SourceRow(number, row)
 
 
-def _convert_values(values: list[object], name: str, first: int) -> list[str | None]:
-    return [as_text(value, f"{name}:{row}") for row, value in enumerate(values, first)]
+def _convert_values(
+    column: WantedColumn, values: list[object], name: str, first: int
+) -> list[str | None]:
+    return [column.convert(value, f"{name}:{row}") for row, value in enumerate(values, first)]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 
 from plumbline.contract.errors import DataError
 from plumbline.sources.columns import find_columns
-from plumbline.sources.records import ReadRequest, SourcePart, SourceRow, as_text
+from plumbline.sources.records import ReadRequest, SourcePart, SourceRow
 
 SPLIT_NAMES = {
     "train": "train",
@@ -92,8 +92,9 @@ def _read_rows(split: Any, name: str, request: ReadRequest) -> Iterator[SourceRo
                 class_names = _list_class_names(split, request)
             place = f"{name}: row {number}"
             values = []
-            for column in request.names:
-                values.append(_convert_value(record.get(column), class_names.get(column), place))
+            for column in request.columns:
+                value = _name_class(record.get(column.name), class_names.get(column.name))
+                values.append(column.convert(value, place))
             yield SourceRow(number, values)
 
 
@@ -117,19 +118,24 @@ def _explain(name: str, error: Exception) -> str:
 
 
 def _list_class_names(split: Any, request: ReadRequest) -> dict[str, list[str]]:
-    """The names behind numbered classes, for the columns that have them."""
+    """The names behind numbered classes, or lists of them, for the columns that have them."""
     features = split.features or {}
     class_names = {}
     for column in request.names:
-        names = getattr(features.get(column), "names", None)
+        feature = features.get(column)
+        names = getattr(getattr(feature, "feature", feature), "names", None)
         if names:
             class_names[column] = names
     return class_names
 
 
-def _convert_value(value: Any, class_names: list[str] | None, place: str) -> str | None:
-    if class_names is None or not isinstance(value, int):
-        return as_text(value, place)
+def _name_class(value: Any, class_names: list[str] | None) -> Any:
+    if class_names is None:
+        return value
+    if isinstance(value, list):
+        return [_name_class(each, class_names) for each in value]
+    if not isinstance(value, int):
+        return value
     if 0 <= value < len(class_names):
         return class_names[value]
     return None  # the hub marks a missing label with -1

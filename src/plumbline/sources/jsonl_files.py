@@ -7,7 +7,7 @@ from typing import Any
 
 from plumbline.contract.errors import DataError
 from plumbline.sources.columns import find_columns
-from plumbline.sources.records import ReadRequest, SourceRow, as_text
+from plumbline.sources.records import ReadRequest, SourceRow
 from plumbline.sources.text_lines import DecodedLines
 
 ARRAY_REMEDY = "an array has to become one object on each line: jq -c '.[]' data.json > data.jsonl"
@@ -26,7 +26,7 @@ def read_jsonl(stream: io.BufferedReader, name: str, request: ReadRequest) -> It
         if is_first:
             find_columns(name, list(record), request)
             is_first = False
-        values = [as_text(record.get(column), place) for column in request.names]
+        values = [column.convert(record.get(column.name), place) for column in request.columns]
         if "\\ud" in line or "\\uD" in line:
             complete = [_replace_surrogates(value) for value in values]
             repaired = repaired or complete != values

@@ -1,6 +1,7 @@
 """What every reader takes and gives, so that rows of every source meet the same policies."""
 
 import datetime
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +18,13 @@ class WantedColumn:
     key: str  # the key in params.yaml that names it
     synonyms: tuple[str, ...] = ()  # what other data sets call it, in lower case
     remedy: str | None = None  # None: set the key to the right column
+    may_be_list: bool = False  # a cell may hold a list, which is read as JSON
+
+    def convert(self, value: Any, place: str) -> str | None:
+        """Convert a typed value of this column as `as_text` does, and a list where it may be."""
+        if self.may_be_list and isinstance(value, list):
+            return json.dumps(value, ensure_ascii=False)
+        return as_text(value, place)
 
 
 @dataclass(frozen=True)

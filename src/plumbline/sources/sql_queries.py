@@ -102,7 +102,8 @@ def _read_rows(url: "URL", query: str, name: str, request: ReadRequest) -> Itera
         indices = find_columns(name, list(result.keys()), request)
         for number, row in enumerate(result, 1):
             place = f"{name}: row {number}"
-            yield SourceRow(number, [as_text(row[index], place) for index in indices])
+            pairs = zip(request.columns, indices, strict=True)
+            yield SourceRow(number, [column.convert(row[index], place) for column, index in pairs])
 
 
 @contextmanager
