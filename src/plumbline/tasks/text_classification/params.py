@@ -24,6 +24,7 @@ from plumbline.sources.addresses import find_local_path
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+ONE_LABEL_METRICS = ("balanced_accuracy", "expected_cost")
 RESERVED = {*MANIFEST_COLUMNS, RIGHT_ANSWER, "text", "decoded", "truncated", "noisy"}
 
 
@@ -31,12 +32,28 @@ class SourceColumns(StrictModel):
     """The columns of the source: the text, the label, and those that slices and drift use."""
 
     text: str
-    label: str
+    # Of several columns, each is a label that rows have (1) or not (0).
+    label: str | Annotated[list[str], Field(min_length=2)]
     metadata: list[str]
+    # A cell of `label` holds a set of labels: a list, or text with this between them.
+    label_separator: Annotated[
+        str | None, Field(min_length=1, exclude_if=lambda value: value is None)
+    ] = None
+
+    @property
+    def has_label_sets(self) -> bool:
+        """Whether a row may have several labels, or none."""
+        return self.label_separator is not None or not isinstance(self.label, str)
+
+    def list_labels(self) -> list[str]:
+        """Return the names of the columns that hold labels."""
+        return [self.label] if isinstance(self.label, str) else self.label
 
     @model_validator(mode="after")
     def _check_names(self) -> "SourceColumns":
-        names = [self.text, self.label, *self.metadata]
+        if self.label_separator is not None and not isinstance(self.label, str):
+            raise ValueError("label_separator is for one column of labels; label names several")
+        names = [self.text, *self.list_labels(), *self.metadata]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"{', '.join(twice)}: named twice")
@@ -45,9 +62,10 @@ class SourceColumns(StrictModel):
             raise ValueError(
                 f"{', '.join(taken)}: reserved for data/manifest.parquet; rename the column"
             )
-        if self.label.startswith("output."):
+        answers = [name for name in self.list_labels() if name.startswith("output.")]
+        if answers:
             raise ValueError(
-                f"{self.label}: a model's answers, as the request log records them; a model must "
+                f"{answers[0]}: a model's answers, as the request log records them; a model must "
                 "not learn from its own answers, so let people label these rows, in a column of "
                 "another name"
             )
@@ -96,6 +114,8 @@ class Generated(StrictModel):
     label_noise: Annotated[float, Field(ge=0, lt=0.5)]
     # 0: the data that the model was made for; 1: new product names and phrasing, shifted classes.
     drift: Share
+    # Of one ticket; each number up to it is as frequent. Above 1, columns.label_separator is set.
+    max_labels: Annotated[int, Field(ge=1, le=4, exclude_if=lambda value: value == 1)] = 1
 
 
 class Sources(StrictModel):
@@ -131,6 +151,14 @@ class Data(StrictModel):
     split: Split
     policies: Policies
     generated: Generated
+
+    @model_validator(mode="after")
+    def _check_generated_labels(self) -> "Data":
+        if self.generated.max_labels > 1 and self.columns.label_separator is None:
+            raise ValueError(
+                "generated.max_labels: rows have several labels; set columns.label_separator: '|'"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_local_files_are_watched(self) -> "Data":
@@ -393,7 +421,7 @@ class TextEvaluation(Evaluation):
     """
 
     metric: Annotated[
-        Literal["accuracy", "balanced_accuracy", "nll", "expected_cost"],
+        Literal["accuracy", "balanced_accuracy", "jaccard", "nll", "expected_cost"],
         Field(exclude_if=lambda value: value == "accuracy"),
     ] = "accuracy"
     # Of expected_cost: what a row of the first class costs that is answered with the second. A
@@ -420,6 +448,19 @@ class TextEvaluation(Evaluation):
         return self.model_dump(mode="json", include={"metric", "costs"})
 
 
+def _check_can_learn_sets(name: str, config: CandidateConfig) -> None:
+    if isinstance(config, EnsembleConfig):
+        raise ValueError(  # noqa: TRY004  of the file, not of a type
+            f"candidates.{name}: an ensemble cannot learn sets of labels; take a linear, "
+            "transformer or pretrained candidate"
+        )
+    if config.class_weights != "none" or "class_weights" in (config.search or {}):
+        raise ValueError(
+            f"candidates.{name}.class_weights: rows with sets of labels have no class each; "
+            "leave the key out"
+        )
+
+
 class TextParams(Params):
     """params.yaml with task: text_classification."""
 
@@ -432,6 +473,25 @@ class TextParams(Params):
     def list_sources(self) -> dict[str, str | None]:
         """Map the address of each source to its pinned SHA-256, if it has one."""
         return {address: self.data.sha256.get(address) for address in self.data.list_sources()}
+
+    @model_validator(mode="after")
+    def _check_label_sets(self) -> "TextParams":
+        metric = self.evaluation.metric
+        if not self.data.columns.has_label_sets:
+            if metric == "jaccard":
+                raise ValueError(
+                    "evaluation.metric: jaccard compares sets of labels, and rows have one each; "
+                    "choose another metric, or set data.columns.label_separator"
+                )
+            return self
+        if metric in ONE_LABEL_METRICS:
+            raise ValueError(
+                f"evaluation.metric: {metric} is of rows with one label each, and "
+                "data.columns gives them sets; choose accuracy, jaccard or nll"
+            )
+        for name, config in self.candidates.items():
+            _check_can_learn_sets(name, config)
+        return self
 
     @model_validator(mode="after")
     def _check_slices(self) -> "TextParams":

@@ -3,14 +3,22 @@
 from plumbline.tasks.text_classification.data.ingestion import ingest
 from plumbline.tasks.text_classification.data.normalisation import digest_text, normalise
 from plumbline.tasks.text_classification.data.permutation import shuffle_labels
-from plumbline.tasks.text_classification.data.storage import list_rows, read_inputs, read_split
+from plumbline.tasks.text_classification.data.storage import (
+    has_label_sets,
+    list_rows,
+    read_inputs,
+    read_label_sets,
+    read_split,
+)
 
 __all__ = [
     "digest_text",
+    "has_label_sets",
     "ingest",
     "list_rows",
     "normalise",
     "read_inputs",
+    "read_label_sets",
     "read_split",
     "shuffle_labels",
 ]

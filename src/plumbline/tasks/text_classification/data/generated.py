@@ -1,14 +1,15 @@
 """The embedded data set: support tickets from a grammar. A first run needs no download.
 
 Each ticket is drawn from a random state of its own, so that more rows, or some drift, leave the
-others as they were. The text names one intent without ambiguity; a known share of labels is then
-replaced by another intent at random. So the best score of any model is the share of labels that
-were left alone.
+others as they were. The text names one intent without ambiguity (or several, where tickets may have
+more than one label); a known share of labels is then replaced by another intent at random. So the
+best score of any model is the share of labels that were left alone.
 """
 
 import datetime
+import json
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -31,6 +32,12 @@ class Ticket:
     product: str
     variant: str
     day: str
+    others: tuple[str, ...] = ()  # further intents
+
+    @property
+    def intents(self) -> list[str]:
+        """All that the ticket is about."""
+        return [self.intent, *self.others]
 
 
 @dataclass(slots=True)
@@ -47,12 +54,16 @@ def build_generated_part(params: TextParams) -> SourcePart:
     return SourcePart("generated", None, partial(_draw_rows, params), facts)
 
 
-def draw_ticket(rng: random.Random, drift: float) -> Ticket:
-    """Draw one ticket; `drift` is the probability that it is from after the drift."""
+def draw_ticket(rng: random.Random, drift: float, max_labels: int = 1) -> Ticket:
+    """Draw one ticket; `drift` is the probability that it is from after the drift.
+
+    It is about up to `max_labels` intents.
+    """
     grammar = load_grammar()
     drifted = rng.random() < drift
     weights = grammar.weights[::-1] if drifted else grammar.weights
     intent = rng.choices(grammar.intents, weights)[0]
+    others = _draw_further_intents(rng, intent, max_labels) if max_labels > 1 else ()
     channel = _draw_weighted(rng, grammar.values["channels"])
     variant = _draw_weighted(rng, grammar.values["variants"])
     products = grammar.products[drifted]
@@ -60,9 +71,10 @@ def draw_ticket(rng: random.Random, drift: float) -> Ticket:
     days = grammar.values["days"]
     num_days = rng.randrange(days["span"]) + drifted * days["drifted_by"]
     day = datetime.date.fromisoformat(days["first"]) + datetime.timedelta(num_days)
-    text = TicketWriter(rng, grammar, intent, products[product], drifted).write_text(channel)
+    writer = TicketWriter(rng, grammar, [intent, *others], products[product], drifted)
+    text = writer.write_text(channel)
     text = replace_words(rng, text, grammar.values["words"][variant])
-    return Ticket(text, intent, channel, product, variant, day.isoformat())
+    return Ticket(text, intent, channel, product, variant, day.isoformat(), others)
 
 
 def find_noisy(params: TextParams, ids: Iterable[str]) -> set[str]:
@@ -74,10 +86,17 @@ def find_noisy(params: TextParams, ids: Iterable[str]) -> set[str]:
     noisy = set()
     for id_ in ids:
         rng = _seed_row(params, id_.removeprefix("generated:"))
-        draw_ticket(rng, settings.drift)
+        draw_ticket(rng, settings.drift, settings.max_labels)
         if rng.random() < settings.label_noise:
             noisy.add(id_)
     return noisy
+
+
+def find_true_labels(params: TextParams, id_: str) -> list[str]:
+    """Draw the ticket of this id again; return what it is about."""
+    settings = params.data.generated
+    rng = _seed_row(params, id_.removeprefix("generated:"))
+    return draw_ticket(rng, settings.drift, settings.max_labels).intents
 
 
 def _seed_row(params: TextParams, number: int | str) -> random.Random:
@@ -89,15 +108,23 @@ def _draw_rows(params: TextParams, request: ReadRequest) -> Iterator[GeneratedRo
     settings = params.data.generated
     for number in range(1, settings.num_rows + 1):
         rng = _seed_row(params, number)
-        ticket = draw_ticket(rng, settings.drift)
+        ticket = draw_ticket(rng, settings.drift, settings.max_labels)
         noisy = rng.random() < settings.label_noise
-        label = _draw_other_intent(rng, ticket.intent) if noisy else ticket.intent
+        labels = ticket.intents
+        if noisy:
+            labels = [_draw_other_intent(rng, labels), *ticket.others]
+        label = json.dumps(labels) if params.data.columns.has_label_sets else labels[0]
         values = [ticket.text, label, ticket.channel, ticket.product, ticket.variant, ticket.day]
         yield GeneratedRow(number, [values[index] for index in indices], noisy=noisy)
 
 
-def _draw_other_intent(rng: random.Random, intent: str) -> str:
-    return rng.choice([other for other in load_grammar().intents if other != intent])
+def _draw_further_intents(rng: random.Random, intent: str, max_labels: int) -> tuple[str, ...]:
+    others = [other for other in load_grammar().intents if other != intent]
+    return tuple(rng.sample(others, rng.randrange(max_labels)))
+
+
+def _draw_other_intent(rng: random.Random, intents: Collection[str]) -> str:
+    return rng.choice([other for other in load_grammar().intents if other not in intents])
 
 
 def _draw_weighted(rng: random.Random, weights: Mapping[str, int]) -> str:

@@ -9,6 +9,7 @@ from plumbline.sources.parts import locate_parts
 from plumbline.sources.records import ReadRequest, SourcePart, WantedColumn
 from plumbline.tasks.text_classification.data.copies import HeldOutRows
 from plumbline.tasks.text_classification.data.generated import build_generated_part
+from plumbline.tasks.text_classification.data.label_cells import LabelCells
 from plumbline.tasks.text_classification.data.labels import LabelNames
 from plumbline.tasks.text_classification.data.policies import (
     PolicyCounts,
@@ -49,7 +50,8 @@ LABEL_SYNONYMS = (
 def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]:
     """Write `examples`/{train,validation,test}.parquet and `manifest`; return data/source.json.
 
-    Examples have the columns id, text, label and the metadata columns, all text. The manifest has
+    Examples have the columns id, text, label and the metadata columns, all text, and where rows
+    have sets of labels also `right_answer`, the set like `label`. The manifest has
     one row for each, in the order they were read: id (<file name>:<row>), split, label, length
     (characters), digest, the metadata columns, `decoded` (bytes were replaced), `truncated` and,
     for generated data only, `noisy` (the label is not the true one; it is not among the examples,
@@ -60,23 +62,28 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     """
     parts = _list_parts(params)
     request = _build_request(params)
-    survey = _collect_survey(parts, params, request)
+    cells = LabelCells(params.data.columns)
+    survey = _collect_survey(parts, params, request, cells)
     names = survey.name_labels()
     assign = plan_splits(
         params.data.split,
         {part.split for part in parts},
-        lambda: _read_dividers(parts, params, request, names),
+        lambda: _read_dividers(parts, params, request, cells, names),
         survey.collect_points(names),
     )
     counts = PolicyCounts()
     summary = Summary()
     held_out = HeldOutRows()
     with ExampleWriter(
-        examples, manifest, params.data.columns.metadata, params.data.source == "generated"
+        examples,
+        manifest,
+        params.data.columns.metadata,
+        is_generated=params.data.source == "generated",
+        has_sets=cells.has_sets,
     ) as writer:
         for part in parts:
             num_before = counts.num_rows
-            for example in read_examples(part, params.data.policies, request, counts, names):
+            for example in read_examples(part, params.data.policies, request, cells, counts, names):
                 split = _choose_split(part, example, params, assign)
                 if held_out.is_copy(example, split):
                     counts.counts["copy"].add(example.id)
@@ -107,8 +114,10 @@ def _build_request(params: TextParams) -> ReadRequest:
     columns = params.data.columns
     wanted = [
         WantedColumn(columns.text, "data.columns.text", TEXT_SYNONYMS),
-        WantedColumn(columns.label, "data.columns.label", LABEL_SYNONYMS),
     ]
+    for name in columns.list_labels():
+        is_list = columns.label_separator is not None
+        wanted.append(WantedColumn(name, "data.columns.label", LABEL_SYNONYMS, may_be_list=is_list))
     for name in columns.metadata:
         remedy = (
             f"leave {name!r} out of data.columns.metadata (and of evaluation.slices) "
@@ -156,7 +165,7 @@ def _get_divider(example: TextExample, params: TextParams) -> str | None:
 
 
 def _collect_survey(
-    parts: list[SourcePart], params: TextParams, request: ReadRequest
+    parts: list[SourcePart], params: TextParams, request: ReadRequest, cells: LabelCells
 ) -> SourceSurvey:
     """Read the source once for what depends on all of its rows: names of labels, even splits."""
     silent = ReadRequest(request.columns, request.refuse_encoding)
@@ -166,7 +175,7 @@ def _collect_survey(
     survey = SourceSurvey()
     for part in parts:
         divides = is_divided and part.split in (None, "train")
-        for example in read_examples(part, params.data.policies, silent, PolicyCounts()):
+        for example in read_examples(part, params.data.policies, silent, cells, PolicyCounts()):
             point = None
             if divides:
                 divider = _get_divider(example, params)
@@ -179,12 +188,16 @@ def _collect_survey(
 
 
 def _read_dividers(
-    parts: list[SourcePart], params: TextParams, request: ReadRequest, names: LabelNames
+    parts: list[SourcePart],
+    params: TextParams,
+    request: ReadRequest,
+    cells: LabelCells,
+    names: LabelNames,
 ) -> Iterator[tuple[str | None, str]]:
     """Read the source once for the values that rows are divided by, each with its place."""
     silent = ReadRequest(request.columns, request.refuse_encoding)
     policies = params.data.policies
     for part in parts:
         if part.split in (None, "train"):
-            for example in read_examples(part, policies, silent, PolicyCounts(), names):
+            for example in read_examples(part, policies, silent, cells, PolicyCounts(), names):
                 yield _get_divider(example, params), example.id

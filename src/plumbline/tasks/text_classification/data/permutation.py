@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from plumbline.tasks.text_classification.data.storage import read_split
+from plumbline.contract.task import RIGHT_ANSWER
+from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.data.storage import has_label_sets, read_split
 
 
 def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> None:
@@ -18,11 +20,14 @@ def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> No
     known: set[str] = set()
     for split in ("train", "validation"):
         table = read_split(examples, split)
+        has_sets = has_label_sets(examples, split)
         table = table.take(random.permutation(len(table))[:max_rows])
         labels = random.permutation(np.array(table["label"].to_pylist(), dtype=object)).tolist()
-        index = table.schema.get_field_index("label")
-        table = table.set_column(index, "label", pa.array(labels, pa.string()))
+        for column in ("label", RIGHT_ANSWER) if has_sets else ("label",):
+            index = table.schema.get_field_index(column)
+            table = table.set_column(index, column, pa.array(labels, pa.string()))
+        own = [set(split_labels(label)) if has_sets else {label} for label in labels]
         if not known:
-            known = set(labels)
-        is_known = pa.array([label in known for label in labels])
+            known = set().union(*own)
+        is_known = pa.array([each <= known for each in own])
         pq.write_table(table.filter(is_known), target / f"{split}.parquet")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from plumbline.contract.errors import DataError
 from plumbline.sources.records import ReadRequest, SourcePart, SourceRow
 from plumbline.tasks.text_classification.data.generated import GeneratedRow
+from plumbline.tasks.text_classification.data.label_cells import LabelCell, LabelCells
 from plumbline.tasks.text_classification.data.labels import LabelNames, is_null_like
 from plumbline.tasks.text_classification.data.normalisation import digest_text
 from plumbline.tasks.text_classification.params import Policies
@@ -25,6 +26,7 @@ class TextExample(NamedTuple):
     id: str
     text: str
     label: str
+    labels: tuple[str, ...]  # the same, one by one where a row has a set of labels
     values: tuple[str, ...]  # of the wanted columns after text and label; missing ones are empty
     digest: str
     decoded: bool
@@ -74,6 +76,7 @@ def read_examples(
     part: SourcePart,
     policies: Policies,
     request: ReadRequest,
+    cells: LabelCells,
     counts: PolicyCounts,
     names: LabelNames | None = None,
 ) -> Iterator[TextExample]:
@@ -84,28 +87,32 @@ def read_examples(
     for row in part.read_rows(request):
         counts.num_rows += 1
         place = f"{part.name}:{row.number}"
-        text, label, *values = row.values
-        name = _find_name(label, names)
-        if is_null_like(text) or name is None:
-            _drop_or_refuse(text, label, place, policies, counts)
+        text = row.values[0]
+        found = cells.read(row.values[1 : 1 + cells.num_cells], place)
+        labels = _find_names(found, names)
+        if is_null_like(text) or found is None or labels is None:
+            _drop_or_refuse(text, found.text if found else "", place, policies, counts)
             continue
-        if name != label:
-            counts.counts["label_respelled"].add(place, label)
-        yield _build_example(place, str(text), name, values, row, policies.max_chars, counts)
+        named = LabelCell(cells.join(labels), labels)
+        if named.text != found.text:
+            counts.counts["label_respelled"].add(place, found.text)
+        values = row.values[1 + cells.num_cells :]
+        yield _build_example(place, str(text), named, values, row, policies.max_chars, counts)
 
 
-def _find_name(label: str | None, names: LabelNames | None) -> str | None:
-    """The name of a label as it is spelled in a row; None for a missing one."""
-    stripped = (label or "").strip()
-    if names is None:
-        return stripped or None
-    return names.names.get(stripped)
+def _find_names(found: LabelCell | None, names: LabelNames | None) -> tuple[str, ...] | None:
+    """The names of the labels of a row; None where one is missing."""
+    if found is None or names is None:
+        return found.labels if found else None
+    named = [names.names.get(label) for label in found.labels]
+    known = [name for name in named if name is not None]
+    return tuple(sorted(set(known))) if len(known) == len(named) else None
 
 
 def _build_example(
     place: str,
     text: str,
-    label: str,
+    named: LabelCell,
     values: Sequence[str | None],
     row: SourceRow,
     max_chars: int,
@@ -122,7 +129,15 @@ def _build_example(
     complete = tuple(value or "" for value in values)
     noisy = row.noisy if isinstance(row, GeneratedRow) else None
     return TextExample(
-        place, text, label, complete, digest_text(text), row.decoded, truncated, noisy
+        place,
+        text,
+        named.text,
+        named.labels,
+        complete,
+        digest_text(text),
+        row.decoded,
+        truncated,
+        noisy,
     )
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.task import SPLITS
+from plumbline.contract.task import RIGHT_ANSWER, SPLITS
+from plumbline.tasks.text_classification.data.label_sets import split_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_text
 from plumbline.tasks.text_classification.data.parquet_batches import BatchWriter
 from plumbline.tasks.text_classification.data.policies import TextExample
@@ -31,6 +32,21 @@ def read_split(examples: Path, split: str, columns: list[str] | None = None) -> 
         raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
 
 
+def has_label_sets(examples: Path, split: str) -> bool:
+    """Whether the label of a row is the text of a set of labels; ingest writes it twice then."""
+    import pyarrow.parquet as pq
+
+    return RIGHT_ANSWER in pq.read_schema(examples / f"{split}.parquet").names
+
+
+def read_label_sets(examples: Path, split: str) -> list[tuple[str, ...]]:
+    """Return the labels of each row of one split, in order; one each where rows have one."""
+    labels = read_split(examples, split, ["label"])["label"].to_pylist()
+    if has_label_sets(examples, split):
+        return [split_labels(label) for label in labels]
+    return [(label,) for label in labels]
+
+
 def read_inputs(examples: Path, split: str) -> dict[str, list[Any]]:
     """Return the predictor's columns for one split, in order."""
     return {"text": read_split(examples, split, ["text"])["text"].to_pylist()}
@@ -49,10 +65,17 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
     """Writes each example into the file of its split, and one row into the manifest."""
 
     def __init__(
-        self, examples: Path, manifest: Path, metadata: Sequence[str], is_generated: bool
+        self,
+        examples: Path,
+        manifest: Path,
+        metadata: Sequence[str],
+        *,
+        is_generated: bool,
+        has_sets: bool,
     ) -> None:
-        example_schema, manifest_schema = _build_schemas(metadata, is_generated)
+        example_schema, manifest_schema = _build_schemas(metadata, is_generated, has_sets)
         self._num_metadata = len(metadata)
+        self._has_sets = has_sets
         self._splits: dict[str, BatchWriter] = {}
         with ExitStack() as stack:  # closes what is open, should the next one fail
             for split in SPLITS:
@@ -64,6 +87,8 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
     def add(self, split: str, example: TextExample) -> None:
         """Write one example."""
         metadata = example.values[: self._num_metadata]
+        if self._has_sets:
+            metadata = (*metadata, example.label)
         self._splits[split].add(
             (example.id, example.text, example.label, *metadata), len(example.text)
         )
@@ -77,12 +102,19 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
         self._stack.__exit__(*error)
 
 
-def _build_schemas(metadata: Sequence[str], is_generated: bool) -> tuple["pa.Schema", "pa.Schema"]:
-    """Return the schema of the examples and that of the manifest."""
+def _build_schemas(
+    metadata: Sequence[str], is_generated: bool, has_sets: bool
+) -> tuple["pa.Schema", "pa.Schema"]:
+    """Return the schema of the examples and that of the manifest.
+
+    Of sets of labels, both have the set as the right answer too: not every set is in every split.
+    """
     import pyarrow as pa
 
     text = pa.string()
     metadata_fields = [(name, text) for name in metadata]
+    if has_sets:
+        metadata_fields.append((RIGHT_ANSWER, text))
     example = [("id", text), ("text", text), ("label", text)]
     row = [("id", text), ("split", text), ("label", text), ("length", pa.int64()), ("digest", text)]
     flags = [("decoded", pa.bool_()), ("truncated", pa.bool_())]

@@ -34,7 +34,8 @@ class Summary:
         """Count one example."""
         self.splits[split] += 1
         self.noisy[split] += bool(example.noisy)
-        self.classes[example.label][split] += 1
+        for label in example.labels:
+            self.classes[label][split] += 1
 
     def build_facts(
         self,

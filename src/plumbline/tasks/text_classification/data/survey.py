@@ -35,18 +35,18 @@ class SourceSurvey:
 
         Raises DataError once there are far too many labels.
         """
-        label = example.label
-        self._rows[label] += 1
+        self._rows.update(example.labels)
         if len(self._texts) < MAX_TEXTS:
             self._texts.add(example.digest)
         if len(self._rows) > MAX_CLASSES:
             self.check_columns()
             raise DataError(
                 f"{example.id}: more than {MAX_CLASSES:,} different labels so far, "
-                f"such as {label[:40]!r}; is data.columns.label the right column?"
+                f"such as {example.label[:40]!r}; is data.columns.label the right column?"
             )
-        if point is not None and len(self._points[label]) < MAX_POINTS:
-            self._points[label].add(point)
+        for label in example.labels:
+            if point is not None and len(self._points[label]) < MAX_POINTS:
+                self._points[label].add(point)
 
     def check_columns(self) -> None:
         """Raise DataError where the labels look like texts, and the texts like labels."""

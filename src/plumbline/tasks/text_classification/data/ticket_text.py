@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from plumbline.tasks.text_classification.data.grammar import Grammar
 
@@ -20,25 +20,33 @@ class TicketWriter:
     """Writes the text of one ticket."""
 
     def __init__(
-        self, rng: random.Random, grammar: Grammar, intent: str, names: list[str], drifted: bool
+        self,
+        rng: random.Random,
+        grammar: Grammar,
+        intents: Sequence[str],
+        names: list[str],
+        drifted: bool,
     ) -> None:
         self._rng = rng
         self._grammar = grammar
-        self._intent = intent
+        self._intents = intents
+        self._intent = intents[0]  # that the present sentence is about
         self._drifted = drifted
         self._thing = _draw_early(rng, names)
 
     def write_text(self, channel: str) -> str:
-        """Return opening, frame and closing, as one writes or speaks on the channel."""
+        """Return opening, a frame for each intent and closing, as is usual on the channel."""
         values = self._grammar.values
         opening = self._fill(_draw_early(self._rng, values["openings"][channel].splitlines()))
         closing = self._fill(_draw_early(self._rng, values["closings"][channel].splitlines()))
-        text = " ".join(part for part in (opening, self._draw_frame(), closing) if part)
+        frames = [self._draw_frame(intent) for intent in self._intents]
+        text = " ".join(part for part in (opening, *frames, closing) if part)
         if channel == "phone":
             return _render_spoken(self._rng, text, values["fillers"].splitlines())
         return _render_typed(self._rng, text, channel)
 
-    def _draw_frame(self) -> str:
+    def _draw_frame(self, intent: str) -> str:
+        self._intent = intent
         frames = self._grammar.values["frames"]
         weights = [frame["weight"] for frame in frames.values()]
         kind = self._rng.choices(list(frames), weights)[0]
@@ -66,7 +74,7 @@ class TicketWriter:
             case "topic":
                 return _draw_early(rng, grammar.topics[self._intent])
             case "other":
-                others = [intent for intent in grammar.intents if intent != self._intent]
+                others = [intent for intent in grammar.intents if intent not in self._intents]
                 return _draw_early(rng, grammar.topics[rng.choice(others)])
             case "thing":
                 return self._thing

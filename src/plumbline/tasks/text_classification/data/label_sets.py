@@ -1,0 +1,22 @@
+"""Rows with several labels: the labels of a row as one text, and back.
+
+A set is written in one way only, so that rows with equal labels have equal texts. Whatever asks
+whether two labels are equal (copies, right answers, parity, drift) then holds for sets too.
+`predictor.py` has a copy of both signs, since it imports nothing of plumbline; a test compares
+them.
+"""
+
+from collections.abc import Iterable
+
+SEPARATOR = "|"
+NO_LABEL = "(none)"  # how the empty set is written
+
+
+def join_labels(labels: Iterable[str]) -> str:
+    """Return the text of a set of labels: sorted, each of them once."""
+    return SEPARATOR.join(sorted(set(labels))) or NO_LABEL
+
+
+def split_labels(text: str) -> tuple[str, ...]:
+    """Return the labels of a set that `join_labels` wrote."""
+    return () if text == NO_LABEL else tuple(text.split(SEPARATOR))
