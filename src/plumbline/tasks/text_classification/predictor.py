@@ -34,6 +34,10 @@ SIGNS = (
 )
 WORD = re.compile(rf"[{SIGNS}]|[^\W{SIGNS}]+")
 
+# How a set of labels is written as one text (as in data/label_sets.py).
+SEPARATOR = "|"
+NO_LABEL = "(none)"
+
 EncodedText = tuple[np.ndarray, np.ndarray]  # ids and, for each, its weight (or 1)
 
 
@@ -67,6 +71,8 @@ class Predictor:
         self.temperature: float = config["temperature"]
         self.threshold: float = config["threshold"] or 0.0  # of the best score, below it abstains
         self.members: int = config.get("members", 1)
+        # Of a model of sets of labels: the probability from which it gives each label.
+        self.thresholds: list[float] | None = config.get("thresholds")
         # As ingest: what is beyond was never learned from, and not measured.
         self._max_chars: int = config["max_chars"]
         self.forms = tuple(sorted(config["forms"], key=lambda name: name != config["served"]))
@@ -88,7 +94,9 @@ class Predictor:
 
         A row whose best score is below `threshold`, or below the threshold that the bundle was
         sealed with, counts as abstained; its label is the best guess. An ensemble also answers
-        `epistemic` and `aleatoric`. A row gets the same scores alone and together with others,
+        `epistemic` and `aleatoric`, a model of sets `labels`: then `label` is all of them as one
+        text, `score` the probability of exactly this set, and `scores` are of each label by
+        itself. A row gets the same scores alone and together with others,
         within 1e-6. Raises ValueError that names a bad row.
         """
         _check_params(top_k, threshold)
@@ -98,20 +106,27 @@ class Predictor:
         texts = [_check_text(row, text) for row, text in enumerate(columns["text"])]
         probabilities = self._compute_member_probabilities(texts)
         scores = self._rank_classes(probabilities.mean(axis=1), top_k)
-        best_scores = [row[0]["score"] for row in scores]
+        best: dict[str, list[Any]] = {
+            "label": [row[0]["label"] for row in scores],
+            "score": [row[0]["score"] for row in scores],
+        }
+        if self.thresholds is not None:
+            best = self._choose_sets(probabilities[:, 0])
         limit = max(threshold, self.threshold)
         answers = {
-            "label": [row[0]["label"] for row in scores],
-            "score": best_scores,
+            "label": best["label"],
+            "score": best["score"],
             "scores": scores,
-            "abstained": [bool(score < limit) for score in best_scores],
+            "abstained": [bool(score < limit) for score in best["score"]],
         }
         if self.members > 1:
             answers |= _split_uncertainty(probabilities)
+        if self.thresholds is not None:
+            answers["labels"] = best["labels"]
         return answers
 
     def compute_probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the probability of each class, shape (texts, classes), float64.
+        """Return the probability of each class, or label, shape (texts, classes), float64.
 
         Of an ensemble it is the mean of the members'.
         """
@@ -130,6 +145,8 @@ class Predictor:
     def _compute_member_probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """Return the probabilities of each member, shape (texts, members, classes)."""
         scaled = self._compute_member_logits(texts) / self.temperature
+        if self.thresholds is not None:
+            return compute_sigmoid(scaled)
         powers: np.ndarray = np.exp(scaled - scaled.max(axis=2, keepdims=True, initial=-np.inf))
         powers /= powers.sum(axis=2, keepdims=True)
         return powers
@@ -159,6 +176,20 @@ class Predictor:
         for row, indices in zip(probabilities, best, strict=True):
             scores.append([{"label": self.classes[i], "score": float(row[i])} for i in indices])
         return scores
+
+    def _choose_sets(self, probabilities: np.ndarray) -> dict[str, list[Any]]:
+        """Return for each row the labels that reach their thresholds, and how probable the set is.
+
+        Labels are taken as independent, given the text. `probabilities` are (rows, classes).
+        """
+        given = probabilities >= np.array(self.thresholds)
+        chances = np.where(given, probabilities, 1 - probabilities).prod(axis=1)
+        labels = [[self.classes[index] for index in np.flatnonzero(row)] for row in given]
+        return {
+            "label": [SEPARATOR.join(row) or NO_LABEL for row in labels],
+            "score": chances.tolist(),
+            "labels": labels,
+        }
 
 
 class TokenFeatures:
@@ -205,6 +236,13 @@ class TfidfFeatures:
         indices = np.array(sorted(counts))
         weights = (1 + np.log([counts[index] for index in indices])) * self._idf[indices]
         return indices + 1, (weights / np.linalg.norm(weights)).astype(np.float32)
+
+
+def compute_sigmoid(logits: np.ndarray) -> np.ndarray:
+    """Return the probabilities of logits; none overflows."""
+    powers = np.exp(-np.abs(logits))
+    probabilities: np.ndarray = np.where(logits >= 0, 1.0, powers) / (1 + powers)
+    return probabilities
 
 
 def open_graph(path: Path) -> onnxruntime.InferenceSession:

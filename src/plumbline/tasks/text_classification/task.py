@@ -23,6 +23,7 @@ TASK = Task[TextParams](
         "balanced_accuracy": Metric(
             "balanced_accuracy", higher_is_better=True, kind="continuous", perfect=1.0
         ),
+        "jaccard": Metric("jaccard", higher_is_better=True, kind="continuous", perfect=1.0),
         "nll": Metric("nll", higher_is_better=False, kind="continuous"),
         "expected_cost": Metric("expected_cost", higher_is_better=False, kind="continuous"),
     },
@@ -48,6 +49,8 @@ TASK = Task[TextParams](
             # Of an ensemble, in nats.
             Field("epistemic", "double", required=False),
             Field("aleatoric", "double", required=False),
+            # Of a model of sets of labels; `label` has them as one text.
+            Field("labels", {"type": "array", "items": {"type": "string"}}, required=False),
         ),
         params=(Param("top_k", "long", 3), Param("threshold", "double", 0.0)),
     ),

@@ -25,6 +25,11 @@ from plumbline.tasks.text_classification.expectations.drift import (
     measure_label_distance,
     measure_length_distance,
 )
+from plumbline.tasks.text_classification.expectations.each_label import (
+    count_labels,
+    join_findings,
+    list_each_label,
+)
 from plumbline.tasks.text_classification.expectations.personal import (
     find_personal_data,
     mask_personal_data,
@@ -103,13 +108,21 @@ def _add_ingest_findings(
 
 
 def _add_label_findings(rows: "pd.DataFrame", params: TextParams) -> None:
-    rows["rare_labels"] = labels.find_rare_labels(rows, params.validation.min_rows_per_class)
-    rows["unseen_labels"] = labels.find_unseen_labels(rows)
-    for split in HELD_OUT:
-        rows[f"absent_labels_{split}"] = labels.find_absent_labels(rows, split)
-    rows["continuous_labels"] = labels.find_measured_values(rows)
-    rows["label_words"] = giveaways.find_label_words(rows)
-    rows["near_identical_labels"] = labels.find_spelling_variants(rows)
+    has_sets = params.data.columns.has_label_sets
+    each = list_each_label(rows) if has_sets else rows
+    findings = {
+        "rare_labels": labels.find_rare_labels(each, params.validation.min_rows_per_class),
+        "unseen_labels": labels.find_unseen_labels(each),
+        **{f"absent_labels_{split}": labels.find_absent_labels(each, split) for split in HELD_OUT},
+        "continuous_labels": labels.find_measured_values(each),
+        "label_words": giveaways.find_label_words(each),
+        "near_identical_labels": labels.find_spelling_variants(each),
+    }
+    for name, found in findings.items():
+        rows[name] = join_findings(found, rows) if has_sets else found
+    if has_sets:
+        rows["num_labels"] = count_labels(each, rows)
+        return
     noise = labels.find_label_noise(rows, params.seed)
     rows["judged"] = rows.index.isin(noise.index).astype(int)
     rows["label_noise"] = noise["suspect"].reindex(rows.index).astype(object)

@@ -31,13 +31,14 @@ def _describe_signs(train: "pd.DataFrame", words: dict[object, set[str]]) -> dic
     """Map each word that nearly alone predicts a label to a sentence about the two."""
     num_rows: Counter[str] = Counter()
     num_labelled: Counter[tuple[str, str]] = Counter()
+    for present in words.values():
+        num_rows.update(present)
     for row, label in train["label"].items():
-        num_rows.update(words[row])
         num_labelled.update((word, label) for word in words[row])
     sizes = train["label"].value_counts()
     signs = {}
     for (word, label), count in num_labelled.items():
-        if sizes[label] / len(train) >= MIN_PRECISION:
+        if sizes[label] / len(words) >= MIN_PRECISION:
             continue  # nearly every row has this label, so that every word predicts it
         precision, recall = count / num_rows[word], count / sizes[label]
         if count >= MIN_ROWS and precision >= MIN_PRECISION and recall >= MIN_RECALL:

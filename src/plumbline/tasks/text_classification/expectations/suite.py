@@ -23,6 +23,9 @@ def build_checks(params: TextParams, table: "pd.DataFrame") -> list[Check]:
     _refuse_unknown_costs(params, table)
     limits = params.validation
     suite = _expect_structure(limits) | _expect_labels(limits) | _expect_texts(limits)
+    if params.data.columns.has_label_sets:
+        suite["classes"] = _limit_labels(limits.max_classes)
+        del suite["label_noise"]  # it judges rows with one class
     # The check `splits` reports a split without rows; nothing else can be said about it.
     for split in set(HELD_OUT) & set(table["split"]):
         suite |= _expect_held_out(limits, params.evaluation.max_leakage, split)
@@ -142,6 +145,18 @@ def _limit_distinct(column: str, split: str, max_value: int | None = None) -> An
 
     return gxe.ExpectColumnUniqueValueCountToBeBetween(
         column=column, min_value=2, max_value=max_value, row_condition=_select("split", split)
+    )
+
+
+def _limit_labels(max_value: int) -> Any:
+    """Expect at least two labels in the sets of train, and at most `max_value`."""
+    from great_expectations import expectations as gxe
+
+    return gxe.ExpectColumnMaxToBeBetween(
+        column="num_labels",
+        min_value=2,
+        max_value=max_value,
+        row_condition=_select("split", "train"),
     )
 
 

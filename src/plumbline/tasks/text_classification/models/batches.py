@@ -13,6 +13,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from plumbline.contract.errors import TrainingError
+from plumbline.tasks.text_classification.data.label_sets import split_labels
 
 VALIDATION_BATCH = 128
 
@@ -25,6 +26,14 @@ class LabelledTexts:
 
     texts: Sequence[str]
     labels: Sequence[str]
+    has_sets: bool = False  # a label is the text of a set of labels
+
+    def list_classes(self) -> set[str]:
+        """Return the labels that rows have, those of sets one by one."""
+        distinct = set(self.labels)
+        if not self.has_sets:
+            return distinct
+        return {label for labels in distinct for label in split_labels(labels)}
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,8 @@ class EncodedTexts(Dataset[Batch]):
     def __getitems__(self, rows: list[int]) -> Batch:
         """Tensors of shape (rows, tokens of the longest), padded with 0, and `labels` (rows,).
 
-        Where rows have weights, also `row_weights` (rows, members).
+        Of sets, `labels` are (rows, classes), float32. Where rows have weights, also `row_weights`
+        (rows, members).
         """
         shape = (len(rows), int(self.lengths[rows].max()))
         ids = np.zeros(shape, np.int64)
@@ -125,19 +135,25 @@ class TextDataModule(L.LightningDataModule):  # type: ignore[misc]  # lightning 
         return DataLoader(self.validation, batch_sampler=batches, collate_fn=_return_unchanged)
 
 
-def encode_labels(labels: Sequence[str], classes: list[str]) -> np.ndarray:
+def encode_labels(split: LabelledTexts, classes: list[str]) -> np.ndarray:
     """Return the index of each label among `classes`, the labels of the train split.
 
-    Raises TrainingError for a label that is not among them.
+    Of sets, ones where a row has the label (rows, classes), float32. Raises TrainingError for a
+    label that is not among them.
     """
     index = {label: number for number, label in enumerate(classes)}
-    unknown = sorted(set(labels) - set(index))
+    unknown = sorted(split.list_classes() - set(index))
     if unknown:
         raise TrainingError(
             "the validation split has labels that the train split does not have: "
             + ", ".join(unknown[:5])
         )
-    return np.array([index[label] for label in labels])
+    if not split.has_sets:
+        return np.array([index[label] for label in split.labels])
+    targets = np.zeros((len(split.labels), len(classes)), np.float32)
+    for row, labels in enumerate(split.labels):
+        targets[row, [index[label] for label in split_labels(labels)]] = 1
+    return targets
 
 
 def _split_evenly(rows: list[int], size: int) -> list[list[int]]:

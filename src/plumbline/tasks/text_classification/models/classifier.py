@@ -1,4 +1,4 @@
-"""The LightningModule that trains every kind of model: cross-entropy on logits, and its metrics."""
+"""The LightningModule that trains every kind of model: its loss on logits, and its metrics."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,6 +8,11 @@ import torch
 from torch.nn import functional
 
 from plumbline.tasks.text_classification.models.batches import Batch
+from plumbline.tasks.text_classification.models.losses import (
+    compute_losses,
+    find_hits,
+    sum_losses,
+)
 
 TARGETS = ("labels", "row_weights")  # of a batch: not read by the model
 
@@ -15,6 +20,7 @@ TARGETS = ("labels", "row_weights")  # of a batch: not read by the model
 class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
     """`model(**inputs)` returns logits of shape (rows, classes).
 
+    Labels are class indices (rows,), or of sets ones where a row has the label (rows, classes).
     `optimizers` returns what configure_optimizers returns.
     """
 
@@ -49,9 +55,9 @@ class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is u
         """Add the loss, the objective, the hits and the rows of one batch to the sums."""
         labels = batch["labels"]
         logits = self.compute_logits(batch)
-        loss = functional.cross_entropy(logits, labels, reduction="sum")
+        loss = sum_losses(logits, labels)
         objective = self._compute_objective(logits, labels) * len(labels)
-        hits = (logits.argmax(1) == labels).sum()
+        hits = find_hits(logits, labels).sum()
         self._sums += torch.stack([loss, objective, hits, loss.new_tensor(len(labels))])
 
     def on_validation_epoch_end(self) -> None:
@@ -85,15 +91,13 @@ class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is u
         Weights are not divided by their sum over the batch: a batch of rare classes would count as
         little as any other.
         """
-        losses = functional.cross_entropy(
-            logits, labels, label_smoothing=self.label_smoothing, reduction="none"
-        )
+        losses = compute_losses(logits, labels, self.label_smoothing)
         if self.class_weights is None:
             return losses
         weighted: torch.Tensor = losses * self.class_weights[labels]
         return weighted
 
     def _compute_objective(self, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        if self.class_weights is None:
+        if self.class_weights is None and labels.ndim == 1:
             return functional.cross_entropy(logits, labels, label_smoothing=self.label_smoothing)
         return self.compute_losses(logits, labels).mean()

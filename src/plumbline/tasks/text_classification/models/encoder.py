@@ -168,7 +168,7 @@ def _tokenize_split(tokenizer: Tokenizer, split: LabelledTexts, classes: list[st
     encodings = tokenizer.encode_batch_fast(list(split.texts))
     ids = [np.array(encoding.ids) for encoding in encodings]
     masks = [np.ones_like(row) for row in ids]
-    return EncodedTexts(INPUT_NAMES, ids, masks, encode_labels(split.labels, classes))
+    return EncodedTexts(INPUT_NAMES, ids, masks, encode_labels(split, classes))
 
 
 def _add_lora(encoder: Any, lora: LoraSettings) -> Any:

@@ -17,6 +17,11 @@ from plumbline.tasks.text_classification.models.batches import EncodedTexts, Tex
 from plumbline.tasks.text_classification.models.form_trials import FILES, choose_form
 from plumbline.tasks.text_classification.models.forms import FormPolicy
 from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph
+from plumbline.tasks.text_classification.models.label_decisions import (
+    choose_label_thresholds,
+    compute_losses,
+    measure_set_answers,
+)
 from plumbline.tasks.text_classification.models.logits import (
     compute_graph_logits,
     compute_model_logits,
@@ -27,6 +32,7 @@ WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 OPSET = 20
 TOLERANCE = 1e-4  # of logits, which are of the order of 1 to 10
+SET_OUTPUTS = ["labels"]  # that a bundle has besides the others where rows have sets of labels
 
 
 def export_model(
@@ -53,7 +59,7 @@ def export_model(
     temperature = fit_temperature(choice.logits, targets)
     config |= {
         "temperature": temperature,
-        "threshold": choose_sealed_threshold(policy, choice.logits / temperature, targets),
+        **choose_sealed_thresholds(policy, choice.logits / temperature, targets),
         "forms": {form: FILES[form] for form in choice.forms},
         "served": choice.served,
     }
@@ -64,34 +70,51 @@ def export_model(
 def fit_temperature(logits: np.ndarray, targets: np.ndarray) -> float:
     """Return the number by which logits (rows, classes) are divided for the least NLL.
 
-    The method is that of Guo et al. 2017 (arXiv:1706.04599). `targets` has shape (rows,). Logits
-    of an ensemble (rows, members, classes) get one number for all, fitted to their mean.
+    The method is that of Guo et al. 2017 (arXiv:1706.04599). `targets` has shape (rows,), of sets
+    of labels (rows, classes). Logits of an ensemble (rows, members, classes) get one number for
+    all, fitted to their mean.
     """
     from scipy.optimize import minimize_scalar
 
-    rows = np.arange(len(targets))
-
     def compute_nll(log_temperature: float) -> float:
-        log_probabilities = pool_log_probabilities(logits / np.exp(log_temperature))
-        return -float(log_probabilities[rows, targets].mean())
+        return float(compute_losses(logits / np.exp(log_temperature), targets).mean())
 
     return float(np.exp(minimize_scalar(compute_nll, bounds=(-3, 3), method="bounded").x))
 
 
-def choose_sealed_threshold(
+def choose_sealed_thresholds(
     policy: FormPolicy, logits: np.ndarray, targets: np.ndarray
-) -> float | None:
+) -> dict[str, Any]:
+    """Return what config.json says of thresholds; `logits` are calibrated, of the validation rows.
+
+    `threshold` is the score from which the model answers itself. For sets of labels, `thresholds`
+    are the probabilities from which it gives each label.
+    """
+    if targets.ndim == 1:
+        probabilities = np.exp(pool_log_probabilities(logits))
+        hits = probabilities.argmax(axis=1) == targets
+        return {"threshold": _choose_threshold(policy, probabilities.max(axis=1), hits)}
+    from scipy.special import expit
+
+    probabilities = expit(logits)
+    thresholds = choose_label_thresholds(probabilities, targets)
+    confidence, hits = measure_set_answers(probabilities, thresholds, targets)
+    return {
+        "threshold": _choose_threshold(policy, confidence, hits),
+        "thresholds": thresholds,
+        "outputs": SET_OUTPUTS,
+    }
+
+
+def _choose_threshold(policy: FormPolicy, confidence: np.ndarray, hits: np.ndarray) -> float | None:
     """Return the score from which the model answers itself; None where params ask for no risk.
 
     None also where no score is known to keep it: the gate `selective` then refuses the model.
-    `logits` are calibrated, of the validation rows.
     """
     if policy.selective is None:
         return None
-    probabilities = np.exp(pool_log_probabilities(logits))
-    hits = (probabilities.argmax(axis=1) == targets).astype(float)
     selection = choose_threshold(
-        probabilities.max(axis=1), hits, policy.selective.risk, policy.confidence
+        confidence, hits.astype(float), policy.selective.risk, policy.confidence
     )
     return selection.threshold if selection else None
 

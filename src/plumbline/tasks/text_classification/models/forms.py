@@ -10,7 +10,7 @@ import numpy as np
 
 from plumbline.contract.params import REFERENCE, Evaluation, Parity, Selective
 from plumbline.statistics import parity
-from plumbline.tasks.text_classification.models.pooling import pool_log_probabilities
+from plumbline.tasks.text_classification.models.label_decisions import choose_answers, find_equal
 from plumbline.tasks.text_classification.params import CandidateConfig
 
 
@@ -40,7 +40,8 @@ def choose_served_form(
     """Choose the form to serve from each form's logits on the validation rows.
 
     They have the shape (rows, classes), of an ensemble (rows, members, classes); `targets` has
-    (rows,). The reference is always one of the forms, and it passes.
+    (rows,), of sets of labels (rows, classes). The reference is always one of the forms, and it
+    passes.
     """
     for form in policy.forms:
         if form == REFERENCE:
@@ -57,12 +58,13 @@ def find_difference(
 
     Logits and targets are those of choose_served_form.
     """
-    answers = pool_log_probabilities(logits).argmax(axis=1)
-    expected = pool_log_probabilities(reference_logits).argmax(axis=1)
-    hits = (answers == targets).astype(float)
-    reference_hits = (expected == targets).astype(float)
+    answers = choose_answers(logits, targets)
+    expected = choose_answers(reference_logits, targets)
+    hits = find_equal(answers, targets).astype(float)
+    reference_hits = find_equal(expected, targets).astype(float)
+    agrees = find_equal(answers, expected)
     variant_parity = parity.measure_parity(
-        hits, reference_hits, answers == expected, "binary", policy.confidence
+        hits, reference_hits, agrees, "binary", policy.confidence
     )
     if parity.is_within_limits(variant_parity, policy.limits):
         return None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.records import Learner
-from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.data import has_label_sets, read_split
 from plumbline.tasks.text_classification.models.batches import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.models.forms import read_form_policy
 from plumbline.tasks.text_classification.params import (
@@ -55,9 +55,10 @@ def _plan_model(config: ModelConfig, seed: int, texts: TrainingTexts) -> "ModelD
 def _read_training_texts(examples: Path, max_chars: int) -> TrainingTexts:
     train = _read_labelled_texts(examples, "train")
     validation = _read_labelled_texts(examples, "validation")
-    return TrainingTexts(train, validation, sorted(set(train.labels)), max_chars)
+    return TrainingTexts(train, validation, sorted(train.list_classes()), max_chars)
 
 
 def _read_labelled_texts(examples: Path, split: str) -> LabelledTexts:
     table = read_split(examples, split, ["text", "label"])
-    return LabelledTexts(table["text"].to_pylist(), table["label"].to_pylist())
+    has_sets = has_label_sets(examples, split)
+    return LabelledTexts(table["text"].to_pylist(), table["label"].to_pylist(), has_sets)

@@ -104,7 +104,7 @@ def _encode_split(
         text_ids, text_weights = features.encode_text(text)
         ids.append(text_ids)
         weights.append(text_weights)
-    return EncodedTexts(INPUT_NAMES, ids, weights, encode_labels(split.labels, classes))
+    return EncodedTexts(INPUT_NAMES, ids, weights, encode_labels(split, classes))
 
 
 def _configure_optimizer(config: LinearConfig, model: torch.nn.Module) -> Any:

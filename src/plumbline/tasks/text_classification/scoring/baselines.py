@@ -4,17 +4,22 @@ import hashlib
 import math
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns, Predictor
-from plumbline.tasks.text_classification.data import read_split
-from plumbline.tasks.text_classification.data.generated import find_noisy
+from plumbline.tasks.text_classification.data import has_label_sets, read_split
+from plumbline.tasks.text_classification.data.generated import find_noisy, find_true_labels
 from plumbline.tasks.text_classification.data.grammar import load_grammar
+from plumbline.tasks.text_classification.data.label_sets import split_labels
 from plumbline.tasks.text_classification.params import Costs, TextParams
 from plumbline.tasks.text_classification.scoring.chosen_metric import score_balanced, score_costs
+from plumbline.tasks.text_classification.scoring.set_scores import compute_jaccard
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class FrequencyBaseline:
@@ -61,10 +66,38 @@ class FrequencyBaseline:
         return list(self._shares)[-1]
 
 
+class SetBaseline(FrequencyBaseline):
+    """Answers with a set of labels, the most frequent one or one that is drawn."""
+
+    def __init__(self, counts: Counter[str], *, draws: bool) -> None:
+        super().__init__(counts, draws=draws)
+        rows: Counter[str] = Counter()
+        for text, count in counts.items():
+            rows.update(dict.fromkeys(split_labels(text), count))
+        total = counts.total()
+        self._scores = [
+            {"label": label, "score": count / total}
+            for label, count in sorted(rows.items(), key=lambda item: (-item[1], item[0]))
+        ]
+
+    def predict(
+        self, columns: Columns, top_k: int = 3, threshold: float = 0.0, **_: Any
+    ) -> dict[str, list[Any]]:
+        """Return the set of every text, with its frequency and those of the labels as scores."""
+        answers = super().predict(columns, top_k, threshold)
+        labels = [list(split_labels(text)) for text in answers["label"]]
+        return answers | {"scores": [self._scores[:top_k]] * len(labels), "labels": labels}
+
+
 def build_baselines(params: TextParams, examples: Path) -> dict[str, Predictor]:
     """Return the predictors that any candidate has to beat, by name."""
     labels = read_split(examples, "train", ["label"])["label"].to_pylist()
     counts = Counter(labels)
+    if has_label_sets(examples, "train"):
+        return {
+            "majority": SetBaseline(counts, draws=False),
+            "stratified": SetBaseline(counts, draws=True),
+        }
     baselines: dict[str, Predictor] = {
         "majority": FrequencyBaseline(counts, draws=False),
         "stratified": FrequencyBaseline(counts, draws=True),
@@ -91,6 +124,8 @@ def compute_bound(params: TextParams, examples: Path, split: str) -> Bound:
         f"{len(noisy)} of {flipped.size} labels were flipped at random, and a model that knows "
     )
     metric = params.evaluation.metric
+    if params.data.columns.has_label_sets and metric != "accuracy":
+        return _bound_sets(params, rows, reason)
     if metric == "expected_cost":
         return Bound(None, f"{reason}the truth may answer otherwise where that costs less")
     if metric == "nll":
@@ -101,6 +136,16 @@ def compute_bound(params: TextParams, examples: Path, split: str) -> Bound:
         labels = np.array(rows["label"].to_pylist(), dtype=object)
         return Bound(float(score_balanced(labels, 1 - flipped).mean()), reason)
     return Bound(1 - len(noisy) / flipped.size, reason)
+
+
+def _bound_sets(params: TextParams, rows: "pa.Table", reason: str) -> Bound:
+    """Return the best Jaccard score; the best log loss of sets is not known."""
+    if params.evaluation.metric == "nll":
+        return Bound(None, f"{reason}the truth has a loss that depends on how it shares the rest")
+    truth = [tuple(find_true_labels(params, id_)) for id_ in rows["id"].to_pylist()]
+    given = [split_labels(label) for label in rows["label"].to_pylist()]
+    limit = float(compute_jaccard(given, truth).mean())
+    return Bound(limit, f"{reason}the truth misses a part of exactly these")
 
 
 def _sum_costs(counts: Counter[str], answer: str, costs: Costs) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 
 from plumbline.contract.records import Case
 from plumbline.contract.task import Predictor
-from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.data import read_label_sets, read_split
 from plumbline.tasks.text_classification.data.words import count_words
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring.class_profiles import (
@@ -39,9 +39,8 @@ MAX_FAILURES = 8
 
 def check_behaviour(params: TextParams, examples: Path, predictor: Predictor) -> list[Case]:
     """Run every behavioural test of `predictor` on held-out texts of the test split."""
-    rows = read_split(examples, "test", ["text", "label"])
-    texts = rows["text"].to_pylist()
-    labels = rows["label"].to_pylist()
+    texts = read_split(examples, "test", ["text"])["text"].to_pylist()
+    labels = read_label_sets(examples, "test")
     sample = _sample_evenly(texts, NUM_TEXTS)
     profiles = build_profiles(examples)
 
@@ -109,7 +108,10 @@ def _check_invariance(
 
 
 def _check_typical_texts(
-    texts: list[str], labels: list[str], predictor: Predictor, profiles: ClassProfiles
+    texts: list[str],
+    labels: list[tuple[str, ...]],
+    predictor: Predictor,
+    profiles: ClassProfiles,
 ) -> Case:
     """Check the held-out texts of each class that are most similar to its training texts.
 
@@ -121,14 +123,16 @@ def _check_typical_texts(
         return _build_case(name, "minimum", [], 0)
     answers = collect_answers(predictor, [text for _, text in typical], len(profiles.names))
     failures = []
-    for (expected, text), label in zip(typical, answers.labels, strict=True):
-        if label != expected:
+    for (expected, text), label, labels_given in zip(
+        typical, answers.labels, answers.label_sets, strict=True
+    ):
+        if expected not in labels_given:
             failures.append(f"{expected} was taken for {label}: {_shorten(text)}")
     return _build_case(name, "minimum", failures, len(typical))
 
 
 def _find_typical_texts(
-    texts: list[str], labels: list[str], profiles: ClassProfiles
+    texts: list[str], labels: list[tuple[str, ...]], profiles: ClassProfiles
 ) -> list[tuple[str, str]]:
     """Return pairs of class and text: those most similar to the training texts of their class."""
     similarity = np.asarray(profiles.vectorizer.transform(texts) @ profiles.centroids.T)
@@ -136,7 +140,7 @@ def _find_typical_texts(
     count = max(1, -(-WANTED_CASES // len(profiles.names)))
     typical = []
     for index, name in enumerate(profiles.names):
-        rows = [row for row, label in enumerate(labels) if label == name and nearest[row] == index]
+        rows = [row for row, own in enumerate(labels) if name in own and nearest[row] == index]
         rows.sort(key=lambda row: -similarity[row, index])
         typical += [(name, texts[row]) for row in rows[:count]]
     return typical
@@ -157,7 +161,8 @@ def _check_direction(texts: list[str], predictor: Predictor, profiles: ClassProf
         if phrase is None:
             continue
         old = before.probabilities[:, columns[name]]
-        for row in _pick_texts_of_others(before.labels != name, old, num_classes):
+        is_other = np.array([name not in labels for labels in before.label_sets])
+        for row in _pick_texts_of_others(is_other, old, num_classes):
             longer.append(f"{phrase} {texts[row]}")
             expected.append((name, old[row]))
     if not longer:

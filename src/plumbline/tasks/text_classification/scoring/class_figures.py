@@ -7,6 +7,7 @@ import numpy as np
 from plumbline.contract.records import Candidate, Figure
 from plumbline.reporting.plots import BLACK, BLUE, draw_figure
 from plumbline.statistics import intervals
+from plumbline.tasks.text_classification.data.label_sets import NO_LABEL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
 FEW_CLASSES = 20  # up to here the cells of the confusion matrix show their numbers
 
 
-def draw_confusion(winner: Candidate) -> Figure:
-    """Draw how often each class was taken for each other, as shares of the actual class."""
+def draw_confusion(winner: Candidate, *, has_sets: bool) -> Figure:
+    """Draw how often each class was taken for each other, as shares of the actual class.
+
+    Of sets of labels, how often each label was given, missing or too many.
+    """
     from sklearn.metrics import confusion_matrix
 
     pairs = winner.test.tables["confusion"]
@@ -34,9 +38,11 @@ def draw_confusion(winner: Candidate) -> Figure:
     def draw(axes: "Axes") -> None:
         _draw_matrix(axes, names, counts, few)
 
+    rows = "the actual classes"
+    if has_sets:
+        rows = f"the labels of texts ({NO_LABEL}: given, and not the text's)"
     caption = (
-        f"Rows are the actual classes, columns what {winner.name} said; "
-        f"each row's colour sums to 1, {numbers}."
+        f"Rows are {rows}, columns what {winner.name} said; each row's colour sums to 1, {numbers}."
     )
     return draw_figure("confusion", "Confusion matrix", caption, (side, side), draw)
 

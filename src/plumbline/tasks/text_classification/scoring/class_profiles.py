@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.data import read_label_sets, read_split
 from plumbline.tasks.text_classification.data.words import UNBROKEN, join_words
 
 if TYPE_CHECKING:
@@ -28,63 +28,76 @@ class ClassProfiles:
     phrases: list[str | None]  # of each class, one that other classes hardly have, if there is one
 
 
+@dataclass(frozen=True)
+class TermCounts:
+    """How many training texts have each term; of sets of labels, a text is in several classes."""
+
+    in_class: np.ndarray  # [classes, terms], of the texts of each class
+    sizes: np.ndarray  # [classes], all texts of each class
+    in_all: np.ndarray  # [terms]
+    num_texts: int
+
+
 def build_profiles(examples: Path) -> ClassProfiles:
     """Read the train split and return what is typical of each of its classes."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.preprocessing import normalize
 
-    rows = read_split(examples, "train", ["text", "label"])
-    labels = np.array(rows["label"].to_pylist(), dtype=object)
-    names = sorted(set(labels))
+    texts = read_split(examples, "train", ["text"])["text"].to_pylist()
+    labels = read_label_sets(examples, "train")
+    names = sorted({label for own in labels for label in own})
     vectorizer = TfidfVectorizer(
         token_pattern=UNBROKEN, ngram_range=(1, 3), max_features=MAX_FEATURES, sublinear_tf=True
     )
-    features = vectorizer.fit_transform(rows["text"].to_pylist())
+    features = vectorizer.fit_transform(texts)
     members = _mark_members(labels, names)
     sizes = np.asarray(members.sum(axis=1)).ravel().astype(int)
     centroids = normalize((members @ features).toarray() / sizes[:, None])
-    counts = (members @ (features > 0).astype(float)).toarray().astype(int)
-    phrases = _find_typical_phrases(centroids, counts, sizes, vectorizer.get_feature_names_out())
+    has_term = (features > 0).astype(float)
+    counts = TermCounts(
+        (members @ has_term).toarray().astype(int),
+        sizes,
+        np.asarray(has_term.sum(axis=0)).ravel().astype(int),
+        len(texts),
+    )
+    phrases = _find_typical_phrases(centroids, counts, vectorizer.get_feature_names_out())
     return ClassProfiles(names, centroids, vectorizer, phrases)
 
 
-def _mark_members(labels: np.ndarray, names: list[str]) -> "csr_matrix":
+def _mark_members(labels: list[tuple[str, ...]], names: list[str]) -> "csr_matrix":
     """Return a matrix [classes, texts] with a one for each text of a class."""
     from scipy.sparse import csr_matrix
 
-    rows = np.searchsorted(names, labels.astype(str))
-    places = np.arange(len(labels))
-    return csr_matrix((np.ones(len(labels)), (rows, places)), shape=(len(names), len(labels)))
+    index = {name: number for number, name in enumerate(names)}
+    pairs = [(index[label], text) for text, own in enumerate(labels) for label in own]
+    rows, places = np.array(pairs).T
+    return csr_matrix((np.ones(len(pairs)), (rows, places)), shape=(len(names), len(labels)))
 
 
-def _find_telling_terms(counts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return which terms [classes, terms] a sound model must know, since a class has them so often.
-
-    `counts` [classes, terms] are the training texts of each class that have the term, `sizes`
-    [classes] all of them.
-    """
+def _find_telling_terms(counts: TermCounts) -> np.ndarray:
+    """Return which terms [classes, terms] a sound model must know: a class has them so often."""
     from scipy.stats import binom
 
-    total = counts.sum(axis=0)
-    others = total - counts
-    share = (sizes / sizes.sum())[:, None]
-    odds = (counts + share) / (others + 1 - share)
+    own = counts.in_class
+    others = counts.in_all - own
+    share = (counts.sizes / counts.num_texts)[:, None]
+    odds = (own + share) / (others + 1 - share)
     has_lift = odds >= MIN_LIFT * share / np.maximum(1 - share, 1e-9)
-    is_telling: np.ndarray = (counts >= MIN_PHRASE_TEXTS) & has_lift
+    is_telling: np.ndarray = (own >= MIN_PHRASE_TEXTS) & has_lift
     rows, terms = np.nonzero(is_telling)  # the binomial tail is asked of these few alone
-    chance = binom.sf(counts[rows, terms] - 1, total[terms], share[rows, 0])
+    chance = binom.sf(own[rows, terms] - 1, counts.in_all[terms], share[rows, 0])
     is_telling[rows, terms] = chance <= MAX_CHANCE
     return is_telling
 
 
 def _find_typical_phrases(
-    centroids: np.ndarray, counts: np.ndarray, sizes: np.ndarray, terms: np.ndarray
+    centroids: np.ndarray, counts: TermCounts, terms: np.ndarray
 ) -> list[str | None]:
     """Return for each class the telling term that it has more than the others.
 
     It is of several words if possible; None for a class without a telling term.
     """
-    is_telling = _find_telling_terms(counts, sizes)
+    is_telling = _find_telling_terms(counts)
     has_blank = np.array([" " in term for term in terms])
     highest = _compute_highest_of_others(centroids)
     phrases: list[str | None] = []

@@ -31,7 +31,7 @@ def draw_figures(params: TextParams, candidates: list[Candidate]) -> list[Figure
     ]
     if any(_has_losses(candidate) for candidate in candidates):
         figures.append(_draw_learning_curves(candidates))
-    figures.append(draw_confusion(winner))
+    figures.append(draw_confusion(winner, has_sets=params.data.columns.has_label_sets))
     figures.append(draw_per_class(winner, confidence))
     return figures
 

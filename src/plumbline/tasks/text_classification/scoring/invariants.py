@@ -6,8 +6,12 @@ from typing import Any
 
 from plumbline.contract.task import Columns, Predictor
 from plumbline.tasks.text_classification.predictor import MAX_CHARS
+from plumbline.tasks.text_classification.scoring.set_invariants import (
+    check_ranking,
+    check_set,
+    find_highest_refused,
+)
 
-ROUNDING = 1e-6  # of one probability
 MAX_SUM_ERROR = 1e-3  # of all of them
 MAX_ENTROPY_ERROR = 1e-6  # nats
 NUM_SHOWN = 60  # characters of a text that a message shows
@@ -20,9 +24,10 @@ def check_answers(
     """Return what contradicts itself in the answers.
 
     The label is that of the best score, scores are probabilities, sorted, and their sum is 1 over
-    all classes. An answer has abstained if its score is below the threshold of the call, or below
-    that of the bundle: then it is below the score of every row that was answered. Both parts of an
-    ensemble's doubt are at least 0, and their sum is the entropy of its scores.
+    all classes; for sets of labels see `set_invariants`. An answer has abstained if its score is
+    below the threshold of the call, or below that of the bundle: then it is below the score of
+    every row that was answered. Both parts of an ensemble's doubt are at least 0, and their sum is
+    the entropy of its scores.
     """
     texts = columns["text"]
     wrong_size = [name for name, values in answers.items() if len(values) != len(texts)]
@@ -31,12 +36,15 @@ def check_answers(
     answered = zip(answers["score"], answers["abstained"], strict=True)
     lowest = min((score for score, abstained in answered if not abstained), default=math.inf)
     limits = params.get("threshold", 0.0), lowest
+    highest = find_highest_refused(answers) if "labels" in answers else {}
     problems = []
     for row, text in enumerate(texts):
         answer = {name: values[row] for name, values in answers.items()}
-        problem = _check_scores(answer["scores"], params.get("top_k")) or _check_answer(
-            answer, limits
-        )
+        if "labels" in answer:
+            problem = check_set(answer, params.get("top_k"), highest)
+        else:
+            problem = _check_scores(answer["scores"], params.get("top_k")) or _check_label(answer)
+        problem = problem or _check_abstention(answer, limits)
         if not problem and "epistemic" in answer:
             problem = _check_doubt(answer, params.get("top_k"))
         if problem:
@@ -51,17 +59,10 @@ def build_longest_input(predictor: Predictor) -> dict[str, list[str]]:
 
 
 def _check_scores(scores: Sequence[Mapping[str, Any]], top_k: int | None) -> str | None:
-    if not scores:
-        return "no class has a score"
+    problem = check_ranking(scores)
+    if problem:
+        return problem
     values = [entry["score"] for entry in scores]
-    labels = [entry["label"] for entry in scores]
-    if len(set(labels)) < len(labels):
-        return "a class has two scores"
-    for label, value in zip(labels, values, strict=True):
-        if not math.isfinite(value) or not 0 <= value <= 1 + ROUNDING:
-            return f"the score of {label} is {value:g}, which is not a probability"
-    if values != sorted(values, reverse=True):
-        return "the scores are not sorted, the best first"
     total = math.fsum(values)
     is_complete = top_k is not None and len(values) < top_k
     if total > 1 + MAX_SUM_ERROR or (is_complete and total < 1 - MAX_SUM_ERROR):
@@ -69,14 +70,18 @@ def _check_scores(scores: Sequence[Mapping[str, Any]], top_k: int | None) -> str
     return None
 
 
-def _check_answer(answer: Mapping[str, Any], limits: tuple[float, float]) -> str | None:
-    """Check label, score and abstention; `limits`: the threshold, the lowest answered score."""
-    threshold, lowest = limits
+def _check_label(answer: Mapping[str, Any]) -> str | None:
     best = answer["scores"][0]
     if answer["label"] != best["label"]:
         return f"the label is {answer['label']}, the best score is that of {best['label']}"
     if answer["score"] != best["score"]:
         return f"the score is {answer['score']:g}, the best score {best['score']:g}"
+    return None
+
+
+def _check_abstention(answer: Mapping[str, Any], limits: tuple[float, float]) -> str | None:
+    """Check whether it abstained; `limits`: the threshold, the lowest answered score."""
+    threshold, lowest = limits
     is_below = answer["score"] < threshold
     may_abstain = is_below or answer["score"] < lowest
     if answer["abstained"] is not is_below and not (answer["abstained"] is True and may_abstain):

@@ -14,6 +14,7 @@ from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
 from plumbline.statistics import calibration
 from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.data.label_sets import split_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,14 +31,16 @@ class ClassAnswers:
     """What a predictor answered."""
 
     labels: np.ndarray  # [N], the predicted ones
+    label_sets: list[tuple[str, ...]]  # [N], the same, one by one where an answer is a set
+    confidence: np.ndarray  # [N], the probability of the answer
     probabilities: np.ndarray  # [N, K]
     names: list[str]  # of the K classes
     abstained: np.ndarray  # [N], whether it left the row to a person
     doubt: dict[str, np.ndarray]  # an ensemble's epistemic and aleatoric [N], in nats; else empty
 
 
-def score(examples: Path, split: str, predictor: Predictor) -> Scores:
-    """Score every example of `split`.
+def score_classes(examples: Path, split: str, predictor: Predictor) -> Scores:
+    """Score every example of `split`, whose rows have one class each.
 
     Raises ValueError for an answer that is not a distribution over the classes.
     """
@@ -45,7 +48,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     actual = np.array(rows["label"].to_pylist(), dtype=object)
     answers = collect_answers(predictor, rows["text"].to_pylist(), ALL_CLASSES)
     hits = (answers.labels == actual).astype(float)
-    confidence = answers.probabilities.max(axis=1)
+    confidence = answers.confidence
     chances = _select_chances(actual, answers.probabilities, answers.names)
     per_example = {
         "id": np.array(rows["id"].to_pylist(), dtype=object),
@@ -59,13 +62,13 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "brier": (answers.probabilities**2).sum(axis=1) - 2 * chances + 1,
     }
     tables = {
-        "confusion": _build_frame({"actual": actual, "predicted": answers.labels}),
+        "confusion": build_frame({"actual": actual, "predicted": answers.labels}),
         "confused": count_confusions(actual, answers.labels),
         "per_class": compute_per_class(actual, answers.labels),
         "reliability": compute_reliability(confidence, hits),
         "risk_coverage": compute_risk_coverage(-_measure_doubt(answers), hits),
     }
-    metrics = _summarise(per_example, tables)
+    metrics = summarise(per_example, tables)
     metrics |= _score_before_temperature(predictor, actual, hits, answers)
     return Scores(per_example, metrics, tables)
 
@@ -73,12 +76,15 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
 def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int) -> ClassAnswers:
     """Ask for labels and probabilities, in chunks.
 
-    Raises ValueError for an answer that is not a distribution over the classes.
+    Raises ValueError for an answer that is not a distribution over the classes; those of sets of
+    labels are probabilities of each label by itself.
     """
     if not texts:
         raise ValueError("there is no example to answer")
     labels: list[str] = []
+    label_sets: list[tuple[str, ...]] = []
     abstained: list[bool] = []
+    stated: list[float] = []
     doubt: dict[str, list[float]] = {}
     rows: list[dict[str, float]] = []
     for start in range(0, len(texts), CHUNK_ROWS):
@@ -87,7 +93,11 @@ def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int
         if len(answer["label"]) != len(chunk) or len(answer["scores"]) != len(chunk):
             raise ValueError(f"{len(chunk)} texts were asked, {len(answer['label'])} answered")
         labels += answer["label"]
+        has_sets = "labels" in answer
+        for label in answer["label"]:  # it has the names that classes have now, `labels` may not
+            label_sets.append(split_labels(label) if has_sets else (label,))
         abstained += answer["abstained"]
+        stated += answer["score"]
         for name in DOUBT:
             if name in answer:
                 doubt.setdefault(name, []).extend(answer[name])
@@ -95,18 +105,35 @@ def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int
             rows.append({entry["label"]: entry["score"] for entry in scores})
     names = sorted(rows[0])
     probabilities = np.array([[row.get(name, np.nan) for name in names] for row in rows], float)
-    sums = probabilities.sum(axis=1)
-    if not (np.abs(sums - 1) < 1e-3).all():  # NaN is caught too
-        raise ValueError(
-            f"the scores of a text do not sum to 1 over {len(names)} classes (first: {sums[0]})"
-        )
+    confidence = probabilities.max(axis=1)
+    if has_sets:
+        _check_probabilities(probabilities)
+        confidence = np.array(stated, float)
+    else:
+        _check_distributions(probabilities)
     return ClassAnswers(
         np.array(labels, dtype=object),
+        label_sets,
+        confidence,
         probabilities,
         names,
         np.array(abstained, float),
         {name: np.array(values, float) for name, values in doubt.items()},
     )
+
+
+def _check_distributions(probabilities: np.ndarray) -> None:
+    sums = probabilities.sum(axis=1)
+    if not (np.abs(sums - 1) < 1e-3).all():  # NaN is caught too
+        num_classes = probabilities.shape[1]
+        raise ValueError(
+            f"the scores of a text do not sum to 1 over {num_classes} classes (first: {sums[0]})"
+        )
+
+
+def _check_probabilities(probabilities: np.ndarray) -> None:
+    if not ((probabilities >= 0) & (probabilities <= 1)).all():  # NaN is caught too
+        raise ValueError("the score of a label is not a probability")
 
 
 def compute_per_class(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
@@ -120,7 +147,7 @@ def compute_per_class(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFram
         true_labels, predicted_labels, labels=names, zero_division=0
     )
     counts = multilabel_confusion_matrix(true_labels, predicted_labels, labels=names)
-    return _build_frame(
+    return build_frame(
         {
             "label": names,
             "num_rows": support,
@@ -136,7 +163,7 @@ def compute_per_class(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFram
 
 def count_confusions(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
     """Count the pairs of classes that are mistaken for each other most often."""
-    pairs = _build_frame({"actual": actual, "predicted": predicted})[actual != predicted]
+    pairs = build_frame({"actual": actual, "predicted": predicted})[actual != predicted]
     counts = pairs.value_counts(sort=False).rename("num_rows").reset_index()
     order: pd.DataFrame = counts.sort_values(
         ["num_rows", "actual", "predicted"], ascending=[False, True, True]
@@ -153,7 +180,7 @@ def compute_reliability(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFra
         columns["confidence"].append(confidence[in_bin].mean())
         columns["accuracy"].append(hits[in_bin].mean())
         columns["num_rows"].append(in_bin.sum())
-    return _build_frame(columns)
+    return build_frame(columns)
 
 
 def compute_risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
@@ -167,7 +194,7 @@ def compute_risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataF
     shares = np.linspace(1, 0, NUM_STEPS, endpoint=False)
     num_kept = np.unique(np.ceil(shares * hits.size).astype(int))[::-1]
     num_right = np.cumsum(hits[order])
-    return _build_frame(
+    return build_frame(
         {
             "coverage": num_kept / hits.size,
             "accuracy": num_right[num_kept - 1] / num_kept,
@@ -184,9 +211,10 @@ def _measure_doubt(answers: ClassAnswers) -> np.ndarray:
     return doubt
 
 
-def _summarise(
+def summarise(
     per_example: dict[str, np.ndarray], tables: dict[str, "pd.DataFrame"]
 ) -> dict[str, float]:
+    """Return the metrics that rows with one class and with sets of labels both have."""
     hits = per_example["accuracy"]
     curve = tables["risk_coverage"]
     # np.interp needs the coverage in ascending order.
@@ -228,7 +256,8 @@ def _select_chances(actual: np.ndarray, probabilities: np.ndarray, names: list[s
     return np.where(columns < 0, 0.0, probabilities[np.arange(len(actual)), columns])
 
 
-def _build_frame(columns: dict[str, Any]) -> "pd.DataFrame":
+def build_frame(columns: dict[str, Any]) -> "pd.DataFrame":
+    """Return a table of `columns`; pandas is imported where it is needed."""
     import pandas as pd
 
     return pd.DataFrame(columns)

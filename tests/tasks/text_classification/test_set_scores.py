@@ -1,0 +1,196 @@
+"""Sets of labels are scored row by row, and what is known of them before a model is trained."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from sklearn.metrics import f1_score, jaccard_score
+from sklearn.preprocessing import MultiLabelBinarizer
+from tests.support.small_label_sets import make_set_params, train_on_sets
+from tests.support.small_texts import WORDS, small_params
+
+from plumbline.contract import layout
+from plumbline.tasks.text_classification import expectations, predictor, scoring
+from plumbline.tasks.text_classification.data import ingest, read_label_sets
+from plumbline.tasks.text_classification.data.generated import find_true_labels
+from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.scoring.baselines import SetBaseline
+from plumbline.tasks.text_classification.scoring.set_scores import compute_jaccard
+
+NAMES = sorted(WORDS)
+GENERATED = {"num_rows": 2000, "label_noise": 0.1, "drift": 0.0, "max_labels": 3}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train_on_sets(tmp_path_factory.mktemp("trained"))
+
+
+@pytest.fixture(scope="module")
+def texts(trained: Path) -> list[str]:
+    return pq.read_table(trained / layout.EXAMPLES / "test.parquet")["text"].to_pylist()
+
+
+def test_they_learn_and_beat_every_baseline(trained: Path) -> None:
+    examples = trained / layout.EXAMPLES
+    baselines = scoring.build_baselines(small_params(), examples)
+    constant = [scoring.score(examples, "test", each).metrics for each in baselines.values()]
+    for name in ("linear", "transformer"):
+        found = scoring.score(examples, "test", predictor.load(trained / name)).metrics
+        assert found["accuracy"] > 0.7
+        for metric in ("accuracy", "jaccard", "macro_f1"):
+            assert found[metric] > max(metrics[metric] for metrics in constant)
+        assert found["nll"] < min(metrics["nll"] for metrics in constant)
+
+
+def test_metrics_agree_with_sklearn(trained: Path, texts: list[str]) -> None:
+    tagger = predictor.load(trained / "linear")
+    found = scoring.score(trained / layout.EXAMPLES, "test", tagger)
+    binarizer = MultiLabelBinarizer(classes=NAMES).fit([])
+    truth = binarizer.transform(read_label_sets(trained / layout.EXAMPLES, "test"))
+    given = binarizer.transform(tagger.predict({"text": texts})["labels"])
+    assert found.metrics["accuracy"] == pytest.approx((truth == given).all(axis=1).mean())
+    assert found.metrics["macro_f1"] == pytest.approx(f1_score(truth, given, average="macro"))
+    jaccard = jaccard_score(truth, given, average="samples", zero_division=1)
+    assert found.metrics["jaccard"] == pytest.approx(jaccard)
+    probabilities = tagger.compute_probabilities(texts)
+    losses = -np.log(np.where(truth == 1, probabilities, 1 - probabilities)).sum(axis=1)
+    np.testing.assert_allclose(found.per_example["nll"], losses)
+    assert found.tables["per_class"]["num_rows"].tolist() == truth.sum(axis=0).tolist()
+
+
+def test_jaccard_of_two_empty_sets_is_1() -> None:
+    sets = [(), ("a",), ("a", "b")]
+    assert compute_jaccard(sets, [(), (), ("b", "c")]).tolist() == [1, 0, 1 / 3]
+
+
+def test_a_model_of_one_class_is_scored_as_one_of_sets_of_one(trained: Path) -> None:
+    class OneClass:
+        forms = ("exact",)
+
+        def predict(self, columns, top_k=3, threshold=0.0):
+            scores = [{"label": "billing", "score": 0.9}, {"label": "other", "score": 0.1}]
+            size = len(columns["text"])
+            return {
+                "label": ["billing"] * size,
+                "score": [0.9] * size,
+                "scores": [scores[:top_k]] * size,
+                "abstained": [False] * size,
+            }
+
+    found = scoring.score(trained / layout.EXAMPLES, "test", OneClass())
+    sets = read_label_sets(trained / layout.EXAMPLES, "test")
+    assert found.per_example["accuracy"].tolist() == [labels == ("billing",) for labels in sets]
+    assert np.isfinite(found.per_example["nll"]).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"label": ["billing"]}, "the labels are"),
+        ({"score": [0.99]}, "allow"),
+        ({"score": [0.1]}, "give"),
+        ({"labels": [["login"]], "label": ["login"], "score": [0.0001]}, "give"),
+        ({"labels": [["other"]], "label": ["other"]}, "allow"),
+    ],
+)
+def test_answers_that_contradict_themselves_are_found(
+    change: dict[str, list[object]], words: str
+) -> None:
+    scores = [{"label": "billing", "score": 0.9}, {"label": "delivery", "score": 0.8}]
+    scores.append({"label": "login", "score": 0.1})
+    sound = {
+        "label": ["billing|delivery"],
+        "score": [0.9 * 0.8 * 0.9],
+        "scores": [scores],
+        "abstained": [False],
+        "labels": [["billing", "delivery"]],
+    }
+    assert scoring.check_answers({"text": ["a"]}, {"top_k": 9}, sound) == []
+    (problem,) = scoring.check_answers({"text": ["a"]}, {"top_k": 9}, sound | change)
+    assert words in problem
+
+
+def test_a_label_that_has_two_thresholds_is_found() -> None:
+    scores = [[{"label": "billing", "score": score}] for score in (0.9, 0.8)]
+    answers = {
+        "label": ["(none)", "billing"],
+        "score": [0.1, 0.8],
+        "scores": scores,
+        "abstained": [False, False],
+        "labels": [[], ["billing"]],
+    }
+    (problem,) = scoring.check_answers({"text": ["a", "b"]}, {"top_k": 9}, answers)
+    assert "billing is given at 0.8, and another row with 0.9 does not get it" in problem
+
+
+def test_a_baseline_answers_the_most_frequent_set(trained: Path) -> None:
+    sets = pq.read_table(trained / layout.EXAMPLES / "train.parquet")["label"].to_pandas()
+    baseline = scoring.build_baselines(small_params(), trained / layout.EXAMPLES)["majority"]
+    assert isinstance(baseline, SetBaseline)
+    answers = baseline.predict({"text": ["a", "b"]}, top_k=99)
+    assert set(answers["label"]) == {sets.mode()[0]}
+    shares = {entry["label"]: entry["score"] for entry in answers["scores"][0]}
+    assert shares["login"] == pytest.approx(sets.str.contains("login").mean())
+
+
+def test_behaviour_asks_for_labels_within_sets(trained: Path) -> None:
+    tagger = predictor.load(trained / "linear")
+    cases = scoring.check_behaviour(small_params(), trained / layout.EXAMPLES, tagger)
+    asked = {case.kind for case in cases if case.num_cases}
+    assert asked == {"invariance", "minimum", "direction"}
+    for case in cases:
+        if case.kind != "invariance":  # a typing error takes one of the two words of a label
+            assert case.num_passed >= 0.9 * case.num_cases, case
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> tuple[TextParams, Path]:
+    """Parameters, and a folder of what ingest wrote with them."""
+    folder = tmp_path_factory.mktemp("generated")
+    params = make_set_params(data={"generated": GENERATED})
+    (folder / "examples").mkdir()
+    facts = ingest(params, folder / "examples", folder / "manifest.parquet")
+    (folder / "source.json").write_text(json.dumps(facts), encoding="utf-8")
+    return params, folder
+
+
+def test_generated_tickets_have_one_to_three_labels_and_a_known_ceiling(
+    generated: tuple[TextParams, Path],
+) -> None:
+    params, folder = generated
+    manifest = pd.read_parquet(folder / "manifest.parquet")
+    sizes = manifest["label"].str.count(r"\|") + 1
+    assert sizes.value_counts(normalize=True).tolist() == pytest.approx([1 / 3] * 3, abs=0.05)
+    rows = manifest[manifest["split"] == "test"]
+    truth = [tuple(find_true_labels(params, id_)) for id_ in rows["id"]]
+    given = read_label_sets(folder / "examples", "test")
+    is_right = [set(one) == set(other) for one, other in zip(truth, given, strict=True)]
+    assert is_right == (~rows["noisy"]).tolist()
+    bound = scoring.compute_bound(params, folder / "examples", "test")
+    assert bound.limit == pytest.approx(sum(is_right) / len(is_right))
+    chosen = make_set_params(data={"generated": GENERATED}, evaluation={"metric": "jaccard"})
+    bound = scoring.compute_bound(chosen, folder / "examples", "test")
+    assert bound.limit == pytest.approx(compute_jaccard(given, truth).mean())
+
+
+def test_validate_asks_about_each_label(generated: tuple[TextParams, Path]) -> None:
+    params, folder = generated
+    manifest = pd.read_parquet(folder / "manifest.parquet")
+    facts = json.loads((folder / "source.json").read_text(encoding="utf-8"))
+    lost = manifest["label"].iloc[0].partition("|")[0]
+    has_lost = manifest["label"].str.split("|").map(lambda labels: lost in labels)
+    in_test, in_train = (manifest["split"] == split for split in ("test", "train"))
+    manifest.loc[in_test & has_lost, "label"] = "a new one|another"
+    table = expectations.build_table(params, folder / "examples", manifest, facts)
+    assert (table["unseen_labels"].notna() == in_test & has_lost).all()
+    assert (table["absent_labels_test"].notna() == in_train & has_lost).all()
+    assert table["absent_labels_test"].dropna().str.startswith(f"{lost!r}: ").all()
+    assert table["rare_labels"].isna().all()
+    assert set(table.loc[in_train, "num_labels"]) == {12}
+    names = [check.name for check in expectations.build_checks(params, table)]
+    assert "label_noise" not in names
+    assert {"classes", "rare_labels", "absent_labels_test"} <= set(names)
