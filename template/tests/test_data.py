@@ -20,8 +20,16 @@ def test_the_first_rows_can_be_read() -> None:
     sources = data.list_sources()
     if not sources or not all(Path(address).is_file() for address in sources):
         pytest.skip("the source is not a file in this repository")
-    names = [data.columns.text, data.columns.label, *data.columns.metadata]
-    wanted = tuple(WantedColumn(name, "data.columns") for name in names)
+    columns = data.columns
+    has_lists = columns.label_separator is not None
+    wanted = (
+        WantedColumn(columns.text, "data.columns"),
+        *(
+            WantedColumn(name, "data.columns", may_be_list=has_lists)
+            for name in columns.list_labels()
+        ),
+        *(WantedColumn(name, "data.columns") for name in columns.metadata),
+    )
     for part in locate_parts([(None, address) for address in sources], data.sha256):
         rows = part.read_rows(ReadRequest(wanted, refuse_encoding=False))
         firsts = [row.values for row, _ in zip(rows, range(NUM_ROWS), strict=False)]
