@@ -1,0 +1,124 @@
+"""Rows with sets of labels through DVC, the gates, the registry, MLflow, files and HTTP."""
+
+import csv
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+import yaml
+from tests.support.checkouts import ROOT, Checkout, make_checkout
+from tests.support.small_label_sets import write_set_tickets
+
+pytestmark = pytest.mark.slow
+
+TEXT = "it is please payment charged amount locked account password zaneko baroko romuli rokoba"
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A checkout with a registered model of label sets: a linear one against a small encoder."""
+    made = make_checkout(tmp_path_factory.mktemp("tagger"))
+    write_set_tickets(made.path / "data/raw/tickets.csv", 2000)
+    params = yaml.safe_load((ROOT / "recipes/label_sets.yaml").read_text(encoding="utf-8"))
+    del params["candidates"]["minilm"]
+    params["candidates"]["transformer"] |= {"hidden": 32, "layers": 1, "heads": 2, "max_epochs": 1}
+    del params["data"]["generated"]["max_labels"]
+    params["data"]["source"] = "data/raw/tickets.csv"
+    params["data"]["columns"] = {
+        "text": "body",
+        "label": "queues",
+        "label_separator": ";",
+        "metadata": [],
+    }
+    params["evaluation"] |= {"slices": [], "max_calibration_error": 0.1}  # few rows
+    (made.path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
+    made.run("git", "add", "-A")
+    made.run("git", "commit", "-qm", "start")
+    made.run("dvc", "repro")
+    return made
+
+
+def test_the_gates_pass_and_the_report_shows_each_label(tagger: Checkout) -> None:
+    reports = tagger.path / "reports"
+    registration = json.loads((reports / "registration.json").read_text(encoding="utf-8"))
+    assert (registration["verdict"], registration["version"]) == ("promote", "1")
+    evidence = json.loads((reports / "evidence.json").read_text(encoding="utf-8"))
+    rulings = {gate["name"]: gate["status"] for gate in evidence["gates"]}
+    for gate in ("coverage", "answers", "replay", "calibration", "control", "export", "behaviour"):
+        assert rulings[gate] == "pass"
+    page = (reports / "report.html").read_text(encoding="utf-8")
+    assert "the labels of texts ((none): given, and not the text" in page
+
+
+def test_files_are_scored_with_lists_of_labels(tagger: Checkout) -> None:
+    (tagger.path / "in.csv").write_text(f"text\n{TEXT}\n", encoding="utf-8")
+    tagger.run("plumbline", "score", "models:/ticket-tagger@champion", "in.csv", "out.csv")
+    with (tagger.path / "out.csv").open(encoding="utf-8") as file:
+        (row,) = csv.DictReader(file)
+    assert row["label"] == ("|".join(json.loads(row["labels"])) or "(none)")
+    scores = json.loads(row["scores"])
+    assert row["label"] == "billing|login"
+    assert len(scores) == 3
+    assert all(0 <= entry["score"] <= 1 for entry in scores)
+
+
+def test_stock_mlflow_answers_the_same(tagger: Checkout) -> None:
+    code = f"""
+import mlflow, pandas
+model = mlflow.pyfunc.load_model("models:/ticket-tagger@champion")
+answer = model.predict(pandas.DataFrame({{"text": [{TEXT!r}]}}))
+print(answer["label"][0], list(answer["labels"][0]))
+"""
+    store = f"sqlite:///{tagger.path}/mlruns/mlflow.db"
+    unwritten = {"PYTHONDONTWRITEBYTECODE": "1"}
+    done = tagger.run(
+        sys.executable, "-W", "ignore", "-c", code, MLFLOW_TRACKING_URI=store, **unwritten
+    )
+    assert done.stdout.strip() == "billing|login ['billing', 'login']"
+
+
+def test_the_server_answers_with_lists_of_labels(tagger: Checkout) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["plumbline", "serve", "models:/ticket-tagger@champion", "--port", str(port)]
+    server = subprocess.Popen(
+        command, cwd=tagger.path, env=tagger.environment, start_new_session=True
+    )
+    try:
+        body = {"dataframe_records": [{"text": TEXT}], "params": {"top_k": 12}}
+        answers = _post(f"http://127.0.0.1:{port}/invocations", body)["predictions"]
+        (answer,) = answers
+        assert answer["labels"] == ["billing", "login"]
+        assert len(answer["scores"]) == 3
+        tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "data": [TEXT]}
+        address = f"http://127.0.0.1:{port}/v2/models/ticket-tagger/infer"
+        outputs = {each["name"]: each for each in _post(address, {"inputs": [tensor]})["outputs"]}
+        assert outputs["label"]["data"] == [answer["label"]]
+        assert [json.loads(text) for text in outputs["labels"]["data"]] == [answer["labels"]]
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(20)
+
+
+def _post(address: str, body: dict) -> dict:
+    """Post to the server, which may need a moment to start."""
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers)  # noqa: S310  loopback
+    for _ in range(100):
+        try:
+            with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310  loopback
+                answer: dict = json.load(response)
+                return answer
+        except urllib.error.HTTPError:
+            raise
+        except urllib.error.URLError:
+            time.sleep(0.2)
+    raise TimeoutError(address)
