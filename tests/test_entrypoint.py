@@ -1,9 +1,11 @@
-"""Signals reach a stage wherever it is."""
+"""Signals reach a stage wherever it is, and it trains with as many processes as params say."""
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from tests.support.checkouts import ROOT, get_clean_environment
 
 CODE = """
 import os, signal, sys, time
@@ -46,3 +48,27 @@ def test_other_errors_in_callbacks_are_told_as_ever() -> None:
     )
     assert "Exception ignored in" in done.stderr
     assert "OSError: 7" in done.stderr
+
+
+def run_train(folder: Path, candidate: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the stage train in a folder that has params.yaml alone."""
+    recipe = (ROOT / "recipes/text_classification.yaml").read_text(encoding="utf-8")
+    params = recipe.replace(
+        "checkpoint_every_steps: 50", "checkpoint_every_steps: 50, processes: 2"
+    )
+    (folder / "params.yaml").write_text(params, encoding="utf-8")
+    return subprocess.run(
+        [sys.executable, "-P", ROOT / "pipelines/train.py", candidate],
+        cwd=folder,
+        env={**get_clean_environment(), **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_other_processes_than_params_ask_for_are_refused(tmp_path: Path) -> None:
+    done = run_train(tmp_path, "linear", RANK="0", WORLD_SIZE="3")
+    assert done.returncode == 2
+    assert "WORLD_SIZE: mismatch: expected 2, which is training.processes" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from plumbline.contract import layout, leftovers
+from plumbline.contract import layout, leftovers, ranks
 from plumbline.contract.checkout_lock import lock_stage
 from plumbline.contract.errors import ParamsError, PlumblineError
-from plumbline.contract.params import Params
+from plumbline.contract.params import Params, SolvedConfig
 from plumbline.contract.params_file import read_params
 from plumbline.contract.parent_watch import end_with_parents
 from plumbline.contract.stage_inputs import verify_inputs
@@ -55,7 +55,9 @@ def main(stage: str) -> int:
         params = load_params(layout.PARAMS)
         task = load_task(params.task)
         candidate = _check_candidate(params, arguments.candidate) if has_candidate else None
-        lock = nullcontext() if _is_helper_process() else _lock_checkout(stage)
+        if candidate is not None:
+            _require_processes(params, candidate)
+        lock = _lock_checkout(stage) if ranks.is_main() else nullcontext()
         with lock:
             verify_inputs(stage, params)
             with _send_to_mlflow(stage), leftovers.keep_system_temporaries():
@@ -128,9 +130,19 @@ def _check_candidate(params: Params, name: str) -> str:
     return name
 
 
-def _is_helper_process() -> bool:
-    """Whether torchrun started this process beside the one that writes."""
-    return os.environ.get("RANK", "0") != "0"
+def _require_processes(params: Params, candidate: str) -> None:
+    """Raise ParamsError where other processes train together than params ask for.
+
+    A candidate in closed form is solved by the first of them, however many there are.
+    """
+    if isinstance(params.candidates[candidate], SolvedConfig):
+        return
+    found, expected = ranks.get_world_size(), params.count_processes(candidate)
+    if found != expected:
+        raise ParamsError(
+            f"WORLD_SIZE: mismatch: expected {expected}, which is training.processes in "
+            f"{layout.PARAMS}, found {found}; start {expected} processes, or write {found} there"
+        )
 
 
 @contextmanager
@@ -148,7 +160,7 @@ def _send_to_mlflow(stage: str) -> Iterator[None]:
     After the last stage, which has loaded MLflow anyway, this process brings what is left. After a
     stage that failed or was stopped nothing may follow, and a container ends with it: this waits.
     """
-    if _is_helper_process() or os.environ.get(run_log.SWITCH) == "off":
+    if not ranks.is_main() or os.environ.get(run_log.SWITCH) == "off":
         yield
         return
     background.start()

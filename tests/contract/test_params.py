@@ -94,6 +94,16 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
         ),
         ("version: 1", "version: 2", "version: input should be 1; found 2"),
         (
+            "checkpoint_every_steps: 50",
+            "checkpoint_every_steps: 50, processes: 0",
+            "training.processes: input should be greater than or equal to 1",
+        ),
+        (
+            "checkpoint_every_steps: 50",
+            "checkpoint_every_steps: 50, processes: 2.0",
+            "training.processes: input should be a valid integer; found 2.0",
+        ),
+        (
             "    label: label",
             "    label: output.label",
             "a model must not learn from its own answers",
@@ -121,6 +131,19 @@ def test_a_message_names_keys_of_the_file_and_nothing_of_python(
     assert said in message
     for word in ("function-", "Sources", "instance of", "dictionary"):
         assert word not in message
+
+
+def test_the_number_of_processes_is_written_where_the_file_has_it(tmp_path: Path) -> None:
+    """A file without it is digested as before there was such a key."""
+    path = tmp_path / "params.yaml"
+    path.write_text(GOOD, "utf-8")
+    params = load_params(path)
+    assert "processes" not in params.training.model_dump(mode="json")
+    assert params.count_processes("linear") == 1
+    path.write_text(GOOD.replace("steps: 50", "steps: 50, processes: 4"), "utf-8")
+    params = load_params(path)
+    assert params.training.model_dump(mode="json")["processes"] == 4
+    assert params.count_processes("linear") == 4
 
 
 def test_numbers_mean_what_yaml_1_2_and_dvc_say(tmp_path: Path) -> None:

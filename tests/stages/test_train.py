@@ -40,6 +40,17 @@ def test_trained_twice_it_is_the_same_bundle(accepted: tuple[Params, Task]) -> N
     assert bundle.digest(layout.locate_bundle("closed")) == first
 
 
+def test_a_closed_form_is_published_by_the_first_process_alone(
+    accepted: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", "1")
+    train(*accepted, "closed")
+    assert not list_digests()
+    monkeypatch.setenv("RANK", "0")
+    train(*accepted, "closed")
+    assert list(list_digests()) == ["closed"]
+
+
 def test_a_failure_leaves_the_bundle_that_was_there(
     accepted: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
-from plumbline.contract import layout, trainings
+from plumbline.contract import layout, ranks, trainings
 from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
@@ -74,19 +74,21 @@ def learn(
     """Train one candidate on a folder of examples; publish its sealed bundle and learning curve.
 
     Its checkpoints are removed, unless they are to be kept. Returns the bundle's digest; None in
-    the other processes that torchrun starts.
+    the other processes that train with the first one.
     """
     config = params.candidates[candidate].model_dump(mode="json")
     training = params.training.model_dump(mode="json")
     log.log_params({"candidate": candidate, "seed": params.seed, "training": training} | config)
     learner = task.models.build_learner(params, candidate, examples)
     if learner.solve:
+        if not ranks.is_main():
+            return None
         learner.solve()
         with layout.write_aside(layout.TRAINING / f"{candidate}.csv") as aside:
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
         return _publish(learner, task, candidate)
     # Seconds of import that a closed form need not wait for.
-    from plumbline.training import fitting, ranks
+    from plumbline.training import fitting
 
     fitting.fit(learner, params, candidate, log, must_learn=must_learn)
     log.draw_learning_curve()

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from plumbline.contract import ranks
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.sources.shown_params import hide_secrets_in_values
@@ -112,10 +113,10 @@ def track_run(params: Params, stage: str, candidate: str | None = None) -> Itera
     """Track a block as a run of the present pass.
 
     It is FINISHED at a normal end and FAILED after an error, which also ends the pass. Ctrl-C,
-    SIGTERM or a kill leave it to be continued; until then it is KILLED. Of the processes that
-    torchrun starts, the first one writes for all.
+    SIGTERM or a kill leave it to be continued; until then it is KILLED. Of processes that train
+    together, the first one writes for all.
     """
-    if os.environ.get("RANK", "0") != "0" or os.environ.get(SWITCH) == "off":
+    if not ranks.is_main() or os.environ.get(SWITCH) == "off":
         yield RunLog()
         return
     with ExitStack() as stack:

@@ -16,10 +16,9 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from plumbline.contract import layout
+from plumbline.contract import layout, ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
-from plumbline.training import ranks
 from plumbline.training.hardware import Precision
 from plumbline.training.sealed_tensors import load_tensors, save_tensors
 

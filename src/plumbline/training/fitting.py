@@ -13,11 +13,11 @@ from contextlib import contextmanager
 import lightning as L  # noqa: N812 (its own documentation's name)
 from lightning.pytorch.utilities.warnings import PossibleUserWarning
 
-from plumbline.contract import layout
+from plumbline.contract import layout, ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
-from plumbline.training import checkpoint, ranks
+from plumbline.training import checkpoint
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.hardware import Hardware, choose_hardware
 from plumbline.training.log import TrainingLog

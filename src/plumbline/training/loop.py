@@ -11,11 +11,11 @@ from typing import Any
 import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 
-from plumbline.contract import layout
+from plumbline.contract import layout, ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
-from plumbline.training import hardware, ranks
+from plumbline.training import hardware
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.log import TrainingLog
 from plumbline.training.progress import Progress

@@ -4,7 +4,7 @@ import sys
 from types import TracebackType
 from typing import Protocol, Self
 
-from plumbline.training import ranks
+from plumbline.contract import ranks
 
 
 class Progress(Protocol):

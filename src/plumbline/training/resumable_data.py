@@ -6,7 +6,7 @@ import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 from torch.utils.data import DataLoader
 
-from plumbline.training import ranks
+from plumbline.contract import ranks
 from plumbline.training.checkpoint import TrainingState
 
 

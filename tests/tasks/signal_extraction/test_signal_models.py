@@ -13,7 +13,6 @@ from tests.support.checkouts import find_python
 from tests.support.small_signals import PUBLISHED, ROOT, small_params, write_examples
 from tests.support.small_texts import SilentLog
 
-from plumbline.contract.errors import TrainingError
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.signal_extraction.data import Windows, generators, read_windows
 from plumbline.tasks.signal_extraction.models import build_learner
@@ -171,14 +170,6 @@ def test_no_epoch_draws_a_split(examples: Path, split: str) -> None:
     for epoch in range(4):
         sampler.set_epoch(epoch)
         assert not {row.numpy().tobytes() for row in sampler.chunks.signals} & kept
-
-
-def test_a_carried_state_belongs_to_one_process(
-    examples: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(TrainingError, match=r"candidates\.stateful: .* train it without torchrun"):
-        build_learner(small_params(), "stateful", examples)
 
 
 def test_the_learning_rate_rises_then_falls_to_nothing(examples: Path) -> None:

@@ -5,7 +5,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import Name, Params, SeededConfig, Share, StrictModel
+from plumbline.contract.params import (
+    Name,
+    Params,
+    SeededConfig,
+    Share,
+    SolvedConfig,
+    StrictModel,
+)
 from plumbline.contract.search import TunableConfig
 
 GENERATED = "generated"
@@ -103,7 +110,7 @@ class RecordChecks(StrictModel):
     max_missing_share: Share  # of the answers of any agent
 
 
-class FixedVote(StrictModel):
+class FixedVote(SolvedConfig):
     """The fixed set of agents with the best vote on train that `mean_cost` pays for.
 
     single: one agent · plurality: one vote each · weighted: by the log odds of each agent's
@@ -123,7 +130,7 @@ class LearnedPolicy(TunableConfig):
     subsets: Count  # random sets of agents of each question, to learn from
 
 
-class LogitConfig(LearnedPolicy):
+class LogitConfig(LearnedPolicy, SolvedConfig):
     """Conditional logit (McFadden 1974): each agent's vote has a weight."""
 
     kind: Literal["logit"]

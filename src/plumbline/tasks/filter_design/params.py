@@ -5,7 +5,14 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from plumbline.contract.params import Name, Params, SeededConfig, Share, StrictModel
+from plumbline.contract.params import (
+    Name,
+    Params,
+    SeededConfig,
+    Share,
+    SolvedConfig,
+    StrictModel,
+)
 
 Kind = Literal["low-pass", "high-pass", "band-pass"]
 Series = Literal["E12", "E24", "E96"]
@@ -124,13 +131,13 @@ class CandidateConfig(StrictModel):
     calls: Calls  # of the simulator, unless a request says how many
 
 
-class TextbookConfig(CandidateConfig):
+class TextbookConfig(CandidateConfig, SolvedConfig):
     """The textbook's values for several ripples and cutoffs, rounded; nothing is trained."""
 
     kind: Literal["textbook"]
 
 
-class BayesianConfig(CandidateConfig):
+class BayesianConfig(CandidateConfig, SolvedConfig):
     """Bayesian optimisation from the textbook's values; nothing is trained."""
 
     kind: Literal["bayesian"]

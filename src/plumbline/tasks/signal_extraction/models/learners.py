@@ -19,7 +19,7 @@ def build_learner(params: SignalParams, candidate: str, examples: Path) -> Learn
     from plumbline.tasks.signal_extraction.models.recurrent import build_recurrent_learner
 
     validation = read_windows(examples, "validation")
-    return build_recurrent_learner(config, candidate, params.seed, train, validation)
+    return build_recurrent_learner(config, params.seed, train, validation)
 
 
 def compare_export(

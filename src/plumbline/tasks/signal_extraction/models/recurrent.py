@@ -1,13 +1,11 @@
 """The recurrent candidates: window, stateful and film."""
 
-import os
 from pathlib import Path
 
 import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import REFERENCE
 from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
@@ -34,19 +32,11 @@ NETWORKS: dict[str, type[Network]] = {
 
 
 def build_recurrent_learner(
-    config: RecurrentConfig, candidate: str, seed: int, train: Windows, validation: Windows
+    config: RecurrentConfig, seed: int, train: Windows, validation: Windows
 ) -> Learner:
-    """Return an LSTM with random weights and its batches.
-
-    Raises TrainingError if several processes would share a state.
-    """
+    """Return an LSTM with random weights and its batches."""
     chunk, num_carried = train.setting.window, 0
     if isinstance(config, StatefulConfig):
-        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-            raise TrainingError(
-                f"candidates.{candidate}: a carried state belongs to one process; "
-                "train it without torchrun"
-            )
         chunk = config.chunk
     data = Batches(train, validation, config, chunk, seed)
     if isinstance(config, StatefulConfig):

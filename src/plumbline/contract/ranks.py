@@ -1,4 +1,4 @@
-"""Which of torchrun's processes this is; without torchrun there is one."""
+"""Which of the processes that train together this is; torchrun and others say so by variables."""
 
 import os
 
