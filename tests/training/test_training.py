@@ -5,11 +5,13 @@ import json
 import logging
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -21,7 +23,8 @@ from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.contract.params import Training
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting, hardware
-from plumbline.training.checkpoint import CheckpointStore
+from plumbline.training.checkpoint import CheckpointStore, TrainingState
+from plumbline.training.resumable_data import ResumableDataModule
 
 PROCESS = ROOT / "tests/support/killed_training.py"
 PYTHONPATH = f"{ROOT}{os.pathsep}{ROOT / 'src'}"
@@ -99,6 +102,17 @@ def test_a_loss_that_is_not_finite_names_candidate_and_step(examples: Path) -> N
         TrainingError, match=r"candidates\.linear: the loss was not finite at step 5"
     ):
         fitting.fit(learner, small_params(), "linear", SilentLog())
+
+
+def test_no_process_may_be_left_without_rows(
+    examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = build_learner(small_params(), "linear", examples).data
+    monkeypatch.setenv("WORLD_SIZE", "16")
+    assert len(ResumableDataModule(data, TrainingState()).train_dataloader()) == 7
+    monkeypatch.setenv("WORLD_SIZE", "17")
+    with pytest.raises(TrainingError, match="batches of 16 rows cannot be shared by 17 processes"):
+        ResumableDataModule(data, TrainingState()).train_dataloader()
 
 
 def test_nothing_learned_is_an_error(examples: Path) -> None:
@@ -263,21 +277,74 @@ def test_killed_anywhere_training_ends_in_the_same_weights(tmp_path: Path) -> No
             assert resumed == (point != "first step"), case
 
 
+def start_torchrun(folder: Path, *options: str, script: tuple[str, ...]) -> subprocess.Popen[str]:
+    """Let torchrun start the script of this test in `folder`."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", *options]
+    return subprocess.Popen(
+        [*launcher, ROOT / "tests/support/trained_together.py", "examples", *script],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": PYTHONPATH, "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+
+
+def read_rank(folder: Path, rank: int) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / f"rank{rank}.json").read_text())
+    return found
+
+
 @pytest.mark.slow
 def test_two_processes_of_torchrun_train_one_model(tmp_path: Path) -> None:
     write_examples(tmp_path / "examples")
-    script = ROOT / "tests/support/trained_together.py"
-    launcher = [sys.executable, "-m", "torch.distributed.run"]
-    done = subprocess.run(
-        [*launcher, "--standalone", "--nproc-per-node", "2", script, "examples"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": PYTHONPATH, "OMP_NUM_THREADS": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr[-2000:]
-    first, second = (json.loads((tmp_path / f"rank{rank}.json").read_text()) for rank in (0, 1))
+    options = ("--standalone", "--nproc-per-node", "2")
+    started = start_torchrun(tmp_path, *options, script=("--alone",))
+    stdout, stderr = started.communicate()
+    assert started.returncode == 0, stderr[-2000:]
+    first, second = (read_rank(tmp_path, rank) for rank in (0, 1))
     assert first["weights"] == second["weights"]
     assert first["history"] == pytest.approx(
         json.loads((tmp_path / "alone.json").read_text()), abs=2e-3
     )
     # The line of the two processes, and that of the training alone.
-    assert done.stdout.count("epoch 3/3") == 2
+    assert stdout.count("epoch 3/3") == 2
+
+
+def find_free_port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+def train_on_two_machines(folder: Path, *script: str) -> tuple[list[int], str]:
+    """Train by two agents that share no folder: two processes by one, and one by the other.
+
+    Returns their exit codes and what they said.
+    """
+    address = ("--master-addr", "127.0.0.1", "--master-port", find_free_port())
+    started = []
+    for machine, processes in enumerate((2, 1)):
+        own = folder / f"machine{machine}"
+        if not own.exists():
+            write_examples(own / "examples")
+        options = ("--nnodes", "2", "--node-rank", str(machine), "--nproc-per-node", str(processes))
+        started.append(start_torchrun(own, *options, *address, script=script))
+    said = "".join(each.communicate()[1] for each in started)
+    return [each.returncode for each in started], said
+
+
+@pytest.mark.slow
+def test_two_machines_without_a_shared_disk_end_as_one_also_after_a_kill(tmp_path: Path) -> None:
+    """With three processes each time; on the two machines they are two and one."""
+    write_examples(tmp_path / "one/examples")
+    alone = start_torchrun(tmp_path / "one", "--standalone", "--nproc-per-node", "3", script=())
+    said = alone.communicate()[1]
+    assert alone.returncode == 0, said[-2000:]
+    expected = read_rank(tmp_path / "one", 0)["weights"]
+    codes, said = train_on_two_machines(tmp_path, "--kill", "2", "11")
+    assert 0 not in codes
+    assert "another process of this training has ended" in said
+    codes, said = train_on_two_machines(tmp_path)
+    assert codes == [0, 0], said[-2000:]
+    ranks = [read_rank(tmp_path / f"machine{rank // 2}", rank) for rank in range(3)]
+    assert [rank["weights"] for rank in ranks] == [expected] * 3
+    assert [rank["steps"] for rank in ranks] == [21 - 9] * 3  # of which the last was saved
+    assert not (tmp_path / "machine1" / layout.CHECKPOINTS).exists()

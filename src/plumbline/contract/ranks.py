@@ -13,14 +13,14 @@ def get_local_world_size() -> int:
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
-def num_nodes() -> int:
-    """The number of machines."""
-    return get_world_size() // get_local_world_size()
-
-
 def get_rank() -> int:
     """Return the number of this process among all, from 0."""
     return int(os.environ.get("RANK", "0"))
+
+
+def get_local_rank() -> int:
+    """Return the number of this process among those on this machine, from 0."""
+    return int(os.environ.get("LOCAL_RANK", "0"))
 
 
 def is_main() -> bool:

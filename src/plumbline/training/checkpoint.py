@@ -8,6 +8,7 @@ import json
 import logging
 import re
 import shutil
+import socket
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +20,7 @@ from safetensors import SafetensorError
 from plumbline.contract import layout, ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
+from plumbline.training import group
 from plumbline.training.hardware import Precision
 from plumbline.training.sealed_tensors import load_tensors, save_tensors
 
@@ -50,17 +52,33 @@ class TrainingState:
     history: list[dict[str, float]] = field(default_factory=list)
 
 
+@dataclass
+class Checkpoint:
+    """What was read of the last checkpoint."""
+
+    state: TrainingState
+    weights: dict[str, torch.Tensor]
+    moments: dict[int, dict[str, torch.Tensor]]  # of the optimizer, by the number of the weight
+    groups: list[dict[str, Any]]  # of the optimizer
+    scheduler: dict[str, Any] | None
+
+
 class CheckpointStore:
     """One folder of checkpoints, named by everything that decides the result."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._optimizer: dict[str, Any] = {}
+        self._found: Checkpoint | None = None  # until the optimizer is there
 
     @classmethod
     def open(cls, params: Params, candidate: str) -> "CheckpointStore":
-        """Return the store of this training; remove those of the candidate's other trainings."""
-        name = f"{candidate}-{compute_key(params, candidate)}"
+        """Return the store of this training; remove those of the candidate's other trainings.
+
+        Raises TrainingError, in all processes, where one of them has other data, params or code.
+        """
+        inputs = _collect_inputs(params, candidate)
+        _require_equal(inputs)
+        name = f"{candidate}-{_compute_key(inputs)}"
         if ranks.is_main():
             remove_checkpoints(layout.CHECKPOINTS, candidate, keep=name)
         return cls(layout.CHECKPOINTS / name)
@@ -68,51 +86,57 @@ class CheckpointStore:
     def load(self, module: torch.nn.Module) -> TrainingState:
         """Put the last checkpoint's weights into `module`; return a new state if there is none.
 
-        One that is damaged is put aside with a warning, and training starts over.
+        One that is damaged is put aside with a warning, and training starts over. All processes
+        get what the first one reads.
         """
-        if not self.folder.exists():
+        found = group.broadcast(self._find(module) if ranks.is_main() else None)
+        if found is None:
             return TrainingState()
-        try:
-            return self._load(module)
-        except DAMAGE as error:
-            if ranks.is_main():
-                _put_aside(self.folder, error)
-            return TrainingState()
+        _copy_into(module, found.weights)
+        self._found = found
+        return found.state
 
-    def _load(self, module: torch.nn.Module) -> TrainingState:
-        """Load the checkpoint, all of it checked before `module` changes."""
+    def _find(self, module: torch.nn.Module) -> "Checkpoint | None":
+        if not self.folder.exists():
+            return None
+        try:
+            return self._read(module)
+        except DAMAGE as error:
+            _put_aside(self.folder, error)
+            return None
+
+    def _read(self, module: torch.nn.Module) -> "Checkpoint | None":
+        """Read the checkpoint, all of it checked before `module` changes."""
         if self.folder.is_dir() and not (self.folder / STATE).exists():
-            return TrainingState()  # killed before the first one was written
+            return None  # killed before the first one was written
         if not (self.folder / STATE).is_file():
             raise FileNotFoundError(f"{STATE} is missing, or not a file")
         tensors, text = load_tensors(self.folder / STATE)
         facts = json.loads(text)
         state = TrainingState(**facts["state"])
         weights = {}
+        moments: dict[int, dict[str, torch.Tensor]] = {}
         for name, tensor in tensors.items():
-            if name.startswith("module/"):
-                weights[name.removeprefix("module/")] = tensor
+            part, rest = name.split("/", 1)
+            if part == "module":
+                weights[rest] = tensor
+            else:
+                index, kind = rest.split("/")
+                moments.setdefault(int(index), {})[kind] = tensor
         _require_fit(module, weights)
         if state.best_epoch:
             _require_fit(module, load_tensors(self._locate_best(state.best_epoch))[0])
-        _copy_into(module, weights)
-        self._optimizer = {"facts": facts, "tensors": tensors}
-        return state
+        return Checkpoint(state, weights, moments, facts["groups"], facts["scheduler"])
 
     def restore(self, optimizer: torch.optim.Optimizer, scheduler: Any) -> None:
         """Restore the moments and learning rates of the checkpoint, if one was loaded."""
-        if not self._optimizer:
+        if not self._found:
             return
-        facts = self._optimizer["facts"]
-        moments: dict[int, dict[str, torch.Tensor]] = {}
-        for name, tensor in self._optimizer["tensors"].items():
-            if name.startswith("optimizer/"):
-                _, index, kind = name.split("/")
-                moments.setdefault(int(index), {})[kind] = tensor
-        optimizer.load_state_dict({"state": moments, "param_groups": facts["groups"]})
+        state = {"state": self._found.moments, "param_groups": self._found.groups}
+        optimizer.load_state_dict(state)
         if scheduler:
-            scheduler.load_state_dict(facts["scheduler"])
-        self._optimizer = {}
+            scheduler.load_state_dict(self._found.scheduler)
+        self._found = None
 
     def save(
         self,
@@ -144,16 +168,25 @@ class CheckpointStore:
                 save_tensors(_select_trained(module), aside)
 
     def load_best(self, module: torch.nn.Module, epoch: int) -> None:
-        """Put the weights after `epoch` into `module`; TrainingError where they are damaged."""
+        """Put the weights after `epoch` into `module`; TrainingError where they are damaged.
+
+        All processes get what the first one reads.
+        """
+        weights, problem = group.broadcast(self._read_best(epoch) if ranks.is_main() else ({}, ""))
+        if problem:
+            raise TrainingError(problem)
+        _copy_into(module, weights)
+
+    def _read_best(self, epoch: int) -> tuple[dict[str, torch.Tensor], str]:
+        """Return the weights after `epoch`, or why they cannot be used."""
         path = self._locate_best(epoch)
         try:
-            weights, _ = load_tensors(path)
+            return load_tensors(path)[0], ""
         except DAMAGE as error:
-            raise TrainingError(
+            return {}, (
                 f"{path}: damaged since it was written ({error}); run the same command again: "
                 "training starts over"
-            ) from None
-        _copy_into(module, weights)
+            )
 
     def drop_best(self, keep: int) -> None:
         """Remove the weights of all epochs but one."""
@@ -166,23 +199,6 @@ class CheckpointStore:
         return self.folder / f"best-{epoch}.safetensors"
 
 
-def compute_key(params: Params, candidate: str) -> str:
-    """Return a digest of everything that decides the weights.
-
-    Parameters, examples, code, libraries, threads and processes.
-    """
-    parts = {
-        "candidate": params.candidates[candidate].model_dump(mode="json"),
-        "training": params.training.model_dump(mode="json"),
-        "seed": params.seed,
-        "data": layout.digest(layout.EXAMPLES),
-        "code": [layout.digest(path) for path in _list_code(params.task)],
-        "libraries": [version(name) for name in LIBRARIES],
-        "machine": [torch.get_num_threads(), ranks.get_world_size()],
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
-
-
 def remove_checkpoints(folder: Path, candidate: str, keep: str | None) -> None:
     """Delete the checkpoints of `candidate` in `folder`, but for the one named `keep`.
 
@@ -193,6 +209,35 @@ def remove_checkpoints(folder: Path, candidate: str, keep: str | None) -> None:
     for path in folder.glob(f"{candidate}[-.]*"):
         if re.fullmatch(pattern, path.name) and path.name != keep:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _collect_inputs(params: Params, candidate: str) -> dict[str, Any]:
+    """Collect what decides the weights on any machine: parameters, examples, code, libraries."""
+    return {
+        "candidate": params.candidates[candidate].model_dump(mode="json"),
+        "training": params.training.model_dump(mode="json"),
+        "seed": params.seed,
+        "data": layout.digest(layout.EXAMPLES),
+        "code": [layout.digest(path) for path in _list_code(params.task)],
+        "libraries": [version(name) for name in LIBRARIES],
+    }
+
+
+def _compute_key(inputs: dict[str, Any]) -> str:
+    """Return a digest of everything that decides the weights: threads and processes too."""
+    parts = inputs | {"machine": [torch.get_num_threads(), ranks.get_world_size()]}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _require_equal(inputs: dict[str, Any]) -> None:
+    (first_host, expected), *others = group.gather((socket.gethostname(), inputs))
+    for rank, (host, found) in enumerate(others, start=1):
+        differing = [name for name, value in expected.items() if found[name] != value]
+        if differing:
+            raise TrainingError(
+                f"process {rank} on {host} differs from the first one, on {first_host}, in "
+                f"{', '.join(differing)}; give all machines the same checkout and data"
+            )
 
 
 def _put_aside(folder: Path, error: Exception) -> None:

@@ -17,9 +17,9 @@ from plumbline.contract import layout, ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
-from plumbline.training import checkpoint
+from plumbline.training import checkpoint, group
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
-from plumbline.training.hardware import Hardware, choose_hardware
+from plumbline.training.hardware import Hardware, choose_device, choose_hardware
 from plumbline.training.log import TrainingLog
 from plumbline.training.loop import TrainingLoop
 from plumbline.training.progress import choose_progress
@@ -29,6 +29,7 @@ from plumbline.training.resumable_data import ResumableDataModule
 MIN_GAIN = 1e-3
 
 
+@group.explain_lost_process()
 def fit(
     learner: Learner, params: Params, candidate: str, log: TrainingLog, *, must_learn: bool = True
 ) -> None:
@@ -37,9 +38,10 @@ def fit(
     Raises TrainingError for a loss that is not finite and, if it `must_learn`, if nothing was
     learned.
     """
+    group.join(choose_device(params.training.device))
     store = CheckpointStore.open(params, candidate)
     state = store.load(learner.module)
-    hardware = choose_hardware(params.training, state.precision)
+    hardware = group.broadcast(choose_hardware(params.training, state.precision))
     state.precision = hardware.precision
     log.log_params(
         {
@@ -78,8 +80,8 @@ def _build_trainer(learner: Learner, hardware: Hardware, loop: TrainingLoop) -> 
     return L.Trainer(
         accelerator=hardware.device,
         devices=ranks.get_local_world_size(),
-        num_nodes=ranks.num_nodes(),
         strategy="ddp" if ranks.get_world_size() > 1 else "auto",
+        plugins=[group.LaunchedEnvironment()] if ranks.get_world_size() > 1 else None,
         precision="bf16-mixed" if hardware.precision == "bf16" else "32-true",
         max_epochs=learner.max_epochs - loop.state.epoch,
         # The loss before the first step shows whether anything is learned.

@@ -38,7 +38,7 @@ def choose_hardware(training: Training, earlier: Precision | None = None) -> Har
 
     Raises ParamsError if the device is not available.
     """
-    device = _choose_device(training.device)
+    device = choose_device(training.device)
     if training.precision != "auto":
         precision = training.precision
     else:
@@ -79,7 +79,8 @@ def measure_bf16_speedup() -> float:
     return min(seconds[False]) / min(seconds[True])
 
 
-def _choose_device(wanted: Literal["auto", "cuda", "mps", "cpu"]) -> Device:
+def choose_device(wanted: Literal["auto", "cuda", "mps", "cpu"]) -> Device:
+    """Return the device to train on; ParamsError if the one that is `wanted` is not available."""
     has_cuda = torch.cuda.is_available()
     has_mps = torch.backends.mps.is_available()
     if wanted == "auto":

@@ -15,7 +15,7 @@ from plumbline.contract import layout, ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
-from plumbline.training import hardware
+from plumbline.training import group, hardware
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.log import TrainingLog
 from plumbline.training.progress import Progress
@@ -46,10 +46,12 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
 
     def on_sanity_check_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Remember the loss before the first step."""
-        self.state.initial = float(trainer.callback_metrics[self.learner.monitor])
+        initial = float(trainer.callback_metrics[self.learner.monitor])
+        self.state.initial = group.broadcast(initial)
 
     def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Restore the optimizer of the last checkpoint."""
+        group.fix_order_of_sums(trainer.model)
         self.store.restore(trainer.optimizers[0], _get_scheduler(trainer))
 
     def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
@@ -113,7 +115,9 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
     def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Record the epoch, keep the best weights, and stop if patience is at its end."""
         state = self.state
-        row = self._finish_epoch(trainer)
+        # Machines differ in the last bits: all processes decide by the figures of the first one.
+        row = group.broadcast(self._finish_epoch(trainer))
+        state.history.append(row)
         if row[self.learner.monitor] < state.best:
             state.best = row[self.learner.monitor]
             state.best_epoch = state.epoch
@@ -128,7 +132,6 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
         self.training_log.log_metrics(figures, step=state.epoch)
         num_examples = state.num_examples - self._num_examples_at_start
         self.progress.on_epoch(row, num_examples / self._elapsed)
-        trainer.strategy.barrier()  # the other processes read the best weights after training
 
     def write_history(self) -> None:
         """Write the learning curve so far."""
@@ -157,7 +160,7 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
         return num_stale
 
     def _finish_epoch(self, trainer: L.Trainer) -> dict[str, float]:
-        """Add the row of the epoch to the history, and count the epoch."""
+        """Return the figures of the epoch, and count it."""
         state = self.state
         row = {"epoch": float(state.epoch + 1), "train/loss": state.loss / state.batch}
         for name in sorted(trainer.callback_metrics):
@@ -166,7 +169,6 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
         state.epoch += 1
         state.batch = 0
         state.loss = 0.0
-        state.history.append(row)
         return row
 
     def _save_checkpoint(self, trainer: L.Trainer, module: L.LightningModule) -> None:

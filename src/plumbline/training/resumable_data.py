@@ -7,6 +7,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from plumbline.contract import ranks
+from plumbline.contract.errors import TrainingError
 from plumbline.training.checkpoint import TrainingState
 
 
@@ -26,7 +27,9 @@ class ResumableDataModule(L.LightningDataModule):  # type: ignore[misc]  # light
         loader = self.data.train_dataloader()
         if hasattr(loader.batch_sampler, "set_epoch"):
             loader.batch_sampler.set_epoch(self.state.epoch)
-        batches = [_select_own_rows(batch) for batch in loader.batch_sampler]
+        all_rows = list(loader.batch_sampler)
+        _require_rows(all_rows)
+        batches = [_select_own_rows(batch) for batch in all_rows]
         self.num_batches = len(batches)
         return DataLoader(
             loader.dataset,
@@ -39,6 +42,16 @@ class ResumableDataModule(L.LightningDataModule):  # type: ignore[misc]  # light
     def val_dataloader(self) -> Any:
         """Return the validation batches, the same in every process."""
         return self.data.val_dataloader()
+
+
+def _require_rows(batches: list[list[int]]) -> None:
+    """Raise TrainingError where even the largest batch leaves a process without rows of its own."""
+    num_rows = max(map(len, batches), default=0)
+    if num_rows < ranks.get_world_size():
+        raise TrainingError(
+            f"batches of {num_rows} rows cannot be shared by {ranks.get_world_size()} processes; "
+            "raise batch_size, or lower training.processes"
+        )
 
 
 def _select_own_rows(batch: list[int]) -> list[int]:
