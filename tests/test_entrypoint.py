@@ -72,3 +72,25 @@ def test_other_processes_than_params_ask_for_are_refused(tmp_path: Path) -> None
     assert done.returncode == 2
     assert "WORLD_SIZE: mismatch: expected 2, which is training.processes" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_launcher_that_cannot_be_run_is_named(tmp_path: Path) -> None:
+    done = run_train(tmp_path, "linear", PLUMBLINE_LAUNCH="/nowhere/srun torchrun")
+    assert done.returncode == 2
+    assert "PLUMBLINE_LAUNCH: /nowhere/srun cannot be run (No such file" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_launcher_that_says_nothing_to_its_processes_is_refused(tmp_path: Path) -> None:
+    """It would launch, and be launched, for ever."""
+    done = run_train(tmp_path, "linear", PLUMBLINE_LAUNCH=f"{sys.executable} -P")
+    assert done.returncode == 2
+    first, second = done.stderr.splitlines()
+    assert "its command started a process without RANK and WORLD_SIZE" in first
+    assert second == "train: the processes ended with exit code 2; the reason is above"
+
+
+def test_a_launcher_is_a_command_line(tmp_path: Path) -> None:
+    done = run_train(tmp_path, "linear", PLUMBLINE_LAUNCH="srun 'torchrun")
+    assert done.returncode == 2
+    assert done.stderr == "train: PLUMBLINE_LAUNCH: not a command line (no closing quotation)\n"

@@ -4,17 +4,20 @@ import argparse
 import importlib
 import os
 import signal
+import socket
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from plumbline.contract import layout, leftovers, ranks
 from plumbline.contract.checkout_lock import lock_stage
-from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.errors import ParamsError, PlumblineError, TrainingError
+from plumbline.contract.launching import launch, refuse_second_launch
 from plumbline.contract.params import Params, SolvedConfig
 from plumbline.contract.params_file import read_params
-from plumbline.contract.parent_watch import end_with_parents
+from plumbline.contract.parent_watch import PROCESSES, end_with_parents
 from plumbline.contract.stage_inputs import verify_inputs
 from plumbline.contract.stop_signals import (
     INTERRUPTED,
@@ -32,6 +35,8 @@ from plumbline.tracking import background, delivery, passes, run_log
 STAGES_OF_A_CANDIDATE = ("train", "control")
 FAILED_WAIT_S = 30  # at most, until MLflow has what a stage that failed has logged
 STOPPED_WAIT_S = 7  # the same after SIGTERM, which SIGKILL follows after ten seconds
+OTHER_PROCESS_WAIT_S = FAILED_WAIT_S + 5  # the first one may wait before it says why it failed
+AGAIN = "run the same command again to continue"
 # How long an OpenMP thread spins before it sleeps. With the default, two trainings on two cores
 # take 20 times as long as they should (benchmarks/threads.py): threads that spin block others.
 THREADS = {"GOMP_SPINCOUNT": "3000"}
@@ -52,25 +57,32 @@ def main(stage: str) -> int:
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     try:
-        params = load_params(layout.PARAMS)
-        task = load_task(params.task)
-        candidate = _check_candidate(params, arguments.candidate) if has_candidate else None
-        if candidate is not None:
-            _require_processes(params, candidate)
-        lock = _lock_checkout(stage) if ranks.is_main() else nullcontext()
-        with lock:
-            verify_inputs(stage, params)
-            with _send_to_mlflow(stage), leftovers.keep_system_temporaries():
-                run_stage(stage, params, task, candidate)
+        with _wait_for_first_process():
+            _run(stage, arguments.candidate if has_candidate else None)
     except BaseException as error:
         code, message = _explain_end(error)
         if code is None:
             raise
-        print(f"{stage}: {message}", file=sys.stderr)
+        if message:
+            print(f"{stage}: {message}", file=sys.stderr)
         return code
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
     return 0
+
+
+def _run(stage: str, name: str | None) -> None:
+    """Check params and the candidate's name; run the stage, or let several processes run it."""
+    params = load_params(layout.PARAMS)
+    task = load_task(params.task)
+    candidate = None if name is None else _check_candidate(params, name)
+    if candidate is not None and _launch_processes(params, stage, candidate):
+        return
+    lock = _lock_checkout(stage) if ranks.is_main() else nullcontext()
+    with lock:
+        verify_inputs(stage, params)
+        with _send_to_mlflow(stage), leftovers.keep_system_temporaries():
+            run_stage(stage, params, task, candidate)
 
 
 def run_stage(stage: str, params: Params, task: Task[Params], candidate: str | None = None) -> None:
@@ -98,15 +110,20 @@ def load_task(name: str) -> Task[Params]:
 
 
 def _explain_end(error: BaseException) -> tuple[int | None, str]:
-    """Return the exit code for an error, and one line for the user; None for one of the code."""
-    if isinstance(error, PlumblineError):
-        return error.exit_code, str(error)
+    """Return the exit code for an error, and one line for the user; None for one of the code.
+
+    What interrupts several processes is explained by the one that started them, or by the first.
+    """
+    is_explained = not ranks.is_main() or PROCESSES in os.environ
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "interrupted; run the same command again to continue"
+        return INTERRUPTED, "" if is_explained else f"interrupted; {AGAIN}"
     if isinstance(error, Terminated):
-        return TERMINATED, "terminated; run the same command again to continue"
+        return TERMINATED, "" if is_explained else f"terminated; {AGAIN}"
+    speaker = "" if ranks.is_main() else f"process {ranks.get_rank()} on {socket.gethostname()}: "
+    if isinstance(error, PlumblineError):
+        return error.exit_code, f"{speaker}{error}"
     message = explain_system_error(error)
-    return (None, "") if message is None else (1, message)
+    return (None, "") if message is None else (1, f"{speaker}{message}")
 
 
 def _load_params_class(name: str) -> type[Params]:
@@ -130,6 +147,26 @@ def _check_candidate(params: Params, name: str) -> str:
     return name
 
 
+def _launch_processes(params: Params, stage: str, candidate: str) -> bool:
+    """Let as many processes as params ask for run the stage, where this one is not one of them.
+
+    Returns False where this process is to run it.
+    """
+    processes = params.count_processes(candidate)
+    if ranks.is_launched() or processes == 1:
+        _require_processes(params, candidate)
+        return False
+    refuse_second_launch()
+    launch(sys.argv, processes)
+    bundle = candidate if stage == "train" else layout.name_control(candidate)
+    if not (layout.locate_bundle(bundle) / layout.BUNDLE_SEAL).exists():
+        raise TrainingError(
+            f"{layout.locate_bundle(bundle)}: not here after a training that ended well: its first "
+            "process was on another machine; start the stage where RANK is 0, or share the folder"
+        )
+    return True
+
+
 def _require_processes(params: Params, candidate: str) -> None:
     """Raise ParamsError where other processes train together than params ask for.
 
@@ -143,6 +180,20 @@ def _require_processes(params: Params, candidate: str) -> None:
             f"WORLD_SIZE: mismatch: expected {expected}, which is training.processes in "
             f"{layout.PARAMS}, found {found}; start {expected} processes, or write {found} there"
         )
+
+
+@contextmanager
+def _wait_for_first_process() -> Iterator[None]:
+    """Delay an error of another process than the first: they mostly have the same.
+
+    The first one says why, and ends; what started them then ends this one too.
+    """
+    try:
+        yield
+    except Exception:
+        if not ranks.is_main():
+            time.sleep(OTHER_PROCESS_WAIT_S)
+        raise
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import PlumblineError
@@ -18,17 +19,19 @@ if TYPE_CHECKING:
     from psutil import Process
 
 DVC_STAGE = "DVC_STAGE"  # which DVC sets for what it starts, and what that starts
+PROCESSES = "PLUMBLINE_PROCESSES"  # so does a stage whose processes train together: how many
+RANK = "RANK"  # so does torchrun
 PR_SET_PDEATHSIG = 1  # of Linux: see prctl(2)
 PAUSE_S = 0.5
 _parents: list["Process"] = []
 
 
 def end_with_parents() -> None:
-    """Let this process be killed as soon as DVC, or what is between, ends; nothing without DVC.
+    """Let this process be killed as soon as DVC, a launcher, or what is between, ends.
 
     On Linux the kernel does so for the direct parent. A thread looks at all of them, everywhere.
     """
-    if DVC_STAGE not in os.environ:
+    if not _has_starter(os.environ):
         return
     _parents[:] = _find_parents()
     if sys.platform == "linux":
@@ -42,7 +45,7 @@ def has_parents() -> bool:
     """Whether all processes that this one shall end with are there."""
     if _parents and os.getppid() != _parents[0].pid:
         return False
-    return all(parent.is_running() for parent in _parents)
+    return all(map(_is_alive, _parents))
 
 
 def require_parents() -> None:
@@ -52,9 +55,10 @@ def require_parents() -> None:
 
 
 def _find_parents() -> list["Process"]:
-    """Return the processes from this one's parent up to DVC, which does not have its own variable.
+    """Return the processes from this one's parent up to DVC, or to the stage or torchrun above.
 
-    A process that does not show its variables, such as a shell on macOS, is between.
+    None of these has the variable that it sets. A process that does not show its variables, such as
+    a shell on macOS, is between.
     """
     import psutil
 
@@ -62,11 +66,26 @@ def _find_parents() -> list["Process"]:
     for parent in psutil.Process().parents():
         found.append(parent)
         try:
-            if DVC_STAGE not in parent.environ():
+            if not _has_starter(parent.environ()):
                 break
         except psutil.Error:
             continue
     return found
+
+
+def _is_alive(process: "Process") -> bool:
+    """Whether a process runs; a zombie, which its own parent has not asked yet, does not."""
+    import psutil
+
+    try:
+        return process.is_running() and bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _has_starter(environment: Mapping[str, str]) -> bool:
+    """Whether a process with these variables was started by one that it has to end with."""
+    return any(name in environment for name in (DVC_STAGE, PROCESSES, RANK))
 
 
 def _watch() -> None:
