@@ -160,6 +160,19 @@ def test_a_phrase_of_a_script_without_blanks_is_found(tmp_path: Path) -> None:
         assert phrase in CHINESE[name]
 
 
+def test_a_phrase_that_chance_gave_to_a_class_is_not_asked(tmp_path: Path) -> None:
+    """Of a thousand words without meaning, some are in one class alone."""
+    random = np.random.default_rng(0)
+    texts = [" ".join(f"w{number}" for number in random.integers(0, 900, 12)) for _ in range(600)]
+    labels = random.permutation(["negative", "positive"] * 300)
+    table = pd.DataFrame({"id": range(600), "text": texts, "label": labels})
+    table.to_parquet(tmp_path / "train.parquet")
+    assert build_profiles(tmp_path).phrases == [None, None]
+    table["text"] = np.where(labels == "negative", "too " + table["text"], table["text"])
+    table.to_parquet(tmp_path / "train.parquet")
+    assert build_profiles(tmp_path).phrases == ["too", None]
+
+
 @pytest.mark.parametrize(
     ("text", "changed"),
     [

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 MIN_PHRASE_TEXTS = 5  # of train that have the phrase
 MIN_LIFT = 3.0  # by which a phrase multiplies the odds of its class
-MAX_CHANCE = 0.01  # that so many of the texts with a phrase are of its class by chance
+MAX_CHANCE = 0.01  # that any phrase has so many of its texts in one class by chance
 MAX_FEATURES = 20_000
 
 
@@ -75,7 +75,11 @@ def _mark_members(labels: list[tuple[str, ...]], names: list[str]) -> "csr_matri
 
 
 def _find_telling_terms(counts: TermCounts) -> np.ndarray:
-    """Return which terms [classes, terms] a sound model must know: a class has them so often."""
+    """Return which terms [classes, terms] a sound model must know: a class has them so often.
+
+    Of thousands of terms some are in one class by chance, so each may be so with its share of
+    MAX_CHANCE alone (Bonferroni).
+    """
     from scipy.stats import binom
 
     own = counts.in_class
@@ -86,7 +90,8 @@ def _find_telling_terms(counts: TermCounts) -> np.ndarray:
     is_telling: np.ndarray = (own >= MIN_PHRASE_TEXTS) & has_lift
     rows, terms = np.nonzero(is_telling)  # the binomial tail is asked of these few alone
     chance = binom.sf(own[rows, terms] - 1, counts.in_all[terms], share[rows, 0])
-    is_telling[rows, terms] = chance <= MAX_CHANCE
+    num_terms = np.count_nonzero(counts.in_all >= MIN_PHRASE_TEXTS)
+    is_telling[rows, terms] = chance <= MAX_CHANCE / num_terms
     return is_telling
 
 
