@@ -158,7 +158,7 @@ def unsigned(task: Task, monkeypatch: pytest.MonkeyPatch) -> Task:
 def test_a_version_of_another_task_is_not_asked(
     unsigned: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("plumbline.cli.predict.load_task", lambda _: replace(unsigned, name="x"))
+    monkeypatch.setattr(entrypoint, "load_task", lambda _: replace(unsigned, name="x"))
     with pytest.raises(PlumblineError, match=r"line version 1 is of the task line, params.yaml"):
         run("predict", "1.0")
 
