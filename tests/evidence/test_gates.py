@@ -238,6 +238,18 @@ def test_what_is_gone_from_the_test_split_is_limited_and_what_is_new_is_not(
     assert (unknown.status, unknown.reason[:36]) == ("fail", "the champion's manifest is not in th")
 
 
+@pytest.mark.parametrize(
+    ("num_passed", "num_cases", "status"),
+    [(8, 9, "pass"), (7, 9, "fail"), (1, 1, "pass"), (0, 1, "fail"), (180, 200, "pass")],
+)
+def test_of_few_cases_no_single_one_decides(
+    sound: gates.Findings, num_passed: int, num_cases: int, status: str
+) -> None:
+    case = Case("typical texts", "minimum", num_passed, num_cases, ())
+    assert sound.limits.min_behaviour.minimum == 0.9
+    assert asked(replace(sound, behaviour=[case]), "behaviour").status == status
+
+
 def test_behaviour_that_cannot_be_asked_in_these_data_does_not_refuse(
     sound: gates.Findings,
 ) -> None:
@@ -341,7 +353,7 @@ PLANTS = {
         {
             "behaviour": [
                 Case("typo", "invariance", 200, 200, ()),
-                Case("obvious", "minimum", 10, 12, ()),
+                Case("obvious", "minimum", 9, 12, ()),
             ]
         },
         {"behaviour": []},

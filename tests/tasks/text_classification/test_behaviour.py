@@ -160,6 +160,12 @@ def test_a_phrase_of_a_script_without_blanks_is_found(tmp_path: Path) -> None:
         assert phrase in CHINESE[name]
 
 
+def test_a_text_about_as_similar_to_another_class_is_typical_of_none() -> None:
+    similarity = np.array([[0.5, 0.45], [0.1, 0.15], [0.5, 0.3], [0.2, 0.6]])
+    assert behaviour._find_nearest_classes(similarity).tolist() == [-1, -1, 0, 1]
+    assert behaviour._find_nearest_classes(np.array([[0.5], [0.1]])).tolist() == [0, -1]
+
+
 def test_a_phrase_that_chance_gave_to_a_class_is_not_asked(tmp_path: Path) -> None:
     """Of a thousand words without meaning, some are in one class alone."""
     random = np.random.default_rng(0)

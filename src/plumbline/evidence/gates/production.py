@@ -6,6 +6,7 @@ from plumbline.contract.params import REFERENCE
 from plumbline.evidence.gates.findings import Findings, Ruling, Status
 from plumbline.statistics.parity import is_within_limits
 
+ROUNDING = 1e-9  # of a product of floats
 LONGEST_FACTOR = 10  # of the limit for an ordinary row: so long may the longest input take
 
 
@@ -39,14 +40,25 @@ def check_behaviour(findings: Findings) -> Ruling:
         reason = f"none of {len(findings.behaviour)} tests has enough cases in these data"
         return Ruling("not-applicable", reason)
     limits = findings.limits.min_behaviour.model_dump()
-    worst = min(tests, key=lambda case: case.num_passed / case.num_cases - limits[case.kind])
-    share = worst.num_passed / worst.num_cases
-    limit = limits[worst.kind]
+    required = [_count_required(limits[case.kind], case.num_cases) for case in tests]
+    worst, least = min(
+        zip(tests, required, strict=True),
+        key=lambda pair: (pair[0].num_passed - pair[1]) / pair[0].num_cases,
+    )
     reason = (
         f"{worst.name}: {worst.num_passed} of {worst.num_cases}; "
-        f"required: {limit:.0%} ({worst.kind})"
+        f"required: {least}, {limits[worst.kind]:.0%} rounded down ({worst.kind})"
     )
-    return Ruling("pass" if share >= limit else "fail", reason, share, limit)
+    status: Status = "pass" if worst.num_passed >= least else "fail"
+    return Ruling(status, reason, worst.num_passed / worst.num_cases, least / worst.num_cases)
+
+
+def _count_required(share: float, num_cases: int) -> int:
+    """Return how many cases have to pass: rounded down, so that among few no single text decides.
+
+    At least one, where any share is required.
+    """
+    return max(math.ceil(share), math.floor(share * num_cases + ROUNDING))
 
 
 def check_budget(findings: Findings) -> Ruling:

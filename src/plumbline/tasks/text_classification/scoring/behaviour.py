@@ -32,6 +32,7 @@ MIN_CASES = 5  # of one test; with fewer, one odd text decides
 WANTED_CASES = 12
 TEXTS_PER_CLASS = 3  # more where classes are so few that there would not be WANTED_CASES
 MIN_SIMILARITY = 0.2  # cosine, to its class: a text with less in common is not typical of it
+MIN_LEAD = 1.2  # how many times as similar to its class as to any other: else it is of neither
 MIN_WORDS = 4  # of a text that a typing error is put into: a shorter one can lose its only word
 NUM_READ_WORDS = 12  # that a model reads even where it reads few tokens
 MAX_FAILURES = 8
@@ -115,7 +116,8 @@ def _check_typical_texts(
 ) -> Case:
     """Check the held-out texts of each class that are most similar to its training texts.
 
-    A class is left out if no text has much in common with it, or each has more with another class.
+    A class is left out if no text has much in common with it, or each has about as much, or more,
+    with another class.
     """
     name = "the most typical texts of each class are known"
     typical = _find_typical_texts(texts, labels, profiles)
@@ -136,7 +138,7 @@ def _find_typical_texts(
 ) -> list[tuple[str, str]]:
     """Return pairs of class and text: those most similar to the training texts of their class."""
     similarity = np.asarray(profiles.vectorizer.transform(texts) @ profiles.centroids.T)
-    nearest = np.where(similarity.max(axis=1) >= MIN_SIMILARITY, similarity.argmax(axis=1), -1)
+    nearest = _find_nearest_classes(similarity)
     count = max(1, -(-WANTED_CASES // len(profiles.names)))
     typical = []
     for index, name in enumerate(profiles.names):
@@ -144,6 +146,17 @@ def _find_typical_texts(
         rows.sort(key=lambda row: -similarity[row, index])
         typical += [(name, texts[row]) for row in rows[:count]]
     return typical
+
+
+def _find_nearest_classes(similarity: np.ndarray) -> np.ndarray:
+    """Return of which class each text is typical, -1 for none; `similarity` is [texts, classes]."""
+    highest = similarity.max(axis=1)
+    is_typical = highest >= MIN_SIMILARITY
+    if similarity.shape[1] > 1:
+        second = np.partition(similarity, -2, axis=1)[:, -2]
+        is_typical &= highest >= MIN_LEAD * second
+    nearest: np.ndarray = np.where(is_typical, similarity.argmax(axis=1), -1)
+    return nearest
 
 
 def _check_direction(texts: list[str], predictor: Predictor, profiles: ClassProfiles) -> Case:
