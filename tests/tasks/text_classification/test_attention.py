@@ -1,0 +1,83 @@
+"""Attention in bf16 on a CPU gives what PyTorch's own operator gives in fp32, but for rounding."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional
+
+from plumbline.tasks.text_classification.models.attention import use_custom_attention
+
+ROWS, TOKENS, WORDS = 4, 9, 50
+SIZES = {
+    "vocab_size": WORDS,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "max_position_embeddings": TOKENS,
+}
+# A product of bf16 is rounded to 8 bits; two of them and a softmax follow each other.
+TOLERANCE = 0.05
+
+
+@pytest.mark.parametrize("num_padded", [0, 3])
+def test_states_and_gradients_are_those_of_fp32(num_padded: int) -> None:
+    ids, mask = _draw_batch(num_padded)
+    exact, exact_gradient = _run(ids, mask, "fp32")
+    rounded, rounded_gradient = _run(ids, mask, "bf16")
+    seen = mask.bool()
+    torch.testing.assert_close(rounded[seen], exact[seen], atol=TOLERANCE, rtol=0)
+    similarity = functional.cosine_similarity(rounded_gradient, exact_gradient, dim=0)
+    assert similarity > 0.99
+
+
+def test_padding_is_not_seen() -> None:
+    ids, mask = _draw_batch(num_padded=3)
+    states, _ = _run(ids, mask, "bf16")
+    changed = torch.where(mask.bool(), ids, ids + 1)
+    others, _ = _run(changed, mask, "bf16")
+    seen = mask.bool()
+    assert torch.equal(states[seen], others[seen])
+
+
+def test_decoder_does_not_see_what_follows() -> None:
+    ids, mask = _draw_batch(num_padded=0)
+    states, _ = _run(ids, mask, "bf16", kind="gpt2")
+    changed = ids.clone()
+    changed[:, -1] += 1
+    others, _ = _run(changed, mask, "bf16", kind="gpt2")
+    assert torch.equal(states[:, :-1], others[:, :-1])
+    assert not torch.equal(states[:, -1], others[:, -1])
+
+
+def _draw_batch(num_padded: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return ids and mask (rows, tokens); the last tokens of two rows are padding."""
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(1, WORDS - 1, (ROWS, TOKENS), generator=generator)
+    mask = torch.ones_like(ids)
+    mask[:2, TOKENS - num_padded :] = 0
+    return ids, mask
+
+
+def _run(
+    ids: torch.Tensor, mask: torch.Tensor, precision: str, kind: str = "bert"
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the states of a random encoder, and the gradient of its weights, in fp32."""
+    encoder = _build_encoder(kind)
+    use_custom_attention(encoder)
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+        states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+    (states * mask[:, :, None]).pow(3).sum().backward()
+    gradients = [
+        weight.grad.flatten() for weight in encoder.parameters() if weight.grad is not None
+    ]
+    return states.detach(), torch.cat(gradients)
+
+
+def _build_encoder(kind: str) -> Any:
+    from transformers import AutoConfig, AutoModel
+
+    torch.manual_seed(0)
+    encoder = AutoModel.from_config(AutoConfig.for_model(kind, **SIZES))
+    return encoder.eval()
