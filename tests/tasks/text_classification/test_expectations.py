@@ -14,6 +14,7 @@ from tests.support.dirty_texts import make_values, read_checks, run_stages
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params_file import read_params
+from plumbline.tasks.text_classification.data.label_sets import join_labels
 from plumbline.tasks.text_classification.expectations import (
     build_checks,
     drift,
@@ -242,6 +243,19 @@ def test_customers_with_any_label_and_kinds_of_cases_are_no_group() -> None:
     kinds = _number_customers(24, is_loyal=True)  # thirty rows each and more: not a customer
     for rows in (fickle, kinds):
         assert recognition.find_recognised(rows, "test", ["train"], ["customer"]).isna().all()
+
+
+def test_customers_who_come_back_with_one_label_of_a_set_are_a_group() -> None:
+    rng = random.Random(5)
+    loyal = _number_customers(200, is_loyal=True)
+    fickle = _number_customers(200, is_loyal=False)
+    for table, is_group in ((loyal, True), (fickle, False)):
+        others = [rng.sample("efghijklmnop", rng.randrange(3)) for _ in range(len(table))]
+        pairs = zip(table["label"], others, strict=True)
+        rows = table.assign(label=[join_labels([label, *more]) for label, more in pairs])
+        found = recognition.find_recognised(rows, "test", ["train"], ["customer"], has_sets=True)
+        assert (found.notna().sum() > 200) == is_group
+        assert found.notna().any() == is_group
 
 
 def test_rare_and_unseen_labels_are_named_with_counts() -> None:

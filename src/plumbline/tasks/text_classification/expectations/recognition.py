@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from plumbline.tasks.text_classification.data.label_sets import split_labels
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def find_shared_groups(
 ) -> "pd.Series":
     """For each row of `split` whose group is in a split of `before`: that group. Else null."""
     metadata = [column for column in params.data.columns.metadata if column in rows]
-    findings = find_recognised(rows, split, before, metadata)
+    has_sets = params.data.columns.has_label_sets
+    findings = find_recognised(rows, split, before, metadata, has_sets=has_sets)
     column = params.data.split.column
     if params.data.split.by == "group" and column in rows:
         known = set(rows.loc[rows["split"].isin(before), column])
@@ -41,18 +43,29 @@ def find_shared_groups(
 
 
 def find_recognised(
-    rows: "pd.DataFrame", split: str, before: Sequence[str], columns: Iterable[str]
+    rows: "pd.DataFrame",
+    split: str,
+    before: Sequence[str],
+    columns: Iterable[str],
+    *,
+    has_sets: bool = False,
 ) -> "pd.Series":
     """For each row of `split` that a value in a split of `before` gives away: it. Else null.
 
-    Values are those of each of `columns`, and numbers in the texts.
+    Values are those of each of `columns`, and numbers in the texts. Of sets of labels, a value
+    gives one label away: the same set hardly comes back.
     """
+
+    def list_labels(label: str) -> tuple[str, ...]:
+        return (split_labels(label) if has_sets else ()) or (label,)
+
+    labels = rows["label"].map(list_labels)
     findings: dict[Hashable, str] = {}
     numbers = rows["normal"].map(IDENTIFIER.findall)
-    _add_recognised(findings, "the number", numbers.to_dict(), rows, split, before)
+    _add_recognised(findings, "the number", numbers.to_dict(), rows["split"], labels, split, before)
     for column in columns:
         values = rows[column].map(lambda value: [value] if value else [])
-        _add_recognised(findings, column, values.to_dict(), rows, split, before)
+        _add_recognised(findings, column, values.to_dict(), rows["split"], labels, split, before)
     return rows.index.to_series().map(findings).astype(object)
 
 
@@ -60,14 +73,15 @@ def _add_recognised(
     findings: dict[Hashable, str],
     name: str,
     values: Values,
-    rows: "pd.DataFrame",
+    splits: "pd.Series",
+    labels: "pd.Series",
     split: str,
     before: Sequence[str],
 ) -> None:
-    """Add the rows that `values` give away, if these are many and predict the label."""
-    earlier = rows.loc[rows["split"].isin(before), "label"]
+    """Add the rows that `values` give away, if these are many and predict a label."""
+    earlier = labels[splits.isin(before)]
     known = _learn_labels(values, earlier)
-    ours = rows.loc[rows["split"] == split, "label"]
+    ours = labels[splits == split]
     shared: dict[Hashable, str] = {}
     for row in ours.index:
         for value in values[row]:
@@ -81,10 +95,11 @@ def _add_recognised(
         return
     if len(shared) < max(1, MIN_SHARED * len(ours)):
         return
-    labels = ours[ours.index.isin(list(shared))]
-    hits = [known[shared[row]] == label for row, label in labels.items()]
+    own = ours[ours.index.isin(list(shared))]
+    hits = [known[shared[row]] in each for row, each in own.items()]
     share = sum(hits) / len(hits)
-    usual = float(labels.value_counts(normalize=True).iloc[0])
+    counts = Counter(label for each in own for label in each)
+    usual = max(counts.values()) / len(own)
     if share < MIN_HITS or share - usual < MIN_LIFT * (1 - usual):
         return
     for row, value in shared.items():
@@ -96,7 +111,7 @@ def _add_recognised(
 def _learn_labels(values: Values, labels: "pd.Series") -> dict[str, str]:
     """Map each value to the label that it has most often."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for row, label in labels.items():
+    for row, own in labels.items():
         for value in values[row]:
-            counts[value][label] += 1
+            counts[value].update(own)
     return {value: count.most_common(1)[0][0] for value, count in counts.items()}
