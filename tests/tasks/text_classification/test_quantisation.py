@@ -97,6 +97,16 @@ def test_a_form_that_is_as_good_but_answers_differently_is_not_served() -> None:
     )
 
 
+def test_forms_of_sets_are_compared_by_the_thresholds_that_are_sealed() -> None:
+    rng = np.random.default_rng(0)
+    logits = np.minimum(rng.normal(-2, 0.7, (2000, 4)), -0.01)  # no label is likelier than not
+    truth = (rng.random(logits.shape) < 1 / (1 + np.exp(-logits))).astype(np.float32)
+    policy = build_policy("int8", "fp32", max_loss=0.5)
+    assert forms.find_difference(policy, logits, logits, truth) is None
+    moved = np.minimum(logits + rng.normal(0, 0.5, logits.shape), -0.01)
+    assert "gives the answer of fp32 on" in str(forms.find_difference(policy, moved, logits, truth))
+
+
 def test_on_few_rows_nothing_is_significant() -> None:
     truth = np.arange(40) % 3
     assert (

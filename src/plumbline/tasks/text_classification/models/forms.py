@@ -58,8 +58,7 @@ def find_difference(
 
     Logits and targets are those of choose_served_form.
     """
-    answers = choose_answers(logits, targets)
-    expected = choose_answers(reference_logits, targets)
+    answers, expected = choose_answers(logits, reference_logits, targets)
     hits = find_equal(answers, targets).astype(float)
     reference_hits = find_equal(expected, targets).astype(float)
     agrees = find_equal(answers, expected)

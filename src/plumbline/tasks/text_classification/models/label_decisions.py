@@ -22,13 +22,21 @@ def compute_losses(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
     return losses
 
 
-def choose_answers(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the best class of each row (rows,), or which labels are likelier than not."""
+def choose_answers(
+    logits: np.ndarray, reference_logits: np.ndarray, targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the best class of each row (rows,), or which labels reach their thresholds.
+
+    The second array is of the reference, which has the thresholds of the form when both are served.
+    """
     if targets.ndim == 1:
-        best: np.ndarray = pool_log_probabilities(logits).argmax(axis=1)
-        return best
-    likelier: np.ndarray = logits > 0
-    return likelier
+        pooled = pool_log_probabilities(logits), pool_log_probabilities(reference_logits)
+        return pooled[0].argmax(axis=1), pooled[1].argmax(axis=1)
+    from scipy.special import expit
+
+    probabilities = expit(logits)
+    thresholds = choose_label_thresholds(probabilities, targets)
+    return probabilities >= thresholds, expit(reference_logits) >= thresholds
 
 
 def find_equal(answers: np.ndarray, others: np.ndarray) -> np.ndarray:
