@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import f1_score, jaccard_score
@@ -135,6 +136,19 @@ def test_a_baseline_answers_the_most_frequent_set(trained: Path) -> None:
     assert set(answers["label"]) == {sets.mode()[0]}
     shares = {entry["label"]: entry["score"] for entry in answers["scores"][0]}
     assert shares["login"] == pytest.approx(sets.str.contains("login").mean())
+
+
+def test_in_jaccard_a_label_of_most_rows_is_a_baseline(tmp_path: Path) -> None:
+    sets = ["(none)"] * 10 + [f"a|b{number}" for number in range(40)]
+    table = pa.table({"id": sets, "label": sets, "right_answer": sets})
+    pq.write_table(table, tmp_path / "train.parquet")
+    params = make_set_params(evaluation={"metric": "jaccard"})
+    baselines = scoring.build_baselines(params, tmp_path)
+    answers = {name: each.predict({"text": ["a"]}) for name, each in baselines.items()}
+    assert answers["majority"]["labels"] == [[]]
+    assert answers["overlap"]["labels"] == [["a"]]
+    assert answers["overlap"]["score"] == [0.0]  # no row has this set
+    assert "overlap" not in scoring.build_baselines(make_set_params(), tmp_path)
 
 
 def test_behaviour_asks_for_labels_within_sets(trained: Path) -> None:

@@ -13,7 +13,11 @@ from plumbline.contract.task import Columns, Predictor
 from plumbline.tasks.text_classification.data import has_label_sets, read_split
 from plumbline.tasks.text_classification.data.generated import find_noisy, find_true_labels
 from plumbline.tasks.text_classification.data.grammar import load_grammar
-from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.data.label_sets import (
+    NO_LABEL,
+    join_labels,
+    split_labels,
+)
 from plumbline.tasks.text_classification.params import Costs, TextParams
 from plumbline.tasks.text_classification.scoring.chosen_metric import score_balanced, score_costs
 from plumbline.tasks.text_classification.scoring.set_scores import compute_jaccard
@@ -44,7 +48,7 @@ class FrequencyBaseline:
         """Return the label of every text, with the class frequencies as scores."""
         labels = [self._choose_label(text) for text in columns["text"]]
         ranked = [{"label": label, "score": share} for label, share in self._shares.items()]
-        shares = [self._shares[label] for label in labels]
+        shares = [self._shares.get(label, 0.0) for label in labels]
         return {
             "label": labels,
             "score": shares,
@@ -67,10 +71,10 @@ class FrequencyBaseline:
 
 
 class SetBaseline(FrequencyBaseline):
-    """Answers with a set of labels, the most frequent one or one that is drawn."""
+    """Answers with a set of labels: `label`, the most frequent one or one that is drawn."""
 
-    def __init__(self, counts: Counter[str], *, draws: bool) -> None:
-        super().__init__(counts, draws=draws)
+    def __init__(self, counts: Counter[str], *, draws: bool, label: str | None = None) -> None:
+        super().__init__(counts, draws=draws, label=label)
         rows: Counter[str] = Counter()
         for text, count in counts.items():
             rows.update(dict.fromkeys(split_labels(text), count))
@@ -94,10 +98,13 @@ def build_baselines(params: TextParams, examples: Path) -> dict[str, Predictor]:
     labels = read_split(examples, "train", ["label"])["label"].to_pylist()
     counts = Counter(labels)
     if has_label_sets(examples, "train"):
-        return {
+        sets: dict[str, Predictor] = {
             "majority": SetBaseline(counts, draws=False),
             "stratified": SetBaseline(counts, draws=True),
         }
+        if params.evaluation.metric == "jaccard":
+            sets["overlap"] = SetBaseline(counts, draws=False, label=_find_overlap(counts))
+        return sets
     baselines: dict[str, Predictor] = {
         "majority": FrequencyBaseline(counts, draws=False),
         "stratified": FrequencyBaseline(counts, draws=True),
@@ -146,6 +153,27 @@ def _bound_sets(params: TextParams, rows: "pa.Table", reason: str) -> Bound:
     given = [split_labels(label) for label in rows["label"].to_pylist()]
     limit = float(compute_jaccard(given, truth).mean())
     return Bound(limit, f"{reason}the truth misses a part of exactly these")
+
+
+def _find_overlap(counts: Counter[str]) -> str:
+    """Return the set that shares most with all rows: of the most frequent labels, the best few."""
+    rows: Counter[str] = Counter()
+    for text, count in counts.items():
+        rows.update(dict.fromkeys(split_labels(text), count))
+    ranked = sorted(rows, key=lambda label: (-rows[label], label))
+    truth = [split_labels(text) for text in counts]
+    weights = np.array(list(counts.values()))
+    before = 0.0  # with one label less
+    best, most = NO_LABEL, float(counts[NO_LABEL])  # of rows without a label, all is shared
+    for size in range(1, len(ranked) + 1):
+        answer = tuple(ranked[:size])
+        shared = float(weights @ compute_jaccard(truth, [answer] * len(truth)))
+        if shared < before:
+            break
+        before = shared
+        if shared > most:
+            best, most = join_labels(answer), shared
+    return best
 
 
 def _sum_costs(counts: Counter[str], answer: str, costs: Costs) -> float:
