@@ -25,6 +25,7 @@ from plumbline.tasks.text_classification.expectations import (
     recognition,
 )
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
+from plumbline.tasks.text_classification.expectations.each_label import list_each_label
 from plumbline.tasks.text_classification.expectations.findings import make_excerpt
 from plumbline.tasks.text_classification.params import CheckName, TextParams
 
@@ -215,6 +216,15 @@ def test_a_word_that_nearly_alone_predicts_a_label_is_named() -> None:
 def test_the_words_of_the_only_class_predict_nothing() -> None:
     rows = [("train", f"the {WORDS[number % 5]} text", "colour") for number in range(40)]
     assert giveaways.find_label_words(make_rows(*rows)).isna().all()
+
+
+def test_a_word_that_rows_without_a_label_have_too_predicts_none() -> None:
+    rows = [("train", "money", "refund")] * 30 + [("train", "money", "(none)")] * 600
+    table = make_rows(*rows, *[("train", "other", "login")] * 30)
+    words = giveaways.find_label_words(list_each_label(table), table)
+    assert words.index.equals(table.index)
+    assert not words.str.contains("money", na=False).any()
+    assert words.notna().sum() == 30
 
 
 def _number_customers(num_customers: int, is_loyal: bool) -> pd.DataFrame:

@@ -115,7 +115,7 @@ def _add_label_findings(rows: "pd.DataFrame", params: TextParams) -> None:
         "unseen_labels": labels.find_unseen_labels(each),
         **{f"absent_labels_{split}": labels.find_absent_labels(each, split) for split in HELD_OUT},
         "continuous_labels": labels.find_measured_values(each),
-        "label_words": giveaways.find_label_words(each),
+        "label_words": giveaways.find_label_words(each, rows),
         "near_identical_labels": labels.find_spelling_variants(each),
     }
     for name, found in findings.items():

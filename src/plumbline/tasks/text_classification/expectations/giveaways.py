@@ -15,16 +15,22 @@ MIN_RECALL = 0.8  # of the rows with the label, this share has the word
 MIN_ROWS = 20
 
 
-def find_label_words(rows: "pd.DataFrame") -> "pd.Series":
-    """For each row of train with a word that nearly alone predicts a label: both. Else null."""
+def find_label_words(rows: "pd.DataFrame", texts: "pd.DataFrame | None" = None) -> "pd.Series":
+    """For each row of train with a word that nearly alone predicts a label: both. Else null.
+
+    Where rows have sets of labels, `rows` has one for each label, and `texts` each row once, those
+    without a label too.
+    """
     train = rows[rows["split"] == "train"]
-    words = {row: set(text.split()) for row, text in train["normal"].items()}
+    texts = rows if texts is None else texts
+    all_texts = texts.loc[texts["split"] == "train", "normal"]
+    words = {row: set(text.split()) for row, text in all_texts.items()}
     signs = _describe_signs(train, words)
     findings = {}
     for row, present in words.items():
         for word in sorted(present & set(signs))[:1]:
             findings[row] = signs[word]
-    return rows.index.to_series().map(findings).astype(object)
+    return texts.index.to_series().map(findings).astype(object)
 
 
 def _describe_signs(train: "pd.DataFrame", words: dict[object, set[str]]) -> dict[str, str]:
