@@ -23,7 +23,7 @@ class WantedColumn:
     def convert(self, value: Any, place: str) -> str | None:
         """Convert a typed value of this column as `as_text` does, and a list where it may be."""
         if self.may_be_list and isinstance(value, list):
-            return json.dumps(value, ensure_ascii=False)
+            return json.dumps([_as_item(item, place) for item in value], ensure_ascii=False)
         return as_text(value, place)
 
 
@@ -58,6 +58,12 @@ class SourcePart:
     split: str | None  # None: the task divides the rows
     read_rows: Callable[[ReadRequest], Iterator[SourceRow]]
     facts: dict[str, Any]
+
+
+def _as_item(value: Any, place: str) -> Any:
+    """Convert a value in a list as `as_text` does; what JSON can hold by itself stays."""
+    is_json = value is None or isinstance(value, str | int | list | dict)
+    return value if is_json else as_text(value, place)
 
 
 def as_text(value: Any, place: str) -> str | None:

@@ -1,5 +1,6 @@
 """Sets of labels from sources: a separator, lists or a column each; what is kept and refused."""
 
+import datetime
 import json
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,9 @@ def test_an_empty_cell_is_a_missing_label_and_not_an_empty_set(folder: Path) -> 
     [
         ("billing||refund", "|", "a label that is empty or not text"),
         ("[1.5]", "|", "a label that is empty or not text"),
-        ("[billing", "|", "not a JSON list of labels"),
+        ("[billing", "|", "begins as a JSON list and is none; write it with double quotes"),
+        ("['billing']", "|", "begins as a JSON list and is none; write it with double quotes"),
+        ("[" * 100_000, "|", "begins as a JSON list and is none"),
         ("billing;(none)", ";", "call it something else"),
         ("billing|refund", ";", "set data.columns.label_separator: '|'"),
     ],
@@ -110,6 +113,31 @@ def test_cells_that_hold_no_set_are_refused(
         _ingest(_make_params("a.csv", label_separator=separator))
     assert str(error.value).startswith("a.csv:2")
     assert words in str(error.value)
+
+
+def test_lists_of_dates_and_whole_numbers_are_as_single_ones(folder: Path) -> None:
+    for value, label in ((datetime.date(2020, 1, 2), "2020-01-02"), (1.0, "1")):
+        table = pa.table({"text": TEXTS, "label": [[value]] * len(TEXTS)})
+        pq.write_table(table, "a.parquet")
+        _, manifest = _ingest(_make_params("a.parquet", label_separator="|"))
+        assert set(manifest["label"]) == {label}
+    pq.write_table(pa.table({"text": TEXTS, "label": [[b"x"]] * len(TEXTS)}), "a.parquet")
+    with pytest.raises(DataError, match=r"a.parquet:1: expected text or a number, found a bytes"):
+        _ingest(_make_params("a.parquet", label_separator="|"))
+
+
+def test_no_label_is_written_in_any_case(folder: Path) -> None:
+    _write_csv(["|".join(labels) or "(None)" for labels in SETS])
+    _, manifest = _ingest(_make_params("a.csv", label_separator="|"))
+    assert manifest["label"].tolist() == EXPECTED
+
+
+def test_splits_are_not_divided_by_one_of_several_labels() -> None:
+    values = SHIPPED.model_dump(mode="json")
+    values["data"]["columns"]["label"] = ["billing", "refund"]
+    values["data"]["split"] |= {"by": "group", "column": "billing"}
+    with pytest.raises(ValidationError, match="billing is one of several labels"):
+        TextParams.model_validate(values)
 
 
 def test_a_rare_label_is_in_every_split(folder: Path) -> None:

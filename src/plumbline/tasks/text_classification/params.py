@@ -153,6 +153,15 @@ class Data(StrictModel):
     generated: Generated
 
     @model_validator(mode="after")
+    def _check_divider(self) -> "Data":
+        column = self.split.column
+        if column in self.columns.list_labels() and not isinstance(self.columns.label, str):
+            raise ValueError(
+                f"split.column: {column} is one of several labels; divide by another column"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _check_generated_labels(self) -> "Data":
         if self.generated.max_labels > 1 and self.columns.label_separator is None:
             raise ValueError(

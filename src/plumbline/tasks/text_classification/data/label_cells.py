@@ -44,7 +44,7 @@ class LabelCells:
         if labels is None:
             return None
         for label in labels:
-            _check_name(label, place)
+            _check_name(label, place, self._separator)
         return LabelCell(join_labels(labels), tuple(sorted(set(labels))))
 
     def join(self, labels: Sequence[str]) -> str:
@@ -72,14 +72,17 @@ def _split_cell(cell: str, separator: str, place: str) -> list[str] | None:
     """Return the labels of a cell: a JSON list, or text with the separator between them."""
     if not cell:
         return None
-    if cell == NO_LABEL:
+    if cell.casefold() == NO_LABEL:
         return []
     labels = cell.split(separator)
     if cell.startswith("["):
         try:
             labels = [str(label) if _is_whole(label) else label for label in json.loads(cell)]
-        except ValueError:
-            raise DataError(f"{place}: {cell[:40]!r} is not a JSON list of labels") from None
+        except (ValueError, RecursionError):
+            raise DataError(
+                f"{place}: {cell[:40]!r} begins as a JSON list and is none; write it with double "
+                f'quotes, ["billing", "refund"], or labels with {separator!r} between them'
+            ) from None
     if not all(isinstance(label, str) and label.strip() for label in labels):
         raise DataError(
             f"{place}: {cell[:40]!r} has a label that is empty or not text; write labels with "
@@ -92,10 +95,12 @@ def _is_whole(label: Any) -> bool:
     return isinstance(label, int) and not isinstance(label, bool)
 
 
-def _check_name(label: str, place: str) -> None:
-    if SEPARATOR in label or label == NO_LABEL:
+def _check_name(label: str, place: str, separator: str | None) -> None:
+    if SEPARATOR in label or label.casefold() == NO_LABEL:
+        hint = ""
+        if separator not in (None, SEPARATOR):
+            hint = f", or, if it is several labels, set data.columns.label_separator: {SEPARATOR!r}"
         raise DataError(
             f"{place}: the label {label[:40]!r}: answers have {SEPARATOR!r} between labels, and "
-            f"{NO_LABEL} where a row has none; call it something else, or, if it is several "
-            f"labels, set data.columns.label_separator: {SEPARATOR!r}"
+            f"{NO_LABEL} where a row has none; call it something else{hint}"
         )
