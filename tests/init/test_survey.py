@@ -73,6 +73,19 @@ def refuse(path: Path, text: str | None = None, label: str | None = None) -> str
     return str(refused.value)
 
 
+def test_a_text_of_one_word_or_without_blanks_is_guessed_by_the_name_of_its_column(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {"text": f"我的包裹在哪里{row}", "other": f"x{row}", "topic": CLASSES[row % 3]}
+        for row in range(60)
+    ]
+    survey = inspect_file(write_csv(tmp_path / "a.csv", rows), None, None)
+    assert (survey.text, survey.label) == ("text", "topic")
+    unnamed = [{"a": row["text"], "topic": row["topic"]} for row in rows]
+    assert "no column can be the text" in refuse(write_csv(tmp_path / "b.csv", unnamed))
+
+
 def test_columns_that_cannot_be_told_apart_are_listed(tmp_path: Path) -> None:
     rows = [row | {"team": str(number % 4)} for number, row in enumerate(make_rows())]
     message = refuse(write_csv(tmp_path / "a.csv", rows))

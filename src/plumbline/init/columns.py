@@ -49,10 +49,14 @@ class ColumnProfile:
         )
 
     def is_text(self, num_rows: int) -> bool:
-        """Whether the values may be texts: words, and mostly other ones in each row."""
+        """Whether the values may be texts: words, and mostly other ones in each row.
+
+        A column with a usual name may have single words, or a script without blanks.
+        """
         is_filled = self.num_filled >= MIN_FILLED * num_rows
         is_varied = 2 * len(self.values) >= min(self.num_filled, MAX_VALUES)
-        return is_filled and is_varied and self.num_words >= MIN_WORDS * self.num_filled
+        has_words = self.num_words >= MIN_WORDS * self.num_filled
+        return is_filled and is_varied and (has_words or self.name.lower() in list_text_names())
 
     def is_label(self, num_rows: int) -> bool:
         """Whether the values may be classes: few, short, each in several rows."""
@@ -112,9 +116,14 @@ def guess_label(possible: list[str]) -> str | None:
 
 def guess_text(possible: list[str]) -> str | None:
     """Return the only one of the possible columns, or one of a usual name; None: not clear."""
+    return _guess(possible, list_text_names())
+
+
+def list_text_names() -> tuple[str, ...]:
+    """List the usual names of a column of texts, in lower case, the best first."""
     from plumbline.tasks.text_classification.data.ingestion import TEXT_SYNONYMS
 
-    return _guess(possible, ("text", *TEXT_SYNONYMS))
+    return ("text", *TEXT_SYNONYMS)
 
 
 def _guess(possible: list[str], names: tuple[str, ...]) -> str | None:
