@@ -1,11 +1,13 @@
 """Starts the processes that train together: by torchrun, or by the command that is named.
 
 Each of them runs the stage; the first one writes. What starts them waits, passes on SIGTERM, and
-ends as they do.
+ends as they do. If it is killed, the command that starts them gets SIGTERM: they may be too young
+to watch it, or children of something else, such as a daemon of SLURM.
 """
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from plumbline.contract.errors import LaunchedError, ParamsError
 from plumbline.contract.parent_watch import PROCESSES
 
 COMMAND = "PLUMBLINE_LAUNCH"  # the variable with the command that starts the processes
+END_WITH = Path(__file__).with_name("end_with.py")
 TORCHRUN = Path(__file__).parents[1] / "training/torchrun.py"
 GRACE_S = 40.0  # after SIGTERM; torchrun gives its processes 30
 MAX_CODE = 128  # beyond it a shell, and torchrun here, add the number of a signal
@@ -28,16 +31,16 @@ def launch(arguments: Sequence[str], processes: int) -> None:
     Raises ParamsError for a command that cannot be run, LaunchedError where they fail.
     """
     command = [*_choose_command(processes), *arguments]
-    try:
-        with subprocess.Popen(
-            command, env=_build_environment(os.environ, processes), start_new_session=True
-        ) as launcher:
-            code = _wait(launcher)
-    except OSError as error:
+    if shutil.which(command[0]) is None:
         raise ParamsError(
-            f"{COMMAND}: {command[0]} cannot be run ({error.strerror}); install it, or name "
-            "another command"
-        ) from None
+            f"{COMMAND}: {command[0]} cannot be run (No such file, or it is not executable); "
+            "install it, or name another command"
+        )
+    guarded = [sys.executable, "-P", str(END_WITH), str(os.getpid()), *command]
+    with subprocess.Popen(
+        guarded, env=_build_environment(os.environ, processes), start_new_session=True
+    ) as launcher:
+        code = _wait(launcher)
     if code:
         raise LaunchedError(_explain_code(code), MAX_CODE - code if code < 0 else code)
 
@@ -72,19 +75,24 @@ def _wait(launcher: "subprocess.Popen[bytes]") -> int:
     try:
         return launcher.wait()
     except BaseException:
-        launcher.terminate()
+        _send(launcher, signal.SIGTERM)
         try:
-            launcher.wait(GRACE_S)
+            with suppress(subprocess.TimeoutExpired):
+                launcher.wait(GRACE_S)
         finally:
-            launcher.kill()
+            _send(launcher, signal.SIGKILL)
         raise
+
+
+def _send(launcher: "subprocess.Popen[bytes]", number: int) -> None:
+    """Send a signal to the command and what it started: a shell passes none on."""
+    if launcher.poll() is None:
+        os.killpg(launcher.pid, number)
 
 
 def _explain_code(code: int) -> str:
     number = -code if code < 0 else code - MAX_CODE
-    if number > 0:
-        name = f"signal {number}"
-        with suppress(ValueError):
-            name = signal.Signals(number).name
+    with suppress(ValueError):  # 255 is no signal, but what ssh, srun and Java end with
+        name = signal.Signals(number).name
         return f"a process was ended by {name}; run the same command again to continue"
     return f"the processes ended with exit code {code}; the reason is above"
