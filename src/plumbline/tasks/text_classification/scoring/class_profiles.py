@@ -91,7 +91,7 @@ def _find_telling_terms(counts: TermCounts) -> np.ndarray:
     rows, terms = np.nonzero(is_telling)  # the binomial tail is asked of these few alone
     chance = binom.sf(own[rows, terms] - 1, counts.in_all[terms], share[rows, 0])
     num_terms = np.count_nonzero(counts.in_all >= MIN_PHRASE_TEXTS)
-    is_telling[rows, terms] = chance <= MAX_CHANCE / num_terms
+    is_telling[rows, terms] = chance * num_terms <= MAX_CHANCE
     return is_telling
 
 
