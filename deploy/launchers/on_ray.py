@@ -17,7 +17,7 @@ from ray.train import ScalingConfig
 from ray.train.collective import broadcast_from_rank_zero
 from ray.train.torch import TorchTrainer
 
-PASSED_ON = ("PLUMBLINE_", "MLFLOW_", "DVC_", "PYTHONSAFEPATH")
+PASSED_ON = ("PLUMBLINE_", "MLFLOW_", "DVC_", "PYTHONSAFEPATH", "OMP_NUM_THREADS")
 
 
 def main() -> None:

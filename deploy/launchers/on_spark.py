@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.ml.torch.distributor import TorchDistributor
 from pyspark.sql import SparkSession
 
-PASSED_ON = ("PLUMBLINE_", "MLFLOW_", "DVC_", "PYTHONSAFEPATH")
+PASSED_ON = ("PLUMBLINE_", "MLFLOW_", "DVC_", "PYTHONSAFEPATH", "OMP_NUM_THREADS")
 
 
 def main() -> None:

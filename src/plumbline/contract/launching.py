@@ -92,7 +92,7 @@ def _send(launcher: "subprocess.Popen[bytes]", number: int) -> None:
 
 def _explain_code(code: int) -> str:
     number = -code if code < 0 else code - MAX_CODE
-    with suppress(ValueError):  # 255 is no signal, but what ssh, srun and Java end with
+    with suppress(ValueError):  # 255 is what ssh, srun and Java end with, not a signal
         name = signal.Signals(number).name
         return f"a process was ended by {name}; run the same command again to continue"
     return f"the processes ended with exit code {code}; the reason is above"

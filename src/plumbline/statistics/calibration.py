@@ -13,7 +13,7 @@ class CalibrationFinding:
     """How far confidence and accuracy are apart, and how far they may be."""
 
     error: float  # expected calibration error
-    highest: float  # which a model within the limit shows at most
+    highest: float  # which a model that is off by the limit in every bin shows at most
 
 
 def assign_bins(confidence: np.ndarray) -> np.ndarray:
@@ -34,14 +34,15 @@ def compute_calibration_error(confidence: np.ndarray, hits: np.ndarray) -> float
 def measure_calibration(
     confidence: np.ndarray, hits: np.ndarray, limit: float, level: float
 ) -> CalibrationFinding:
-    """Compute that error, and the one that a model within `limit` shows at most.
+    """Compute that error, and the one that a model off by `limit` everywhere shows at most.
 
     "At most" means in a share `level` of draws. `confidence` and `hits` are [rows].
 
     In each bin chance moves accuracy away from confidence, and all gaps count as positive: with 400
     rows a model that is perfectly calibrated has an error of 0.05. So answers are drawn from a
     model of the same confidences that is off by `limit` in every bin, to the side to which the
-    observed one is (a parametric bootstrap, after the resampling of Broecker and Smith 2007).
+    observed one is (a parametric bootstrap, after the resampling of Broecker and Smith 2007). A
+    model that is off in few bins alone, by more, shows a larger error and is refused more often.
     """
     bins = assign_bins(confidence)
     gaps = np.bincount(bins, weights=confidence - hits, minlength=NUM_BINS)

@@ -24,8 +24,8 @@ def check_calibration(findings: Findings) -> Ruling:
         )
     error, highest = findings.calibration.error, findings.calibration.highest
     reason = (
-        f"confidence and accuracy are {error:.4f} apart on the test rows; a model whose error is "
-        f"{limit}, as evaluation.max_calibration_error allows, shows up to {highest:.4f} on so many"
+        f"confidence and accuracy are {error:.4f} apart on the test rows; a model that is off by "
+        f"{limit} everywhere, as evaluation.max_calibration_error allows, shows up to {highest:.4f}"
     )
     status: Status = "pass" if error <= highest else "fail"
     return Ruling(status, reason, error, highest)

@@ -77,8 +77,8 @@ def _mark_members(labels: list[tuple[str, ...]], names: list[str]) -> "csr_matri
 def _find_telling_terms(counts: TermCounts) -> np.ndarray:
     """Return which terms [classes, terms] a sound model must know: a class has them so often.
 
-    Of thousands of terms some are in one class by chance, so each may be so with its share of
-    MAX_CHANCE alone (Bonferroni).
+    Of thousands of terms some are in one class by chance, so each pair of a term and a class may be
+    so with its share of MAX_CHANCE alone (Bonferroni).
     """
     from scipy.stats import binom
 
@@ -90,8 +90,8 @@ def _find_telling_terms(counts: TermCounts) -> np.ndarray:
     is_telling: np.ndarray = (own >= MIN_PHRASE_TEXTS) & has_lift
     rows, terms = np.nonzero(is_telling)  # the binomial tail is asked of these few alone
     chance = binom.sf(own[rows, terms] - 1, counts.in_all[terms], share[rows, 0])
-    num_terms = np.count_nonzero(counts.in_all >= MIN_PHRASE_TEXTS)
-    is_telling[rows, terms] = chance * num_terms <= MAX_CHANCE
+    num_asked = np.count_nonzero(counts.in_all >= MIN_PHRASE_TEXTS) * len(counts.sizes)
+    is_telling[rows, terms] = chance * num_asked <= MAX_CHANCE
     return is_telling
 
 
