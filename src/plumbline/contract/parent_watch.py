@@ -54,6 +54,16 @@ def require_parents() -> None:
         raise PlumblineError("the process that started this stage has ended; nothing was published")
 
 
+def is_running(pid: int) -> bool:
+    """Whether a process is there and not a zombie."""
+    import psutil
+
+    try:
+        return _is_alive(psutil.Process(pid))
+    except psutil.NoSuchProcess:
+        return False
+
+
 def _find_parents() -> list["Process"]:
     """Return the processes from this one's parent up to DVC, or to the stage or torchrun above.
 

@@ -138,15 +138,24 @@ def _check_probabilities(probabilities: np.ndarray) -> None:
 
 def compute_per_class(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
     """Precision, recall and F1 of every class in the split, with the counts they come from."""
+    names = sorted(set(actual))
+    return build_class_table(names, actual.astype(str), predicted.astype(str), labels=names)
+
+
+def build_class_table(
+    names: list[str], truth: np.ndarray, answered: np.ndarray, labels: list[str] | None
+) -> "pd.DataFrame":
+    """Build the table of precision, recall and F1 of the classes `names`, with their counts.
+
+    `truth` and `answered` are classes [rows], of which `labels` gives the order, or, without it,
+    ones where a row has a label [rows, classes].
+    """
     from sklearn.metrics import multilabel_confusion_matrix, precision_recall_fscore_support
 
-    names = sorted(set(actual))
-    true_labels = actual.astype(str)
-    predicted_labels = predicted.astype(str)
     precision, recall, f1, support = precision_recall_fscore_support(
-        true_labels, predicted_labels, labels=names, zero_division=0
+        truth, answered, labels=labels, zero_division=0
     )
-    counts = multilabel_confusion_matrix(true_labels, predicted_labels, labels=names)
+    counts = multilabel_confusion_matrix(truth, answered, labels=labels)
     return build_frame(
         {
             "label": names,

@@ -20,6 +20,7 @@ from plumbline.tasks.text_classification.scoring.scores import (
     ALL_CLASSES,
     TINY,
     ClassAnswers,
+    build_class_table,
     build_frame,
     collect_answers,
     compute_reliability,
@@ -78,29 +79,13 @@ def compute_jaccard(actual: LabelSets, given: LabelSets) -> np.ndarray:
 
 def compute_per_label(actual: LabelSets, given: LabelSets) -> "pd.DataFrame":
     """Precision, recall and F1 of every label in the split, with the counts they come from."""
-    from sklearn.metrics import multilabel_confusion_matrix, precision_recall_fscore_support
     from sklearn.preprocessing import MultiLabelBinarizer
 
     names = sorted({label for labels in actual for label in labels})
     known = [[label for label in labels if label in names] for labels in given]
     indicators = MultiLabelBinarizer(classes=names).fit([])
     truth, answered = indicators.transform(actual), indicators.transform(known)
-    precision, recall, f1, support = precision_recall_fscore_support(
-        truth, answered, zero_division=0
-    )
-    counts = multilabel_confusion_matrix(truth, answered)
-    return build_frame(
-        {
-            "label": names,
-            "num_rows": support,
-            "precision": precision,
-            "recall": recall,
-            "f1": f1,
-            "true_positives": counts[:, 1, 1],
-            "false_positives": counts[:, 0, 1],
-            "false_negatives": counts[:, 1, 0],
-        }
-    )
+    return build_class_table(names, truth, answered, labels=None)
 
 
 def _write_sets(label_sets: LabelSets) -> np.ndarray:
