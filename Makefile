@@ -151,6 +151,8 @@ lock: setup  ## resolve versions again and write them with their hashes
 	@for group in serve mlflow; do uv pip compile --group $$group --constraint requirements.lock --python-platform linux \
 	  --python-version 3.11 $(addprefix --no-emit-package ,$(NOT_SERVED)) --generate-hashes --no-header --quiet --upgrade \
 	  --output-file requirements-$$group.lock; done
+	@uv pip compile --group spark --constraint requirements.lock --universal --generate-hashes --no-header --quiet --upgrade \
+	  --output-file requirements-spark.lock
 	@uv pip compile --group remotes --constraint requirements.lock --python-platform linux --python-version 3.11 --generate-hashes \
 	  --no-header --quiet --upgrade $$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.lock) \
 	  --output-file requirements-remotes.lock

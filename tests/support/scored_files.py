@@ -25,7 +25,15 @@ from plumbline.contract.task import Predictor
 from plumbline.entrypoint import load_task
 from plumbline.registry import promotion
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
-from plumbline.scoring import ScoringRequest, ScoringSummary, score
+from plumbline.scoring import (
+    FolderRequest,
+    FolderSummary,
+    ScoringRequest,
+    ScoringSummary,
+    make_local_engine,
+    score,
+    score_folder,
+)
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting
 
@@ -75,6 +83,11 @@ class Model:
     ) -> ScoringSummary:
         params = {"top_k": 3, "threshold": 0.0} | options.pop("params", {})
         return score(self.copy, ScoringRequest(given, wanted, params, **options), watch, say)
+
+    def score_folder(self, given: Path, wanted: Path, **options: Any) -> FolderSummary:
+        params = {"top_k": 3, "threshold": 0.0} | options.pop("params", {})
+        request = FolderRequest(str(given), str(wanted), params, **options)
+        return score_folder(self.copy, request, make_local_engine(lambda *_: None))
 
     def command(self, given: Path, wanted: Path, *options: str) -> list[str]:
         return [

@@ -1,10 +1,10 @@
-"""`plumbline score`: answer every row of a file of any size."""
+"""`plumbline score`: answer every row of a file of any size, or of all files of a folder."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -12,8 +12,15 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from plumbline.cli.console import print_plain
 from plumbline.cli.options import InferenceParams, parse_inference_params
+from plumbline.contract.errors import ParamsError
 from plumbline.contract.stop_signals import INTERRUPTED
+from plumbline.sources.addresses import hide_secrets
 
+if TYPE_CHECKING:
+    from plumbline.registry.reader.verified_cache import CachedVersion
+    from plumbline.scoring import FolderRequest, ScoringRequest
+
+HERE = "here"
 EXAMPLE = "plumbline score models:/ticket-router@champion in.csv out.parquet"
 
 
@@ -22,16 +29,19 @@ def score(
         str, typer.Argument(metavar="MODEL", help="models:/NAME@ALIAS or models:/NAME/VERSION.")
     ],
     input_: Annotated[
-        Path,
+        str,
         typer.Argument(
-            metavar="INPUT", help="A .csv, .tsv, .jsonl (each also .gz) or .parquet file."
+            metavar="INPUT",
+            help="A .csv, .tsv, .jsonl (each also .gz) or .parquet file, or a folder of such files:"
+            " a path, or an address such as s3://bucket/folder.",
         ),
     ],
     output: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="OUTPUT",
-            help="The file to write, of one of the same formats; it may differ from INPUT's.",
+            help="The file to write, of one of the same formats; it may differ from INPUT's. "
+            "Of a folder: the folder for a file of answers to each, with the same name.",
         ),
     ],
     columns: Annotated[
@@ -54,12 +64,21 @@ def score(
         ),
     ] = "stop",
     overwrite: Annotated[bool, typer.Option(help="Replace OUTPUT if it exists.")] = False,
+    on: Annotated[
+        str,
+        typer.Option(
+            help="Where the files of a folder are scored. here: in this process, one after "
+            "another; spark: on Spark, as it is configured; or the address of a Spark master, such "
+            "as spark://host:7077, yarn or local[4]."
+        ),
+    ] = HERE,
 ) -> None:
     """Answer every row of INPUT and write rows and answers, in order, to OUTPUT.
 
     All columns of INPUT are kept; the answers follow, then `model`: the version that answered.
 
-    OUTPUT appears when it is complete. After an interruption the same command continues.
+    OUTPUT appears when it is complete; in a folder of answers, `_listing.json` says that it is.
+    After an interruption the same command continues.
 
     Memory does not grow with the file. See `plumbline docs score`.
     """
@@ -71,21 +90,49 @@ def score(
     defaults = {param.name: param.default for param in signature.params}
     params = defaults | parse_inference_params(set_, signature.params)
     chosen = [name.strip() for name in columns.split(",") if name.strip()]
-    request = scoring.ScoringRequest(
-        input_, output, params, chosen, prefix, bad_rows == "keep", overwrite
-    )
+    choices = (params, chosen, prefix, bad_rows == "keep", overwrite)
     try:
-        with _show_progress() as watch:
-            done = scoring.score(copy, request, watch, _print_to_stderr)
+        if scoring.is_folder(input_):
+            _score_folder(copy, scoring.FolderRequest(input_, output, *choices), on)
+        elif on == HERE:
+            _score_file(copy, scoring.ScoringRequest(Path(input_), Path(output), *choices))
+        else:
+            raise ParamsError(f"--on {on}: {input_} is not a folder; only files of one are spread")
     except KeyboardInterrupt:
         _print_to_stderr("plumbline: interrupted; run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _score_file(copy: "CachedVersion", request: "ScoringRequest") -> None:
+    from plumbline import scoring
+
+    with _show_progress() as watch:
+        done = scoring.score(copy, request, watch, _print_to_stderr)
     rate = (done.num_rows - done.num_before) / done.seconds
     who = f"{copy.name} version {copy.version}"
-    summary = f"{output}: {done.num_rows:,} rows by {who}, {rate:,.0f} rows/s"
-    if done.num_bad:
-        summary += f"; {done.num_bad:,} could not be answered, see the column {done.error_column}"
-    print_plain(summary)
+    print_plain(
+        f"{request.output}: {done.num_rows:,} rows by {who}, {rate:,.0f} rows/s"
+        + _describe_bad(done.num_bad, done.error_column)
+    )
+
+
+def _score_folder(copy: "CachedVersion", request: "FolderRequest", on: str) -> None:
+    from plumbline import scoring
+
+    with _show_progress(hidden=on != HERE) as watch:
+        engine = scoring.make_local_engine(watch) if on == HERE else scoring.make_spark_engine(on)
+        done = scoring.score_folder(copy, request, engine)
+    kept = f"; {done.num_kept:,} of the files were scored before" if done.num_kept else ""
+    print_plain(
+        f"{hide_secrets(request.output)}: {done.num_files:,} files, {done.num_rows:,} rows by "
+        f"{copy.name} version {copy.version}{kept}" + _describe_bad(done.num_bad, done.error_column)
+    )
+
+
+def _describe_bad(num_bad: int, error_column: str) -> str:
+    if not num_bad:
+        return ""
+    return f"; {num_bad:,} could not be answered, see the column {error_column}"
 
 
 def _print_to_stderr(text: str) -> None:
@@ -93,7 +140,7 @@ def _print_to_stderr(text: str) -> None:
 
 
 @contextmanager
-def _show_progress() -> Iterator[Callable[[int, float], None]]:
+def _show_progress(*, hidden: bool = False) -> Iterator[Callable[[int, float], None]]:
     """Show a progress bar on stderr, where that is a terminal.
 
     Gives a function to call with the number of rows done and the share of the input that they are.
@@ -105,7 +152,7 @@ def _show_progress() -> Iterator[Callable[[int, float], None]]:
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as progress:
+    with Progress(*columns, console=console, disable=hidden or not sys.stderr.isatty()) as progress:
         bar = progress.add_task("reading", total=1.0)
 
         def update_bar(rows: int, share: float) -> None:

@@ -77,9 +77,15 @@ def write_aside(path: Path) -> Iterator[Path]:
 
 def write_json(path: Path, value: Any) -> None:
     """Write `value` as stable, strict JSON (sorted keys; NaN is an error)."""
-    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    text = format_json(value)
     with write_aside(path) as aside:
-        aside.write_text(text + "\n", encoding="utf-8")
+        aside.write_text(text, encoding="utf-8")
+
+
+def format_json(value: Any) -> str:
+    """Return the text that `write_json` writes."""
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return text + "\n"
 
 
 def read_json(path: Path) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, PlumblineError
-from plumbline.contract.task import Field, Signature
+from plumbline.contract.task import Field, Predictor, Signature
 from plumbline.registry.reader.loading import ask_predictor, load_predictor
 from plumbline.scoring.answers import answer_chunk
 from plumbline.scoring.chunks import Chunk, RowReader, RowWriter
@@ -41,13 +41,17 @@ class ScoringSummary:
 
 
 def score(
-    model: "CachedVersion", request: ScoringRequest, watch: Watch, say: Callable[[str], None]
+    model: "CachedVersion",
+    request: ScoringRequest,
+    watch: Watch,
+    say: Callable[[str], None],
+    predictor: Predictor | None = None,
 ) -> ScoringSummary:
     """Write the rows of the input with the model's answers to the output: all of it or nothing.
 
-    Raises ParamsError before anything is written, DataError for an input that is not valid or
-    changes during the run, PlumblineError if the output cannot be written: then the rows so far are
-    kept, and the next call resumes.
+    `predictor` is the model's own, where it is loaded already. Raises ParamsError before anything
+    is written, DataError for an input that is not valid or changes during the run, PlumblineError
+    if the output cannot be written: then the rows so far are kept, and the next call resumes.
     """
     request.check_files()
     signature = bundle.read_signature(model.folder)
@@ -60,7 +64,8 @@ def score(
         inputs = [
             field for field in signature.inputs if field.required or field.name in reader.names
         ]
-        answer = _make_answerer(model, request, replace(signature, inputs=tuple(inputs)))
+        predictor = predictor or load_model(model)
+        answer = _make_answerer(model, predictor, request, replace(signature, inputs=tuple(inputs)))
         writer = create_writer(request.input, request.output, reader, added)
         with _explain_write_errors(request.output), PartialOutput(request.output, run) as partial:
             start = time.perf_counter()
@@ -143,11 +148,19 @@ def _wait_for(writing: Future[None] | None) -> None:
         writing.result()
 
 
+def load_model(model: "CachedVersion") -> Predictor:
+    """Load the predictor of a verified version; BundleError where its code fails."""
+    return load_predictor(model.folder, model.bundle, _name_version(model))
+
+
+def _name_version(model: "CachedVersion") -> str:
+    return f"{model.name} version {model.version}"
+
+
 def _make_answerer(
-    model: "CachedVersion", request: ScoringRequest, signature: Signature
+    model: "CachedVersion", predictor: Predictor, request: ScoringRequest, signature: Signature
 ) -> AnswerChunk:
-    label = f"{model.name} version {model.version}"
-    predictor = load_predictor(model.folder, model.bundle, label)
+    label = _name_version(model)
 
     def predict(columns: Columns) -> dict[str, list[Any]]:
         return ask_predictor(predictor, columns, request.params, label)

@@ -12,6 +12,8 @@ that reads sources uses these keys.
     identities     what a remote source is today, so that a change is seen
     files          files on this machine, and pinned digests
     object_store   files behind s3://, gs:// and the like
+    stores         file systems of fsspec that keep files
+    request_folder the folder of logged requests
     http_download  files behind http(s)://
     sql_queries    rows of a SQL query
     hub_datasets   data sets of the Hugging Face hub

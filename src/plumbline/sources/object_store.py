@@ -37,14 +37,15 @@ def read_object_versions(url: str) -> dict[str, Any]:
     objects = {}
     for file in _open_existing(url):
         with _name_errors(shown):
-            objects[str(file.path)] = _read_version(file.fs, file.path)
+            objects[str(file.path)] = read_version(file.fs, file.path)
     if len(objects) == 1:
         return next(iter(objects.values()))
     listed = json.dumps(objects, sort_keys=True).encode()
     return {"num_objects": len(objects), "digest": hashlib.sha256(listed).hexdigest()}
 
 
-def _read_version(store: Any, path: str) -> dict[str, Any]:
+def read_version(store: Any, path: str) -> dict[str, Any]:
+    """Return what changes with the content of an object: its size, and its version or time."""
     facts = store.info(path)
     version = {"size": facts.get("size")}
     for names in (CONTENT_KEYS, TIME_KEYS):

@@ -1,24 +1,16 @@
 """The folder of logged requests: on this machine, or in an object store that replicas share."""
 
-import errno
 import secrets
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from plumbline.contract import layout
-from plumbline.contract.errors import ParamsError
-from plumbline.sources.addresses import (
-    find_local_path,
-    get_scheme,
-    hide_secrets,
-    hide_secrets_in_text,
-)
+from plumbline.sources.addresses import find_local_path, hide_secrets
+from plumbline.sources.stores import name_store_errors, open_store
 
 PREFIX, SUFFIX = "requests-", ".parquet"
-# fsspec knows many more schemes; some of them run commands or read archives.
-SCHEMES = ("file", "s3", "gs", "az", "abfs", "abfss", "hdfs")
 
 
 class RequestFolder:
@@ -30,15 +22,9 @@ class RequestFolder:
 
     def __init__(self, address: str) -> None:
         self.shown = hide_secrets(address)
-        scheme = get_scheme(address)
-        if (scheme and scheme not in SCHEMES) or (scheme and "::" in address):
-            raise ParamsError(
-                f"{self.shown}: not a folder for requests; expected a path, or an address that "
-                f"begins with {', '.join(f'{name}://' for name in SCHEMES)}"
-            )
         local = find_local_path(address)
         self._local = Path(local) if local is not None else None
-        self._store, self._path = _open_store(address, self.shown)
+        self._store, self._path = open_store(address, "requests")
 
     @property
     def is_local(self) -> bool:
@@ -47,7 +33,7 @@ class RequestFolder:
 
     def list_names(self) -> list[str]:
         """List the names of the files, oldest first."""
-        with self._name_errors():
+        with name_store_errors(self.shown):
             self._store.invalidate_cache()  # other machines write there
             paths = self._store.ls(self._path, detail=False)
         names = [str(path).rpartition("/")[2] for path in paths]
@@ -55,7 +41,7 @@ class RequestFolder:
 
     def open(self, name: str) -> IO[bytes]:
         """Open one of the files to read it."""
-        with self._name_errors():
+        with name_store_errors(self.shown):
             return cast("IO[bytes]", self._store.open(f"{self._path}/{name}", "rb"))
 
     def write(self, choose_name: Callable[[], str], content: bytes) -> None:
@@ -69,32 +55,10 @@ class RequestFolder:
                 aside.write_bytes(content)
             hidden.rename(self._local / choose_name())
             return
-        with self._name_errors():
+        with name_store_errors(self.shown):
             self._store.pipe_file(f"{self._path}/{choose_name()}", content)
 
     def delete(self, name: str) -> None:
         """Delete a file, unless that was done already, by another server on the folder say."""
-        with self._name_errors(), suppress(FileNotFoundError):
+        with name_store_errors(self.shown), suppress(FileNotFoundError):
             self._store.rm_file(f"{self._path}/{name}")
-
-    @contextmanager
-    def _name_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001  each driver has errors of its own
-            reason = hide_secrets_in_text(" ".join(str(error).split()))[:300]
-            raise OSError(errno.EIO, reason or type(error).__name__, self.shown) from None
-
-
-def _open_store(address: str, shown: str) -> tuple[Any, str]:
-    """Open the file system that fsspec has for an address, and the path in it."""
-    import fsspec
-
-    local = find_local_path(address)
-    try:
-        if local is not None:
-            return fsspec.filesystem("file"), str(Path(local).absolute())
-        store, path = fsspec.url_to_fs(address)
-    except (ImportError, ValueError) as error:
-        raise ParamsError(f"{shown}: {hide_secrets_in_text(str(error))}") from None
-    return store, path.rstrip("/")

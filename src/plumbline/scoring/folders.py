@@ -1,0 +1,120 @@
+"""A folder of files to score, or of scored files: on this machine, or in an object store."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError
+from plumbline.sources.addresses import find_local_path, get_scheme, hide_secrets
+from plumbline.sources.object_store import read_version
+from plumbline.sources.stores import name_store_errors, open_store
+
+HIDDEN = (".", "_")  # begins a name that engines, too, take for no data
+
+
+def is_folder(address: str) -> bool:
+    """Whether files of a folder are meant: one on this machine, or any in an object store."""
+    return bool(get_scheme(address)) or Path(address).is_dir()
+
+
+class FileFolder:
+    """Files by their names relative to the folder, such as `2026/11/tickets.csv`.
+
+    ParamsError for an address that cannot be opened here. All methods raise OSError where the
+    folder cannot be read or written.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.shown = hide_secrets(address).rstrip("/")
+        local = find_local_path(address)
+        self.local = Path(local) if local is not None else None
+        self._store, self._path = open_store(address, "files to score")
+        self.address = str(self._store.unstrip_protocol(self._path))
+
+    def show(self, name: str) -> str:
+        """Return the address of a file, as a message may say it."""
+        return f"{self.shown}/{name}"
+
+    def list_names(self) -> list[str]:
+        """List the files at any depth, in order, without those with a hidden name on their way.
+
+        Empty where there is no such folder; DataError where it is a file.
+        """
+        with name_store_errors(self.shown):
+            self._store.invalidate_cache()  # others write there
+            paths = self._store.find(self._path) if self._store.exists(self._path) else []
+        names = [str(path).removeprefix(self._path).removeprefix("/") for path in paths]
+        if names == [""]:
+            raise DataError(f"{self.shown}: a file; name the folder that holds it")
+        return sorted(name for name in names if not _is_hidden(name))
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a file."""
+        with name_store_errors(self.shown):
+            return bool(self._store.exists(self._locate(name)))
+
+    def identify(self, name: str) -> dict[str, Any]:
+        """Return what changes with the content of a file: its digest, or the store's version."""
+        if self.local is not None:
+            path = self.local / name
+            return {"sha256": layout.digest(path), "bytes": path.stat().st_size}
+        with name_store_errors(self.shown):
+            self._store.invalidate_cache()
+            return read_version(self._store, self._locate(name))
+
+    def fetch(self, name: str, scratch: Path) -> Path:
+        """Return the path of a file on this machine, for which it may be copied to `scratch`."""
+        if self.local is not None:
+            return self.local / name
+        path = scratch / Path(name).name
+        with name_store_errors(self.shown):
+            self._store.get_file(self._locate(name), str(path))
+        return path
+
+    def choose_place(self, name: str, scratch: Path) -> Path:
+        """Return where on this machine a file is written, before `keep`; its folder is there."""
+        if self.local is None:
+            return scratch / Path(name).name
+        path = self.local / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def keep(self, name: str, place: Path) -> None:
+        """Take a complete file from where `choose_place` let it be written."""
+        if self.local is None:
+            with name_store_errors(self.shown):
+                self._store.put_file(str(place), self._locate(name))
+
+    def read_json(self, name: str) -> Any:
+        """Read what `write_json` wrote; None where there is nothing that can be read."""
+        if not self.has(name):
+            return None
+        with name_store_errors(self.shown):
+            content = self._store.cat_file(self._locate(name))
+        try:
+            return json.loads(content)
+        except ValueError:
+            return None
+
+    def write_json(self, name: str, value: Any) -> None:
+        """Write `value` as stable, strict JSON."""
+        if self.local is not None:
+            layout.write_json(self.local / name, value)
+            return
+        content = layout.format_json(value)
+        with name_store_errors(self.shown):
+            self._store.pipe_file(self._locate(name), content.encode())
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if there is one."""
+        if self.has(name):
+            with name_store_errors(self.shown):
+                self._store.rm_file(self._locate(name))
+
+    def _locate(self, name: str) -> str:
+        return f"{self._path}/{name}"
+
+
+def _is_hidden(name: str) -> bool:
+    return any(step.startswith(HIDDEN) for step in name.split("/"))

@@ -1,0 +1,312 @@
+"""A folder of files is scored file by file, here, in an object store and on Spark: same answers."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.support.s3_server import serve_bucket
+from tests.support.scored_files import GOOD, URI, Model, prepare_model, read, write
+from tests.support.spark_cluster import SPARK, kill_with_children, run_spark_cluster
+
+from plumbline.contract.errors import DataError, ParamsError, PlumblineError
+
+# MLflow, in this process, warns about its own libraries.
+pytestmark = pytest.mark.filterwarnings("ignore")
+NAMES = ("2026/10/old.csv", "2026/11/new.parquet", "chat.jsonl.gz")
+LISTING = "_listing.json"
+MANY = 20_000
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Model:
+    return prepare_model(tmp_path_factory, worker_id)
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Path:
+    """A folder of three files in three formats, of which two are nested."""
+    for number, name in enumerate(NAMES):
+        path = tmp_path / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        texts = GOOD[number:]
+        write(path, {"n": [str(row) for row in range(len(texts))], "text": texts})
+    (tmp_path / "in" / "_SUCCESS").touch()
+    return tmp_path / "in"
+
+
+def read_bytes(folder: Path) -> dict[str, bytes]:
+    """Read all files of a folder of answers, but for the records of how they came to be."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and "_scored" not in path.parts
+    }
+
+
+def score_alone(model: Model, given: Path, folder: Path) -> dict[str, bytes]:
+    """Score each file by itself."""
+    for name in NAMES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        model.score(given / name, folder / name)
+    return read_bytes(folder)
+
+
+def test_each_file_gets_the_answers_that_it_gets_alone(
+    model: Model, given: Path, tmp_path: Path
+) -> None:
+    said = model.run(given, tmp_path / "out")
+    num_rows = sum(len(GOOD[number:]) for number in range(len(NAMES)))
+    assert f"3 files, {num_rows} rows by ticket-router version 1" in said
+    found = read_bytes(tmp_path / "out")
+    listing = json.loads(found.pop(LISTING))
+    assert found == score_alone(model, given, tmp_path / "alone")
+    assert [file["name"] for file in listing["files"]] == sorted(NAMES)
+    assert listing["num_rows"] == num_rows
+    assert listing["model"]["bundle"] == model.copy.bundle
+
+
+def test_a_second_run_scores_only_what_changed(model: Model, given: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert model.score_folder(given, out).num_kept == 0
+    before = {name: (out / name).stat().st_mtime_ns for name in NAMES}
+    first = read_bytes(out)
+    assert model.score_folder(given, out).num_kept == len(NAMES)
+    assert read_bytes(out) == first
+    write(given / NAMES[0], {"text": ["parcel late"]})
+    with pytest.raises(DataError, match=f"{out / NAMES[0]}: exists, and is not what this run"):
+        model.score_folder(given, out)
+    assert not (out / LISTING).exists()
+    assert model.score_folder(given, out, overwrite=True).num_kept == len(NAMES) - 1
+    assert [row["text"] for row in read(out / NAMES[0])] == ["parcel late"]
+    after = {name: (out / name).stat().st_mtime_ns for name in NAMES}
+    assert [name for name in NAMES if after[name] != before[name]] == [NAMES[0]]
+
+
+def test_answers_that_were_changed_are_not_kept(model: Model, given: Path, tmp_path: Path) -> None:
+    model.score_folder(given, tmp_path / "out")
+    changed = tmp_path / "out" / NAMES[0]
+    whole = changed.read_bytes()
+    changed.write_bytes(whole.replace(b"refund", b"refuse"))
+    with pytest.raises(DataError, match=f"{changed}: exists, and is not what this run writes"):
+        model.score_folder(given, tmp_path / "out")
+    model.score_folder(given, tmp_path / "out", overwrite=True)
+    assert changed.read_bytes() == whole
+
+
+def test_other_options_do_not_mix_with_earlier_answers(
+    model: Model, given: Path, tmp_path: Path
+) -> None:
+    model.score_folder(given, tmp_path / "out")
+    with pytest.raises(DataError) as error:
+        model.score_folder(given, tmp_path / "out", columns=["label"])
+    assert str(error.value).count("is not what this run writes") == len(NAMES)
+    model.score_folder(given, tmp_path / "out", columns=["label"], overwrite=True)
+    assert set(read(tmp_path / "out" / NAMES[0])[0]) == {"n", "text", "label"}
+
+
+def test_a_file_that_fails_is_named_and_the_others_are_kept(
+    model: Model, given: Path, tmp_path: Path
+) -> None:
+    write(given / NAMES[1], {"txt": GOOD})
+    said = model.run(given, tmp_path / "out", code=1)
+    assert "1 of 3 files could not be scored; the others are kept" in said
+    assert f"{given / NAMES[1]}: missing column 'text' (did you mean txt?)" in said
+    assert not (tmp_path / "out" / LISTING).exists()
+    write(given / NAMES[1], {"text": GOOD})
+    assert "2 of the files were scored before" in model.run(given, tmp_path / "out")
+
+
+def test_a_bad_row_stops_its_file_or_is_kept_with_its_reason(
+    model: Model, given: Path, tmp_path: Path
+) -> None:
+    write(given / NAMES[0], {"text": ["refund", "", "late"]})
+    with pytest.raises(DataError, match=r"row 2 \(line 3\): .*add --bad-rows keep") as error:
+        model.score_folder(given, tmp_path / "out")
+    assert f"{given / NAMES[0]}: row 2" in str(error.value)
+    done = model.score_folder(given, tmp_path / "kept", keep_bad=True)
+    assert (done.num_bad, done.error_column) == (1, "error")
+    assert [bool(row["error"]) for row in read(tmp_path / "kept" / NAMES[0])] == [
+        False,
+        True,
+        False,
+    ]
+
+
+def test_a_killed_run_continues_to_the_same_answers(
+    model: Model, given: Path, tmp_path: Path
+) -> None:
+    words = ["refund", "parcel", "password", "late"]
+    texts = [f"{words[row % 4]} {row}" for row in range(MANY)]
+    write(given / "all.csv", {"text": texts})
+    out = tmp_path / "out"
+    process = model.halted(given, out, 10_240)
+    process.kill()
+    process.communicate()
+    assert not (out / "all.csv").exists()
+    assert not (out / LISTING).exists()
+    model.score_folder(given, out, keep_bad=True)
+    model.score_folder(given, tmp_path / "whole", keep_bad=True)
+    assert read_bytes(out) == read_bytes(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("in/out", "is, holds or lies in the input"),
+        ("in", "is, holds or lies in the input"),
+        (".", "is, holds or lies in the input"),
+        ("in/chat.jsonl.gz", "is, holds or lies in the input"),
+        ("file.csv", "a file; name the folder that holds it"),
+        ("strange", "strange: has other.csv, and "),
+    ],
+)
+def test_an_output_that_would_mix_files_is_refused(
+    model: Model, given: Path, tmp_path: Path, output: str, message: str
+) -> None:
+    (tmp_path / "file.csv").write_text("text\nrefund\n")
+    (tmp_path / "strange").mkdir()
+    (tmp_path / "strange" / "other.csv").write_text("text\nrefund\n")
+    before = read_bytes(tmp_path)
+    with pytest.raises(PlumblineError, match=message):
+        model.score_folder(given, tmp_path / output)
+    assert read_bytes(tmp_path) == before
+
+
+def test_an_input_that_cannot_be_read_is_refused(model: Model, given: Path, tmp_path: Path) -> None:
+    (given / "readme.txt").write_text("hello")
+    with pytest.raises(
+        ParamsError, match=r"readme.txt: unknown file format.*begin its name with _"
+    ):
+        model.score_folder(given, tmp_path / "out")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="empty: no such folder, or no file in it"):
+        model.score_folder(tmp_path / "empty", tmp_path / "out")
+    said = model.run(given / NAMES[0], tmp_path / "out.csv", "--on", "spark", code=2)
+    assert "is not a folder" in said
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
+    with serve_bucket("tickets", monkeypatch) as store:
+        yield store
+
+
+@pytest.mark.service
+def test_an_object_store_gets_the_answers_of_a_local_folder(
+    model: Model, given: Path, tmp_path: Path, bucket: object
+) -> None:
+    bucket.put(f"{given}/", "tickets/in", recursive=True)
+    reached = {name: os.environ[name] for name in os.environ if name.startswith("AWS_")}
+    model = replace(model, environment=model.environment | reached)
+    addresses = ("s3://tickets/in/", "s3://tickets/out/")
+    said = model.run(*addresses)
+    assert "s3://tickets/out/: 3 files" in said
+    expected = score_alone(model, given, tmp_path / "alone")
+    for name, content in expected.items():
+        assert bucket.cat_file(f"tickets/out/{name}") == content
+    listing = json.loads(bucket.cat_file(f"tickets/out/{LISTING}"))
+    assert [file["name"] for file in listing["files"]] == sorted(NAMES)
+    assert "3 of the files were scored before" in model.run(*addresses)
+    bucket.pipe_file("tickets/in/chat.jsonl.gz", b"no gzip")
+    said = model.run(*addresses, "--overwrite", code=1)
+    assert "s3://tickets/in/chat.jsonl.gz" in said
+    assert "/plumbline-score-" not in said
+
+
+@SPARK
+@pytest.mark.slow
+def test_spark_gives_the_answers_and_the_listing_of_this_machine(
+    model: Model, given: Path, tmp_path: Path
+) -> None:
+    model.run(given, tmp_path / "here")
+    said = model.run(given, tmp_path / "spark", "--on", "local[2]")
+    assert "3 files" in said
+    assert read_bytes(tmp_path / "spark") == read_bytes(tmp_path / "here")
+    assert "3 of the files were scored before" in model.run(given, tmp_path / "spark")
+    write(given / NAMES[0], {"text": ["refund", ""]})
+    said = model.run(given, tmp_path / "bad", "--on", "local[2]", code=1)
+    assert "1 of 3 files could not be scored; the others are kept" in said
+    assert f"{given / NAMES[0]}: row 2 (line 3): " in said
+
+
+@SPARK
+@pytest.mark.slow
+def test_a_worker_of_a_cluster_is_killed_and_the_answers_are_the_same(
+    model: Model, tmp_path: Path
+) -> None:
+    for number in range(12):
+        texts = [f"parcel {number} late {row}" for row in range(MANY)]
+        (tmp_path / "in").mkdir(exist_ok=True)
+        write(tmp_path / "in" / f"{number:02}.parquet", {"text": texts})
+    model.run(tmp_path / "in", tmp_path / "here")
+    out = tmp_path / "out"
+    with run_spark_cluster(tmp_path / "spark", num_workers=2) as (master, workers):
+        process = model.start(tmp_path / "in", out, "--on", master)
+        while len(list(out.glob("*.parquet"))) < 2:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.1)
+        assert kill_with_children(workers[0]) > 1  # the executor and its Python too
+        said = "".join(process.communicate(timeout=300))
+    assert process.returncode == 0, said
+    assert f"12 files, {12 * MANY:,} rows" in said
+    assert read_bytes(out) == read_bytes(tmp_path / "here")
+
+
+@SPARK
+@pytest.mark.slow
+def test_an_interrupted_run_on_spark_is_continued(
+    model: Model, given: Path, tmp_path: Path
+) -> None:
+    write(given / "zzz.csv", {"text": [f"parcel late {row}" for row in range(40 * MANY)]})
+    out = tmp_path / "out"
+    process = model.start(given, out, "--on", "local[1]", start_new_session=True)
+    while not (out / NAMES[2]).exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.1)
+    os.kill(process.pid, signal.SIGINT)
+    said = "".join(process.communicate(timeout=60))
+    assert process.returncode == 130, said
+    assert "interrupted; run the same command again" in said
+    (given / "zzz.csv").unlink()
+    assert "3 of the files were scored before" in model.run(given, out)
+
+
+@SPARK
+@pytest.mark.slow
+def test_what_spark_udf_answers_is_what_score_answers(model: Model, tmp_path: Path) -> None:
+    write(tmp_path / "in.parquet", {"text": GOOD})
+    model.score(tmp_path / "in.parquet", tmp_path / "out.jsonl", columns=["label", "score"])
+    script = tmp_path / "udf.py"
+    script.write_text(UDF)
+    found = subprocess.run(
+        [sys.executable, str(script), URI, str(tmp_path / "in.parquet")],
+        env=model.environment | {"PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr[-2000:]
+    expected = {row["text"]: (row["label"], row["score"]) for row in read(tmp_path / "out.jsonl")}
+    answers = json.loads(found.stdout.strip().splitlines()[-1])
+    assert {text: (label, score) for text, label, score in answers} == expected
+
+
+UDF = """
+import json, sys
+import mlflow
+from pyspark.sql import SparkSession
+
+session = SparkSession.builder.master("local[2]").getOrCreate()
+answer = mlflow.pyfunc.spark_udf(session, sys.argv[1])
+rows = session.read.parquet(sys.argv[2]).withColumn("answer", answer("text")).collect()
+print(json.dumps([[row["text"], row["answer"]["label"], row["answer"]["score"]] for row in rows]))
+"""
