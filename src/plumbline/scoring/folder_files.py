@@ -79,7 +79,7 @@ def score_file(
     record = f"{RECORDS}/{name}.json"
     run = _describe_run(model, request, source.identify(name))
     known = _read_record(target, record, run)
-    if target.has(name):
+    if target.has_file(name):
         if known and known["output"] == target.identify(name):
             return ScoredFile(**known, is_kept=True)
         if known != BEGUN and not request.overwrite:

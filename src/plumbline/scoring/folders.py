@@ -49,7 +49,7 @@ class FileFolder:
             raise DataError(f"{self.shown}: a file; name the folder that holds it")
         return sorted(name for name in names if not _is_hidden(name))
 
-    def has(self, name: str) -> bool:
+    def has_file(self, name: str) -> bool:
         """Whether there is such a file."""
         with name_store_errors(self.shown):
             return bool(self._store.exists(self._locate(name)))
@@ -88,7 +88,7 @@ class FileFolder:
 
     def read_json(self, name: str) -> Any:
         """Read what `write_json` wrote; None where there is nothing that can be read."""
-        if not self.has(name):
+        if not self.has_file(name):
             return None
         with name_store_errors(self.shown):
             content = self._store.cat_file(self._locate(name))
@@ -108,7 +108,7 @@ class FileFolder:
 
     def delete(self, name: str) -> None:
         """Delete a file, if there is one."""
-        if self.has(name):
+        if self.has_file(name):
             with name_store_errors(self.shown):
                 self._store.rm_file(self._locate(name))
 
