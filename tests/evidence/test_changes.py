@@ -307,8 +307,9 @@ def test_a_class_that_got_another_name_is_told_from_labels_that_were_changed() -
 def test_sets_of_labels_that_changed_got_no_other_name() -> None:
     sets = [f"a{number}|b" for number in range(4)]
     old = pd.DataFrame({"id": list("abcd"), "digest": list("uvwx"), "split": "test", "label": sets})
-    old["right_answer"] = old["label"]
+    old["label_set"] = [f'["a{number}", "b"]' for number in range(4)]
     others = [f"c|d{number}" for number in range(4)]
-    found = data_changes.compare_manifests(old, old.assign(label=others, right_answer=others))
+    lists = [f'["c", "d{number}"]' for number in range(4)]
+    found = data_changes.compare_manifests(old, old.assign(label=others, label_set=lists))
     assert (found["splits"]["test"]["relabelled"], found["splits"]["test"]["renamed"]) == (4, 0)
     assert found["renames"] == {}

@@ -1,5 +1,6 @@
 """Every gate passes what is sound, fails what it is there for, and fails what it cannot compute."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -42,6 +43,16 @@ def hits(share: float, rows: int = 1000) -> np.ndarray:
 def manifest(**classes: str) -> pd.DataFrame:
     rows = [(split, label) for split, labels in classes.items() for label in labels]
     return pd.DataFrame(rows, columns=["split", "label"])
+
+
+def set_manifest(**sets: list[str]) -> pd.DataFrame:
+    """As `manifest`, with rows that have several labels, each of one letter."""
+    rows = [
+        (split, "|".join(labels) or "(none)", json.dumps(list(labels)))
+        for split, own in sets.items()
+        for labels in own
+    ]
+    return pd.DataFrame(rows, columns=["split", "label", "label_set"])
 
 
 def wrong(share: float, rows: int = 1000) -> np.ndarray:
@@ -290,6 +301,8 @@ PLANTS = {
         {"manifest": manifest(train="ab", validation="abc", test="abc")},
         {"manifest": manifest(train="a", validation="a", test="a")},
         {"manifest": manifest(train="abc", validation="abc")},
+        {"manifest": set_manifest(train=["ab", "c"], validation=["abc"], test=["ab", "a"])},
+        {"manifest": set_manifest(train=["ab"], validation=["ab"], test=["ab", "ab"])},
     ],
     "leakage": [
         {"leaks": [Leak("exact", "test", 10, 1000, ("t1",))]},
@@ -536,6 +549,15 @@ def test_a_missing_class_is_named(sound: gates.Findings) -> None:
         replace(sound, manifest=manifest(train="abc", validation="ab", test="abc")), "coverage"
     )
     assert gate.reason == "no examples of c in validation"
+
+
+def test_of_sets_each_label_is_asked_for_and_no_set(sound: gates.Findings) -> None:
+    sets = set_manifest(train=["ab", "c", ""], validation=["abc"], test=["ac", "b"])
+    gate = asked(replace(sound, manifest=sets), "coverage")
+    assert (gate.status, gate.reason) == ("pass", "every split holds all 3 classes")
+    sets = set_manifest(train=["ab", "c"], validation=["ac"], test=["ac", "b"])
+    gate = asked(replace(sound, manifest=sets), "coverage")
+    assert (gate.status, gate.reason) == ("fail", "no examples of b in validation")
 
 
 @pytest.mark.parametrize(

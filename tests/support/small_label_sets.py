@@ -1,6 +1,7 @@
 """Texts with sets of labels, small enough to train in a second."""
 
 import csv
+import json
 import random
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def write_set_examples(folder: Path) -> None:
                 "id": [f"{split}-{row:04}" for row in range(count)],
                 "text": [_draw_sentence(draw, each) for each in sets],
                 "label": labels,
-                "right_answer": labels,
+                "label_set": [json.dumps(sorted(each)) for each in sets],
             }
         )
         pq.write_table(table, folder / f"{split}.parquet")

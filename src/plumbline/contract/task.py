@@ -23,6 +23,8 @@ SPLITS = ("train", "validation", "test")
 MANIFEST_COLUMNS = ("id", "split", "label", "length", "digest")
 # A task whose labels are strata, not classes, also has this one: the answer, or its digest.
 RIGHT_ANSWER = "right_answer"
+# A task whose rows may have several labels has this one: all of a row, as a JSON list.
+LABEL_SET = "label_set"
 
 Columns = Mapping[str, Sequence[Any]]
 # The task's own Params. A part reads params and returns none: hence contravariant.

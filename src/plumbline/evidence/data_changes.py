@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.contract.task import RIGHT_ANSWER, SPLITS
+from plumbline.contract.task import LABEL_SET, SPLITS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,8 +20,8 @@ def compare_manifests(old: "pd.DataFrame", new: "pd.DataFrame") -> dict[str, Any
     if the id is: then its content changed. An example counts in the split where it is now, for
     `removed` and `moved_out` in the one where it was. `renamed` are those of the `relabelled` whose
     class has another name now, with all its examples and no others; `renames` maps the old names of
-    such classes to the new ones. Sets of labels, which are right answers themselves, are no
-    classes: most occur once, and any change of such a one would look like a new name.
+    such classes to the new ones. Sets of labels are no classes: most occur once, and any change of
+    such a one would look like a new name.
     """
     pairs = _match_examples(old, new)
     before = old.iloc[pairs["old"]].reset_index(drop=True)
@@ -29,7 +29,7 @@ def compare_manifests(old: "pd.DataFrame", new: "pd.DataFrame") -> dict[str, Any
     changed = before["digest"] != after["digest"]
     relabelled = before["label"] != after["label"]
     renamed = relabelled & _is_renamed(before["label"], after["label"])
-    if RIGHT_ANSWER in new and new[RIGHT_ANSWER].equals(new["label"]):
+    if LABEL_SET in new:
         renamed[:] = False
     moved = before["split"] != after["split"]
     removed = old["split"][~np.isin(np.arange(len(old)), pairs["old"])]

@@ -54,13 +54,14 @@ def test_labels_between_separators(folder: Path) -> None:
     _write_csv([" ; ".join(labels) or "(none)" for labels in SETS])
     facts, manifest = _ingest(_make_params("a.csv", label_separator=";"))
     assert manifest["label"].tolist() == EXPECTED
-    assert manifest["right_answer"].tolist() == EXPECTED
+    sets = [json.loads(labels) for labels in manifest["label_set"]]
+    assert sets == [sorted(set(labels)) for labels in SETS]
     counts = {label: sum(splits.values()) for label, splits in facts["classes"].items()}
     assert counts == {"billing": 30, "login": 60, "refund": 60}
     for split in SPLITS:
         rows = manifest[manifest["split"] == split]
         again = list_rows(Path("out"), split)
-        assert again["right_answer"].tolist() == rows["right_answer"].tolist()
+        assert again["label_set"].tolist() == rows["label_set"].tolist()
         assert set().union(*read_label_sets(Path("out"), split)) == set(counts)
 
 

@@ -17,6 +17,7 @@ from plumbline.contract import layout
 from plumbline.tasks.text_classification import expectations, predictor, scoring
 from plumbline.tasks.text_classification.data import ingest, read_label_sets
 from plumbline.tasks.text_classification.data.generated import find_true_labels
+from plumbline.tasks.text_classification.data.label_sets import serialize_labels
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring.baselines import SetBaseline
 from plumbline.tasks.text_classification.scoring.set_scores import compute_jaccard
@@ -140,7 +141,8 @@ def test_a_baseline_answers_the_most_frequent_set(trained: Path) -> None:
 
 def test_in_jaccard_a_label_of_most_rows_is_a_baseline(tmp_path: Path) -> None:
     sets = ["(none)"] * 10 + [f"a|b{number}" for number in range(40)]
-    table = pa.table({"id": sets, "label": sets, "right_answer": sets})
+    lists = [serialize_labels(each) for each in sets]
+    table = pa.table({"id": sets, "label": sets, "label_set": lists})
     pq.write_table(table, tmp_path / "train.parquet")
     params = make_set_params(evaluation={"metric": "jaccard"})
     baselines = scoring.build_baselines(params, tmp_path)

@@ -1,13 +1,17 @@
 """Gates on the data: was it accepted, does it cover what it should, does it leak?"""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.records import Leak
-from plumbline.contract.task import RIGHT_ANSWER, SPLITS
+from plumbline.contract.task import LABEL_SET, RIGHT_ANSWER, SPLITS
 from plumbline.evidence.gates.findings import Findings, Ruling
 from plumbline.statistics import independent, intervals
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A sound winner, chosen on validation among many, is hardly ever beyond; docs/figures.md.
 CONSISTENCY_CONFIDENCE = 0.999
@@ -61,28 +65,39 @@ def _compare_checks(results: Sequence[Mapping[str, Any]], wanted: Mapping[str, s
 
 
 def check_coverage(findings: Findings) -> Ruling:
-    """Pass if every split holds every class, and the test split more than one.
+    """Pass if every split holds every class, and the test split more than one answer.
 
-    Where a manifest has right answers beside labels, labels are strata: one may be missing, or be
-    the only one, and a constant is perfect where all answers are equal.
+    Of rows with sets of labels, each label is a class; not every set is in every split. Where a
+    manifest has right answers beside labels, labels are strata: one may be missing, or be the only
+    one. A constant is perfect where all answers are equal.
     """
     if RIGHT_ANSWER in findings.manifest:
         return _check_answers_differ(findings)
-    labels = {split: set(rows["label"]) for split, rows in findings.manifest.groupby("split")}
+    rows = findings.manifest
+    labels = _list_classes(rows)
     classes = set().union(*labels.values())
     missing = []
     for split in SPLITS:
         for label in sorted(classes - labels.get(split, set())):
             missing.append(f"{label} in {split}")
-    if len(labels.get("test", set())) < 2:
+    if rows.loc[rows["split"] == "test", "label"].nunique() < 2:
+        kind = "sets of labels" if LABEL_SET in rows else "classes"
         return Ruling(
             "fail",
-            "the test split holds fewer than two classes: any constant answer is perfect there",
+            f"the test split holds fewer than two {kind}: any constant answer is perfect there",
         )
     if missing:
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         return Ruling("fail", f"no examples of {', '.join(missing[:3])}{more}", len(missing), 0)
     return Ruling("pass", f"every split holds all {len(classes)} classes", 0, 0)
+
+
+def _list_classes(manifest: "pd.DataFrame") -> dict[str, set[str]]:
+    """Map each split to its classes: what its rows have as label, or as one of several."""
+    labels = manifest["label"]
+    if LABEL_SET in manifest:
+        labels = manifest[LABEL_SET].map(json.loads).explode().dropna()
+    return {split: set(own) for split, own in labels.groupby(manifest["split"])}
 
 
 def _check_answers_differ(findings: Findings) -> Ruling:

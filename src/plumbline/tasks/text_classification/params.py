@@ -18,14 +18,14 @@ from plumbline.contract.params import (
     StrictModel,
 )
 from plumbline.contract.search import TunableConfig
-from plumbline.contract.task import MANIFEST_COLUMNS, RIGHT_ANSWER
+from plumbline.contract.task import LABEL_SET, MANIFEST_COLUMNS, RIGHT_ANSWER
 from plumbline.sources.addresses import find_local_path
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 ONE_LABEL_METRICS = ("balanced_accuracy", "expected_cost")
-RESERVED = {*MANIFEST_COLUMNS, RIGHT_ANSWER, "text", "decoded", "truncated", "noisy"}
+RESERVED = {*MANIFEST_COLUMNS, RIGHT_ANSWER, LABEL_SET, "text", "decoded", "truncated", "noisy"}
 
 
 class SourceColumns(StrictModel):

@@ -6,6 +6,7 @@ whether two labels are equal (copies, right answers, parity, drift) then holds f
 them.
 """
 
+import json
 from collections.abc import Iterable
 
 SEPARATOR = "|"
@@ -20,3 +21,11 @@ def join_labels(labels: Iterable[str]) -> str:
 def split_labels(text: str) -> tuple[str, ...]:
     """Return the labels of a set that `join_labels` wrote."""
     return () if text == NO_LABEL else tuple(text.split(SEPARATOR))
+
+
+def serialize_labels(text: str) -> str:
+    """Return the labels of a set as JSON: who reads a manifest need not know how a set is written.
+
+    `text` is what `join_labels` wrote.
+    """
+    return json.dumps(split_labels(text), ensure_ascii=False)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from plumbline.contract.task import RIGHT_ANSWER
-from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.contract.task import LABEL_SET
+from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.storage import has_label_sets, read_split
 
 
@@ -23,9 +23,12 @@ def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> No
         has_sets = has_label_sets(examples, split)
         table = table.take(random.permutation(len(table))[:max_rows])
         labels = random.permutation(np.array(table["label"].to_pylist(), dtype=object)).tolist()
-        for column in ("label", RIGHT_ANSWER) if has_sets else ("label",):
+        columns = {"label": labels}
+        if has_sets:
+            columns[LABEL_SET] = [serialize_labels(label) for label in labels]
+        for column, values in columns.items():
             index = table.schema.get_field_index(column)
-            table = table.set_column(index, column, pa.array(labels, pa.string()))
+            table = table.set_column(index, column, pa.array(values, pa.string()))
         own = [set(split_labels(label)) if has_sets else {label} for label in labels]
         if not known:
             known = set().union(*own)

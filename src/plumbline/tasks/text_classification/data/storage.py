@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.task import RIGHT_ANSWER, SPLITS
-from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.contract.task import LABEL_SET, SPLITS
+from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_text
 from plumbline.tasks.text_classification.data.parquet_batches import BatchWriter
 from plumbline.tasks.text_classification.data.policies import TextExample
@@ -33,10 +33,10 @@ def read_split(examples: Path, split: str, columns: list[str] | None = None) -> 
 
 
 def has_label_sets(examples: Path, split: str) -> bool:
-    """Whether the label of a row is the text of a set of labels; ingest writes it twice then."""
+    """Whether the label of a row is the text of a set of labels; ingest lists them then."""
     import pyarrow.parquet as pq
 
-    return RIGHT_ANSWER in pq.read_schema(examples / f"{split}.parquet").names
+    return LABEL_SET in pq.read_schema(examples / f"{split}.parquet").names
 
 
 def read_label_sets(examples: Path, split: str) -> list[tuple[str, ...]]:
@@ -56,6 +56,8 @@ def list_rows(examples: Path, split: str) -> "pd.DataFrame":
     """Return the manifest's rows of one split, in order, without what only ingest can know."""
     rows: pd.DataFrame = read_split(examples, split).to_pandas()
     texts = rows["text"].tolist()
+    if LABEL_SET in rows:
+        rows[LABEL_SET] = rows["label"].map(serialize_labels)
     return rows.drop(columns="text").assign(
         length=[len(text) for text in texts], digest=[digest_text(text) for text in texts]
     )
@@ -88,7 +90,7 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
         """Write one example."""
         metadata = example.values[: self._num_metadata]
         if self._has_sets:
-            metadata = (*metadata, example.label)
+            metadata = (*metadata, serialize_labels(example.label))
         self._splits[split].add(
             (example.id, example.text, example.label, *metadata), len(example.text)
         )
@@ -107,14 +109,14 @@ def _build_schemas(
 ) -> tuple["pa.Schema", "pa.Schema"]:
     """Return the schema of the examples and that of the manifest.
 
-    Of sets of labels, both have the set as the right answer too: not every set is in every split.
+    Of sets of labels, both also have the labels one by one.
     """
     import pyarrow as pa
 
     text = pa.string()
     metadata_fields = [(name, text) for name in metadata]
     if has_sets:
-        metadata_fields.append((RIGHT_ANSWER, text))
+        metadata_fields.append((LABEL_SET, text))
     example = [("id", text), ("text", text), ("label", text)]
     row = [("id", text), ("split", text), ("label", text), ("length", pa.int64()), ("digest", text)]
     flags = [("decoded", pa.bool_()), ("truncated", pa.bool_())]
