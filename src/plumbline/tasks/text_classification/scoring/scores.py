@@ -77,11 +77,12 @@ def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int
     """Ask for labels and probabilities, in chunks.
 
     Raises ValueError for an answer that is not a distribution over the classes; those of sets of
-    labels are probabilities of each label by itself.
+    labels are probabilities of each label by itself. All answers are sets, or none is.
     """
     if not texts:
         raise ValueError("there is no example to answer")
     labels: list[str] = []
+    kinds: set[bool] = set()  # whether the answers of a chunk are sets
     label_sets: list[tuple[str, ...]] = []
     abstained: list[bool] = []
     stated: list[float] = []
@@ -94,6 +95,7 @@ def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int
             raise ValueError(f"{len(chunk)} texts were asked, {len(answer['label'])} answered")
         labels += answer["label"]
         has_sets = "labels" in answer
+        kinds.add(has_sets)
         for label in answer["label"]:  # it has the names that classes have now, `labels` may not
             label_sets.append(split_labels(label) if has_sets else (label,))
         abstained += answer["abstained"]
@@ -103,6 +105,8 @@ def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int
                 doubt.setdefault(name, []).extend(answer[name])
         for scores in answer["scores"]:
             rows.append({entry["label"]: entry["score"] for entry in scores})
+    if len(kinds) > 1:
+        raise ValueError("some answers have `labels`, a set of them, and others do not")
     names = sorted(rows[0])
     probabilities = np.array([[row.get(name, np.nan) for name in names] for row in rows], float)
     confidence = probabilities.max(axis=1)

@@ -48,7 +48,8 @@ def check_set(
     `highest` is what `find_highest_refused` says of all answers.
 
     The probability of the set is the product of those of all its labels, and of the absence of all
-    others; so no label of it is less probable than the set, whatever `top_k` shows.
+    others. Of a label that `top_k` does not show it is known that it is no more probable than the
+    last one shown: so there is a highest probability of the set, whatever is shown.
     """
     problem = check_ranking(answer["scores"])
     if problem:
@@ -62,15 +63,16 @@ def check_set(
                 f"{entry['label']} is given at {entry['score']:g}, and another row with "
                 f"{highest[entry['label']]:g} does not get it"
             )
-    chance = 1.0
+    unseen = set(labels) - {entry["label"] for entry in answer["scores"]}
+    is_complete = top_k is not None and len(answer["scores"]) < top_k
+    if is_complete and unseen:
+        return f"a label of {answer['label']} has no score"
+    chance: float = answer["scores"][-1]["score"] ** len(unseen)
     for entry in answer["scores"]:
         chance *= entry["score"] if entry["label"] in labels else 1 - entry["score"]
-    is_complete = top_k is not None and len(answer["scores"]) < top_k
     score = answer["score"]
     if not 0 <= score <= chance + MAX_CHANCE_ERROR:
         return f"the score is {score:g}, the scores of its labels allow {chance:g}"
     if is_complete and score < chance - MAX_CHANCE_ERROR:
         return f"the score is {score:g}, the scores of all labels give {chance:g}"
-    if is_complete and not set(labels) <= {entry["label"] for entry in answer["scores"]}:
-        return f"a label of {answer['label']} has no score"
     return None
