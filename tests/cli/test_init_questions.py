@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import get_clean_environment
-from tests.support.tickets import write_tickets
+from tests.support.tickets import write_set_tickets, write_tickets
 
 from plumbline.contract.yaml_file import load_yaml
 
@@ -67,6 +67,18 @@ def test_it_asks_again_where_an_answer_cannot_be(folder: Path) -> None:
     assert "no.csv: no such file" in shown
     assert "words: no such column; found: id, body, queue" in shown
     assert (folder / "router/params.yaml").is_file()
+
+
+@pytest.mark.parametrize(("typed", "separator"), [("", ";"), ("n", None)])
+def test_it_asks_whether_cells_hold_several_labels(
+    folder: Path, typed: str, separator: str | None
+) -> None:
+    write_set_tickets(folder / "sets.csv", 300)
+    code, shown = answer(folder, "router", "sets.csv", "", "", typed)
+    assert code == 0, shown
+    assert "Do cells hold several labels, as lists or with ';' between them? [Y/n]: " in shown
+    columns = load_yaml(folder / "router/params.yaml")["data"]["columns"]
+    assert columns.get("label_separator") == separator
 
 
 def test_what_the_command_line_says_is_not_asked(folder: Path) -> None:

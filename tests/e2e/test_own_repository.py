@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.checkouts import get_clean_environment, join_path
 from tests.support.other_plumbline import LATER, REPOSITORY, write_other_wheel
-from tests.support.tickets import write_tickets
+from tests.support.tickets import write_set_tickets, write_tickets
 
 from plumbline.init import wheel
 
@@ -133,6 +133,20 @@ def test_an_example_of_an_own_task_adds_an_expectation(router: OwnRepository) ->
         file.writelines(rows)
     with pytest.raises(AssertionError, match="links: a text says more than an address"):
         router.run("plumbline", "run", "validate", cwd=path)
+
+
+def test_rows_with_several_labels_get_a_model_of_sets(router: OwnRepository) -> None:
+    folder = router.path.parent
+    write_set_tickets(folder / "sets.csv", 900)
+    said = router.run("plumbline", "init", "tagger", "--data", "sets.csv", cwd=folder)
+    assert "labels: 'queues', several in a cell (label_separator: ';'), 3 labels" in said
+    path = folder / "tagger"
+    _keep_linear(path / "params.yaml")
+    (path / ".venv").symlink_to(folder / "environment")
+    (folder / "environment/ready").touch()  # as after `make setup`
+    assert "promote: linear may be promoted" in router.run("make", "run", cwd=path)
+    text = "it is please payment charged amount locked account password"
+    assert "billing|login" in router.run("plumbline", "predict", text, cwd=path)
 
 
 def test_its_code_is_that_of_the_wheel(router: OwnRepository) -> None:

@@ -14,7 +14,7 @@ import urllib.request
 import pytest
 import yaml
 from tests.support.checkouts import ROOT, Checkout, make_checkout
-from tests.support.small_label_sets import write_set_tickets
+from tests.support.tickets import write_set_tickets
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import ROOT
-from tests.support.tickets import write_tickets
+from tests.support.tickets import write_set_tickets, write_tickets
 from typer.testing import CliRunner
 
 from plumbline.cli import app
@@ -50,7 +50,7 @@ def run_git(folder: Path, *arguments: str) -> str:
 @pytest.fixture
 def router(tmp_path: Path, tickets: Path, quick_wheel: None) -> Path:
     folder = tmp_path / "my-router"
-    create_repository(InitRequest(folder, tickets, None, None, None))
+    create_repository(InitRequest(folder, tickets, None, None, ()))
     return folder
 
 
@@ -78,15 +78,15 @@ def test_a_folder_with_something_in_it_is_not_touched(
 ) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(PlumblineError, match=r"not empty \(found notes.txt\); name a new folder"):
-        create_repository(InitRequest(tmp_path, tickets, None, None, None))
+        create_repository(InitRequest(tmp_path, tickets, None, None, ()))
     with pytest.raises(PlumblineError, match="a file; name a new folder"):
-        create_repository(InitRequest(tmp_path / "notes.txt", tickets, None, None, None))
+        create_repository(InitRequest(tmp_path / "notes.txt", tickets, None, None, ()))
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_an_empty_folder_may_be_there(tmp_path: Path, tickets: Path, quick_wheel: None) -> None:
     (tmp_path / "router").mkdir()
-    create_repository(InitRequest(tmp_path / "router", tickets, None, None, None))
+    create_repository(InitRequest(tmp_path / "router", tickets, None, None, ()))
     assert (tmp_path / "router/params.yaml").is_file()
 
 
@@ -94,14 +94,14 @@ def test_nothing_is_left_of_what_fails(
     tmp_path: Path, tickets: Path, quick_wheel: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(DataError):
-        create_repository(InitRequest(tmp_path / "a", tmp_path / "no.csv", None, None, None))
+        create_repository(InitRequest(tmp_path / "a", tmp_path / "no.csv", None, None, ()))
 
     def fail(target: Path) -> None:
         raise PlumblineError("git is ill")
 
     monkeypatch.setattr(creation, "_commit", fail)
     with pytest.raises(PlumblineError, match="git is ill"):
-        create_repository(InitRequest(tmp_path / "a", tickets, None, None, None))
+        create_repository(InitRequest(tmp_path / "a", tickets, None, None, ()))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -109,13 +109,13 @@ def test_given_test_rows_are_a_second_file(
     tmp_path: Path, tickets: Path, quick_wheel: None
 ) -> None:
     test = write_tickets(tmp_path / "test.csv", 90)
-    create_repository(InitRequest(tmp_path / "a", tickets, test, None, None))
+    create_repository(InitRequest(tmp_path / "a", tickets, test, None, ()))
     source = load_yaml(tmp_path / "a/params.yaml")["data"]["source"]
     assert (source["train"], source["validation"]) == ("data/raw/my-tickets.csv", None)
     assert source["test"] == "data/raw/test.csv"
     assert (tmp_path / "a" / source["test"]).read_bytes() == test.read_bytes()
     with pytest.raises(DataError, match="has the name of another file"):
-        create_repository(InitRequest(tmp_path / "b", tickets, tickets, None, None))
+        create_repository(InitRequest(tmp_path / "b", tickets, tickets, None, ()))
 
 
 @pytest.mark.parametrize("num_rows", [1, 2, 5])
@@ -176,7 +176,7 @@ def refuse(*command: str) -> str:
 def test_an_example_of_an_own_task_has_its_name(
     tmp_path: Path, tickets: Path, quick_wheel: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create_repository(InitRequest(tmp_path / "a", tickets, None, None, None, "tickets"))
+    create_repository(InitRequest(tmp_path / "a", tickets, None, None, (), "tickets"))
     monkeypatch.chdir(tmp_path / "a")
     monkeypatch.setattr(sys, "path", [*sys.path])
     assert load_yaml(Path("params.yaml"))["task"] == "tickets"
@@ -191,7 +191,7 @@ def test_an_example_of_an_own_task_has_its_name(
 def test_a_task_that_cannot_have_its_name_is_refused(tmp_path: Path, tickets: Path) -> None:
     def refuse(name: str, message: str) -> None:
         with pytest.raises(ParamsError, match=message):
-            create_repository(InitRequest(tmp_path / "a", tickets, None, None, None, name))
+            create_repository(InitRequest(tmp_path / "a", tickets, None, None, (), name))
 
     refuse("text_classification", "a task of plumbline has this name; choose another")
     for name in ("My-Task", "3rd", "class", "../x", ""):
@@ -227,6 +227,24 @@ def test_the_command_shows_what_it_saw_and_why(
         "make run",
     ):
         assert part in done.output
+
+
+def test_the_command_shows_that_cells_hold_several_labels(
+    tmp_path: Path, quick_wheel: None
+) -> None:
+    data = tmp_path / "sets.csv"
+    write_set_tickets(data, 300)
+    said = call("init", str(tmp_path / "a"), "--data", str(data))
+    assert "labels: 'queues', several in a cell (label_separator: ';'), 3 labels: " in said
+    assert re.search(r"1\d\d rows have several labels, \d\d have none; the rarest label is", said)
+    assert "if that is wrong, begin again: `--label-separator ''`" in said
+    assert load_yaml(tmp_path / "a/params.yaml")["data"]["columns"]["label_separator"] == ";"
+    said = call("init", str(tmp_path / "b"), "--data", str(data), "--label-separator", "")
+    assert "label: 'queues', 16 classes: " in said  # as the labels of a cell are in any order
+    assert "label_separator" not in (tmp_path / "b/params.yaml").read_text()
+    named = ("--label", "body", "--label", "queues", "--label-separator", ";")
+    said = refuse("init", str(tmp_path / "c"), "--data", str(data), *named)
+    assert "each of body, queues is one label; name one column with --label" in said
 
 
 def test_the_workflows_are_valid_for_github(router: Path) -> None:

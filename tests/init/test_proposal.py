@@ -18,10 +18,11 @@ def propose(
     english: float = 0.3,
     source: str | dict[str, str | None] = "data/raw/a.csv",
     majority: float | None = 0.3,
+    label: str | list[str] = "queue",
+    separator: str | None = None,
 ) -> Proposal:
-    answers = InitAnswers(
-        "my-router", None, "a.csv", source, "body", "queue", num_rows, length, english, majority
-    )
+    seen = (num_rows, length, english, majority, separator)
+    answers = InitAnswers("my-router", None, "a.csv", source, "body", label, *seen)
     return propose_params(TEMPLATE, answers)
 
 
@@ -42,6 +43,17 @@ def test_a_proposal_is_valid_and_names_the_columns(tmp_path: Path) -> None:
     assert "confidence: 0.95" in proposal.text
     assert "planned_looks: 20             # how often" in proposal.text
     assert "reference: null" in proposal.text
+
+
+def test_a_proposal_for_sets_of_labels_is_valid(tmp_path: Path) -> None:
+    cells = propose(10_000, separator="|")
+    columns = load(cells, tmp_path).data.columns
+    assert (columns.label, columns.label_separator) == ("queue", "|")
+    assert any("always the most frequent set of labels is right" in each for each in cells.reasons)
+    flags = propose(10_000, label=["billing", "yes"])
+    columns = load(flags, tmp_path).data.columns
+    assert (columns.label, columns.label_separator) == (["billing", "yes"], None)
+    assert "label_separator" not in propose(10_000).text
 
 
 def test_texts_are_read_whole_up_to_a_limit(tmp_path: Path) -> None:

@@ -32,16 +32,17 @@ def write_csv(path: Path, rows: list[dict[str, str]], delimiter: str = ",") -> P
 
 
 def check(survey: FileSurvey) -> None:
-    assert (survey.text, survey.label, survey.others) == ("body", "queue", ["ticket"])
+    assert (survey.text, survey.labels, survey.others) == ("body", ["queue"], ["ticket"])
     assert survey.num_rows == 60
+    assert not survey.has_label_sets
     assert survey.classes == dict.fromkeys(CLASSES, 20)
     assert survey.lengths == [13] * 60
     assert survey.english > 0.2
 
 
 def test_text_and_label_are_guessed(tmp_path: Path) -> None:
-    check(inspect_file(write_csv(tmp_path / "a.csv", make_rows()), None, None))
-    check(inspect_file(write_csv(tmp_path / "b.csv", make_rows(), ";"), None, None))
+    check(inspect_file(write_csv(tmp_path / "a.csv", make_rows()), None, []))
+    check(inspect_file(write_csv(tmp_path / "b.csv", make_rows(), ";"), None, []))
 
 
 def test_other_formats_are_read(tmp_path: Path) -> None:
@@ -51,25 +52,25 @@ def test_other_formats_are_read(tmp_path: Path) -> None:
     rows = make_rows()
     lines = [json.dumps(row | {"nested": [1]}) for row in rows]
     (tmp_path / "a.jsonl").write_text("\n".join(lines))
-    check(inspect_file(tmp_path / "a.jsonl", None, None))
+    check(inspect_file(tmp_path / "a.jsonl", None, []))
     table = pa.Table.from_pylist([row | {"nested": [1]} for row in rows])
     pq.write_table(table, tmp_path / "a.parquet")
-    check(inspect_file(tmp_path / "a.parquet", None, None))
+    check(inspect_file(tmp_path / "a.parquet", None, []))
     with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as file:
         file.write_table(table)
-    check(inspect_file(tmp_path / "a.arrow", None, None))
+    check(inspect_file(tmp_path / "a.arrow", None, []))
 
 
 def test_a_column_of_a_usual_name_is_preferred_and_a_named_one_is_taken(tmp_path: Path) -> None:
     rows = [row | {"label": str(number % 2)} for number, row in enumerate(make_rows())]
     path = write_csv(tmp_path / "a.csv", rows)
-    assert inspect_file(path, None, None).label == "label"
-    assert inspect_file(path, None, "queue").label == "queue"
+    assert inspect_file(path, None, []).labels == ["label"]
+    assert inspect_file(path, None, ["queue"]).labels == ["queue"]
 
 
 def refuse(path: Path, text: str | None = None, label: str | None = None) -> str:
     with pytest.raises(DataError) as refused:
-        inspect_file(path, text, label)
+        inspect_file(path, text, [label] if label else [])
     return str(refused.value)
 
 
@@ -80,8 +81,8 @@ def test_a_text_of_one_word_or_without_blanks_is_guessed_by_the_name_of_its_colu
         {"text": f"我的包裹在哪里{row}", "other": f"x{row}", "topic": CLASSES[row % 3]}
         for row in range(60)
     ]
-    survey = inspect_file(write_csv(tmp_path / "a.csv", rows), None, None)
-    assert (survey.text, survey.label) == ("text", "topic")
+    survey = inspect_file(write_csv(tmp_path / "a.csv", rows), None, [])
+    assert (survey.text, survey.labels) == ("text", ["topic"])
     unnamed = [{"a": row["text"], "topic": row["topic"]} for row in rows]
     assert "no column can be the text" in refuse(write_csv(tmp_path / "b.csv", unnamed))
 
@@ -133,3 +134,116 @@ def test_a_file_without_the_names_of_its_columns_is_refused(tmp_path: Path) -> N
     path = write_csv(tmp_path / "a.csv", make_rows())
     path.write_text(path.read_text().partition("\n")[2])
     assert "no line with the names of the columns: 'billing'" in refuse(path)
+
+
+SETS = [["billing"], ["login", "billing"], ["delivery"], ["login"], ["delivery", "login"], []]
+
+
+def write_sets(path: Path, cells: list[str]) -> Path:
+    rows = make_rows()
+    return write_csv(path, [row | {"queue": cells[i % len(cells)]} for i, row in enumerate(rows)])
+
+
+@pytest.mark.parametrize("separator", ["|", " ; ", ", ", None])
+def test_cells_with_several_labels_are_seen(tmp_path: Path, separator: str | None) -> None:
+    cells = [json.dumps(labels) for labels in SETS]
+    if separator is not None:
+        cells = [separator.join(labels) or "(none)" for labels in SETS]
+    survey = inspect_file(write_sets(tmp_path / "a.csv", cells), None, [])
+    assert (survey.labels, survey.separator) == (["queue"], (separator or "|").strip())
+    assert survey.classes == {"billing": 20, "login": 30, "delivery": 20}
+    assert survey.label_sets[("billing", "login")] == 10
+    assert survey.label_sets[()] == 10
+    assert survey.majority == pytest.approx(1 / 6)
+
+
+def test_lists_of_labels_are_seen_in_other_formats(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [row | {"queue": SETS[number % 6]} for number, row in enumerate(make_rows())]
+    (tmp_path / "a.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "a.parquet")
+    for name in ("a.jsonl", "a.parquet"):
+        survey = inspect_file(tmp_path / name, None, [])
+        assert (survey.labels, survey.separator) == (["queue"], "|")
+        assert survey.label_sets[("billing", "login")] == 10
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["a|b", "c", "d"],  # a name that has the sign in it
+        ["Billing, Payments", "Login", "Parcels, Letters"],
+        ["phones", "phones|cables", "phones|cases", "music", "music|strings"],  # paths
+        ["high|billing", "low|billing", "high|login", "low|login"],  # two attributes
+        ["1", "2", "3", "1,5", "2,5", "5"],  # a decimal comma
+        ["['a']", "['b']", "['a', 'b']"],  # no JSON
+        ["a", "b", "a|", "b|"],
+    ],
+)
+def test_a_label_that_does_not_combine_is_one_label(tmp_path: Path, cells: list[str]) -> None:
+    survey = inspect_file(write_sets(tmp_path / "a.csv", cells), None, [])
+    assert survey.separator is None
+    assert set(survey.classes) == set(cells)
+
+
+def test_labels_that_are_never_alone_are_seen_by_their_places(tmp_path: Path) -> None:
+    names = "abcdefghij"
+    cells = [f"{one}|{other}" for i, one in enumerate(names) for other in names[i + 1 :]]
+    assert inspect_file(write_sets(tmp_path / "a.csv", cells), None, []).separator == "|"
+
+
+def test_more_sets_than_classes_may_be_are_guessed_by_their_labels(tmp_path: Path) -> None:
+    rows = make_rows(600)
+    names = [f"label {number}" for number in range(40)]
+    for number, row in enumerate(rows):
+        labels = [names[number % 40], names[number // 15], names[number % 7]]
+        row["queue"] = "|".join(dict.fromkeys(labels))
+    survey = inspect_file(write_csv(tmp_path / "a.csv", rows), None, [])
+    assert (survey.labels, survey.separator) == (["queue"], "|")
+    assert set(survey.classes) == set(names)
+
+
+def test_a_column_of_one_label_is_preferred_to_one_of_sets(tmp_path: Path) -> None:
+    cells = ["|".join(labels) or "(none)" for labels in SETS]
+    rows = [row | {"marks": cells[i % len(cells)]} for i, row in enumerate(make_rows())]
+    survey = inspect_file(write_csv(tmp_path / "a.csv", rows), None, [])
+    assert (survey.labels, survey.separator) == (["queue"], None)
+
+
+def test_what_separates_labels_can_be_said(tmp_path: Path) -> None:
+    path = write_sets(tmp_path / "a.csv", ["a/b", "a", "b"])
+    assert inspect_file(path, None, [], "/").classes == {"a": 40, "b": 40}
+    path = write_sets(tmp_path / "b.csv", ["a|b", "a", "b"])
+    assert inspect_file(path, None, [], "").classes == {"a|b": 20, "a": 20, "b": 20}
+
+
+def write_flags(path: Path, names: list[str]) -> Path:
+    rows = [
+        {key: row[key] for key in ("ticket", "body")}
+        | {name: str(int(name in SETS[i % len(SETS)])) for name in names}
+        for i, row in enumerate(make_rows())
+    ]
+    return write_csv(path, rows)
+
+
+def test_columns_that_say_yes_or_no_are_a_label_each(tmp_path: Path) -> None:
+    path = write_flags(tmp_path / "a.csv", ["login", "billing", "delivery"])
+    survey = inspect_file(path, None, [])
+    assert (survey.labels, survey.separator) == (["login", "billing", "delivery"], None)
+    assert survey.has_label_sets
+    assert survey.label_sets[("billing", "login")] == 10
+    assert inspect_file(path, None, ["login"]).classes == {"0": 30, "1": 30}
+
+
+def test_two_such_columns_may_be_one_label_and_a_mark(tmp_path: Path) -> None:
+    path = write_flags(tmp_path / "a.csv", ["login", "billing"])
+    assert "or each of several that say 1 or 0: --label A --label B" in refuse(path)
+    assert inspect_file(path, None, ["login", "billing"]).classes == {"login": 30, "billing": 20}
+
+
+def test_a_cell_that_ingest_would_refuse_is_named(tmp_path: Path) -> None:
+    path = write_sets(tmp_path / "a.csv", ["a|b", "a", "b", "a||b"])
+    with pytest.raises(DataError, match=r"a\.csv:5: 'a\|\|b' has a label that is empty"):
+        inspect_file(path, None, ["queue"], "|")

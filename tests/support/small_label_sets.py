@@ -1,6 +1,5 @@
 """Texts with sets of labels, small enough to train in a second."""
 
-import csv
 import json
 import random
 from pathlib import Path
@@ -16,7 +15,6 @@ from tests.support.small_texts import (
     accept_small_splits,
     small_params,
 )
-from tests.support.tickets import COMMON, SIGNS, SYLLABLES
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -54,22 +52,6 @@ def write_set_examples(folder: Path) -> None:
             }
         )
         pq.write_table(table, folder / f"{split}.parquet")
-
-
-def write_set_tickets(path: Path, num_rows: int) -> None:
-    """Write a CSV file of texts that a linear model learns, with the columns body and queues."""
-    draw = random.Random(1)
-    others = [a + b + c for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES[:3]]
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["body", "queues"])
-        for _ in range(num_rows):
-            labels = draw.sample(sorted(SIGNS), draw.randrange(len(SIGNS) + 1))
-            words = draw.sample(COMMON, 3) + draw.sample(others, 6)
-            for label in labels:
-                words += draw.sample(SIGNS[label], 3)
-            draw.shuffle(words)
-            writer.writerow([" ".join(words), ";".join(labels) or "(none)"])
 
 
 def train_on_sets(folder: Path) -> Path:

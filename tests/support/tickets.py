@@ -26,3 +26,19 @@ def write_tickets(path: Path, num_rows: int) -> Path:
             draw.shuffle(words)
             writer.writerow([number, " ".join(words), label])
     return path
+
+
+def write_set_tickets(path: Path, num_rows: int) -> None:
+    """Write a CSV file of tickets about up to three matters, with the columns body and queues."""
+    draw = random.Random(1)
+    others = [a + b + c for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES[:3]]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["body", "queues"])
+        for _ in range(num_rows):
+            labels = draw.sample(sorted(SIGNS), draw.randrange(len(SIGNS) + 1))
+            words = draw.sample(COMMON, 3) + draw.sample(others, 6)
+            for label in labels:
+                words += draw.sample(SIGNS[label], 3)
+            draw.shuffle(words)
+            writer.writerow([" ".join(words), ";".join(labels) or "(none)"])

@@ -35,7 +35,19 @@ def init_repository(
         str | None, typer.Option(help="The column of the texts.", show_default="guessed")
     ] = None,
     label: Annotated[
-        str | None, typer.Option(help="The column of the labels.", show_default="guessed")
+        list[str] | None,
+        typer.Option(
+            help="The column of the labels. Several, each with --label: a row has each of these "
+            "labels (1) or not (0).",
+            show_default="guessed",
+        ),
+    ] = None,
+    label_separator: Annotated[
+        str | None,
+        typer.Option(
+            help="What is between several labels in a cell, such as '|'; '': a cell is one label.",
+            show_default="guessed",
+        ),
     ] = None,
     with_task: Annotated[
         str | None,
@@ -58,8 +70,11 @@ def init_repository(
         init_questions.require_terminal(EXAMPLE)
         folder = folder or init_questions.ask_folder()
         data = data or init_questions.ask_data()
-        text, label = init_questions.ask_columns(data, text, label)
-    made = create_repository(InitRequest(folder, data, test, text, label, with_task))
+        text, label, label_separator = init_questions.ask_columns(
+            data, text, label or [], label_separator
+        )
+    request = InitRequest(folder, data, test, text, label or [], with_task, label_separator)
+    made = create_repository(request)
     _print_survey(made.survey)
     for reason in made.proposal.reasons:
         print_plain(f"  {reason}")
@@ -73,17 +88,35 @@ def _print_survey(survey: "FileSurvey") -> None:
     more = "" if survey.is_whole else " or more"
     print_plain(f"{survey.path}: {survey.num_rows:,}{more} rows")
     print_plain(f"  text: {survey.text!r}, {_describe_lengths(survey.lengths)}")
-    common = ", ".join(
-        f"{name} ({count:,})" for name, count in survey.classes.most_common(NUM_SHOWN)
-    )
-    rarest, count = survey.classes.most_common()[-1]
-    print_plain(f"  label: {survey.label!r}, {len(survey.classes)} classes: {common}")
-    print_plain(f"  the smallest class is {rarest!r}, with {count:,} rows")
+    _print_labels(survey)
     if survey.others:
         print_plain(
             f"  not used: {', '.join(survey.others)} (data.columns.metadata names what slices and "
             "drift use)"
         )
+
+
+def _print_labels(survey: "FileSurvey") -> None:
+    common = ", ".join(
+        f"{name} ({count:,})" for name, count in survey.classes.most_common(NUM_SHOWN)
+    )
+    rarest, count = survey.classes.most_common()[-1]
+    if not survey.has_label_sets:
+        print_plain(f"  label: {survey.labels[0]!r}, {len(survey.classes)} classes: {common}")
+        print_plain(f"  the smallest class is {rarest!r}, with {count:,} rows")
+        return
+    where = f"{survey.labels[0]!r}, several in a cell (label_separator: {survey.separator!r})"
+    choice = "`--label-separator ''` takes a cell as one label"
+    if survey.separator is None:
+        where = f"{len(survey.labels)} columns that say 1 or 0"
+        choice = "`--label COLUMN` takes one column as the label"
+    num_several = sum(rows for labels, rows in survey.label_sets.items() if len(labels) > 1)
+    print_plain(f"  labels: {where}, {len(survey.classes)} labels: {common}")
+    print_plain(
+        f"  {num_several:,} rows have several labels, {survey.label_sets[()]:,} have none; the "
+        f"rarest label is {rarest!r}, with {count:,} rows"
+    )
+    print_plain(f"  if that is wrong, begin again: {choice}")
 
 
 def _describe_lengths(lengths: list[int]) -> str:

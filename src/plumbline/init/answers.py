@@ -23,11 +23,12 @@ class InitAnswers:
     file: str  # the name of the file of data
     source: str | Mapping[str, str | None]  # data.source
     text: str  # columns
-    label: str
+    label: str | list[str]
     num_rows: int
     long_text: int  # words and punctuation marks; 99 % of the texts have at most as many
     english: float  # share of words that are English function words
     majority: float | None = None  # share of the most frequent class; 0.1.0 did not record it
+    label_separator: str | None = None  # of several labels in a cell; None: one column has one
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,17 @@
 """Which columns a file has, what is in them, and which can be the text and which the label."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
 from plumbline.contract.errors import DataError
 from plumbline.init.header import read_header
+from plumbline.init.separators import find_separator, split_cell
 from plumbline.sources import formats
-from plumbline.sources.records import ReadRequest, WantedColumn
+from plumbline.sources.records import ReadRequest, SourceRow, WantedColumn
 
 MAX_ROWS = 100_000  # that are looked at
 MAX_VALUES = 20_000  # distinct ones that are counted in a column
@@ -18,6 +20,7 @@ MIN_ROWS_PER_CLASS = 4  # on average, of a label
 MAX_LABEL_CHARS = 80
 MIN_FILLED = 0.5  # share of rows in which a text or label column has a value
 MIN_WORDS = 2.0  # a text has, on average
+MIN_FLAGS = 3  # columns of 1 and 0 that are a label each; fewer may be one label and a mark
 
 
 @dataclass
@@ -40,6 +43,11 @@ class ColumnProfile:
         if value in self.values or len(self.values) < MAX_VALUES:
             self.values[value] += 1
 
+    @cached_property
+    def separator(self) -> str | None:
+        """What is between the labels of a cell, once all values are counted; None: one a cell."""
+        return find_separator(self.values)
+
     def describe(self, num_rows: int) -> str:
         """Describe the column in a message."""
         values = f"{len(self.values):,} values" if len(self.values) > 1 else "one value"
@@ -60,10 +68,29 @@ class ColumnProfile:
 
     def is_label(self, num_rows: int) -> bool:
         """Whether the values may be classes: few, short, each in several rows."""
-        num_classes = len(self.values)
-        is_repeated = 2 <= num_classes <= MAX_CLASSES
-        is_frequent = num_classes * MIN_ROWS_PER_CLASS <= self.num_filled
-        is_short = self.num_chars <= MAX_LABEL_CHARS * self.num_filled
+        return self._has_classes(self.values, num_rows)
+
+    def is_label_set(self, num_rows: int) -> bool:
+        """Whether the values are sets of labels that may be classes."""
+        if self.separator is None:
+            return False
+        labels: Counter[str] = Counter()
+        for value, count in self.values.items():
+            labels.update(dict.fromkeys(split_cell(value, self.separator), count))
+        return self._has_classes(labels, num_rows)
+
+    def is_flag(self, num_rows: int) -> bool:
+        """Whether every row says yes or no, and some rows say each."""
+        from plumbline.tasks.text_classification.data.label_cells import NO, YES
+
+        values = {value.strip().casefold() for value in self.values}
+        says_both = bool(values & YES) and bool(values & NO)
+        return self.num_filled == num_rows and says_both and values <= YES | NO
+
+    def _has_classes(self, labels: Counter[str], num_rows: int) -> bool:
+        is_repeated = 2 <= len(labels) <= MAX_CLASSES
+        is_frequent = len(labels) * MIN_ROWS_PER_CLASS <= self.num_filled
+        is_short = self.num_chars <= MAX_LABEL_CHARS * max(self.num_filled, labels.total())
         return is_repeated and is_frequent and is_short and self.num_filled >= MIN_FILLED * num_rows
 
 
@@ -72,7 +99,7 @@ class FileColumns:
     """The first rows of a file, and what their columns hold."""
 
     path: Path
-    rows: list[tuple[str | None, ...]]
+    rows: list[SourceRow]
     profiles: dict[str, ColumnProfile]  # by name, in the file's order
 
     @property
@@ -85,14 +112,18 @@ class FileColumns:
         return "\n  ".join(self.profiles[name].describe(self.num_rows) for name in names)
 
     def list_possible_labels(self, text: str | None) -> list[str]:
-        """List the columns beside `text` that can be the label."""
-        profiles = self.profiles.items()
-        return [name for name, it in profiles if name != text and it.is_label(self.num_rows)]
+        """List the columns beside `text` that can be the label, or sets of labels."""
+        profiles = {name: it for name, it in self.profiles.items() if name != text}
+        return [
+            name
+            for name, it in profiles.items()
+            if it.is_label(self.num_rows) or it.is_label_set(self.num_rows)
+        ]
 
-    def list_possible_texts(self, label: str | None) -> list[str]:
-        """List the columns beside `label` that can be the text."""
+    def list_possible_texts(self, labels: Sequence[str]) -> list[str]:
+        """List the columns beside `labels` that can be the text."""
         profiles = self.profiles.items()
-        return [name for name, it in profiles if name != label and it.is_text(self.num_rows)]
+        return [name for name, it in profiles if name not in labels and it.is_text(self.num_rows)]
 
 
 def read_columns(path: Path) -> FileColumns:
@@ -107,11 +138,22 @@ def read_columns(path: Path) -> FileColumns:
     return FileColumns(path, rows, _count_columns(header, rows))
 
 
-def guess_label(possible: list[str]) -> str | None:
-    """Return the only one of the possible columns, or one of a usual name; None: not clear."""
+def guess_labels(columns: FileColumns, text: str | None) -> list[str]:
+    """Return the column of the labels, or those that are a label each; none: not clear.
+
+    It is the one of a usual name or the only one, if need be the only one without sets. Several are
+    taken where all that can be labels say yes or no.
+    """
     from plumbline.tasks.text_classification.data.ingestion import LABEL_SYNONYMS
 
-    return _guess(possible, ("label", *LABEL_SYNONYMS))
+    possible = columns.list_possible_labels(text)
+    profiles = [columns.profiles[name] for name in possible]
+    single = [it.name for it in profiles if it.separator is None]
+    guess = _guess(possible, ("label", *LABEL_SYNONYMS)) or _guess(single, ())
+    if guess is not None:
+        return [guess]
+    are_flags = all(it.is_flag(columns.num_rows) for it in profiles)
+    return possible if are_flags and len(possible) >= MIN_FLAGS else []
 
 
 def guess_text(possible: list[str]) -> str | None:
@@ -134,21 +176,19 @@ def _guess(possible: list[str], names: tuple[str, ...]) -> str | None:
     return possible[0] if len(possible) == 1 else None
 
 
-def _read_rows(path: Path, header: list[str]) -> list[tuple[str | None, ...]]:
-    wanted = tuple(WantedColumn(name, "--data") for name in header)
+def _read_rows(path: Path, header: list[str]) -> list[SourceRow]:
+    wanted = tuple(WantedColumn(name, "--data", may_be_list=True) for name in header)
     request = ReadRequest(wanted, refuse_encoding=False)
     rows = formats.read_rows(path.open("rb"), path.name, request)
-    values = [tuple(row.values) for row in islice(rows, MAX_ROWS)]
-    if not values:
+    first = list(islice(rows, MAX_ROWS))
+    if not first:
         raise DataError(f"{path}: no rows below the names of the columns")
-    return values
+    return first
 
 
-def _count_columns(
-    header: list[str], rows: Iterable[tuple[str | None, ...]]
-) -> dict[str, ColumnProfile]:
+def _count_columns(header: list[str], rows: Iterable[SourceRow]) -> dict[str, ColumnProfile]:
     profiles = [ColumnProfile(name) for name in header]
     for row in rows:
-        for profile, value in zip(profiles, row, strict=True):
+        for profile, value in zip(profiles, row.values, strict=True):
             profile.add(value)
     return {profile.name: profile for profile in profiles}

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from keyword import iskeyword
@@ -27,14 +27,15 @@ MAX_NAME = 60  # characters of a registered model's name
 
 @dataclass(frozen=True)
 class InitRequest:
-    """What a user asks for; columns that are None are guessed."""
+    """What a user asks for; what is None is guessed."""
 
     folder: Path
     data: Path
     test: Path | None
     text: str | None
-    label: str | None
+    labels: Sequence[str]  # none: guessed
     task: str | None = None  # the name of an own task that is made from the example
+    separator: str | None = None  # of several labels in a cell; "": a cell is one label
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ def create_repository(request: InitRequest) -> NewRepository:
     _check_is_free(folder)
     if request.task is not None:
         _check_task(request.task)
-    survey = inspect_file(request.data, request.text, request.label)
+    survey = inspect_file(request.data, request.text, request.labels, request.separator)
     if request.test is not None:
-        inspect_file(request.test, survey.text, survey.label)
+        inspect_file(request.test, survey.text, survey.labels, survey.separator or "")
     _check_rows(request, survey)
     with _write_beside(folder) as aside, TemporaryDirectory() as scratch:
         answers = _collect_answers(request, survey)
@@ -125,11 +126,12 @@ def _collect_answers(request: InitRequest, survey: FileSurvey) -> InitAnswers:
         file=request.data.name,
         source={"train": copies[0], "validation": None, "test": copies[1]} if given else copies[0],
         text=survey.text,
-        label=survey.label,
+        label=survey.labels if len(survey.labels) > 1 else survey.labels[0],
         num_rows=survey.num_rows,
         long_text=survey.long_text,
         english=survey.english,
-        majority=round(max(survey.classes.values()) / survey.classes.total(), 4),
+        majority=round(survey.majority, 4),
+        label_separator=survey.separator,
     )
 
 

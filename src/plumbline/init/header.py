@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def read_header(path: Path) -> list[str]:
-    """Return the names of the columns that hold one value a row, in the file's order.
+    """Return the names of the columns that hold a value or a list of texts, in the file's order.
 
     Raises DataError for a file that cannot be read, or of a kind that plumbline does not read.
     """
@@ -54,8 +54,15 @@ def _read_json_names(stream: "io.BufferedReader", name: str) -> list[str]:
             raise DataError(f"{name}:1: not a JSON object on one line ({error})") from None
         if not isinstance(record, dict):
             raise DataError(f"{name}:1: expected a JSON object, found {type(record).__name__}")
-        return [key for key, value in record.items() if not isinstance(value, list | dict)]
+        return [key for key, value in record.items() if not _is_nested(value)]
     return []
+
+
+def _is_nested(value: object) -> bool:
+    """Whether a value is neither a single one nor a list of texts, which may be labels."""
+    if isinstance(value, list):
+        return not all(isinstance(item, str) for item in value)
+    return isinstance(value, dict)
 
 
 def _read_arrow_names(stream: "io.BufferedReader", name: str) -> list[str]:
@@ -66,7 +73,17 @@ def _read_arrow_names(stream: "io.BufferedReader", name: str) -> list[str]:
             schema = _read_schema(file)
     except pa.ArrowException as error:
         raise DataError(f"{name}: not valid Parquet or Arrow ({str(error)[:200]})") from None
-    return [field.name for field in schema if not pa.types.is_nested(field.type)]
+    return [field.name for field in schema if _is_readable(field.type)]
+
+
+def _is_readable(kind: "pa.DataType") -> bool:
+    import pyarrow as pa
+
+    is_list = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    if not is_list:
+        return not pa.types.is_nested(kind)
+    item = kind.value_type
+    return bool(pa.types.is_string(item) or pa.types.is_large_string(item))
 
 
 def _read_schema(file: IO[bytes]) -> "pa.Schema":

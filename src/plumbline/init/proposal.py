@@ -99,6 +99,8 @@ def _set_data(params: Any, answers: InitAnswers) -> None:
     columns = params["data"]["columns"]
     columns["text"] = answers.text
     columns["label"] = answers.label
+    if answers.label_separator is not None:
+        columns.insert(2, "label_separator", answers.label_separator)
     columns["metadata"] = []
     params["evaluation"]["slices"] = []
     if not isinstance(answers.source, str):
@@ -151,8 +153,10 @@ def _set_floor(choices: _Choices, limits: Any, answers: InitAnswers) -> None:
     if answers.majority is not None:
         gain = limits["min_gain_over_baseline"]
         floor = math.floor(100 * (answers.majority + gain * (1 - answers.majority))) / 100
+        has_sets = answers.label_separator is not None or not isinstance(answers.label, str)
+        kind = "set of labels" if has_sets else "class"
         reason = (
-            f"always the most frequent class is right in {answers.majority:.0%}; set what you need"
+            f"always the most frequent {kind} is right in {answers.majority:.0%}; set what you need"
         )
         choices.set(limits, "evaluation", "floor", floor, reason)
 

@@ -3,7 +3,9 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,11 +17,15 @@ from plumbline.init.columns import (
     MIN_WORDS,
     ColumnProfile,
     FileColumns,
-    guess_label,
+    guess_labels,
     guess_text,
     read_columns,
 )
 
+NAMING = {
+    "label": "name it: --label COLUMN; or each of several that say 1 or 0: --label A --label B",
+    "text": "name it: --text COLUMN",
+}
 MEANINGS = {
     "label": f"2 to {MAX_CLASSES} values, of at least {MIN_ROWS_PER_CLASS} rows each on average",
     "text": f"at least {MIN_WORDS:g} words on average, mostly different ones in each row",
@@ -42,11 +48,30 @@ class FileSurvey:
     num_rows: int
     is_whole: bool  # False: only the first rows were looked at
     text: str
-    label: str
+    labels: list[str]  # one column, or one for each label
+    separator: str | None  # of the labels in a cell; None: there is one
     others: list[str]  # the other columns
-    classes: Counter[str]
+    label_sets: Counter[tuple[str, ...]]  # rows of each set of labels, of one each where they are
     lengths: list[int]  # words and punctuation marks of each text, ascending
     english: float  # share of words that are English function words
+
+    @property
+    def has_label_sets(self) -> bool:
+        """Whether a row may have several labels."""
+        return self.separator is not None or len(self.labels) > 1
+
+    @cached_property
+    def classes(self) -> Counter[str]:
+        """Rows of each label."""
+        classes: Counter[str] = Counter()
+        for labels, count in self.label_sets.items():
+            classes.update(dict.fromkeys(labels, count))
+        return classes
+
+    @property
+    def majority(self) -> float:
+        """Share of the rows that have the most frequent label, or set of labels."""
+        return max(self.label_sets.values()) / self.label_sets.total()
 
     @property
     def long_text(self) -> int:
@@ -54,41 +79,53 @@ class FileSurvey:
         return self.lengths[math.floor(0.99 * (len(self.lengths) - 1))]
 
 
-def inspect_file(path: Path, text: str | None, label: str | None) -> FileSurvey:
-    """Look at a file; `text` and `label` name columns, None: guess.
+def inspect_file(
+    path: Path, text: str | None, labels: Sequence[str], separator: str | None = None
+) -> FileSurvey:
+    """Look at a file; `text` and `labels` name columns, None and an empty list: guess.
 
-    Raises DataError where the file cannot be read or a column cannot be told from the others.
+    `separator` is that of several labels in a cell; "": a cell is one label, None: guess. Raises
+    DataError where the file cannot be read or a column cannot be told from the others.
     """
     columns = read_columns(path)
-    label = _choose_label(columns, label, text)
-    text = _choose_text(columns, text, label)
-    _check_header(path, columns.profiles[label])
+    names = _choose_labels(columns, labels, text)
+    if separator and len(names) > 1:
+        raise DataError(
+            f"{path}: --label-separator {separator}: each of {', '.join(names)} is one label; name "
+            "one column with --label"
+        )
+    text = _choose_text(columns, text, names)
+    for name in names:
+        _check_header(path, columns.profiles[name])
+    if separator is None and len(names) == 1:
+        separator = columns.profiles[names[0]].separator
     index = list(columns.profiles).index(text)
-    texts = [row[index] or "" for row in columns.rows if row[index]]
+    texts = [value for row in columns.rows if (value := row.values[index])]
     return FileSurvey(
         path,
         columns.num_rows,
         columns.num_rows < MAX_ROWS,
         text,
-        label,
-        [name for name in columns.profiles if name not in (text, label)],
-        columns.profiles[label].values,
+        names,
+        separator or None,
+        [name for name in columns.profiles if name not in (text, *names)],
+        _count_label_sets(columns, names, separator or None),
         sorted(len(WORD.findall(value)) for value in texts),
         _measure_english(texts),
     )
 
 
-def _choose_label(columns: FileColumns, wanted: str | None, text: str | None) -> str:
-    if wanted is not None:
-        return _require_column(columns, wanted, "--label")
-    possible = columns.list_possible_labels(text)
-    return guess_label(possible) or _refuse_to_guess(columns, possible, "label")
+def _choose_labels(columns: FileColumns, wanted: Sequence[str], text: str | None) -> list[str]:
+    if wanted:
+        return [_require_column(columns, name, "--label") for name in wanted]
+    guess = guess_labels(columns, text)
+    return guess or _refuse_to_guess(columns, columns.list_possible_labels(text), "label")
 
 
-def _choose_text(columns: FileColumns, wanted: str | None, label: str) -> str:
+def _choose_text(columns: FileColumns, wanted: str | None, labels: Sequence[str]) -> str:
     if wanted is not None:
         return _require_column(columns, wanted, "--text")
-    possible = columns.list_possible_texts(label)
+    possible = columns.list_possible_texts(labels)
     return guess_text(possible) or _refuse_to_guess(columns, possible, "text")
 
 
@@ -108,8 +145,7 @@ def _refuse_to_guess(columns: FileColumns, possible: list[str], role: str) -> No
     shown = columns.describe(possible or columns.profiles)
     problem = "several columns can be" if possible else "no column can be"
     raise DataError(
-        f"{columns.path}: {problem} the {role} ({MEANINGS[role]}):\n  {shown}\n"
-        f"name it: --{role} COLUMN"
+        f"{columns.path}: {problem} the {role} ({MEANINGS[role]}):\n  {shown}\n{NAMING[role]}"
     )
 
 
@@ -119,6 +155,32 @@ def _check_header(path: Path, label: ColumnProfile) -> None:
             f"{path}: no line with the names of the columns: {label.name!r} in the first line is "
             "also the label of rows; add a line such as text,label"
         )
+
+
+def _count_label_sets(
+    columns: FileColumns, names: list[str], separator: str | None
+) -> Counter[tuple[str, ...]]:
+    """Count the rows of each set of labels, read as `ingest` will read them.
+
+    Raises DataError for a cell that it would refuse, and where no row has a label.
+    """
+    from plumbline.tasks.text_classification.data.label_cells import LabelCells
+    from plumbline.tasks.text_classification.params import SourceColumns
+
+    label = names if len(names) > 1 else names[0]
+    # Not validated: all of params.yaml will be.
+    chosen = SourceColumns.model_construct(label=label, label_separator=separator)
+    cells = LabelCells(chosen)
+    indices = [list(columns.profiles).index(name) for name in names]
+    counts: Counter[tuple[str, ...]] = Counter()
+    for row in columns.rows:
+        values = [row.values[index] for index in indices]
+        cell = cells.read(values, f"{columns.path}:{row.number}")
+        if cell is not None:
+            counts[cell.labels] += 1
+    if not any(counts):
+        raise DataError(f"{columns.path}: no row has a label in {', '.join(names)}")
+    return counts
 
 
 def _measure_english(texts: list[str]) -> float:
