@@ -1,10 +1,10 @@
-"""What 20 trials of `linear` gain: against params as shipped, and against random search.
+"""What 20 trials of a candidate gain: against params as shipped, and against random search.
 
-    PLUMBLINE_TEST_DATA=FOLDER python benchmarks/tune.py [NUM_TRIALS [RECIPE]]
+    PLUMBLINE_TEST_DATA=FOLDER python benchmarks/tune.py [NUM_TRIALS [RECIPE [CANDIDATE]]]
 
 RECIPE is banking77, for which FOLDER has banking77/train.csv and banking77/test.csv, or
-text_classification, whose data are generated. It works in a copy of this repository, reads
-validation alone, and prints one line for each sampler.
+text_classification, whose data are generated; CANDIDATE is linear or minilm. It works in a copy of
+this repository, reads validation alone, and prints one line for each sampler.
 """
 
 import os
@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+
+from machine import read_cpu_name
 
 from plumbline.entrypoint import load_params, load_task
 from plumbline.tuning import outcome, search
@@ -26,10 +28,12 @@ def main() -> None:
     """Search with each sampler and print what it found."""
     num_trials = int(sys.argv[1]) if len(sys.argv) > 1 else 20
     recipe = sys.argv[2] if len(sys.argv) > 2 else BANKING
+    candidate = sys.argv[3] if len(sys.argv) > 3 else "linear"
     with tempfile.TemporaryDirectory() as folder:
         make_checkout(Path(folder), recipe)
         for sampler in ("tpe", "random"):
-            print(describe(sampler, num_trials), flush=True)
+            print(describe(candidate, sampler, num_trials), flush=True)
+    print(f"{recipe}, {candidate}, on {read_cpu_name()}")
 
 
 def make_checkout(folder: Path, recipe: str) -> None:
@@ -51,18 +55,20 @@ def make_checkout(folder: Path, recipe: str) -> None:
     subprocess.run(["dvc", "repro", "--quiet", "validate"], check=True)
 
 
-def describe(sampler: search.SamplerName, num_trials: int) -> str:
+def describe(candidate: str, sampler: search.SamplerName, num_trials: int) -> str:
     """Search once, in this folder."""
     params = load_params(Path("params.yaml"))
     start = time.perf_counter()
     options = search.SearchOptions(num_trials=num_trials, sampler=sampler)
     result = search.search(
-        params, load_task(params.task), "linear", options, lambda study, request: None
+        params, load_task(params.task), candidate, options, lambda study, request: None
     )
+    states = [outcome.describe_state(trial) for _, trial in outcome.list_trials(result)]
     optimism = outcome.measure_optimism(result)
     others = " ".join(f"{score:.4f}" for score in optimism.others)
     return (
         f"{sampler}: shipped {outcome.find_shipped_score(result):.4f}, best of {num_trials} "
+        f"({states.count('pruned')} pruned) "
         f"{optimism.best:.4f}, same seed again {optimism.again:.4f}, other seeds {others}, "
         f"values {result.winner}, {time.perf_counter() - start:.0f} s"
     )
