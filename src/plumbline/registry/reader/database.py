@@ -1,10 +1,10 @@
 """A registry in SQLite or PostgreSQL, read by SQL, without MLflow."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from plumbline.contract.errors import RegistryError
 from plumbline.registry.reader import artifacts
@@ -19,7 +19,7 @@ from plumbline.registry.reader.stores import (
 from plumbline.tracking import store_location
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, TableClause
+    from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, Select, TableClause
 
 WORKSPACE = "default"
 DELETED = "Deleted_Internal"  # what MLflow writes in place of removing a version
@@ -33,6 +33,10 @@ COLUMNS = {
     "logged_models": ("model_id", "artifact_location"),
     "runs": ("run_uuid", "artifact_uri"),
 }  # fmt: skip
+
+
+class _DamagedValueError(Exception):
+    """A value of another type than its column: SQLite reads bytes where a bit of a text flipped."""
 
 
 class DatabaseStore:
@@ -53,7 +57,7 @@ class DatabaseStore:
                 address.name,
                 number,
                 _read_tags(connection, address.name, int(number)),
-                row["storage_location"] or _read_logged_location(connection, row["source"]),
+                row["storage_location"] or _read_logged_location(connection, row["source"] or ""),
                 row["run_id"],
                 _read_run_location(connection, row["run_id"]),
             )
@@ -64,7 +68,8 @@ class DatabaseStore:
 
         tags, wanted = _select_tag(address, key)
         with self._connect(address) as connection:
-            return connection.execute(select(tags.c.value).where(*wanted)).scalar()
+            value: str | None = _read_value(connection, select(tags.c.value).where(*wanted))
+            return value
 
     def write_model_tag(self, address: VersionAddress, key: str, value: str) -> None:
         """See RegistryStore."""
@@ -94,6 +99,8 @@ class DatabaseStore:
         except SQLAlchemyError as error:
             reason = store_location.shorten_error(getattr(error, "orig", None) or error)
             raise build_unreadable_error(address, reason) from None
+        except _DamagedValueError as error:
+            raise build_unreadable_error(address, str(error)) from None
 
 
 def _create_engine(uri: str, *, writable: bool = False) -> "Engine":
@@ -154,7 +161,7 @@ def _read_alias(connection: "Connection", address: VersionAddress) -> str:
         aliases.c.alias == address.alias,
         aliases.c.workspace == WORKSPACE,
     )
-    number = connection.execute(select(aliases.c.version).where(*wanted)).scalar()
+    number = _read_value(connection, select(aliases.c.version).where(*wanted))
     if number is None:
         raise build_absent_error(address)
     return str(number)
@@ -170,7 +177,8 @@ def _read_version(connection: "Connection", name: str, number: int) -> "RowMappi
         versions.c.workspace == WORKSPACE,
         versions.c.current_stage != DELETED,
     )
-    return connection.execute(select(versions).where(*wanted)).mappings().one_or_none()
+    rows = _read_rows(connection, select(versions).where(*wanted))
+    return rows[0] if rows else None
 
 
 def _read_tags(connection: "Connection", name: str, number: int) -> dict[str, str]:
@@ -178,8 +186,8 @@ def _read_tags(connection: "Connection", name: str, number: int) -> dict[str, st
 
     tags = _build_table("model_version_tags")
     wanted = (tags.c.name == name, tags.c.version == number, tags.c.workspace == WORKSPACE)
-    rows = connection.execute(select(tags.c.key, tags.c.value).where(*wanted))
-    return {row.key: row.value for row in rows}
+    rows = _read_rows(connection, select(tags.c.key, tags.c.value).where(*wanted))
+    return {row["key"]: row["value"] or "" for row in rows}
 
 
 def _read_logged_location(connection: "Connection", source: str) -> str:
@@ -188,7 +196,7 @@ def _read_logged_location(connection: "Connection", source: str) -> str:
 
     models = _build_table("logged_models")
     wanted = models.c.model_id == source.removeprefix("models:/")
-    location = connection.execute(select(models.c.artifact_location).where(wanted)).scalar()
+    location = _read_value(connection, select(models.c.artifact_location).where(wanted))
     return str(location or source)
 
 
@@ -197,4 +205,25 @@ def _read_run_location(connection: "Connection", run_id: str | None) -> str | No
 
     runs = _build_table("runs")
     wanted = runs.c.run_uuid == run_id
-    return connection.execute(select(runs.c.artifact_uri).where(wanted)).scalar()
+    location: str | None = _read_value(connection, select(runs.c.artifact_uri).where(wanted))
+    return location
+
+
+def _read_value(connection: "Connection", query: "Select[Any]") -> Any:
+    """Read the one value of a query; None where there is no row."""
+    rows = _read_rows(connection, query)
+    return next(iter(rows[0].values())) if rows else None
+
+
+def _read_rows(connection: "Connection", query: "Select[Any]") -> "Sequence[RowMapping]":
+    """Read the rows of a query. _DamagedValueError where a value has not the type of its column."""
+    rows = connection.execute(query).mappings().all()
+    for row in rows:
+        for name, value in row.items():
+            expected = int if name == "version" else str
+            if value is not None and not isinstance(value, expected):
+                raise _DamagedValueError(
+                    f"{name}: found {value!r:.40}, expected a value of type {expected.__name__}: "
+                    "the database is damaged, restore it from a backup"
+                )
+    return rows
