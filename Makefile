@@ -82,8 +82,8 @@ selftest: setup  ## plant faults and check that the responsible gate refuses eac
 
 POINTS ?= 60
 SEED ?= 1
-faults: setup  ## kill, EIO and ENOSPC at POINTS places of the stages (SEED draws them), and whether the next run heals all
-	@python -m tests.support.faults --points $(POINTS) --seed $(SEED)
+faults: setup  ## kill, EIO, ENOSPC and full disks at POINTS places (SEED draws them), and whether the next run heals all; OPTIONS: docs/faults.md
+	@python -m tests.support.faults --points $(POINTS) --seed $(SEED) $(OPTIONS)
 
 drill: setup  ## a model's whole life in minutes: train, promote, serve, refuse, return a canary, drift, replace, roll back
 	@plumbline drill

@@ -7,8 +7,11 @@ import random
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+
+from tests.support.faults.machine import Machine
+from tests.support.faults.registry_flips import Check, list_registry
 
 from plumbline import bundle
 from plumbline.contract.errors import PlumblineError
@@ -16,29 +19,31 @@ from plumbline.contract.recorded_outputs import hash_file, hash_output, read_out
 from plumbline.registry import journal
 from plumbline.training.checkpoint import DAMAGED, CheckpointStore, TrainingState
 
-# Returns "caught", "harmless" where all that is read is as before, or "silent".
-Check = Callable[[], str]
 LEARNING_RATE = 0.1
 
 
-def flip_bits(work: Path, num_flips: int, seed: int) -> dict[str, Counter[str]]:
+def flip_bits(machine: Machine, num_flips: int, seed: int) -> dict[str, Counter[str]]:
     """Flip `num_flips` bits in each kind of file of a finished checkout; count what followed."""
     draw = random.Random(seed)
     counts: dict[str, Counter[str]] = {}
+    if not num_flips:
+        return counts
     logging.getLogger("plumbline.training.checkpoint").setLevel(logging.ERROR)
-    with tempfile.TemporaryDirectory(prefix="plumbline-flips-") as private:
-        copy = Path(private) / "work"
-        shutil.copytree(work, copy, symlinks=True)
-        with contextlib.chdir(copy):
-            kinds = {
-                "bundles": list(_list_bundles()),
-                "tree": list(_list_tree()),
-                "cache": list(_list_cache()),
-                "journal": list(_list_journal()),
-                "checkpoints": list(_list_checkpoints(Path(private) / "checkpoints")),
-            }
-            for kind, files in kinds.items():
-                counts[kind] = Counter(_flip_one(draw, files) for _ in range(num_flips))
+    machine.site.restore("done")
+    with (
+        tempfile.TemporaryDirectory(prefix="plumbline-flips-") as private,
+        contextlib.chdir(machine.site.work),
+    ):
+        kinds = {
+            "bundles": list(_list_bundles()),
+            "tree": list(_list_tree()),
+            "cache": list(_list_cache()),
+            "journal": list(_list_journal()),
+            "registry": list(list_registry(machine.site, machine.pipeline.model)),
+            "checkpoints": list(_list_checkpoints(Path(private) / "checkpoints")),
+        }
+        for kind, files in kinds.items():
+            counts[kind] = Counter(_flip_one(draw, files) for _ in range(num_flips))
     return counts
 
 

@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +37,9 @@ def read_results(work: Path) -> dict[str, Any]:
     return results
 
 
-def list_remains(work: Path, usual: set[str]) -> list[str]:
+def list_remains(work: Path, usual: Iterable[str]) -> list[str]:
     """List what an undisturbed run does not leave: files, folders, runs, copies of bundles."""
-    remains = sorted(list_files(work) - usual)
+    remains = sorted(list_files(work).difference(usual))
     running = _ask(work / "mlruns/mlflow.db", "SELECT name FROM runs WHERE status = 'RUNNING'")
     remains += [f"run {row[0]} is RUNNING" for row in running]
     num_models = len(list((work / "mlruns/artifacts/models").glob("m-*")))
@@ -59,7 +59,9 @@ def list_files(work: Path) -> set[str]:
     return names
 
 
-def compare(expected: Mapping[str, Any], actual: Mapping[str, Any], times: set[str]) -> list[str]:
+def compare(
+    expected: Mapping[str, Any], actual: Mapping[str, Any], times: Iterable[str]
+) -> list[str]:
     """List the keys of results that differ, but for `times`, which differ in every run.
 
     A time of one candidate may be equal twice: the same name means a time for all of them.

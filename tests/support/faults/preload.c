@@ -3,7 +3,8 @@
    PLUMBLINE_FAULT = FOLDER|TOKEN|KIND|NUMBER|ACTION
    TOKEN is a file that the first process creates: its children, and what runs beside it, are spared.
    KIND is rename, unlink, fsync or write; ACTION is kill, EIO (this call) or ENOSPC (this and all later
-   writes, fsyncs and renames). With the action `count` each call is written to TOKEN as a line. */
+   writes, fsyncs and renames). With the action `count` each call is written to TOKEN as a line; with
+   the others the call that met its fault. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -54,17 +55,21 @@ static int is_path_below(int folder, const char *path) {
     return is_below(base);
 }
 
+static void note(const char *kind, const char *path) {
+    int file = syscall(SYS_openat, AT_FDCWD, fault.token, O_APPEND | O_WRONLY, 0600);
+    dprintf(file, "%s %s\n", kind, path);
+    syscall(SYS_close, file);
+}
+
 /* Returns the error to give to the caller, or 0 to let the call happen. */
 static int meet(const char *kind, const char *path) {
-    int is_counting = !strcmp(fault.action, "count");
-    if (is_counting) {
-        int file = syscall(SYS_openat, AT_FDCWD, fault.token, O_APPEND | O_WRONLY, 0600);
-        dprintf(file, "%s %s\n", kind, path);
-        syscall(SYS_close, file);
+    if (!strcmp(fault.action, "count")) {
+        note(kind, path);
         return 0;
     }
     if (fault.is_full) return strcmp(kind, "unlink") ? ENOSPC : 0;
     if (strcmp(kind, fault.kind) || ++fault.seen != fault.number) return 0;
+    note(kind, path);
     if (!strcmp(fault.action, "kill")) kill(getpid(), SIGKILL);
     fault.is_full = !strcmp(fault.action, "ENOSPC");
     return fault.is_full ? ENOSPC : EIO;

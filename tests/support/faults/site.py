@@ -8,7 +8,9 @@ import time
 from pathlib import Path
 
 from tests.support import checkouts
-from tests.support.checkouts import LINE, Checkout, make_checkout
+from tests.support.checkouts import Checkout, make_checkout
+from tests.support.faults.disk import Disk
+from tests.support.faults.pipeline import Pipeline
 from tests.support.warm import commands
 
 SOURCE = Path(__file__).with_name("preload.c")
@@ -17,27 +19,55 @@ END_TIMEOUT_S = 5
 STAGE_TIMEOUT_S = 300
 
 
+def start_commands(folder: Path) -> None:
+    """Start the warm Python of all sites with the library loaded: what it forks has it as well."""
+    folder.mkdir(parents=True, exist_ok=True)
+    library = folder / "preload.so"
+    compile_library(library)
+    shutil.rmtree(folder / "warm", ignore_errors=True)
+    made = commands.write_commands(folder / "warm", os.getpid())
+    checkouts.warm_commands[:] = [made]
+    environment = checkouts.get_clean_environment() | {"LD_PRELOAD": str(library)}
+    subprocess.run([str(made / "python"), "-c", ""], env=environment, cwd=folder, check=True)
+
+
+def compile_library(target: Path) -> None:
+    """Compile what injects faults; raises CalledProcessError with the compiler's messages."""
+    subprocess.run(
+        ["cc", "-O1", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-ldl"], check=True
+    )
+
+
 class Site:
-    """The checkout `folder`/work. MLflow keeps absolute paths, so that all happens at that path."""
+    """The checkout `folder`/disk/work. MLflow keeps absolute paths: all happens at that path.
+
+    The commands of `start_commands` run in it.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.work = folder / "work"
-        self.temporary = folder / "tmp"
-        self.library = folder / "preload.so"
-        self.temporary.mkdir(parents=True, exist_ok=True)
-        compile_library(self.library)
-        shutil.rmtree(folder / "warm", ignore_errors=True)
-        checkouts.warm_commands[:] = [commands.write_commands(folder / "warm", os.getpid())]
-        is_new = not self.work.exists()
-        self.checkout = self._make_checkout() if is_new else Checkout(self.work)
-        self._start_server()
+        self.disk = Disk(folder / "disk")
+        self.work = self.disk.folder / "work"
+        self.temporary = self.disk.folder / "tmp"
+        self.temporary.mkdir(exist_ok=True)
+        self.token = folder / "token"  # what the library writes
+        self.checkout = Checkout(self.work)
+
+    def make_checkout(self, pipeline: Pipeline) -> None:
+        """Make a checkout with that pipeline; what was there is removed."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.mkdir()
+        made = make_checkout(self.work)
+        pipeline.write_files(self.work)
+        made.run("git", "add", "-A")
+        made.run("git", "commit", "-qm", "a small pipeline")
 
     def run(self, *command: str, fault: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command in the checkout, under a fault if one is given."""
+        """Run a command in the checkout, under a fault (KIND|NUMBER|ACTION) if one is given."""
         environment = self.checkout.environment | {"TMPDIR": str(self.temporary)}
         if fault:
-            environment["PLUMBLINE_FAULT"] = fault
+            self.token.unlink(missing_ok=True)
+            environment["PLUMBLINE_FAULT"] = f"{self.work}|{self.token}|{fault}"
         return subprocess.run(
             command, cwd=self.work, env=environment, capture_output=True, text=True, check=False,
             timeout=STAGE_TIMEOUT_S,
@@ -50,6 +80,7 @@ class Site:
     def restore(self, name: str) -> None:
         """Bring a state back, once nothing works in the checkout."""
         self.end_processes()
+        self.disk.free()
         copy_folder(self.folder / name, self.work)
         shutil.rmtree(self.temporary)
         self.temporary.mkdir()
@@ -75,35 +106,25 @@ class Site:
                     continue
             time.sleep(0.05)
 
-    def _make_checkout(self) -> Checkout:
-        self.work.mkdir()
-        made = make_checkout(self.work)
-        target = self.work / "src/plumbline/tasks/line"
-        ignored = shutil.ignore_patterns("params.yaml", "__pycache__")
-        shutil.copytree(LINE, target, ignore=ignored)
-        shutil.copy2(LINE / "params.yaml", self.work / "params.yaml")
-        made.run("git", "add", "-A")
-        made.run("git", "commit", "-qm", "a line")
-        return made
-
-    def _start_server(self) -> None:
-        """Start the warm Python with the library loaded: what is forked from it has it as well."""
-        library = {"LD_PRELOAD": str(self.library)}
-        environment = self.checkout.environment | library
-        subprocess.run(["python", "-c", ""], env=environment, cwd=self.work, check=True)
-
-
-def compile_library(target: Path) -> None:
-    """Compile what injects faults; raises CalledProcessError with the compiler's messages."""
-    subprocess.run(
-        ["cc", "-O1", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-ldl"], check=True
-    )
+    def close(self) -> None:
+        """End what works here and remove the disk."""
+        self.end_processes()
+        self.disk.close()
 
 
 def copy_folder(source: Path, target: Path) -> None:
     """Replace `target` by a copy with the same times, as `cp -a` makes it."""
     shutil.rmtree(target, ignore_errors=True)
     subprocess.run(["cp", "-a", str(source), str(target)], check=True)
+
+
+def copy_missing_files(source: Path, target: Path, known: Path) -> None:
+    """Copy the files of `source` that `known` does not have into `target`."""
+    for path in source.rglob("*"):
+        name = path.relative_to(source)
+        if path.is_file() and not (known / name).exists():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target / name)
 
 
 def list_processes(folder: Path) -> list[int]:
