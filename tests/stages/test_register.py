@@ -2,6 +2,9 @@
 
 import dataclasses
 import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import mlflow
@@ -12,17 +15,19 @@ from tests.support.serving import models
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError, EvidenceError, RefusedError
+from plumbline.contract.errors import BundleError, EvidenceError, JournalError, RefusedError
 from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.evidence import document
-from plumbline.registry import model_versions, promotion
+from plumbline.registry import journal, model_versions, promotion, unfinished_registration
 from plumbline.registry.package import rehearsal
 from plumbline.registry.reader import addresses, find_version
 from plumbline.registry.reader.run_files import read_evidence
+from plumbline.reporting import version_page
 from plumbline.stages.register import register
 from plumbline.tracking import delivery
 
+JOURNAL = Path("mlruns/journal.db")
 SECRET = "hunter2"  # noqa: S105  to look for it in what is kept
 PARAMS = f"""# source: https://me:{SECRET}@files/old.csv
 data:
@@ -114,6 +119,53 @@ def test_a_bundle_that_another_checkout_registers_meanwhile_is_one_version(
     experiments = [each.experiment_id for each in client.search_experiments()]
     tagged = client.search_runs(experiments, f"tags.`{addresses.BUNDLE_TAG}` LIKE '%'")
     assert [run.info.run_id for run in tagged] == [versions()[0].run_id]
+
+
+@pytest.mark.parametrize("is_compared_anew", [False, True])
+def test_cut_off_between_registry_and_journal_it_is_one_version(
+    evaluated: tuple[Params, Task], *, is_compared_anew: bool
+) -> None:
+    with refuse_entries(), pytest.raises(JournalError):
+        register(*evaluated)
+    assert [version.version for version in versions()] == [1]
+    assert promotion.read_history("line") == []
+    if is_compared_anew:
+        write_evidence(*evaluated, "keep", champion={"version": "7", "bundle": "b"})
+    register(*evaluated)
+    assert [version.version for version in versions()] == [1]
+    assert layout.read_json(layout.REGISTRATION)["version"] == "1"
+    decisions = [(entry.action, entry.version) for entry in promotion.read_history("line")]
+    assert decisions[0] == ("registered", "1")
+    verdict = "keep" if is_compared_anew else "promote"
+    assert read_evidence(find_version("models:/line/1"))["verdict"] == verdict
+    tags = mlflow.get_logged_model(version_page.find_model_id(versions()[0])).tags
+    assert (tags["plumbline.model"], tags["plumbline.version"]) == ("line", "1")
+
+
+def test_a_version_that_nobody_announced_is_not_taken_over(evaluated: tuple[Params, Task]) -> None:
+    with refuse_entries(), pytest.raises(JournalError):
+        register(*evaluated)
+    unfinished_registration.NOTE.unlink()
+    register(*evaluated)
+    (entry, _) = promotion.read_history("line")
+    assert (entry.action, entry.version) == ("registered", "2")
+
+
+@contextmanager
+def refuse_entries() -> Iterator[None]:
+    """Let the journal's database refuse new entries, as a disk that fails does."""
+    with journal.lock_journal():
+        pass  # the database is there now
+    with closing(sqlite3.connect(JOURNAL)) as database, database:
+        database.execute(
+            "CREATE TRIGGER failing BEFORE INSERT ON plumbline_journal "
+            "BEGIN SELECT RAISE(ABORT, 'disk I/O error'); END"
+        )
+    try:
+        yield
+    finally:
+        with closing(sqlite3.connect(JOURNAL)) as database, database:
+            database.execute("DROP TRIGGER failing")
 
 
 def test_a_package_that_answers_otherwise_is_no_version(evaluated: tuple[Params, Task]) -> None:

@@ -6,6 +6,13 @@ from typing import TYPE_CHECKING, Any
 from plumbline.registry import model_versions
 from plumbline.registry.journal import Decision, Journal
 from plumbline.registry.reconciliation import append_entry, lock_decisions, reconcile
+from plumbline.registry.unfinished_registration import (
+    UnfinishedRegistration,
+    find_added_version,
+    forget_registration,
+    note_registration,
+    read_note,
+)
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -14,7 +21,8 @@ if TYPE_CHECKING:
 def find_registered_version(name: str, bundle: str) -> Any | None:
     """Find the version with this bundle that the journal says was registered.
 
-    A version of that bundle that somebody else made is none of ours, whatever its tags say.
+    A version of that bundle that somebody else made is none of ours, whatever its tags say. One
+    that this checkout added, and was stopped before the journal had it, is entered there now.
     """
     with lock_decisions() as (client, book):
         reconcile(client, book, name)
@@ -22,22 +30,38 @@ def find_registered_version(name: str, bundle: str) -> Any | None:
 
 
 def register_version(
-    name: str, bundle: str, evidence: str, reason: str, add: Callable[[], Any]
+    registration: UnfinishedRegistration, add: Callable[[], Any]
 ) -> tuple[Any, bool]:
     """Let `add` make a version and record it, unless another checkout registered the bundle first.
 
     Return the version, and whether `add` made it.
     """
+    name, bundle = registration.model, registration.bundle
     with lock_decisions() as (client, book):
         reconcile(client, book, name)
         version = _find_registered(client, book, name, bundle)
         if version is not None:
             return version, False
+        note_registration(registration)
         version = add()
-        number = str(version.version)
-        decision = Decision(name, "registered", number, "", bundle, evidence, reason)
-        append_entry(client, book, decision)
+        _record(client, book, registration, version)
         return version, True
+
+
+def _record(
+    client: "MlflowClient", book: Journal, registration: UnfinishedRegistration, version: Any
+) -> None:
+    decision = Decision(
+        registration.model,
+        "registered",
+        str(version.version),
+        "",
+        registration.bundle,
+        registration.evidence,
+        registration.reason,
+    )
+    append_entry(client, book, decision)
+    forget_registration()
 
 
 def _find_registered(client: "MlflowClient", book: Journal, name: str, bundle: str) -> Any | None:
@@ -46,4 +70,16 @@ def _find_registered(client: "MlflowClient", book: Journal, name: str, bundle: s
         is_registration = entry.moves or entry.action in ("registered", "keep")
         if is_registration and entry.bundle == bundle:
             numbers.append(entry.version)
-    return model_versions.find_with_bundle(client, name, numbers, bundle)
+    version = model_versions.find_with_bundle(client, name, numbers, bundle)
+    return version or _finish_registration(client, book, name, bundle)
+
+
+def _finish_registration(
+    client: "MlflowClient", book: Journal, name: str, bundle: str
+) -> Any | None:
+    """Return the version that an earlier run added and did not record, and record it; or None."""
+    noted = read_note(name, bundle)
+    version = find_added_version(client, noted) if noted else None
+    if noted and version:
+        _record(client, book, noted, version)
+    return version

@@ -22,6 +22,7 @@ from plumbline.registry import (
 from plumbline.registry.abandoned_registrations import remove_abandoned_registrations
 from plumbline.registry.package import packaging, rehearsal
 from plumbline.registry.reader import addresses
+from plumbline.registry.unfinished_registration import UnfinishedRegistration
 from plumbline.reporting import version_page
 from plumbline.reporting.model_card import render_card
 from plumbline.sources.shown_params import read_shown_params
@@ -110,6 +111,8 @@ def _renew_evidence(client: Any, version: Any, evidence: dict[str, Any]) -> bool
 
     try:
         with promotion.check_never_promoted(version.name, str(version.version)) as free:
+            if free:
+                version_page.tag_model(client, version)
             if free and version.tags.get(addresses.EVIDENCE_TAG) != _digest_evidence():
                 _log_records(client, version.run_id)
                 version_page.renew_page(client, version, evidence)
@@ -219,11 +222,15 @@ def _add_once(
     client: Any, name: str, info: Any, tags: dict[str, str], evidence: dict[str, Any]
 ) -> tuple[Any, bool]:
     """Add the version, and return it with whether it was added; else the package is discarded."""
-    version, is_new = registrations.register_version(
+    registration = UnfinishedRegistration(
         name,
         evidence["digests"]["bundle"],
         _digest_evidence(),
         evidence["summary"],
+        info.model_id,
+    )
+    version, is_new = registrations.register_version(
+        registration,
         lambda: model_versions.add_version(client, name, info, tags, render_card(evidence)),
     )
     if is_new:
