@@ -37,7 +37,7 @@ export DVC_NO_ANALYTICS := true
 # What is imported is compiled once. All modules of all packages would take five times as long as installing them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run fresh public-key remote test test-slow selftest faults drill check census format bench-train bench-ingest bench-bootstrap bench-serve bench-score bench-forms bench-drift bench-tracking bench-tune bench-signals probes ui lock dist notes keep-registry images clean
+.PHONY: help setup run fresh public-key remote test test-slow selftest faults drill check census format bench-train bench-ingest bench-scale bench-bootstrap bench-serve bench-score bench-forms bench-drift bench-tracking bench-tune bench-signals probes ui lock dist notes keep-registry images clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -107,6 +107,9 @@ bench-train: setup  ## samples/s against the Hugging Face Trainer, side by side
 
 bench-ingest: setup  ## memory of ingest as the file grows
 	@python benchmarks/ingest.py
+
+bench-scale: setup  ## memory and time of ingest, validate and the gate leakage for each row
+	@python benchmarks/scale.py
 
 bench-bootstrap: setup  ## seconds of the paired bootstrap interval against SciPy's own call
 	@python benchmarks/bootstrap.py

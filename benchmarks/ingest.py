@@ -7,19 +7,18 @@ python benchmarks/ingest.py [MB ...]
 
 import argparse
 import csv
-import os
 import random
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+from processes import measure_process
 from ruamel.yaml import YAML
 
 from plumbline.tasks.text_classification.data.generated import draw_ticket
 
 ROOT = Path(__file__).resolve().parents[1]
+COMMAND = [sys.executable, "-P", str(ROOT / "pipelines/ingest.py")]
 NUM_TICKETS = 20_000  # drawn once; rows repeat them with a number of their own
 
 
@@ -37,10 +36,11 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="plumbline-ingest-") as folder:
             num_rows = _write_csv(Path(folder) / "tickets.csv", size * 10**6, tickets)
             _write_params(Path(folder))
-            peak, seconds = _run_ingest(Path(folder))
-        peaks.append(peak)
+            cost = measure_process(COMMAND, Path(folder))
+        peaks.append(cost.peak_mb)
         print(
-            f"{size:>5} MB {num_rows:>12,} {peak:>7.0f} MB {seconds:>8.1f} {size / seconds:>7.1f}",
+            f"{size:>5} MB {num_rows:>12,} {cost.peak_mb:>7.0f} MB {cost.seconds:>8.1f} "
+            f"{size / cost.seconds:>7.1f}",
             flush=True,
         )
     print(f"peak RSS, largest to smallest: {max(peaks) / min(peaks):.2f}")
@@ -66,20 +66,6 @@ def _write_params(folder: Path) -> None:
     params["evaluation"]["slices"] = ["channel"]
     with (folder / "params.yaml").open("w", encoding="utf-8") as file:
         yaml.dump(params, file)
-
-
-def _run_ingest(folder: Path) -> tuple[float, float]:
-    """Run the real stage in a separate process; return peak RSS in MB and seconds."""
-    start = time.perf_counter()
-    command = [sys.executable, "-P", str(ROOT / "pipelines/ingest.py")]
-    process = subprocess.Popen(command, cwd=folder)
-    _, status, usage = os.wait4(process.pid, 0)
-    # wait4 has taken the status, so Popen can no longer ask for it.
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise SystemExit(f"ingest failed with exit code {process.returncode}")
-    kilobytes = usage.ru_maxrss / (1024 if sys.platform == "darwin" else 1)
-    return kilobytes * 1024 / 1e6, time.perf_counter() - start
 
 
 if __name__ == "__main__":
