@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from plumbline.tasks.text_classification.expectations import similar_pairs
+from plumbline.tasks.text_classification.expectations import similar_pairs, text_chunks
 from plumbline.tasks.text_classification.expectations.exchanges import (
     MAX_WORDS,
     MIN_WORDS,
@@ -73,6 +73,24 @@ def test_pairs_are_the_same_however_many_are_compared_at_once(
     whole = list(find_similar_pairs(texts[::2], texts[1::2], 0.6))
     monkeypatch.setattr(similar_pairs, "CHUNK_PAIRS", 7)
     assert list(find_similar_pairs(texts[::2], texts[1::2], 0.6)) == whole
+
+
+def test_what_is_found_does_not_depend_on_the_size_of_a_chunk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known, checked = draw_texts(200, 4), draw_texts(200, 5)
+    pairs = sorted(find_similar_pairs(checked, known, 0.6))
+    twins = find_exchanged(known, checked)
+    assert len(pairs) > 20
+    assert len(twins) > 20
+    monkeypatch.setattr(text_chunks, "CHUNK_CHARACTERS", 300)
+    assert len(list(text_chunks.cut_texts(known))) > 20
+    assert sorted(find_similar_pairs(checked, known, 0.6)) == pairs
+    assert find_exchanged(known, checked) == twins
+
+
+def test_a_text_without_a_common_gram_has_no_pair() -> None:
+    assert list(find_similar_pairs(["abcdef"], ["uvwxyz"], 0.1)) == []
 
 
 def compute_jaccard(one: str, other: str) -> float:

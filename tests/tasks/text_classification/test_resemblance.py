@@ -6,8 +6,10 @@ import pandas as pd
 import pytest
 
 from plumbline.tasks.text_classification.data import normalise
+from plumbline.tasks.text_classification.expectations import text_chunks
 from plumbline.tasks.text_classification.expectations.duplicates import find_near_leaks
 from plumbline.tasks.text_classification.expectations.grams import count_grams
+from plumbline.tasks.text_classification.expectations.recent_answers import keep_recent
 from plumbline.tasks.text_classification.expectations.resemblance import find_resembling
 from plumbline.tasks.text_classification.faults.sound_data import fill_templates
 
@@ -61,9 +63,32 @@ def test_words_in_another_order_are_the_same_words() -> None:
 
 def test_grams_are_those_of_each_text() -> None:
     texts = ["abcabc", "ab", "\N{GRINNING FACE}bc", ""]
-    grams = count_grams(texts)
+    grams = count_grams(texts).matrix
     assert grams.sum(axis=1).ravel().tolist() == [[3, 1, 1, 1]]  # abc bca cab; short ones whole
-    assert (grams[0].multiply(count_grams(["abc", *texts])[1])).sum() == 3
+    assert (grams[0].multiply(count_grams(["abc", *texts]).matrix[1])).sum() == 3
+
+
+def test_grams_have_one_number_in_all_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["abcabc", "xyz", "cabc", "x", "zabc"]
+    whole = count_grams(texts)
+    monkeypatch.setattr(text_chunks, "CHUNK_CHARACTERS", 1)
+    parts = count_grams(texts)
+    assert (parts.matrix != whole.matrix).nnz == 0
+    assert parts.codes.tolist() == whole.codes.tolist()
+
+
+def test_an_answer_is_kept_for_the_last_texts_alone() -> None:
+    asked = []
+
+    @keep_recent(2)
+    def join(known: list[str], checked: list[str], sign: str) -> str:
+        asked.append(sign)
+        return sign.join([*known, *checked])
+
+    answers = [join(["a"], ["b"], sign) for sign in "+-+*-+"]
+    assert answers == ["a+b", "a-b", "a+b", "a*b", "a-b", "a+b"]
+    assert asked == ["+", "-", "*", "-", "+"]
+    assert join(["ab"], [], "+") == "ab"
 
 
 def write_sentence(draw: random.Random, num_words: int) -> str:

@@ -1,9 +1,10 @@
 """Texts that differ from another one in one word, or in the order of their words."""
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
+
+from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts
 
 MIN_WORDS = 6  # in shorter texts one word is most of the meaning
 MAX_WORDS = 40  # in longer ones an exchanged word leaves nearly all n-grams as they were
@@ -14,31 +15,43 @@ ORDERLESS = np.uint64(0x8CB92BA72F3D8DD7)  # of sums that do not depend on the o
 
 
 def find_exchanged(known: Sequence[str], checked: Sequence[str]) -> dict[str, str]:
-    """Map texts of `checked` to a text of `known` with one other word, or in another order."""
-    import pandas as pd
+    """Map texts of `checked` to a text of `known` with one other word, or in another order.
 
-    known_keys, known_texts = _hash_gaps(known)
-    checked_keys, checked_texts = _hash_gaps(checked)
-    owners: defaultdict[int, list[str]] = defaultdict(list)
-    is_shared = pd.Series(checked_keys).isin(known_keys).to_numpy()
-    for key, place in _list_pairs(checked_keys[is_shared], checked_texts[is_shared]):
-        owners[key].append(checked[place])
+    The checked texts are indexed, the known ones are looked up in chunks.
+    """
+    keys, places = _index_gaps(checked)
+    owners: dict[int, list[str]] = {}  # first place of a key -> texts that have it and no twin
     twins: dict[str, str] = {}
-    is_shared = pd.Series(known_keys).isin(checked_keys).to_numpy()
-    for key, place in _list_pairs(known_keys[is_shared], known_texts[is_shared]):
-        twin = known[place]
-        waiting = owners.pop(key, [])
-        for text in waiting:
-            if text != twin:
-                twins.setdefault(text, twin)
-        # Who has a twin needs no other one: else all pairs of one template would be walked.
-        if twin in waiting:
-            owners[key] = [twin]
+    for part in cut_texts(known):
+        known_keys, known_places = _hash_gaps(known[part])
+        starts = np.searchsorted(keys, known_keys)
+        ends = np.searchsorted(keys, known_keys, side="right")
+        is_shared = ends > starts
+        shared = np.column_stack([starts, ends, part.start + known_places])[is_shared]
+        for start, end, number in shared.tolist():
+            twin = known[number]
+            if start not in owners:
+                owners[start] = [checked[place] for place in places[start:end]]
+            waiting = owners[start]
+            for text in waiting:
+                if text != twin:
+                    twins.setdefault(text, twin)
+            # Who has a twin needs no other one: else all pairs of one template would be walked.
+            owners[start] = [twin] if twin in waiting else []
     return twins
 
 
-def _list_pairs(keys: np.ndarray, places: np.ndarray) -> list[tuple[int, int]]:
-    return list(zip(keys.tolist(), places.tolist(), strict=True))
+def _index_gaps(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the hashes of `_hash_gaps`, sorted, with the number of the text of each."""
+    keys = [np.zeros(0, dtype=np.uint64)]
+    places = [np.zeros(0, dtype=np.int64)]
+    for part in cut_texts(texts):
+        own_keys, own_places = _hash_gaps(texts[part])
+        keys.append(own_keys)
+        places.append(own_places + part.start)
+    all_keys = np.concatenate(keys)
+    order = np.argsort(all_keys, kind="stable")
+    return all_keys[order], np.concatenate(places)[order]
 
 
 def _hash_gaps(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -1,9 +1,11 @@
 """The character n-grams of many texts, as one sparse matrix."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -12,21 +14,42 @@ NGRAM = 3  # characters; texts are short, and one changed word touches few of th
 CODE_BITS = np.uint64(21)  # of a Unicode code point: three of them fit into 64 bits
 
 
-def count_grams(texts: Sequence[str]) -> "csr_matrix":
-    """Return which n-grams each text has: a matrix [texts, n-grams] of zeros and ones.
+class Grams(NamedTuple):
+    """Which n-grams some texts have."""
+
+    matrix: "csr_matrix"  # [texts, n-grams] of zeros and ones
+    codes: np.ndarray  # of the n-gram of each column
+
+
+def count_grams(texts: Sequence[str]) -> Grams:
+    """Return which n-grams each text has; there is at least one text.
 
     A text of fewer than NGRAM characters has itself as its only one.
     """
     import pandas as pd
+    from scipy.sparse import csr_matrix, vstack
+
+    parts = [_count_chunk(texts[part]) for part in cut_texts(texts)]
+    codes = pd.Index(np.concatenate([part.codes for part in parts])).unique()
+    matrices = []
+    for matrix, own_codes in parts:
+        columns = codes.get_indexer(own_codes)[matrix.indices]
+        shape = (matrix.shape[0], len(codes))
+        matrices.append(csr_matrix((matrix.data, columns, matrix.indptr), shape=shape))
+    return Grams(vstack(matrices, format="csr"), codes.to_numpy())
+
+
+def _count_chunk(texts: Sequence[str]) -> Grams:
+    import pandas as pd
     from scipy.sparse import csr_matrix
 
-    owners, codes = _list_codes(texts)
-    columns, kinds = pd.factorize(codes)
-    ones = np.ones(len(codes), dtype=np.int32)
-    grams = csr_matrix((ones, (owners, columns)), shape=(len(texts), len(kinds)))
-    grams.sum_duplicates()
-    grams.data[:] = 1
-    return grams
+    owners, places = _list_codes(texts)
+    columns, codes = pd.factorize(places)
+    ones = np.ones(len(columns), dtype=np.int8)
+    matrix = csr_matrix((ones, (owners, columns)), shape=(len(texts), len(codes)))
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    return Grams(matrix, codes)
 
 
 def _list_codes(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -7,12 +7,18 @@ more do so across two splits than within one.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plumbline.tasks.text_classification.expectations.exchanges import find_exchanged
 from plumbline.tasks.text_classification.expectations.grams import count_grams
+from plumbline.tasks.text_classification.expectations.recent_answers import keep_recent
+from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 PIECE = 12  # characters without spaces; an exchanged word cuts at most two pieces
 MIN_PIECES = 3
@@ -22,7 +28,6 @@ MAX_OWNERS = 20
 NUM_DRAWN = 2
 HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
 FILTER_BITS = 22
-CHUNK_CHARACTERS = 1_000_000
 CHUNK_PAIRS = 100_000
 
 
@@ -36,12 +41,12 @@ def find_resembling(
     pieces and the other one holds `similarity` of its character n-grams. Texts that share nothing
     but pieces that many have are compared `with_common`, and only some of them.
     """
-    return dict(_find_resembling(tuple(known), tuple(checked), similarity, with_common))
+    return dict(_find_resembling(known, checked, similarity, with_common))
 
 
-@lru_cache(maxsize=12)  # the selftest asks about the same two splits dozens of times
+@keep_recent(12)  # the selftest asks about the same two splits dozens of times
 def _find_resembling(
-    known: tuple[str, ...], checked: tuple[str, ...], similarity: float, with_common: bool
+    known: Sequence[str], checked: Sequence[str], similarity: float, with_common: bool
 ) -> dict[str, str]:
     twins = find_exchanged(known, checked)
     rest = [text for text in checked if text not in twins]
@@ -62,16 +67,28 @@ def _list_contained(
     """
     compact_inner = [text.replace(" ", "") for text in inner]
     compact_outer = [text.replace(" ", "") for text in outer]
-    grams = None
     for inners, outers in _list_candidates(compact_inner, compact_outer, with_common):
-        if grams is None:
-            grams = count_grams([*compact_inner, *compact_outer])
-        ours, theirs = grams[inners], grams[outers + len(inner)]
-        num_shared = ours.multiply(theirs).sum(axis=1)
-        is_contained = np.asarray(num_shared).ravel() >= similarity * np.diff(ours.indptr)
+        ours, theirs = _count_pairs(compact_inner, inners, compact_outer, outers)
+        num_shared = np.asarray(ours.multiply(theirs).sum(axis=1)).ravel()
+        is_contained = num_shared >= similarity * np.diff(ours.indptr)
         for one, other in zip(inners[is_contained], outers[is_contained], strict=True):
             if compact_inner[one] != compact_outer[other]:
                 yield int(one), int(other)
+
+
+def _count_pairs(
+    inner: Sequence[str], inners: np.ndarray, outer: Sequence[str], outers: np.ndarray
+) -> tuple["csr_matrix", "csr_matrix"]:
+    """Return the n-grams of pairs of texts: matrices [pairs, n-grams] of the inner and the outer.
+
+    A pair is the numbers of two texts; texts without a pair are not counted.
+    """
+    inner_numbers, ours = np.unique(inners, return_inverse=True)
+    outer_numbers, theirs = np.unique(outers, return_inverse=True)
+    texts = [inner[number] for number in inner_numbers]
+    texts += [outer[number] for number in outer_numbers]
+    grams = count_grams(texts).matrix
+    return grams[ours], grams[theirs + len(inner_numbers)]
 
 
 def _list_candidates(
@@ -163,15 +180,11 @@ def _build_index(
 def _hash_windows(texts: Sequence[str], step: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield hashes of PIECE characters at every `step`-th place of each text, and its number.
 
-    Both are arrays [places], for about CHUNK_CHARACTERS at a time.
+    Both are arrays [places], for a chunk of texts at a time.
     """
-    start, size = 0, 0
-    for end, text in enumerate(texts, 1):
-        size += len(text)
-        if size >= CHUNK_CHARACTERS or end == len(texts):
-            hashes, owners = _hash_chunk(texts[start:end], step)
-            yield hashes, owners + start
-            start, size = end, 0
+    for part in cut_texts(texts):
+        hashes, owners = _hash_chunk(texts[part], step)
+        yield hashes, owners + part.start
 
 
 def _hash_chunk(texts: Sequence[str], step: int) -> tuple[np.ndarray, np.ndarray]:

@@ -4,16 +4,21 @@ Two sets of a Jaccard similarity of at least s have a member in common among the
 n - ceil(s n) + 1 of each, n its number of members, in any one order of all members (Chaudhuri,
 Ganti and Kaushik 2006, A Primitive Operator for Similarity Joins in Data Cleaning). With the
 rarest n-gram first, few pairs have one. No pair is missed.
+
+The checked texts are indexed, which are the fewer ones; the known ones are looked up in chunks.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plumbline.tasks.text_classification.expectations.grams import count_grams
+from plumbline.tasks.text_classification.expectations.grams import Grams, count_grams
+from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts
 
 if TYPE_CHECKING:
+    import pandas as pd
     from scipy.sparse import csr_matrix
 
 CHUNK_PAIRS = 200_000  # that are compared at once
@@ -34,67 +39,106 @@ def find_similar_pairs(
     """Yield each (checked, known) pair with at least this Jaccard similarity of n-grams, from 0."""
     if not checked or not known:
         return
-    grams = _sort_by_rarity(count_grams([*known, *checked]))
-    sizes = np.diff(grams.indptr)
-    for ours, theirs in _list_candidates(grams, len(known), similarity):
-        num_shared = np.asarray(grams[ours].multiply(grams[theirs]).sum(axis=1)).ravel()
-        scores = num_shared / (sizes[ours] + sizes[theirs] - num_shared)
+    index = _build_index(count_grams(checked), similarity)
+    for part in cut_texts(known):
+        for pair in _find_pairs(index, count_grams(known[part]), similarity):
+            yield pair._replace(known=part.start + pair.known)
+
+
+@dataclass(frozen=True)
+class _FirstGramIndex:
+    """The checked texts, by the rarest n-grams of each."""
+
+    matrix: "csr_matrix"  # [texts, n-grams], the rarest n-gram first
+    codes: "pd.Index"  # of the n-gram of each column
+    grams: np.ndarray  # first n-grams of all texts, sorted
+    owners: np.ndarray  # the text of each of `grams`
+
+
+def _build_index(checked: Grams, similarity: float) -> _FirstGramIndex:
+    import pandas as pd
+
+    matrix, codes = checked
+    by_rarity = np.argsort(np.bincount(matrix.indices, minlength=len(codes)), kind="stable")
+    ranks = np.empty_like(by_rarity)
+    ranks[by_rarity] = np.arange(len(codes))
+    matrix = _number_columns(matrix, ranks, len(codes))
+    owners, grams = _list_first_grams(matrix, np.diff(matrix.indptr), similarity)
+    order = np.argsort(grams, kind="stable")
+    return _FirstGramIndex(matrix, pd.Index(codes[by_rarity]), grams[order], owners[order])
+
+
+def _find_pairs(index: _FirstGramIndex, known: Grams, similarity: float) -> Iterator[SimilarPair]:
+    import pandas as pd
+
+    sizes = np.diff(known.matrix.indptr)
+    checked_sizes = np.diff(index.matrix.indptr)
+    columns = index.codes.get_indexer(pd.Index(known.codes))
+    matrix = _number_columns(known.matrix, columns, len(index.codes))
+    for theirs, ours in _list_candidates(index, matrix, sizes, similarity):
+        smaller = np.minimum(checked_sizes[ours], sizes[theirs])
+        larger = np.maximum(checked_sizes[ours], sizes[theirs])
+        is_possible = smaller >= similarity * larger - ROUNDING
+        ours, theirs = ours[is_possible], theirs[is_possible]
+        num_shared = np.asarray(index.matrix[ours].multiply(matrix[theirs]).sum(axis=1)).ravel()
+        scores = num_shared / (checked_sizes[ours] + sizes[theirs] - num_shared)
         for place in np.flatnonzero(scores >= similarity):
-            yield SimilarPair(
-                int(ours[place]) - len(known), int(theirs[place]), float(scores[place])
-            )
+            yield SimilarPair(int(ours[place]), int(theirs[place]), float(scores[place]))
 
 
-def _sort_by_rarity(grams: "csr_matrix") -> "csr_matrix":
-    """Number the n-grams by how many texts have them; each row has its rarest one first."""
-    num_texts = np.bincount(grams.indices, minlength=grams.shape[1])
-    ranks = np.empty_like(num_texts)
-    ranks[np.argsort(num_texts, kind="stable")] = np.arange(len(num_texts))
-    grams.indices = ranks[grams.indices]
-    grams.has_sorted_indices = False
-    grams.sort_indices()
-    return grams
+def _number_columns(matrix: "csr_matrix", numbers: np.ndarray, num_columns: int) -> "csr_matrix":
+    """Return `matrix` with other numbers of its columns, sorted; those below 0 are left out."""
+    from scipy.sparse import csr_matrix
+
+    columns = numbers[matrix.indices]
+    is_kept = columns >= 0
+    ends = np.concatenate([[0], np.cumsum(is_kept)])[matrix.indptr]
+    shape = (matrix.shape[0], num_columns)
+    numbered = csr_matrix((matrix.data[is_kept], columns[is_kept], ends), shape=shape)
+    numbered.sort_indices()
+    return numbered
 
 
 def _list_candidates(
-    grams: "csr_matrix", num_known: int, similarity: float
+    index: _FirstGramIndex, matrix: "csr_matrix", sizes: np.ndarray, similarity: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield rows of `grams` that may be similar: checked ones, and a known one for each."""
+    """Yield known texts (rows of `matrix`) that may be similar, and a checked one for each."""
     import pandas as pd
 
-    owners, tokens = _list_first_grams(grams, similarity)
-    is_known = owners < num_known
-    order = np.argsort(tokens[is_known], kind="stable")
-    index, index_owners = tokens[is_known][order], owners[is_known][order]
-    asked, askers = tokens[~is_known], owners[~is_known]
-    first = np.searchsorted(index, asked)
-    counts = np.searchsorted(index, asked, side="right") - first
-    sizes = np.diff(grams.indptr)
+    askers, asked = _list_first_grams(matrix, sizes, similarity)
+    first = np.searchsorted(index.grams, asked)
+    counts = np.searchsorted(index.grams, asked, side="right") - first
+    num_checked = index.matrix.shape[0]
     for part in _cut_chunks(counts, askers):
         repeats = counts[part]
         steps = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        others = index_owners[np.repeat(first[part], repeats) + steps]
-        pairs = pd.unique(np.repeat(askers[part], repeats) * num_known + others)
-        ours, theirs = np.divmod(pairs, num_known)
-        smaller = np.minimum(sizes[ours], sizes[theirs])
-        larger = np.maximum(sizes[ours], sizes[theirs])
-        is_possible = smaller >= similarity * larger - ROUNDING
-        yield ours[is_possible], theirs[is_possible]
+        others = index.owners[np.repeat(first[part], repeats) + steps]
+        yield np.divmod(
+            pd.unique(np.repeat(askers[part], repeats) * num_checked + others), num_checked
+        )
 
 
-def _list_first_grams(grams: "csr_matrix", similarity: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return (row, n-gram) of the rarest n-grams of each row: similar rows share one of them."""
-    sizes = np.diff(grams.indptr)
+def _list_first_grams(
+    matrix: "csr_matrix", sizes: np.ndarray, similarity: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (text, n-gram) of the rarest n-grams of each text: similar texts share one of them.
+
+    Texts have `sizes` n-grams, those that `matrix` leaves out too: these are the rarest of all.
+    """
+    num_listed = np.diff(matrix.indptr)
     num_first = sizes - np.ceil(similarity * sizes - ROUNDING).astype(int) + 1
-    places = np.arange(len(grams.indices)) - np.repeat(grams.indptr[:-1], sizes)
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    is_first = places < np.repeat(num_first, sizes)
-    return owners[is_first], grams.indices[is_first]
+    num_left = num_first - (sizes - num_listed)
+    places = np.arange(len(matrix.indices)) - np.repeat(matrix.indptr[:-1], num_listed)
+    owners = np.repeat(np.arange(len(sizes)), num_listed)
+    is_first = places < np.repeat(num_left, num_listed)
+    return owners[is_first], matrix.indices[is_first]
 
 
 def _cut_chunks(counts: np.ndarray, askers: np.ndarray) -> Iterator[slice]:
-    """Cut the n-grams of checked texts into runs of whole texts with about CHUNK_PAIRS pairs."""
+    """Cut the n-grams of texts into runs of whole texts with about CHUNK_PAIRS pairs."""
     starts = np.flatnonzero(np.diff(askers, prepend=-1))
+    if not len(starts):
+        return
     totals = np.add.reduceat(counts, starts)
     chunks = (np.cumsum(totals) - totals) // CHUNK_PAIRS
     cuts = starts[np.flatnonzero(np.diff(chunks, prepend=-1))].tolist()
