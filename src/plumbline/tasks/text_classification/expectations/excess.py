@@ -32,8 +32,10 @@ def find_excess(
 
     Too many are those that the lower end of the interval of the difference leaves.
     """
-    known = rows[rows["split"].isin(before)].drop_duplicates("compact")
-    ours = rows[(rows["split"] == split) & ~rows["compact"].isin(set(known["compact"]))]
+    columns = ["id", "normal", "compact"]
+    known = rows.loc[rows["split"].isin(before), columns].drop_duplicates("compact")
+    asked = rows.loc[rows["split"] == split, columns]
+    ours = asked[~asked["compact"].isin(known["compact"])]
     texts = known["normal"].tolist()
     checked = list(dict.fromkeys(ours["normal"]))
     if not texts or not checked:
@@ -46,7 +48,8 @@ def find_excess(
     counts = (
         f"{len(twins)} of {len(checked)} are so close, {shown} of {' and '.join(before)} are usual"
     )
-    ids = dict(zip(known["normal"], known["id"], strict=True))
+    resembled = known[known["normal"].isin(list(twins.values()))]
+    ids = dict(zip(resembled["normal"], resembled["id"], strict=True))
     resembling = ours[ours["normal"].isin(twins)]
     return {
         row: f"a word or an addition apart from {ids[twins[text]]} ({counts})"
@@ -75,15 +78,16 @@ def _compare_with_held_out(
 
     Return the share of `checked` that is too much, and the texts of train that were resembled.
     """
-    present = set(checked)
+    columns = ["normal", "compact"]
     close: list[dict[str, str]] = []
-    splits: dict[str, list[str]] = {}
+    splits: list[pd.Series] = []
     for name in ("train", OTHER[split]):
-        column = rows.loc[rows["split"] == name].drop_duplicates("compact")["normal"]
-        splits[name] = [text for text in column if text not in present]
-    size = min(MAX_HELD_OUT, *map(len, splits.values()))
-    for texts in splits.values():
-        sample = random.Random(0).sample(texts, size)  # noqa: S311 - no secrets
+        texts = rows.loc[rows["split"] == name, columns].drop_duplicates("compact")["normal"]
+        splits.append(texts[~texts.isin(checked)])
+    size = min(MAX_HELD_OUT, *map(len, splits))
+    for texts in splits:
+        places = random.Random(0).sample(range(len(texts)), size)  # noqa: S311 - no secrets
+        sample = texts.iloc[places].tolist()
         close.append(find_resembling(sample, checked, similarity, with_common=True))
     in_train, elsewhere = close
     if not in_train:
