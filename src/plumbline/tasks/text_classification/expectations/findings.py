@@ -109,7 +109,7 @@ def _add_ingest_findings(
 
 def _add_label_findings(rows: "pd.DataFrame", params: TextParams) -> None:
     has_sets = params.data.columns.has_label_sets
-    each = list_each_label(rows) if has_sets else rows
+    each = list_each_label(rows[["split", "label", "normal"]]) if has_sets else rows
     findings = {
         "rare_labels": labels.find_rare_labels(each, params.validation.min_rows_per_class),
         "unseen_labels": labels.find_unseen_labels(each),

@@ -5,6 +5,7 @@ data, they are more likely a trace of how the data were made.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,27 +25,33 @@ def find_label_words(rows: "pd.DataFrame", texts: "pd.DataFrame | None" = None) 
     train = rows[rows["split"] == "train"]
     texts = rows if texts is None else texts
     all_texts = texts.loc[texts["split"] == "train", "normal"]
-    words = {row: set(text.split()) for row, text in all_texts.items()}
-    signs = _describe_signs(train, words)
+    signs = _describe_signs(train["normal"].tolist(), train["label"].tolist(), all_texts.tolist())
     findings = {}
-    for row, present in words.items():
-        for word in sorted(present & set(signs))[:1]:
-            findings[row] = signs[word]
+    for row, text in all_texts.items():
+        present = signs.keys() & text.split()
+        if present:
+            findings[row] = signs[min(present)]
     return texts.index.to_series().map(findings).astype(object)
 
 
-def _describe_signs(train: "pd.DataFrame", words: dict[object, set[str]]) -> dict[str, str]:
-    """Map each word that nearly alone predicts a label to a sentence about the two."""
+def _describe_signs(
+    texts: Sequence[str], labels: Sequence[str], all_texts: Sequence[str]
+) -> dict[str, str]:
+    """Map each word that nearly alone predicts a label to a sentence about the two.
+
+    A text with several labels is in `texts` once for each, and in `all_texts` once.
+    """
     num_rows: Counter[str] = Counter()
+    for text in all_texts:
+        num_rows.update(set(text.split()))
+    frequent = {word for word, count in num_rows.items() if count >= MIN_ROWS}
     num_labelled: Counter[tuple[str, str]] = Counter()
-    for present in words.values():
-        num_rows.update(present)
-    for row, label in train["label"].items():
-        num_labelled.update((word, label) for word in words[row])
-    sizes = train["label"].value_counts()
+    for text, label in zip(texts, labels, strict=True):
+        num_labelled.update((word, label) for word in frequent.intersection(text.split()))
+    sizes = Counter(labels)
     signs = {}
     for (word, label), count in num_labelled.items():
-        if sizes[label] / len(words) >= MIN_PRECISION:
+        if sizes[label] / len(all_texts) >= MIN_PRECISION:
             continue  # nearly every row has this label, so that every word predicts it
         precision, recall = count / num_rows[word], count / sizes[label]
         if count >= MIN_ROWS and precision >= MIN_PRECISION and recall >= MIN_RECALL:
