@@ -6,7 +6,7 @@ about customers to come.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from plumbline.tasks.text_classification.data.label_sets import split_labels
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Three digits or more in a word: prices and years are like that too, but do not predict a label.
-IDENTIFIER = re.compile(r"[^\W_]*(?:\d[^\W_]*){3,}")
+IDENTIFIER = re.compile(r"(?<![^\W_])[^\W\d_]*+(?:\d[^\W\d_]*+){3,}+")
 MIN_VALUES = 20  # fewer are categories, such as channels or products
 MAX_ROWS_EACH = 30  # on average; a value with more is a kind of case, not a customer
 MIN_VALUES_EACH = 3  # of a label, on average; fewer are codes of the label, not customers
 MIN_SHARED = 0.05  # of the held-out rows, this share has a value of an earlier split
 MIN_HITS = 0.9  # of these rows, this share has the label that the value had there
 MIN_LIFT = 0.5  # and of what the most frequent label leaves, the value gains this share
-
-Values = Mapping[Hashable, Sequence[str]]  # row -> values
 
 
 def find_shared_groups(
@@ -56,49 +54,55 @@ def find_recognised(
     gives one label away: the same set hardly comes back.
     """
 
-    def list_labels(label: str) -> tuple[str, ...]:
-        return (split_labels(label) if has_sets else ()) or (label,)
-
-    labels = rows["label"].map(list_labels)
+    label_lists = {}
+    for label in rows["label"].unique():
+        label_lists[label] = (split_labels(label) if has_sets else ()) or (label,)
+    labels = rows["label"].map(label_lists)
+    is_earlier = rows["split"].isin(before)
+    is_ours = rows["split"] == split
     findings: dict[Hashable, str] = {}
-    numbers = rows["normal"].map(IDENTIFIER.findall)
-    _add_recognised(findings, "the number", numbers.to_dict(), rows["split"], labels, split, before)
+    known = _find_numbers(rows.loc[is_earlier, "normal"])
+    asked = _find_numbers(rows.loc[is_ours, "normal"])
+    _add_recognised(findings, "the number", known, asked, labels, is_ours.sum())
     for column in columns:
-        values = rows[column].map(lambda value: [value] if value else [])
-        _add_recognised(findings, column, values.to_dict(), rows["split"], labels, split, before)
+        has_value = rows[column] != ""
+        known = rows.loc[is_earlier & has_value, column]
+        asked = rows.loc[is_ours & has_value, column]
+        _add_recognised(findings, column, known, asked, labels, is_ours.sum())
     return rows.index.to_series().map(findings).astype(object)
+
+
+def _find_numbers(texts: "pd.Series") -> "pd.Series":
+    """Return the numbers in each text, one an entry, with the index of the text."""
+    return texts.map(IDENTIFIER.findall).explode().dropna()
 
 
 def _add_recognised(
     findings: dict[Hashable, str],
     name: str,
-    values: Values,
-    splits: "pd.Series",
+    known: "pd.Series",
+    asked: "pd.Series",
     labels: "pd.Series",
-    split: str,
-    before: Sequence[str],
+    num_rows: int,
 ) -> None:
-    """Add the rows that `values` give away, if these are many and predict a label."""
-    earlier = labels[splits.isin(before)]
-    known = _learn_labels(values, earlier)
-    ours = labels[splits == split]
-    shared: dict[Hashable, str] = {}
-    for row in ours.index:
-        for value in values[row]:
-            if value in known:
-                shared[row] = value
-    num_given = sum(len(values[row]) for row in earlier.index)
-    num_labels = len(set(known.values()))
-    if len(known) < max(MIN_VALUES, MIN_VALUES_EACH * num_labels):
+    """Add the rows that values give away, if these are many and predict a label.
+
+    `known` and `asked` have a value an entry, with the index of its row, `labels` one entry a row,
+    of all; `num_rows` may have values in `asked`.
+    """
+    num_values = known.nunique()
+    if num_values < MIN_VALUES or len(known) > MAX_ROWS_EACH * num_values:
         return
-    if num_given > MAX_ROWS_EACH * len(known):
+    found = asked[asked.isin(known)]
+    shared = dict(zip(found.index, found, strict=True))  # of several values the last one
+    if len(shared) < max(1, MIN_SHARED * num_rows):
         return
-    if len(shared) < max(1, MIN_SHARED * len(ours)):
+    learned = _learn_labels(known, labels)
+    if num_values < MIN_VALUES_EACH * len(set(learned.values())):
         return
-    own = ours[ours.index.isin(list(shared))]
-    hits = [known[shared[row]] in each for row, each in own.items()]
-    share = sum(hits) / len(hits)
-    counts = Counter(label for each in own for label in each)
+    own = labels.loc[list(shared)].to_dict()
+    share = sum(learned[value] in own[row] for row, value in shared.items()) / len(shared)
+    counts = Counter(label for each in own.values() for label in each)
     usual = max(counts.values()) / len(own)
     if share < MIN_HITS or share - usual < MIN_LIFT * (1 - usual):
         return
@@ -108,10 +112,9 @@ def _add_recognised(
         )
 
 
-def _learn_labels(values: Values, labels: "pd.Series") -> dict[str, str]:
+def _learn_labels(values: "pd.Series", labels: "pd.Series") -> dict[str, str]:
     """Map each value to the label that it has most often."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for row, own in labels.items():
-        for value in values[row]:
-            counts[value].update(own)
+    for value, own in zip(values, labels.loc[values.index], strict=True):
+        counts[value].update(own)
     return {value: count.most_common(1)[0][0] for value, count in counts.items()}
