@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ from tests.support.s3_server import serve_bucket
 from tests.support.scored_files import GOOD, URI, Model, prepare_model, read, write
 from tests.support.spark_cluster import SPARK, kill_with_children, run_spark_cluster
 
-from plumbline.contract.errors import DataError, ParamsError, PlumblineError
+from plumbline.contract.errors import BusyError, DataError, ParamsError, PlumblineError
+from plumbline.scoring import FolderRequest, make_spark_engine, score_folder
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -82,7 +84,7 @@ def test_a_second_run_scores_only_what_changed(model: Model, given: Path, tmp_pa
     write(given / NAMES[0], {"text": ["parcel late"]})
     with pytest.raises(DataError, match=f"{out / NAMES[0]}: exists, and is not what this run"):
         model.score_folder(given, out)
-    assert not (out / LISTING).exists()
+    assert read_bytes(out) == first
     assert model.score_folder(given, out, overwrite=True).num_kept == len(NAMES) - 1
     assert [row["text"] for row in read(out / NAMES[0])] == ["parcel late"]
     after = {name: (out / name).stat().st_mtime_ns for name in NAMES}
@@ -193,6 +195,83 @@ def test_an_input_that_cannot_be_read_is_refused(model: Model, given: Path, tmp_
     assert not (tmp_path / "out").exists()
 
 
+def test_a_wrong_option_leaves_complete_answers_alone(
+    model: Model, given: Path, tmp_path: Path
+) -> None:
+    model.score_folder(given, tmp_path / "out")
+    first = read_bytes(tmp_path / "out")
+    with pytest.raises(ParamsError, match="--columns lable: the model has no such output"):
+        model.score_folder(given, tmp_path / "out", columns=["lable"], overwrite=True)
+    said = model.run(given, tmp_path / "out", "--overwrite", "--on", "nonsense", code=2)
+    assert "--on nonsense: unknown; expected here, spark, local[4]" in said
+    assert read_bytes(tmp_path / "out") == first
+    assert model.score_folder(given, tmp_path / "out").num_kept == len(NAMES)
+
+
+def test_two_runs_do_not_write_one_folder(model: Model, given: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def score_beside(*_: object) -> None:
+        with pytest.raises(BusyError, match="out: another run is writing it"):
+            model.score_folder(given, out, columns=["label"], overwrite=True)
+
+    model.score_folder(given, out, watch=score_beside)
+    assert {"label", "scores"} <= set(read(out / NAMES[0])[0])
+
+
+@pytest.mark.parametrize("folder", ["in", "out"])
+def test_a_file_that_changes_during_the_run_is_in_no_listing(
+    model: Model, given: Path, tmp_path: Path, folder: str
+) -> None:
+    first = tmp_path / folder / sorted(NAMES)[0]
+
+    def change(*_: object) -> None:
+        if (tmp_path / "out" / sorted(NAMES)[1]).exists():  # the first one was scored
+            first.write_text("text\nparcel late\n")
+
+    with pytest.raises(DataError, match=f"{sorted(NAMES)[0]}: added, removed or changed"):
+        model.score_folder(given, tmp_path / "out", watch=change)
+    assert not (tmp_path / "out" / LISTING).exists()
+
+
+@pytest.mark.parametrize(
+    "edit", [{"output": None}, {"num_rows": "many"}, {"name": "other.csv"}, {"run": []}]
+)
+def test_an_edited_record_keeps_and_replaces_nothing(
+    model: Model, given: Path, tmp_path: Path, edit: dict[str, object]
+) -> None:
+    out = tmp_path / "out"
+    model.score_folder(given, out)
+    for record in (out / "_scored").glob("*.json"):
+        record.write_text(json.dumps(json.loads(record.read_text()) | edit))
+    first = read_bytes(out)
+    with pytest.raises(DataError, match="3 of 3 files could not be scored"):
+        model.score_folder(given, out)
+    assert read_bytes(out) == first
+
+
+def test_all_files_get_the_same_columns(model: Model, given: Path, tmp_path: Path) -> None:
+    write(given / NAMES[0], {"text": ["refund"], "label": ["billing"]})
+    with pytest.raises(DataError, match=f"{NAMES[0]}: column 'label' has the name of an answer"):
+        model.score_folder(given, tmp_path / "out")
+    model.score_folder(given, tmp_path / "named", prefix="predicted_")
+    for name in NAMES:
+        assert "predicted_label" in read(tmp_path / "named" / name)[0]
+
+
+def test_a_link_to_the_input_is_no_output(model: Model, given: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(given)
+    with pytest.raises(ParamsError, match="is, holds or lies in the input"):
+        model.score_folder(given, tmp_path / "link", overwrite=True)
+    assert not (given / "_scored").exists()
+
+
+def test_a_name_that_is_not_text_is_refused(model: Model, given: Path, tmp_path: Path) -> None:
+    Path(os.fsdecode(bytes(given) + b"/\xff.csv")).write_text("text\nrefund\n")
+    with pytest.raises(DataError, match="a file name that is not UTF-8; rename it"):
+        model.score_folder(given, tmp_path / "out")
+
+
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     with serve_bucket("tickets", monkeypatch) as store:
@@ -227,7 +306,8 @@ def test_spark_gives_the_answers_and_the_listing_of_this_machine(
     model: Model, given: Path, tmp_path: Path
 ) -> None:
     model.run(given, tmp_path / "here")
-    said = model.run(given, tmp_path / "spark", "--on", "local[2]")
+    relative = os.path.relpath(given)  # executors work in other folders
+    said = model.run(Path(relative), tmp_path / "spark", "--on", "local[2]")
     assert "3 files" in said
     assert read_bytes(tmp_path / "spark") == read_bytes(tmp_path / "here")
     assert "3 of the files were scored before" in model.run(given, tmp_path / "spark")
@@ -258,6 +338,22 @@ def test_a_worker_of_a_cluster_is_killed_and_the_answers_are_the_same(
     assert process.returncode == 0, said
     assert f"12 files, {12 * MANY:,} rows" in said
     assert read_bytes(out) == read_bytes(tmp_path / "here")
+
+
+@SPARK
+@pytest.mark.slow
+def test_an_executor_refuses_a_model_that_is_not_the_verified_one(
+    model: Model, given: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(model.copy.folder, tmp_path / "model")
+    predictor = tmp_path / "model" / "predictor.py"
+    predictor.chmod(0o600)
+    predictor.write_text(predictor.read_text() + "\n")
+    changed = replace(model.copy, folder=tmp_path / "model")
+    request = FolderRequest(str(given), str(tmp_path / "out"), {"top_k": 3, "threshold": 0.0})
+    with pytest.raises(DataError, match=r"predictor\.py: changed since the bundle was sealed"):
+        score_folder(changed, request, make_spark_engine("local[1]"))
+    assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "_scored"]
 
 
 @SPARK

@@ -84,10 +84,16 @@ class Model:
         params = {"top_k": 3, "threshold": 0.0} | options.pop("params", {})
         return score(self.copy, ScoringRequest(given, wanted, params, **options), watch, say)
 
-    def score_folder(self, given: Path, wanted: Path, **options: Any) -> FolderSummary:
+    def score_folder(
+        self,
+        given: Path,
+        wanted: Path,
+        watch: Callable[[int, float], None] = lambda *_: None,
+        **options: Any,
+    ) -> FolderSummary:
         params = {"top_k": 3, "threshold": 0.0} | options.pop("params", {})
         request = FolderRequest(str(given), str(wanted), params, **options)
-        return score_folder(self.copy, request, make_local_engine(lambda *_: None))
+        return score_folder(self.copy, request, make_local_engine(watch))
 
     def command(self, given: Path, wanted: Path, *options: str) -> list[str]:
         return [

@@ -14,7 +14,7 @@ from plumbline.cli.console import print_plain
 from plumbline.cli.options import InferenceParams, parse_inference_params
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.stop_signals import INTERRUPTED
-from plumbline.sources.addresses import hide_secrets
+from plumbline.sources.addresses import get_scheme, hide_secrets
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
@@ -94,6 +94,11 @@ def score(
     try:
         if scoring.is_folder(input_):
             _score_folder(copy, scoring.FolderRequest(input_, output, *choices), on)
+        elif get_scheme(output):
+            raise ParamsError(
+                f"{hide_secrets(output)}: an address is for a folder of answers, and {input_} is "
+                "not a folder; name a path"
+            )
         elif on == HERE:
             _score_file(copy, scoring.ScoringRequest(Path(input_), Path(output), *choices))
         else:

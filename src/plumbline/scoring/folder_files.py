@@ -10,6 +10,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError, PlumblineError
 from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.task import Predictor
+from plumbline.scoring.file_records import FileRecord, read_record, write_record
 from plumbline.scoring.folders import FileFolder
 from plumbline.scoring.request import ScoringRequest
 from plumbline.scoring.scorer import Watch, score
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
 
 FORMAT = 1  # raised when files that an earlier version of this code scored are not to be kept
-RECORDS = "_scored"  # the folder of records in the output: no engine takes it for data
-BEGUN: dict[str, Any] = {}  # the result in the record of a file that is being scored
+LISTING = "_listing.json"  # of a complete folder of answers
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,19 @@ class FolderRequest:
     overwrite: bool = False
 
     def build_request(self, source: Path, target: Path) -> ScoringRequest:
-        """Return the request for one file, whose output may be replaced."""
+        """Return the request for one file, whose output may be replaced.
+
+        All files get the same columns: none gets a prefix of its own.
+        """
         return ScoringRequest(
-            source, target, self.params, self.columns, self.prefix, self.keep_bad, overwrite=True
+            source,
+            target,
+            self.params,
+            self.columns,
+            self.prefix,
+            self.keep_bad,
+            overwrite=True,
+            renames=False,
         )
 
 
@@ -48,10 +58,9 @@ class ScoredFile:
     name: str
     num_rows: int = 0
     num_bad: int = 0
-    error_column: str = ""  # in which the reason is written, where bad rows are kept
     sha256: str = ""  # of the answers
     input: Mapping[str, Any] | None = None  # what identifies the content that was scored
-    output: Mapping[str, Any] | None = None  # what identifies the answers in their folder
+    stamps: Sequence[Mapping[str, Any]] = ()  # of input and output, as they were scored or found
     is_kept: bool = False  # an earlier run had scored it
     error: str = ""  # why there are no answers
 
@@ -76,31 +85,53 @@ def score_file(
     Raises as `score` does, and ParamsError where other answers would be replaced.
     """
     source, target = FileFolder(request.input), FileFolder(request.output)
-    record = f"{RECORDS}/{name}.json"
+    stamp = source.stamp(name)
     run = _describe_run(model, request, source.identify(name))
-    known = _read_record(target, record, run)
-    if target.has_file(name):
-        if known and known["output"] == target.identify(name):
-            return ScoredFile(**known, is_kept=True)
-        if known != BEGUN and not request.overwrite:
-            raise ParamsError(
-                f"{target.show(name)}: exists, and is not what this run writes (another version, "
-                "other options, other content, or it was changed); add --overwrite to replace it"
-            )
-    target.write_json(record, {"run": run, "result": BEGUN})
-    result = _score_once(model, predictor, request, name, watch)
-    if source.identify(name) != run["input"]:
+    before = read_record(target, name)
+    own = before if before and before.run == run else None
+    found = target.identify(name) if target.has_file(name) else None
+    if own and own.output and own.output == found:
+        return _build_result(name, own, (stamp, target.stamp(name)), is_kept=True)
+    if found and not request.overwrite and not (own and _is_replaceable(own, found, target)):
+        raise ParamsError(
+            f"{target.show(name)}: exists, and is not what this run writes (another version, "
+            "other options, other content, or it was changed); add --overwrite to replace it"
+        )
+    target.delete(LISTING)
+    begun = FileRecord(run, replaced=found)
+    write_record(target, name, begun)
+    try:
+        record = _score_once(model, predictor, request, name, watch, begun)
+    except PlumblineError:
+        if found and before:
+            write_record(target, name, before)  # what it is about is still there
+        raise
+    if source.stamp(name) != stamp:
         raise DataError(f"{source.show(name)}: changed while it was read; run the command again")
-    result = replace(result, input=run["input"], output=target.identify(name))
-    known = asdict(result)
-    del known["is_kept"]
-    target.write_json(record, {"run": run, "result": known})
-    return result
+    return _build_result(name, record, (stamp, target.stamp(name)), is_kept=False)
+
+
+def _is_replaceable(own: FileRecord, found: Mapping[str, Any], target: FileFolder) -> bool:
+    """Whether a run that was cut off may replace what it finds.
+
+    On this machine that is what it was to replace; in a store, what it may have written itself.
+    """
+    return own.replaced == found if target.local else own.output is None
 
 
 def _score_once(
-    model: "CachedVersion", predictor: Predictor, request: FolderRequest, name: str, watch: Watch
-) -> ScoredFile:
+    model: "CachedVersion",
+    predictor: Predictor,
+    request: FolderRequest,
+    name: str,
+    watch: Watch,
+    begun: FileRecord,
+) -> FileRecord:
+    """Score a file, and return its complete record.
+
+    On this machine the answers are recorded before they get their name, so that a run that
+    continues knows them.
+    """
     source, target = FileFolder(request.input), FileFolder(request.output)
     with tempfile.TemporaryDirectory(prefix="plumbline-score-") as scratch:
         given, written = Path(scratch) / "given", Path(scratch) / "written"
@@ -115,29 +146,49 @@ def _score_once(
         except PlumblineError as error:
             text = str(error).replace(str(path), source.show(name))
             raise type(error)(text.replace(str(place), target.show(name))) from None
-        digest = layout.digest(place)
+        record = replace(
+            begun,
+            num_rows=done.num_rows,
+            num_bad=done.num_bad,
+            sha256=layout.digest(place),
+            output=target.predict_identity(place),
+        )
+        write_record(target, name, record)
         target.keep(name, place)
-    return ScoredFile(name, done.num_rows, done.num_bad, done.error_column, digest)
+    record = replace(record, output=target.identify(name))
+    write_record(target, name, record)
+    return record
+
+
+def _build_result(
+    name: str, record: FileRecord, stamps: Sequence[Mapping[str, Any]], *, is_kept: bool
+) -> ScoredFile:
+    return ScoredFile(
+        name,
+        record.num_rows,
+        record.num_bad,
+        record.sha256,
+        record.run["input"],
+        stamps,
+        is_kept,
+    )
 
 
 def _describe_run(
     model: "CachedVersion", request: FolderRequest, identity: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return all that the answers depend on."""
+    options = asdict(request)
+    for name in ("input", "output", "overwrite"):
+        del options[name]
     return {
         "format": FORMAT,
         "input": dict(identity),
-        "model": {"name": model.name, "version": model.version, "bundle": model.bundle},
-        "params": dict(request.params),
-        "columns": list(request.columns),
-        "prefix": request.prefix,
-        "keep_bad": request.keep_bad,
+        "model": describe_model(model),
+        "options": options | {"columns": list(request.columns)},
     }
 
 
-def _read_record(target: FileFolder, record: str, run: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the recorded result of the same run, BEGUN if it was cut off; None without one."""
-    match target.read_json(record):
-        case {"run": dict() as known, "result": dict() as result} if known == run:
-            return result
-    return None
+def describe_model(model: "CachedVersion") -> dict[str, str]:
+    """Return the version that answers."""
+    return {"name": model.name, "version": model.version, "bundle": model.bundle}

@@ -5,16 +5,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plumbline import bundle
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.scoring.file_format import parse_format
-from plumbline.scoring.folder_files import FolderRequest, ScoredFile, try_file
+from plumbline.scoring.folder_files import (
+    LISTING,
+    FolderRequest,
+    ScoredFile,
+    describe_model,
+    try_file,
+)
 from plumbline.scoring.folders import FileFolder
+from plumbline.scoring.request import ERROR
 from plumbline.scoring.scorer import Watch, load_model
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
 
-LISTING = "_listing.json"
 MAX_SHOWN = 5  # files in a message
 
 # Scores the files of these names; results are in their order.
@@ -36,22 +43,26 @@ def score_folder(model: "CachedVersion", request: FolderRequest, engine: Engine)
     """Write a file of answers for each file of the input, and then `_listing.json` beside them.
 
     The listing has name, rows and SHA-256 of each, and is the same whatever the engine. A file that
-    an earlier run of the same request scored is not scored again. Raises ParamsError or DataError
-    before anything is written, and DataError where files could not be scored, once all were tried.
+    an earlier run of the same request scored is not scored again. Raises ParamsError, DataError or
+    BusyError before anything is written, and DataError where files could not be scored, once all
+    were tried, or where input or output changed meanwhile.
     """
     source, target = FileFolder(request.input), FileFolder(request.output)
     names = _list_inputs(source)
     _check_output(source, target, names)
-    target.delete(LISTING)
-    scored = list(engine(model, request, names))
-    _raise_errors(scored)
-    target.write_json(LISTING, _build_listing(model, request, scored))
+    request.build_request(Path(), Path()).list_added_columns(bundle.read_signature(model.folder))
+    with target.hold():
+        scored = list(engine(model, request, names))
+        _raise_errors(scored)
+        _require_unchanged(source, target, scored)
+        target.write_json(LISTING, _build_listing(model, request, scored))
+    num_bad = sum(file.num_bad for file in scored)
     return FolderSummary(
         num_files=len(scored),
         num_kept=sum(file.is_kept for file in scored),
         num_rows=sum(file.num_rows for file in scored),
-        num_bad=sum(file.num_bad for file in scored),
-        error_column=next((file.error_column for file in scored if file.num_bad), ""),
+        num_bad=num_bad,
+        error_column=request.prefix + ERROR if num_bad else "",
     )
 
 
@@ -86,21 +97,33 @@ def _list_inputs(source: FileFolder) -> list[str]:
     if not names:
         raise DataError(f"{source.shown}: no such folder, or no file in it")
     for name in names:
+        if not _is_utf8(name):
+            raise DataError(f"{source.show(name)!a}: a file name that is not UTF-8; rename it")
         try:
             parse_format(Path(name))
         except ParamsError as error:
             raise ParamsError(
-                f"{source.shown}/{error}; move it out of the folder, or begin its name with _"
+                f"{source.shown}/{error}; move it out of the folder, or begin its name with _ "
+                "(links to folders are not followed)"
             ) from None
     return names
 
 
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _check_output(source: FileFolder, target: FileFolder, names: Sequence[str]) -> None:
     """Refuse an output inside the input or around it, and one with answers to other files."""
-    one, other = f"{source.address}/", f"{target.address}/"
+    one, other = f"{source.address.rstrip('/')}/", f"{target.address.rstrip('/')}/"
     if one.startswith(other) or other.startswith(one):
         raise ParamsError(
-            f"{target.shown}: is, holds or lies in the input {source.shown}; name another folder"
+            f"{target.address}: is, holds or lies in the input {source.address}; "
+            "name another folder"
         )
     strange = sorted(set(target.list_names()) - set(names))
     if strange:
@@ -111,17 +134,35 @@ def _check_output(source: FileFolder, target: FileFolder, names: Sequence[str]) 
 
 
 def _raise_errors(scored: Sequence[ScoredFile]) -> None:
-    failed = [file for file in scored if file.error]
+    failed = [file.error for file in scored if file.error]
     if not failed:
         return
-    lines = [file.error for file in failed[:MAX_SHOWN]]
-    if len(failed) > MAX_SHOWN:
-        lines.append(f"and {len(failed) - MAX_SHOWN:,} more")
+    lines = list(dict.fromkeys(failed))
+    if len(lines) > MAX_SHOWN:
+        lines[MAX_SHOWN:] = [f"and {len(lines) - MAX_SHOWN:,} other errors"]
     message = (
         f"{len(failed):,} of {len(scored):,} files could not be scored; the others are kept: "
         "the same command continues"
     )
     raise DataError("\n  ".join([message, *lines]))
+
+
+def _require_unchanged(
+    source: FileFolder, target: FileFolder, scored: Sequence[ScoredFile]
+) -> None:
+    """Raise DataError where files were added, removed or changed since they were scored."""
+    names = [file.name for file in scored]
+    for folder, number in ((source, 0), (target, 1)):
+        present = set(folder.list_names())
+        changed = sorted(present.symmetric_difference(names))
+        for file in scored:
+            if file.name in present and folder.stamp(file.name) != file.stamps[number]:
+                changed.append(file.name)
+        if changed:
+            raise DataError(
+                f"{folder.shown}: {_list_some(changed)}: added, removed or changed during the run; "
+                "run the same command again"
+            )
 
 
 def _build_listing(
@@ -133,7 +174,7 @@ def _build_listing(
         shown = ("name", "num_rows", "num_bad", "sha256", "input")
         files.append({name: facts[name] for name in shown})
     return {
-        "model": {"name": model.name, "version": model.version, "bundle": model.bundle},
+        "model": describe_model(model),
         "params": dict(request.params),
         "num_rows": sum(file.num_rows for file in scored),
         "num_bad": sum(file.num_bad for file in scored),

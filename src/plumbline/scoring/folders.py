@@ -1,28 +1,34 @@
 """A folder of files to score, or of scored files: on this machine, or in an object store."""
 
+import fcntl
+import hashlib
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from plumbline.contract import layout
-from plumbline.contract.errors import DataError
+from plumbline.contract.errors import BusyError, DataError
 from plumbline.sources.addresses import find_local_path, get_scheme, hide_secrets
 from plumbline.sources.object_store import read_version
-from plumbline.sources.stores import name_store_errors, open_store
+from plumbline.sources.stores import describe_driver_error, open_store
 
 HIDDEN = (".", "_")  # begins a name that engines, too, take for no data
+RECORDS = "_scored"  # the folder of records in a folder of answers, and of what is being written
 
 
 def is_folder(address: str) -> bool:
     """Whether files of a folder are meant: one on this machine, or any in an object store."""
-    return bool(get_scheme(address)) or Path(address).is_dir()
+    return bool(get_scheme(address)) or address.endswith("/") or Path(address).is_dir()
 
 
 class FileFolder:
     """Files by their names relative to the folder, such as `2026/11/tickets.csv`.
 
-    ParamsError for an address that cannot be opened here. All methods raise OSError where the
-    folder cannot be read or written.
+    ParamsError for an address that cannot be opened here. All methods raise OSError for what the
+    system refuses, and DataError for what a store refuses.
     """
 
     def __init__(self, address: str) -> None:
@@ -30,7 +36,9 @@ class FileFolder:
         local = find_local_path(address)
         self.local = Path(local) if local is not None else None
         self._store, self._path = open_store(address, "files to score")
-        self.address = str(self._store.unstrip_protocol(self._path))
+        self.address = str(
+            self.local.resolve() if self.local else self._store.unstrip_protocol(self._path)
+        )
 
     def show(self, name: str) -> str:
         """Return the address of a file, as a message may say it."""
@@ -41,7 +49,7 @@ class FileFolder:
 
         Empty where there is no such folder; DataError where it is a file.
         """
-        with name_store_errors(self.shown):
+        with self._explain_errors():
             self._store.invalidate_cache()  # others write there
             paths = self._store.find(self._path) if self._store.exists(self._path) else []
         names = [str(path).removeprefix(self._path).removeprefix("/") for path in paths]
@@ -51,46 +59,64 @@ class FileFolder:
 
     def has_file(self, name: str) -> bool:
         """Whether there is such a file."""
-        with name_store_errors(self.shown):
+        with self._explain_errors():
             return bool(self._store.exists(self._locate(name)))
 
     def identify(self, name: str) -> dict[str, Any]:
         """Return what changes with the content of a file: its digest, or the store's version."""
         if self.local is not None:
-            path = self.local / name
-            return {"sha256": layout.digest(path), "bytes": path.stat().st_size}
-        with name_store_errors(self.shown):
+            return _identify_content(self.local / name)
+        with self._explain_errors():
             self._store.invalidate_cache()
             return read_version(self._store, self._locate(name))
+
+    def stamp(self, name: str) -> dict[str, Any]:
+        """Return what a change of a file shows in, without reading it."""
+        if self.local is None:
+            return self.identify(name)
+        status = (self.local / name).stat()
+        return {"bytes": status.st_size, "mtime_ns": status.st_mtime_ns, "inode": status.st_ino}
 
     def fetch(self, name: str, scratch: Path) -> Path:
         """Return the path of a file on this machine, for which it may be copied to `scratch`."""
         if self.local is not None:
             return self.local / name
         path = scratch / Path(name).name
-        with name_store_errors(self.shown):
+        with self._explain_errors():
             self._store.get_file(self._locate(name), str(path))
         return path
 
     def choose_place(self, name: str, scratch: Path) -> Path:
-        """Return where on this machine a file is written, before `keep`; its folder is there."""
+        """Return where on this machine a file is written, before `keep`; its folder is there.
+
+        It is the same each time, where the folder is on this machine.
+        """
         if self.local is None:
             return scratch / Path(name).name
-        path = self.local / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
+        aside = self.local / RECORDS / hash_name(name)
+        aside.mkdir(parents=True, exist_ok=True)
+        return aside / Path(name).name
+
+    def predict_identity(self, place: Path) -> dict[str, Any] | None:
+        """Return what will identify a file that `keep` takes; None where only the store knows."""
+        return _identify_content(place) if self.local is not None else None
 
     def keep(self, name: str, place: Path) -> None:
         """Take a complete file from where `choose_place` let it be written."""
         if self.local is None:
-            with name_store_errors(self.shown):
+            with self._explain_errors():
                 self._store.put_file(str(place), self._locate(name))
+            return
+        path = self.local / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        layout.publish(place, path)
+        place.parent.rmdir()
 
     def read_json(self, name: str) -> Any:
         """Read what `write_json` wrote; None where there is nothing that can be read."""
         if not self.has_file(name):
             return None
-        with name_store_errors(self.shown):
+        with self._explain_errors():
             content = self._store.cat_file(self._locate(name))
         try:
             return json.loads(content)
@@ -103,17 +129,61 @@ class FileFolder:
             layout.write_json(self.local / name, value)
             return
         content = layout.format_json(value)
-        with name_store_errors(self.shown):
+        with self._explain_errors():
             self._store.pipe_file(self._locate(name), content.encode())
 
     def delete(self, name: str) -> None:
         """Delete a file, if there is one."""
         if self.has_file(name):
-            with name_store_errors(self.shown):
+            with self._explain_errors():
                 self._store.rm_file(self._locate(name))
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Let one run at a time write into the folder; BusyError where another run does.
+
+        A store has no such lock.
+        """
+        if self.local is None:
+            yield
+            return
+        (self.local / RECORDS).mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.local / RECORDS, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise BusyError(
+                f"{self.shown}: another run is writing it; wait for it or stop it"
+            ) from None
+        try:
+            yield
+        finally:
+            os.close(handle)
 
     def _locate(self, name: str) -> str:
         return f"{self._path}/{name}"
+
+    @contextmanager
+    def _explain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno is not None and error.filename:
+                raise
+            raise DataError(
+                f"{self.shown}: the store refused ({describe_driver_error(error)}); "
+                "check the address and your rights to it, then run the same command again"
+            ) from None
+
+
+def hash_name(name: str) -> str:
+    """Return a file's name as a short one, which is that of no other file."""
+    return hashlib.sha256(name.encode()).hexdigest()
+
+
+def _identify_content(path: Path) -> dict[str, Any]:
+    return {"sha256": layout.digest(path), "bytes": path.stat().st_size}
 
 
 def _is_hidden(name: str) -> bool:

@@ -29,6 +29,7 @@ class ScoringRequest:
     prefix: str = ""  # of the names of added columns
     keep_bad: bool = False  # write rows without an answer, with the reason, instead of stopping
     overwrite: bool = False
+    renames: bool = True  # answers, where the input has a column of such a name
 
     def check_files(self) -> None:
         """Raise ParamsError or DataError for files that cannot be read or written."""
@@ -70,7 +71,7 @@ class ScoringRequest:
     def choose_prefix(self, names: Sequence[str], signature: Signature) -> "ScoringRequest":
         """Return this request, with the prefix PREFIX where an answer has the name of a column."""
         added = [field.name for field in self.list_added_columns(signature)]
-        if self.prefix or not set(added).intersection(names):
+        if self.prefix or not self.renames or not set(added).intersection(names):
             return self
         return replace(self, prefix=PREFIX)
 

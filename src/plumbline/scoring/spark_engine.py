@@ -4,8 +4,12 @@ This module alone imports pyspark. Executors need plumbline's serving dependenci
 access to both folders; the model comes from here, and each executor verifies every byte of it.
 """
 
+import importlib.util
 import json
 import os
+import re
+import shutil
+import socket
 import sys
 import tarfile
 import tempfile
@@ -17,11 +21,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
-from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.errors import BundleError, ParamsError, PlumblineError
 from plumbline.registry.reader import contents
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.scoring.folder_files import FolderRequest, ScoredFile, try_file
 from plumbline.scoring.scorer import load_model
+from plumbline.sources.addresses import find_local_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,11 +35,18 @@ if TYPE_CHECKING:
     from plumbline.scoring.folder_scorer import Engine
 
 CONFIGURED = "spark"  # the master that Spark itself is configured with
+MASTER = re.compile(r"spark|local(\[[\d*]+(,\d+)?\])?|spark://[^/]+:\d+|yarn|k8s://.+")
+CONNECT_TIMEOUT_S = 5.0
 MAX_REASON = 500  # characters of what Spark says
+NAMED_ERROR = re.compile(r"(Caused by: )?[\w.]+(Error|Exception): ")
 
 
 def make_spark_engine(master: str) -> "Engine":
-    """Return the engine that scores on Spark; `master` is `spark` or an address such as yarn."""
+    """Return the engine that scores on Spark; `master` is `spark` or an address such as yarn.
+
+    ParamsError where Spark cannot be started here, or its master does not answer.
+    """
+    _check_master(master)
 
     def score_on_spark(
         model: CachedVersion, request: FolderRequest, names: Sequence[str]
@@ -42,7 +54,7 @@ def make_spark_engine(master: str) -> "Engine":
         with _open_session(master) as session, tempfile.TemporaryDirectory() as folder:
             archive = _pack(model, Path(folder))
             session.sparkContext.addFile(str(archive))
-            score_batches = _make_task(archive.name, model, request, names)
+            score_batches = _make_task(archive.name, model, _make_absolute(request), names)
             # One number for each file, each in a task of its own.
             numbers = session.range(0, len(names), 1, len(names))
             rows = numbers.mapInArrow(score_batches, "result string").collect()
@@ -51,20 +63,54 @@ def make_spark_engine(master: str) -> "Engine":
     return score_on_spark
 
 
+def _check_master(master: str) -> None:
+    """Raise ParamsError for what Spark itself would say late, or at length."""
+    if not MASTER.fullmatch(master):
+        raise ParamsError(
+            f"--on {master}: unknown; expected here, spark, local[4], spark://host:7077, yarn or "
+            "k8s://..."
+        )
+    if importlib.util.find_spec("pyspark") is None:
+        raise ParamsError(
+            f"--on {master}: pyspark is not installed; install requirements-spark.lock "
+            "(see `plumbline docs score`)"
+        )
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        raise ParamsError(
+            f"--on {master}: no Java; install Java 17 or 21, or let JAVA_HOME name its folder"
+        )
+    if not master.startswith("spark://"):
+        return
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), CONNECT_TIMEOUT_S).close()
+        except OSError as error:
+            raise ParamsError(f"--on {master}: {address} is unreachable ({error})") from None
+
+
+def _make_absolute(request: FolderRequest) -> FolderRequest:
+    """Return the request with paths that lead to the same folders from an executor."""
+    return replace(
+        request, input=_find_absolute(request.input), output=_find_absolute(request.output)
+    )
+
+
+def _find_absolute(address: str) -> str:
+    local = find_local_path(address)
+    return address if local is None else str(Path(local).absolute())
+
+
 @contextmanager
 def _open_session(master: str) -> Iterator[Any]:
     """Give the session of Spark; one that was started for this ends with the block."""
-    try:
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError as error:
-        raise ParamsError(
-            f"--on {master}: pyspark is not installed ({error}); install requirements-spark.lock "
-            "(see `plumbline docs score`)"
-        ) from None
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("plumbline score")
+    # Two attempts at one file at a time would be in each other's way.
+    builder = SparkSession.builder.appName("plumbline score").config("spark.speculation", "false")
     if master != CONFIGURED:
         builder = builder.master(master)
     is_given = SparkSession.getActiveSession() is not None
@@ -76,16 +122,22 @@ def _open_session(master: str) -> Iterator[Any]:
             if not is_given:
                 session.stop()
     except (PySparkException, Py4JError) as error:
-        reason = " ".join(str(error).split())[:MAX_REASON]
         raise PlumblineError(
-            f"--on {master}: Spark failed ({reason}); what was scored is kept: "
+            f"--on {master}: Spark failed ({_find_reason(str(error))}); what was scored is kept: "
             "repair it, and run the same command again"
         ) from None
 
 
+def _find_reason(message: str) -> str:
+    """Return the line of an error of Spark that names the cause, below frames of Python or Java."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    named = [line for line in lines if NAMED_ERROR.match(line)]
+    return (named or lines or ["no reason"])[-1 if named else 0][:MAX_REASON]
+
+
 def _pack(model: CachedVersion, folder: Path) -> Path:
     """Return an archive of the model, named by its digest, with the same bytes each time."""
-    archive = folder / f"{model.bundle}.tar"
+    archive = folder / f"{model.bundle}.model"  # Spark itself unpacks a .tar, and verifies nothing
     with tarfile.open(archive, "w") as tar:
         tar.add(model.folder, contents.FILES, filter=_clear_facts)
         tar.add(model.golden, contents.GOLDEN, filter=_clear_facts)
@@ -108,10 +160,13 @@ def _make_task(
         import pyarrow as pa
 
         for batch in batches:
-            copy, predictor = _open_model(archive, model, golden)
             results = []
             for number in batch.column("id").to_pylist():
-                file = try_file(copy, predictor, request, names[number], lambda *_: None)
+                try:
+                    copy, predictor = _open_model(archive, model, golden)
+                    file = try_file(copy, predictor, request, names[number], lambda *_: None)
+                except BundleError as error:
+                    file = ScoredFile(names[number], error=str(error))
                 results.append(json.dumps(asdict(file)))
             yield pa.RecordBatch.from_pydict({"result": results})
 

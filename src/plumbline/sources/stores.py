@@ -37,7 +37,7 @@ def open_store(address: str, purpose: str) -> tuple[Any, str]:
         if local is not None:
             return fsspec.filesystem("file"), str(Path(local).absolute())
         store, path = fsspec.url_to_fs(address)
-    except (ImportError, ValueError) as error:
+    except (ImportError, ValueError, OSError) as error:
         raise ParamsError(f"{shown}: {hide_secrets_in_text(str(error))}") from None
     return store, path.rstrip("/")
 
@@ -48,5 +48,10 @@ def name_store_errors(shown: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # noqa: BLE001  each driver has errors of its own
-        reason = hide_secrets_in_text(" ".join(str(error).split()))[:300]
-        raise OSError(errno.EIO, reason or type(error).__name__, shown) from None
+        raise OSError(errno.EIO, describe_driver_error(error), shown) from None
+
+
+def describe_driver_error(error: Exception) -> str:
+    """Return what a driver says, in one line and without secrets."""
+    reason = hide_secrets_in_text(" ".join(str(error).split()))[:300]
+    return reason or type(error).__name__
