@@ -18,6 +18,7 @@ from tests.support.spark_cluster import SPARK, kill_with_children, run_spark_clu
 
 from plumbline.contract.errors import BusyError, DataError, ParamsError, PlumblineError
 from plumbline.scoring import FolderRequest, make_spark_engine, score_folder
+from plumbline.scoring.spark_master import find_reason
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -298,6 +299,32 @@ def test_an_object_store_gets_the_answers_of_a_local_folder(
     said = model.run(*addresses, "--overwrite", code=1)
     assert "s3://tickets/in/chat.jsonl.gz" in said
     assert "/plumbline-score-" not in said
+
+
+@SPARK
+@pytest.mark.parametrize(
+    ("master", "message"),
+    [
+        ("spark://127.0.0.1:1", r"unreachable \(127.0.0.1:1: .*refused"),
+        ("local[x]", "unknown; expected here"),
+        ("", "unknown; expected here"),
+    ],
+)
+def test_a_master_that_cannot_be_used_is_named(master: str, message: str) -> None:
+    with pytest.raises(ParamsError, match=message):
+        make_spark_engine(master)
+
+
+def test_the_line_of_the_cause_is_found_in_frames_of_spark() -> None:
+    message = """An exception was thrown from the Python worker.
+    Traceback (most recent call last):
+      File "/opt/spark/worker.py", line 1, in main
+    ModuleNotFoundError: No module named 'plumbline'
+    """
+    assert find_reason(message) == "ModuleNotFoundError: No module named 'plumbline'"
+    assert (
+        find_reason("[JAVA_GATEWAY_EXITED] Java exited.\n") == "[JAVA_GATEWAY_EXITED] Java exited."
+    )
 
 
 @SPARK

@@ -4,12 +4,8 @@ This module alone imports pyspark. Executors need plumbline's serving dependenci
 access to both folders; the model comes from here, and each executor verifies every byte of it.
 """
 
-import importlib.util
 import json
 import os
-import re
-import shutil
-import socket
 import sys
 import tarfile
 import tempfile
@@ -21,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError, ParamsError, PlumblineError
+from plumbline.contract.errors import BundleError, PlumblineError
 from plumbline.registry.reader import contents
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.scoring.folder_files import FolderRequest, ScoredFile, try_file
 from plumbline.scoring.scorer import load_model
+from plumbline.scoring.spark_master import CONFIGURED, check_master, find_reason
 from plumbline.sources.addresses import find_local_path
 
 if TYPE_CHECKING:
@@ -34,19 +31,13 @@ if TYPE_CHECKING:
     from plumbline.contract.task import Predictor
     from plumbline.scoring.folder_scorer import Engine
 
-CONFIGURED = "spark"  # the master that Spark itself is configured with
-MASTER = re.compile(r"spark|local(\[[\d*]+(,\d+)?\])?|spark://[^/]+:\d+|yarn|k8s://.+")
-CONNECT_TIMEOUT_S = 5.0
-MAX_REASON = 500  # characters of what Spark says
-NAMED_ERROR = re.compile(r"(Caused by: )?[\w.]+(Error|Exception): ")
-
 
 def make_spark_engine(master: str) -> "Engine":
     """Return the engine that scores on Spark; `master` is `spark` or an address such as yarn.
 
     ParamsError where Spark cannot be started here, or its master does not answer.
     """
-    _check_master(master)
+    check_master(master)
 
     def score_on_spark(
         model: CachedVersion, request: FolderRequest, names: Sequence[str]
@@ -61,32 +52,6 @@ def make_spark_engine(master: str) -> "Engine":
         return [ScoredFile(**json.loads(row["result"])) for row in rows]
 
     return score_on_spark
-
-
-def _check_master(master: str) -> None:
-    """Raise ParamsError for what Spark itself would say late, or at length."""
-    if not MASTER.fullmatch(master):
-        raise ParamsError(
-            f"--on {master}: unknown; expected here, spark, local[4], spark://host:7077, yarn or "
-            "k8s://..."
-        )
-    if importlib.util.find_spec("pyspark") is None:
-        raise ParamsError(
-            f"--on {master}: pyspark is not installed; install requirements-spark.lock "
-            "(see `plumbline docs score`)"
-        )
-    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        raise ParamsError(
-            f"--on {master}: no Java; install Java 17 or 21, or let JAVA_HOME name its folder"
-        )
-    if not master.startswith("spark://"):
-        return
-    for address in master.removeprefix("spark://").split(","):
-        host, _, port = address.rpartition(":")
-        try:
-            socket.create_connection((host, int(port)), CONNECT_TIMEOUT_S).close()
-        except OSError as error:
-            raise ParamsError(f"--on {master}: {address} is unreachable ({error})") from None
 
 
 def _make_absolute(request: FolderRequest) -> FolderRequest:
@@ -123,16 +88,9 @@ def _open_session(master: str) -> Iterator[Any]:
                 session.stop()
     except (PySparkException, Py4JError) as error:
         raise PlumblineError(
-            f"--on {master}: Spark failed ({_find_reason(str(error))}); what was scored is kept: "
+            f"--on {master}: Spark failed ({find_reason(str(error))}); what was scored is kept: "
             "repair it, and run the same command again"
         ) from None
-
-
-def _find_reason(message: str) -> str:
-    """Return the line of an error of Spark that names the cause, below frames of Python or Java."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    named = [line for line in lines if NAMED_ERROR.match(line)]
-    return (named or lines or ["no reason"])[-1 if named else 0][:MAX_REASON]
 
 
 def _pack(model: CachedVersion, folder: Path) -> Path:
