@@ -104,8 +104,14 @@ disk.close()
 def test_the_next_run_heals_what_a_fault_left(tmp_path: Path) -> None:
     command = [*FAULTS, "--results", str(tmp_path / "results"), "--stages", *STAGES]
     numbers = ["--points", str(NUM_POINTS), "--flips", "20"]
+    another = {"MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path}/another.db"}
     done = subprocess.run(
-        [*command, *numbers], cwd=ROOT, capture_output=True, text=True, check=False
+        [*command, *numbers],
+        cwd=ROOT,
+        env=os.environ | another,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     lines = (tmp_path / "results").read_text(encoding="utf-8").split("\n")[1:]

@@ -10,6 +10,7 @@ See docs/faults.md for what it printed.
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -39,6 +40,7 @@ def main() -> int:
         say("faults: skipped: they are compiled by `cc`, which is not on PATH")
         return 0
     enter_own_mounts()
+    leave_own_stores()
     results = Results(arguments.results)
     flips = work(arguments, results) if arguments.points or arguments.flips else {}
     outcomes = list(results.outcomes.values())
@@ -46,6 +48,13 @@ def main() -> int:
     print_flips(flips)
     is_silent = any(counts["silent"] for counts in flips.values())
     return int(is_silent or not all(outcome.is_good for outcome in outcomes))
+
+
+def leave_own_stores() -> None:
+    """Forget the registry and journal of whoever runs this: only those of the faults are read."""
+    for name in list(os.environ):
+        if name.startswith("MLFLOW_") or name in ("PLUMBLINE_JOURNAL_URI", "PLUMBLINE_PUBLIC_KEY"):
+            del os.environ[name]
 
 
 def parse_arguments() -> argparse.Namespace:
