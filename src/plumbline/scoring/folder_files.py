@@ -13,7 +13,7 @@ from plumbline.contract.task import Predictor
 from plumbline.scoring.file_records import FileRecord, read_record, write_record
 from plumbline.scoring.folders import FileFolder
 from plumbline.scoring.request import ScoringRequest
-from plumbline.scoring.scorer import Watch, score
+from plumbline.scoring.scorer import Watch, describe_model, score
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
@@ -187,8 +187,3 @@ def _describe_run(
         "model": describe_model(model),
         "options": options | {"columns": list(request.columns)},
     }
-
-
-def describe_model(model: "CachedVersion") -> dict[str, str]:
-    """Return the version that answers."""
-    return {"name": model.name, "version": model.version, "bundle": model.bundle}

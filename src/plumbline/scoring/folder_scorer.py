@@ -12,12 +12,11 @@ from plumbline.scoring.folder_files import (
     LISTING,
     FolderRequest,
     ScoredFile,
-    describe_model,
     try_file,
 )
 from plumbline.scoring.folders import FileFolder
 from plumbline.scoring.request import ERROR
-from plumbline.scoring.scorer import Watch, load_model
+from plumbline.scoring.scorer import Watch, describe_model, load_model
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion

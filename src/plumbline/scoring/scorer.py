@@ -150,17 +150,23 @@ def _wait_for(writing: Future[None] | None) -> None:
 
 def load_model(model: "CachedVersion") -> Predictor:
     """Load the predictor of a verified version; BundleError where its code fails."""
-    return load_predictor(model.folder, model.bundle, _name_version(model))
+    return load_predictor(model.folder, model.bundle, name_version(model))
 
 
-def _name_version(model: "CachedVersion") -> str:
+def name_version(model: "CachedVersion") -> str:
+    """Return a version as messages name it."""
     return f"{model.name} version {model.version}"
+
+
+def describe_model(model: "CachedVersion") -> dict[str, str]:
+    """Return the version that answers, as records and listings have it."""
+    return {"name": model.name, "version": model.version, "bundle": model.bundle}
 
 
 def _make_answerer(
     model: "CachedVersion", predictor: Predictor, request: ScoringRequest, signature: Signature
 ) -> AnswerChunk:
-    label = _name_version(model)
+    label = name_version(model)
 
     def predict(columns: Columns) -> dict[str, list[Any]]:
         return ask_predictor(predictor, columns, request.params, label)
@@ -188,7 +194,7 @@ def _describe_run(
     """Return all that the output depends on: a run resumes only if this is the same."""
     return {
         "input": {"sha256": layout.digest(request.input), "bytes": request.input.stat().st_size},
-        "model": {"name": model.name, "version": model.version, "bundle": model.bundle},
+        "model": describe_model(model),
         "params": dict(request.params),
         "columns": [field.name for field in added],
     }

@@ -21,7 +21,7 @@ from plumbline.contract.errors import BundleError, PlumblineError
 from plumbline.registry.reader import contents
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.scoring.folder_files import FolderRequest, ScoredFile, try_file
-from plumbline.scoring.scorer import load_model
+from plumbline.scoring.scorer import load_model, name_version
 from plumbline.scoring.spark_master import CONFIGURED, check_master, find_reason
 from plumbline.sources.addresses import find_local_path
 
@@ -141,6 +141,6 @@ def _open_model(
     folder = Path(tempfile.mkdtemp(prefix="model-", dir=SparkFiles.getRootDirectory()))
     with tarfile.open(SparkFiles.get(archive)) as tar:
         tar.extractall(folder, filter="data")
-    contents.verify_contents(folder, model.bundle, golden, f"{model.name} version {model.version}")
+    contents.verify_contents(folder, model.bundle, golden, name_version(model))
     copy = replace(model, folder=folder / contents.FILES, golden=folder / contents.GOLDEN)
     return copy, load_model(copy)
