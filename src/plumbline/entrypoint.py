@@ -23,6 +23,7 @@ from plumbline.contract.stop_signals import (
     INTERRUPTED,
     TERMINATED,
     Terminated,
+    name_signal_as_cause,
     raise_on_signals,
 )
 from plumbline.contract.suggestion import suggest_nearest
@@ -57,7 +58,7 @@ def main(stage: str) -> int:
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     try:
-        with _wait_for_first_process():
+        with _wait_for_first_process(), name_signal_as_cause():
             _run(stage, arguments.candidate if has_candidate else None)
     except BaseException as error:
         code, message = _explain_end(error)

@@ -2,10 +2,13 @@
 
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 INTERRUPTED, TERMINATED = 130, 143
 RAISE_AGAIN_S = 0.05
+_raised: list[type[BaseException]] = []  # by signals
 
 
 class Terminated(BaseException):
@@ -20,7 +23,12 @@ def raise_on_signals() -> None:
 
     def terminate(signum: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        _raised.append(Terminated)
         raise Terminated
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        _raised.append(KeyboardInterrupt)
+        raise KeyboardInterrupt
 
     def raise_dropped(dropped: "sys.UnraisableHookArgs") -> None:
         if not issubclass(dropped.exc_type, Terminated | KeyboardInterrupt):
@@ -35,4 +43,21 @@ def raise_on_signals() -> None:
         signal.setitimer(signal.ITIMER_REAL, RAISE_AGAIN_S)
 
     signal.signal(signal.SIGTERM, terminate)
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # not where it is ignored
+        signal.signal(signal.SIGINT, interrupt)
     sys.unraisablehook = raise_dropped
+
+
+@contextmanager
+def name_signal_as_cause() -> Iterator[None]:
+    """Raise what a signal raised in place of the error that a library made of it.
+
+    torch makes a RuntimeError of what a callback of a future raises, Lightning makes SystemExit of
+    Ctrl-C. For a process that has called `raise_on_signals`.
+    """
+    try:
+        yield
+    except BaseException:
+        if _raised:
+            raise _raised[0] from None
+        raise
