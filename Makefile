@@ -37,7 +37,7 @@ export DVC_NO_ANALYTICS := true
 # What is imported is compiled once. All modules of all packages would take five times as long as installing them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run fresh public-key remote test test-slow selftest faults drill check census format bench-train bench-ingest bench-scale bench-bootstrap bench-serve bench-score bench-forms bench-drift bench-tracking bench-tune bench-signals probes ui lock dist notes keep-registry images clean
+.PHONY: help setup run fresh public-key remote test test-slow test-cluster selftest faults drill check census format bench-train bench-ingest bench-scale bench-bootstrap bench-serve bench-score bench-forms bench-drift bench-tracking bench-tune bench-signals probes ui lock dist notes keep-registry images clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -72,10 +72,13 @@ remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, s
 	@dvc remote modify --local store url "$$DVC_REMOTE"
 
 test: setup  ## the fast tests
-	@pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "not slow and not gpu"
+	@pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "not slow and not gpu and not cluster"
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
+
+test-cluster: setup  ## docker/compose.yaml and a Spark cluster in containers, which are killed and parted; takes a container engine
+	@pytest -m cluster
 
 selftest: setup  ## plant faults and check that the responsible gate refuses each
 	@plumbline selftest

@@ -1,0 +1,64 @@
+"""A Spark cluster in containers trains and scores as one machine does, also when a worker dies."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.checkouts import Checkout
+from tests.support.containers import ENGINE, Spark, wait_until
+
+from plumbline.contract import layout
+
+pytestmark = [pytest.mark.cluster, ENGINE]
+NUM_FILES = 16
+NUM_ROWS = 40_000
+MODEL = "models:/line/1"
+
+
+@pytest.fixture(scope="module")
+def spark(line: Checkout) -> Iterator[Spark]:
+    """A master with two workers, and a checkout with a registered model that all of them see."""
+    line.replace(
+        "params.yaml", "checkpoint_every_steps: 5", "checkpoint_every_steps: 5, processes: 2"
+    )
+    made = Spark(line)
+    try:
+        made.start()
+        made.submit("plumbline", "run")
+        yield made
+    finally:
+        made.end()
+
+
+def digest_bundle(spark: Spark) -> str:
+    return layout.digest(spark.path / layout.locate_bundle("gradient") / layout.BUNDLE_SEAL)
+
+
+def read_answers(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_two_workers_end_in_the_weights_of_torchrun_here(spark: Spark) -> None:
+    expected = digest_bundle(spark)
+    launch = f"PLUMBLINE_LAUNCH=spark-submit --master {spark.MASTER} deploy/launchers/on_spark.py"
+    spark.submit("rm", "-r", "models/gradient")
+    spark.submit("env", launch, "python", "-P", "pipelines/train.py", "gradient")
+    assert digest_bundle(spark) == expected
+
+
+def test_a_killed_worker_changes_no_answer(spark: Spark) -> None:
+    (spark.path / "in").mkdir()
+    for number in range(NUM_FILES):
+        with (spark.path / f"in/{number:02}.csv").open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["x"])
+            rows.writerows([[(number + row) % 997 / 997] for row in range(NUM_ROWS)])
+    spark.submit("plumbline", "score", MODEL, "in", "here")
+    with spark.start_submit("plumbline", "score", MODEL, "in", "out", "--on", spark.MASTER) as job:
+        wait_until(lambda: len(list((spark.path / "out").glob("*.csv"))) >= 2, "two files")
+        spark.kill("worker-1")
+        said = job.communicate(timeout=600)[0]
+    assert job.returncode == 0, said
+    assert f"{NUM_FILES} files, {NUM_FILES * NUM_ROWS:,} rows" in said
+    assert read_answers(spark.path / "out") == read_answers(spark.path / "here")
