@@ -28,7 +28,7 @@ from tests.support.racing import (
     read_decisions,
 )
 
-from plumbline.contract import layout
+from plumbline.contract import layout, leftovers
 from plumbline.contract.errors import (
     BundleError,
     JournalError,
@@ -693,6 +693,19 @@ def test_a_move_that_is_finished_after_a_crash_mends_champion_json(
         assert entry is not None
         assert entry.version == number
         assert champion_pin.read_pins()[NAME] == champion_pin.build_pin(entry)
+
+
+def test_a_decision_removes_what_a_killed_one_left_of_champion_json(here: Path) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    (here / "champion.json").write_text("{}")
+    cut_off, other = here / ".champion.json.cut.aside", here / ".params.yaml.cut.aside"
+    for path in (cut_off, other):
+        path.write_text("{")
+    with leftovers.make_aside_file(here, "champion.json") as held:
+        promotion.promote(NAME, "2", expect="1", reason="")
+        assert held.exists()
+    assert not cut_off.exists()
+    assert other.exists()
 
 
 class ClockSetBack(datetime):

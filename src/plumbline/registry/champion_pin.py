@@ -10,6 +10,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import JournalError, JournalIntegrityError, PlumblineError
+from plumbline.contract.leftovers import ENDING, remove_leftovers
 from plumbline.registry.journal import Entry
 
 
@@ -41,12 +42,16 @@ def read_pins() -> dict[str, ChampionPin | None]:
 
 
 def write_pin(name: str, champion: ChampionPin | None) -> None:
-    """Pin `champion` for the model; what is pinned for others stays."""
+    """Pin `champion` for the model; what is pinned for others stays.
+
+    What a decision left that was killed meanwhile is removed.
+    """
     value = None
     if champion:
         value = {key: given for key, given in asdict(champion).items() if given is not None}
     values = _read_values() | {name: value}
     try:
+        remove_leftovers(layout.CHAMPION.parent, f".{layout.CHAMPION}.*{ENDING}")
         layout.write_json(layout.CHAMPION, values)
     except OSError as error:
         raise PlumblineError(
