@@ -1,0 +1,40 @@
+"""A module's compiled copy (.pyc) that was cut off, over which every later import stumbles.
+
+Python before 3.13 leaves one on a full disk, and so may a loss of power.
+"""
+
+import sys
+from pathlib import Path
+from types import TracebackType
+
+READER = "_compile_bytecode"  # the function of importlib that reads the copy
+
+
+def remove_when_met() -> None:
+    """Let a program that ends over such a copy remove it, and say so in place of a traceback."""
+    show = sys.excepthook
+
+    def remove_or_show(
+        kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+    ) -> None:
+        path = find_cut_bytecode(error)
+        if path is None:
+            show(kind, error, traceback)
+            return
+        path.unlink(missing_ok=True)
+        line = f"{Path(sys.argv[0]).stem}: {path}: cut off, as a full disk leaves it"
+        print(f"{line}; it was removed, run the same command again", file=sys.stderr)  # noqa: T201  as any error
+
+    sys.excepthook = remove_or_show
+
+
+def find_cut_bytecode(error: BaseException) -> Path | None:
+    """Find the compiled copy that could not be read; None where the error has another reason."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if not isinstance(error, EOFError) or traceback is None:
+        return None
+    frame = traceback.tb_frame
+    path = frame.f_locals.get("bytecode_path") if frame.f_code.co_name == READER else None
+    return Path(path) if isinstance(path, str) else None
