@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy.exc import ProgrammingError
 from tests.support.checkouts import ROOT
 from tests.support.effort import choose_effort
+from tests.support.faults.statements import cause_before
 from tests.support.postgres import Server, started
 from tests.support.racing import (
     NAME,
@@ -21,12 +22,16 @@ from tests.support.racing import (
     read_decisions,
 )
 
-from plumbline.contract.errors import JournalError, RegistryError
+from plumbline.contract.errors import JournalError, PlumblineError, RegistryError
 from plumbline.registry import journal, journal_lock, ledger, promotion
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader import find_version
 
 NUM_REGISTERED = 3  # entries before the first decision
+END_CONNECTIONS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+    "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+)
 pytestmark = [pytest.mark.slow, pytest.mark.service, pytest.mark.filterwarnings("ignore")]
 
 
@@ -123,6 +128,46 @@ def test_a_lost_connection_takes_the_lock_and_the_pen(
     assert read_champion_alias() == "1"
     assert len(read_decisions()) == 1
     assert promotion.promote(NAME, "2", expect="1", reason="again").number == 5
+
+
+@pytest.mark.parametrize("fault", ["connections", "server"])
+def test_a_decision_heals_wherever_its_server_ended(here: Server, fault: str) -> None:
+    """Before every n-th statement or commit; then the same decision is asked for again."""
+
+    def end() -> None:
+        if fault == "connections":
+            here.execute(END_CONNECTIONS)
+        else:
+            here.stop()
+            here.start()
+
+    every = choose_effort(7, 1) if fault == "connections" else choose_effort(25, 5)
+    number, refusals = 1, list[str]()
+    while True:
+        before = read_decisions()[-1]
+        with cause_before(number, end) as met:
+            try:
+                move_from(before.version)
+            except PlumblineError as error:
+                refusals.append(str(error))
+        if not met.is_met:
+            break
+        if (after := read_decisions()[-1]) == before:
+            move_from(before.version)
+            after = read_decisions()[-1]
+        assert after.number == before.number + 1
+        assert read_champion_alias() == after.version != before.version
+        number += every
+    assert len(refusals) > number // every // 2
+    assert all(len(text.splitlines()) == 1 for text in refusals)
+
+
+def move_from(version: str) -> None:
+    """Promote version 2 where 1 is the champion, and go back where 2 is."""
+    if version == "1":
+        promotion.promote(NAME, "2", expect="1", reason="a test", override=True)
+    else:
+        promotion.roll_back(NAME, "1", "a test")
 
 
 def test_who_waits_for_the_lock_is_told_who_holds_it(
