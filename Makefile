@@ -37,7 +37,7 @@ export DVC_NO_ANALYTICS := true
 # What is imported is compiled once. All modules of all packages would take five times as long as installing them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup run fresh public-key remote test test-slow test-cluster selftest faults drill check census format bench-train bench-ingest bench-scale bench-bootstrap bench-serve bench-score bench-forms bench-drift bench-tracking bench-tune bench-signals probes ui lock dist notes keep-registry images clean
+.PHONY: help setup run fresh public-key calendar remote test test-slow test-cluster selftest faults drill check census format bench-train bench-ingest bench-scale bench-bootstrap bench-serve bench-score bench-forms bench-drift bench-tracking bench-tune bench-signals probes ui lock dist notes keep-registry images clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -67,6 +67,9 @@ fresh: setup  ## as run, for CI: data, evaluation and registration are computed 
 
 public-key:  ## in CI: let all later steps use only what the owner of the key in the file $KEY signed
 	@printf 'PLUMBLINE_PUBLIC_KEY=%s\n' "$(abspath $(KEY))" >> "$$GITHUB_ENV"
+
+calendar:  ## in CI: whether params.yaml asks for training every so many days; installs nothing
+	@if grep -Eq '^[^$(HASH)]*\bevery_days\b' params.yaml; then echo used=yes; else echo used=no; fi >> "$$GITHUB_OUTPUT"
 
 remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, such as s3://bucket/folder
 	@dvc remote modify --local store url "$$DVC_REMOTE"

@@ -19,6 +19,7 @@ from plumbline.cli import (
     doctor,
     drift,
     drill,
+    due,
     fsck,
     grade,
     init,
@@ -137,6 +138,7 @@ _add_command(app, "champion", champion.show_champion, champion.EXAMPLE)
 _add_command(app, "journal", journal.show_journal, journal.EXAMPLE)
 _add_command(app, "sign", sign.sign_version, sign.EXAMPLE, opens_versions=True)
 _add_command(app, "drift", drift.check_drift, drift.EXAMPLE, opens_versions=True)
+_add_command(app, "due", due.check_due, due.EXAMPLE)
 _add_command(app, "pin", pin.pin_weights, pin.EXAMPLE)
 _add_command(app, "tune", tune.tune, tune.EXAMPLE)
 _add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE, opens_versions=True)

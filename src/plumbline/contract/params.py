@@ -186,10 +186,15 @@ class Persistence(StrictModel):
 
 
 class Retrain(StrictModel):
-    """How often drift may ask for training."""
+    """How often training is requested: at most by drift, at least by the calendar."""
 
     per_day: Annotated[int, Field(ge=0)]
     cooldown_hours: Annotated[float, Field(ge=0)]
+    # So many days after the last training the next one is due, drift or none. Without it none is,
+    # and the file is written without the key.
+    every_days: Annotated[
+        Annotated[int, Field(ge=1, le=3650)] | None, Field(exclude_if=lambda value: value is None)
+    ] = None
 
 
 class Drift(StrictModel):

@@ -14,7 +14,7 @@ TABLE = Path("template/differences.yaml")
 READY = "$(READY)"
 # What a user calls, and what that needs; the others develop plumbline.
 TARGETS = (
-    *("help", "setup", READY, "run", "fresh", "public-key", "remote", "test", "ui"),
+    *("help", "setup", READY, "run", "fresh", "public-key", "calendar", "remote", "test", "ui"),
     *("keep-registry", "images", "clean"),
 )
 PHONY = re.compile(r"^\.PHONY:.*$", re.MULTILINE)

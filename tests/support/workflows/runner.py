@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -289,11 +290,11 @@ def _evaluated(texts: Mapping[str, Any], known: Mapping[str, Any], done: Job) ->
 
 
 def parsed_outputs(text: str) -> dict[str, str]:
-    """What a step wrote into GITHUB_OUTPUT: name<<END, lines, END."""
+    """What a step wrote into GITHUB_OUTPUT: name=value, or name<<END, lines, END."""
     found, lines = {}, iter(text.splitlines())
     for line in lines:
-        name, _, end = line.partition("<<")
-        found[name] = "\n".join(iter(lambda: next(lines), end))
+        name, mark, rest = re.split("(=|<<)", line, maxsplit=1)
+        found[name] = rest if mark == "=" else "\n".join(iter(lambda: next(lines), rest))
     return found
 
 

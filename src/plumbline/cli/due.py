@@ -1,0 +1,40 @@
+"""`plumbline due`: whether training is due by the calendar."""
+
+from typing import Annotated
+
+import typer
+
+from plumbline.ci import github
+from plumbline.cli.console import print_plain
+from plumbline.contract import layout
+
+EXAMPLE = "plumbline due --record && make run"
+NOT_DUE = 10
+
+
+def check_due(
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Where training is due, write the request to the journal."),
+    ] = False,
+    workflow: Annotated[
+        bool,
+        typer.Option("--github", help="In GitHub Actions: set output and summary; exit 0."),
+    ] = False,
+) -> None:
+    """Say whether training is due: drift.retrain.every_days after the last one.
+
+    Exit codes: 0 due, 10 not due.
+    """
+    from plumbline.drift import training_due
+    from plumbline.entrypoint import load_params
+
+    found = training_due.check_due(load_params(layout.PARAMS), record=record)
+    verdict = "due" if found.is_due else "not due"
+    print_plain(f"{verdict}: {found.reason}")
+    if workflow:
+        github.set_outputs(due="yes" if found.is_due else "no")
+        github.add_summary(f"## Training is {verdict}\n\n{found.reason}")
+        return
+    if not found.is_due:
+        raise typer.Exit(NOT_DUE)

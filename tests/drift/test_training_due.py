@@ -1,0 +1,75 @@
+"""Training by the calendar: days from the last one in the journal, asked for once."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.support.checkouts import Checkout
+
+from plumbline.contract.params import Retrain
+from plumbline.drift.training_due import judge_due
+from plumbline.registry.journal import START, Entry
+
+NOW = datetime(2026, 3, 9, 3, 11, tzinfo=UTC)
+
+
+def write_entry(action: str, days_ago: float, number: int = 1) -> Entry:
+    at = (NOW - timedelta(days=days_ago)).isoformat()
+    seal = f"{number:064x}"
+    return Entry(
+        "m", action, "", "", "", "", "", number=number, at=at, actor="", prior="", seal=seal
+    )  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("action", ["look", "registered", "keep", "refuse", "retrain"])
+def test_days_are_counted_from_the_last_training_or_request(action: str) -> None:
+    history = [write_entry("look", 30), write_entry(action, 7, number=2)]
+    found = judge_due(history, 7, NOW)
+    assert (found.is_due, found.last) == (True, history[-1].seal)
+    assert "of 2026-03-02 (journal entry 2), drift.retrain.every_days is 7" in found.reason
+    found = judge_due(history, 8, NOW)
+    assert (found.is_due, found.reason.endswith(": due on 2026-03-10")) == (False, True)
+
+
+@pytest.mark.parametrize("action", ["promote", "rollback", "override", "return", "drift"])
+def test_what_trains_nothing_does_not_count(action: str) -> None:
+    assert judge_due([write_entry("look", 8), write_entry(action, 1, 2)], 7, NOW).is_due
+
+
+def test_who_asks_every_night_is_seldom_on_the_minute() -> None:
+    for late in (-0.04, 0, 0.04):
+        assert judge_due([write_entry("retrain", 7 + late)], 7, NOW).is_due
+        assert not judge_due([write_entry("retrain", 6 + late)], 7, NOW).is_due
+
+
+def test_where_nothing_was_trained_training_is_due() -> None:
+    found = judge_due([], 3650, NOW)
+    assert (found.is_due, found.last) == (True, START)
+
+
+def test_params_without_the_key_are_written_without_it() -> None:
+    limits = {"per_day": 1, "cooldown_hours": 12.0}
+    assert Retrain(**limits).model_dump(mode="json") == limits
+    assert Retrain(**limits, every_days=7).model_dump()["every_days"] == 7
+
+
+def test_a_request_is_made_once_and_counted_from(line: Checkout) -> None:
+    assert "not due: params.yaml has no drift.retrain.every_days" in ask(line, 10)
+    line.replace("params.yaml", "cooldown_hours: 12", "cooldown_hours: 12, every_days: 7")
+    assert "due: the journal has no training" in ask(line, 0)
+    assert "due: the journal has no training" in ask(line, 0, "--record")
+    today = datetime.now(UTC).date()
+    said = f"not due: the last training is of {today} (journal entry 1)"
+    assert said in ask(line, 10, "--record")
+    (entry,) = map(
+        json.loads, line.run("plumbline", "journal", "line", "--json").stdout.split("\n")[:-1]
+    )
+    assert (entry["action"], entry["evidence"]) == ("retrain", START)
+    line.replace("params.yaml", "every_days: 7", "every_days: 0")
+    assert "drift.retrain.every_days" in ask(line, 2)
+
+
+def ask(line: Checkout, code: int, *options: str) -> str:
+    """What `plumbline due` says, which ends with that exit code."""
+    done = line.run("plumbline", "due", *options, code=code)
+    return str(done.stdout + done.stderr)
