@@ -84,7 +84,12 @@ def test_a_fork_with_nothing_set_up_trains_reports_and_keeps_its_registry(
     hosting: Hosting, champion: Laptop
 ) -> None:
     jobs = hosting.run("retrain")
-    assert results(jobs) == {"train": "success", "keep": "success", "ask": "skipped"}
+    assert results(jobs) == {
+        "submit": "skipped",
+        "train": "success",
+        "keep": "success",
+        "ask": "skipped",
+    }
     assert (jobs["train"].outputs["verdict"], jobs["train"].outputs["waits"]) == (
         "promote",
         "no",

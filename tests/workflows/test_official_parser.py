@@ -83,7 +83,9 @@ def test_what_starts_no_training_cancels_none_that_waits(parser: GitHubParser) -
     """Of the runs of one group only the newest waits: those that do nothing have their own."""
     workflow = YAML(typ="safe").load((ROOT / ".github/workflows/retrain.yml").read_text())
     refs = ["refs/heads/main", "refs/heads/mine"]
-    worlds: list[World] = [({"github": {"ref": ref, "run_id": "12"}}, {}) for ref in refs]
+    worlds: list[World] = [
+        ({"github": {"ref": ref, "run_id": "12"}, "vars": {}}, {}) for ref in refs
+    ]
     expression = str(workflow["concurrency"]["group"]).removeprefix("${{").removesuffix("}}")
     groups = [answers[0][1] for answers in parser.evaluate([expression], worlds)]
     assert groups == ["retrain", "12"]

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from ruamel.yaml import YAML
 from tests.support.checkouts import ROOT
-from tests.support.workflows.expressions import filled
+from tests.support.workflows.expressions import filled, holds
 
 TITLE = "${{ github.event.pull_request.title }}"
 PLANTS = {
@@ -201,21 +201,31 @@ def test_a_job_that_may_write_installs_nothing(copy: Path) -> None:
         + "      contents: write # to be bold\n"
         + text[at + len("      contents: read\n") :]
     )
-    assert "retrain.yml train: may write to the repository and runs more than it needs" in faults(
+    assert "retrain.yml submit: may write to the repository and runs more than it needs" in faults(
         copy
     )
 
 
-def test_a_runner_that_a_variable_names_trains_and_may_write_nothing() -> None:
+def test_a_runner_that_a_variable_names_trains_or_submits_and_may_write_nothing() -> None:
     named = {
         name: job for name, job in jobs(ROOT / ".github") if "vars." in str(job.get("runs-on"))
     }
-    assert list(named) == ["retrain.yml train"]
-    (job,) = named.values()
-    assert job["permissions"] == {"contents": "read"}
-    for variables, runner in (({}, "ubuntu-24.04"), ({"PLUMBLINE_RUNNER": "gpu"}, "gpu")):
-        assert filled(job["runs-on"], {"vars": variables}, {}) == runner
-    assert job["if"] == "github.ref == 'refs/heads/main'"  # no pull request runs there
+    assert list(named) == ["retrain.yml submit", "retrain.yml train"]
+    for job in named.values():
+        assert job["permissions"] == {"contents": "read"}
+        for variables, runner in (({}, "ubuntu-24.04"), ({"PLUMBLINE_RUNNER": "gpu"}, "gpu")):
+            assert filled(job["runs-on"], {"vars": variables}, {}) == runner
+
+    def list_started(ref: str, **variables: str) -> list[str]:
+        known = {"github": {"ref": ref}, "vars": variables}
+        passed = {"success": lambda: True}
+        return [name for name, job in named.items() if holds(job["if"], known, passed)]
+
+    main = "refs/heads/main"
+    assert list_started(main) == ["retrain.yml train"]
+    assert list_started(main, PLUMBLINE_SUBMIT="sbatch job.sh") == ["retrain.yml submit"]
+    for variables in ({}, {"PLUMBLINE_SUBMIT": "sbatch job.sh"}):
+        assert list_started("refs/pull/1/merge", **variables) == []
 
 
 def test_scripts_only_call_commands(copy: Path) -> None:

@@ -38,6 +38,7 @@ from plumbline.cli import (
     selftest,
     serve,
     sign,
+    submit,
     track,
     tune,
     upgrade,
@@ -139,6 +140,7 @@ _add_command(app, "journal", journal.show_journal, journal.EXAMPLE)
 _add_command(app, "sign", sign.sign_version, sign.EXAMPLE, opens_versions=True)
 _add_command(app, "drift", drift.check_drift, drift.EXAMPLE, opens_versions=True)
 _add_command(app, "due", due.check_due, due.EXAMPLE)
+_add_command(app, "submit", submit.submit, submit.EXAMPLE)
 _add_command(app, "pin", pin.pin_weights, pin.EXAMPLE)
 _add_command(app, "tune", tune.tune, tune.EXAMPLE)
 _add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE, opens_versions=True)

@@ -6,8 +6,6 @@ to watch it, or children of something else, such as a daemon of SLURM.
 """
 
 import os
-import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from plumbline.contract.errors import LaunchedError, ParamsError
+from plumbline.contract.named_command import read_command
 from plumbline.contract.parent_watch import PROCESSES
 
 COMMAND = "PLUMBLINE_LAUNCH"  # the variable with the command that starts the processes
@@ -30,12 +29,7 @@ def launch(arguments: Sequence[str], processes: int) -> None:
 
     Raises ParamsError for a command that cannot be run, LaunchedError where they fail.
     """
-    command = [*_choose_command(processes), *arguments]
-    if shutil.which(command[0]) is None:
-        raise ParamsError(
-            f"{COMMAND}: {command[0]} cannot be run (No such file, or it is not executable); "
-            "install it, or name another command"
-        )
+    command = [*(read_command(COMMAND) or _build_torchrun(processes)), *arguments]
     guarded = [sys.executable, "-P", str(END_WITH), str(os.getpid()), *command]
     with subprocess.Popen(
         guarded, env=_build_environment(os.environ, processes), start_new_session=True
@@ -54,13 +48,7 @@ def refuse_second_launch() -> None:
         )
 
 
-def _choose_command(processes: int) -> list[str]:
-    try:
-        command = shlex.split(os.environ.get(COMMAND, ""))
-    except ValueError as error:
-        raise ParamsError(f"{COMMAND}: not a command line ({str(error).lower()})") from None
-    if command:
-        return command
+def _build_torchrun(processes: int) -> list[str]:
     python = [sys.executable, "-P", str(TORCHRUN)]
     return [*python, "--standalone", "--nproc-per-node", str(processes)]
 

@@ -1,0 +1,71 @@
+"""Hands a training to another scheduler, such as SLURM's, and does not wait for its end."""
+
+import os
+import shlex
+import subprocess
+
+from plumbline.ci import github
+from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.lineage import ask_git
+from plumbline.contract.named_command import read_command
+from plumbline.registry import journal
+
+COMMAND = "PLUMBLINE_SUBMIT"  # the variable with the command that submits
+COMMIT = "PLUMBLINE_COMMIT"  # the variable that tells the job which commit to train
+# By this variable a runner of GitHub finds what its job left behind, and ends it.
+RUNNER_JOB = "RUNNER_TRACKING_ID"
+NOTHING = "Nothing was submitted"
+
+
+def submit_training() -> tuple[str, str]:
+    """Run the command in $PLUMBLINE_SUBMIT; return the commit to train, and what it printed.
+
+    The command has the commit in $PLUMBLINE_COMMIT. Raises ParamsError where it is not set or
+    cannot be run, where this registry is not one that the job can share, and for changes that are
+    in no commit; JournalError where no journal is named; PlumblineError where the command fails.
+    """
+    command = read_command(COMMAND)
+    if not command:
+        raise ParamsError(
+            f"{COMMAND} is not set; expected a command such as `sbatch deploy/slurm/pipeline.sh`"
+        )
+    _require_shared_registry()
+    commit = _find_commit()
+    done = subprocess.run(
+        command,
+        env={**os.environ, COMMIT: commit, RUNNER_JOB: ""},
+        stdout=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise PlumblineError(
+            f"{COMMAND}: `{shlex.join(command)}` ended with exit code {done.returncode}; the "
+            f"reason is above. {NOTHING}"
+        )
+    return commit, done.stdout.strip()
+
+
+def _require_shared_registry() -> None:
+    if not github.is_registry_shared():
+        raise ParamsError(
+            "the registry is in this checkout, where a job elsewhere registers nothing: set "
+            f"MLFLOW_TRACKING_URI to an MLflow server and PLUMBLINE_JOURNAL_URI. {NOTHING}"
+        )
+    journal.find_journal_uri()
+
+
+def _find_commit() -> str:
+    """Return the commit that is checked out; raise ParamsError where files differ from it."""
+    commit = ask_git("rev-parse", "HEAD")
+    if commit is None:
+        raise ParamsError(f"this folder is not a checkout with a commit to train. {NOTHING}")
+    changed = ask_git("diff", "--name-only", "HEAD")
+    if changed:
+        names = ", ".join(changed.splitlines()[:3])
+        raise ParamsError(
+            f"changed since commit {commit[:12]}, which the job would train: {names}; commit the "
+            f"changes first. {NOTHING}"
+        )
+    return commit

@@ -1,0 +1,20 @@
+"""`plumbline submit`: hand the training of this commit to another scheduler."""
+
+from plumbline.ci import github
+from plumbline.cli.console import print_plain
+
+EXAMPLE = "plumbline submit"
+
+
+def submit() -> None:
+    """Hand the training of this commit to another scheduler, and end without waiting for it.
+
+    Runs the command in $PLUMBLINE_SUBMIT, with the commit in $PLUMBLINE_COMMIT. The job registers
+    what it trains in the registry that both share; see `plumbline docs operate`.
+    """
+    from plumbline.ci import submission
+
+    commit, output = submission.submit_training()
+    message = f"submitted: the training of commit {commit[:12]}"
+    print_plain(f"{output}\n{message}" if output else message)
+    github.annotate("notice", "submitted", output or message)
