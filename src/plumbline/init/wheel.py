@@ -20,6 +20,8 @@ from plumbline.init import repository_files
 
 BUILT_AT = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can state
 EPOCH = "315532800"  # the same, for setuptools
+# What `pip wheel` would call, in half the time.
+BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
 # What an installer adds to the files of a wheel.
 INSTALLED = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json")
 
@@ -66,10 +68,9 @@ def _build(checkout: Path, folder: Path) -> Path:
             (scratch / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(checkout / path, scratch / path)
         built = Path(scratch, "dist")
-        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
-        command += ["--disable-pip-version-check", "--no-build-isolation", "--wheel-dir"]
         done = subprocess.run(
-            [*command, str(built), scratch],
+            [sys.executable, "-P", "-c", BUILD, str(built)],
+            cwd=scratch,
             env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH},
             capture_output=True,
             text=True,
