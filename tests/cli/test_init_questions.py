@@ -3,16 +3,15 @@
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import get_clean_environment
+from tests.support.checkouts import find_python, get_clean_environment
 from tests.support.tickets import write_set_tickets, write_tickets
 
 from plumbline.contract.yaml_file import load_yaml
 
-COMMAND = [sys.executable, "-c", "from plumbline.cli import main; main()", "init"]
+CODE = "from plumbline.cli import main; main()"
 
 
 @pytest.fixture
@@ -25,7 +24,7 @@ def answer(folder: Path, *lines: str, options: tuple[str, ...] = ()) -> tuple[in
     """Type lines at a terminal; return the exit code and what stood there."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*COMMAND, *options],
+        [find_python(), "-c", CODE, "init", *options],
         cwd=folder,
         env={**get_clean_environment(), "TERM": "dumb", "NO_COLOR": "1"},
         stdin=theirs,
@@ -93,7 +92,7 @@ def test_what_the_command_line_says_is_not_asked(folder: Path) -> None:
 @pytest.mark.parametrize("given", [(), ("router",), ("--data", "tickets.csv")])
 def test_nothing_is_asked_where_nobody_can_answer(folder: Path, given: tuple[str, ...]) -> None:
     done = subprocess.run(
-        [*COMMAND, *given],
+        [find_python(), "-c", CODE, "init", *given],
         cwd=folder,
         env=get_clean_environment(),
         input="router\ntickets.csv\n\n\n",

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import ROOT, get_clean_environment
+from tests.support.checkouts import ROOT, find_python, get_clean_environment
 from tests.support.other_plumbline import OLDER, RETIRED, unpack, write_older_wheel
 from tests.support.own_tasks import forget_own_tasks
 from tests.support.tickets import write_tickets
@@ -33,7 +33,7 @@ def made(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = unpack(write_older_wheel(built, base / "dist"), base / "installed")
     tickets = write_tickets(base / "tickets.csv", 300)
     code = "from plumbline.cli import main; main()"
-    command = [sys.executable, "-P", "-c", code, "init", "router", "--data", str(tickets)]
+    command = [find_python(), "-P", "-c", code, "init", "router", "--data", str(tickets)]
     environment = {**get_clean_environment(), "PYTHONPATH": str(site)}
     subprocess.run(command, cwd=base, env=environment, check=True, capture_output=True)
     return base / "router"
@@ -44,6 +44,7 @@ def router(made: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder = tmp_path / "router"
     shutil.copytree(made, folder)
     monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "executable", find_python())  # writes the files of both versions
     forget_own_tasks(monkeypatch)
     monkeypatch.setattr(
         upgrade, "write_wheel", lambda target: copy_into(built, target)
