@@ -72,6 +72,9 @@ def groups(**scores: tuple[float, float]) -> list[compare.Slice]:
     )
 
 
+MOVED_THRESHOLD = ExportDifference(
+    "the threshold of refund", 0.2, 1e-3, 300, "the one that validation gives", "validation rows"
+)
 COST = {"one_p95": 5.0, "batch_p95": 60.0, "longest": 90.0, "num_bytes": 2e7, "rss_mb": 400.0}
 
 
@@ -387,6 +390,7 @@ PLANTS = {
     "export": [
         {"export": [ExportDifference("fp32", 0.2, 1e-3, 200)]},
         {"export": [ExportDifference("fp32", float("nan"), 1e-3, 200)]},
+        {"export": [ExportDifference("fp32", 1e-6, 1e-3, 200), MOVED_THRESHOLD]},
     ],
     "answers": [{"answers": ["test: row 3 ('hi'): the scores of 2 classes sum to 1.5000"]}],
     "replay": [{"replay": ["golden row 3 differs"]}],

@@ -78,7 +78,8 @@ class ModelsPart(Protocol[P]):
     ) -> list[ExportDifference]:
         """Answer `columns` with the trained weights in the bundle `folder`, and with each form.
 
-        Empty where the predictor itself reads the weights.
+        Other numbers in the bundle that follow from the examples may be derived again too. Empty
+        where the predictor itself reads the weights.
         """
         ...
 

@@ -126,8 +126,8 @@ def check_export(findings: Findings) -> Ruling:
         return Ruling("not-applicable", "the predictor reads the trained weights itself")
     worst = max(findings.export, key=lambda difference: difference.largest / difference.limit)
     reason = (
-        f"{worst.form} is at most {worst.largest:.2g} from the trained weights, on "
-        f"{worst.num_rows} random test rows; rounding explains {worst.limit:.2g}"
+        f"{worst.form} is at most {worst.largest:.2g} from {worst.reference}, on "
+        f"{worst.num_rows} {worst.rows}; rounding explains {worst.limit:.2g}"
     )
     if worst.largest <= worst.limit:
         return Ruling("pass", reason, worst.largest, worst.limit)

@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from plumbline.contract.errors import TrainingError
 from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.models.label_decisions import encode_sets
 
 VALIDATION_BATCH = 128
 
@@ -150,10 +151,7 @@ def encode_labels(split: LabelledTexts, classes: list[str]) -> np.ndarray:
         )
     if not split.has_sets:
         return np.array([index[label] for label in split.labels])
-    targets = np.zeros((len(split.labels), len(classes)), np.float32)
-    for row, labels in enumerate(split.labels):
-        targets[row, [index[label] for label in split_labels(labels)]] = 1
-    return targets
+    return encode_sets([split_labels(labels) for labels in split.labels], classes)
 
 
 def _split_evenly(rows: list[int], size: int) -> list[list[int]]:

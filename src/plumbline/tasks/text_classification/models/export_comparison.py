@@ -1,4 +1,7 @@
-"""Do the graphs of a bundle answer as the weights beside them? Asked again when it is evaluated."""
+"""Do the graphs of a bundle answer as the weights beside them? Asked again when it is evaluated.
+
+Of a model of sets of labels, the threshold of each label is chosen again too.
+"""
 
 import tempfile
 from collections.abc import Sequence
@@ -11,7 +14,11 @@ from plumbline.contract import layout
 from plumbline.contract.params import REFERENCE
 from plumbline.contract.records import ExportDifference
 from plumbline.contract.task import Columns
-from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.data import read_inputs, read_label_sets, read_split
+from plumbline.tasks.text_classification.models.label_decisions import (
+    choose_label_thresholds,
+    encode_sets,
+)
 from plumbline.tasks.text_classification.params import (
     EnsembleConfig,
     LinearConfig,
@@ -23,6 +30,7 @@ from plumbline.tasks.text_classification.predictor import (
     EncodedText,
     TfidfFeatures,
     TokenFeatures,
+    load,
     read_idf,
 )
 
@@ -34,6 +42,7 @@ TOLERANCE = 1e-3  # of logits: ten times that of export, which was on the same m
 # Of the scale of a static form. On another machine sums differ in the last bit, and of two ranges
 # with nearly the same error the other may be the best.
 RANGE_TOLERANCE = 0.03
+THRESHOLD_TOLERANCE = 1e-3  # of a probability
 
 
 def compare_export(
@@ -42,7 +51,8 @@ def compare_export(
     """Compare the logits of every form with those of the trained weights, for some texts.
 
     The graph of `fp32` is compared with the weights in torch; an int8 form with a graph that is
-    derived again from `fp32`, and calibrated again on the texts of train.
+    derived again from `fp32`, and calibrated again on the texts of train. Sealed thresholds of
+    labels are compared with those that the validation rows give.
     """
     config = layout.read_json(folder / CONFIG)
     if "forms" not in config:  # the predictor of the task answers from nothing else
@@ -61,7 +71,32 @@ def compare_export(
         largest = float(np.abs(logits - expected).max())
         limit = TOLERANCE * max(1.0, float(np.abs(expected).max()))
         differences.append(ExportDifference(form, largest, limit, len(encoded)))
+    if "thresholds" in config:
+        differences.append(_compare_thresholds(folder, config))
     return differences
+
+
+def _compare_thresholds(folder: Path, config: Any) -> ExportDifference:
+    """Compare the threshold of each label with the one chosen again, for the form that is served.
+
+    The difference returned is that of the label that differs most.
+    """
+    classes = config["classes"]
+    probabilities = load(folder).compute_probabilities(
+        read_inputs(layout.EXAMPLES, "validation")["text"]
+    )
+    sets = read_label_sets(layout.EXAMPLES, "validation")
+    expected = choose_label_thresholds(probabilities, encode_sets(sets, classes))
+    distances = np.abs(np.subtract(config["thresholds"], expected))
+    worst = int(distances.argmax())
+    return ExportDifference(
+        form=f"the threshold of {classes[worst]}",
+        largest=float(distances[worst]),
+        limit=THRESHOLD_TOLERANCE,
+        num_rows=len(sets),
+        reference="the one that validation gives",
+        rows="validation rows",
+    )
 
 
 def _derive_form(form: str, folder: Path, config: Any, path: Path) -> None:

@@ -4,12 +4,17 @@ Targets say which of both it is: class indices (rows,), or ones where a row has 
 (rows, classes). Of sets, each label is a decision of its own.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from plumbline.tasks.text_classification.models.pooling import pool_log_probabilities
 
 EVEN = 0.5  # the threshold of a label whose rows are too few to choose another one
 MIN_ROWS = 5  # of validation that have the label
+# Between two rows that a threshold may part, in logits: what is closer differs by rounding, and is
+# parted in another way on another machine, or in another batch.
+MIN_GAP = 1e-4
 
 
 def compute_losses(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -45,10 +50,23 @@ def find_equal(answers: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.asarray(equal.all(axis=1)) if equal.ndim == 2 else equal
 
 
+def encode_sets(sets: Sequence[Sequence[str]], classes: Sequence[str]) -> np.ndarray:
+    """Return ones where a row has a label (rows, classes), float32.
+
+    Labels that are not among `classes` are left out.
+    """
+    index = {label: number for number, label in enumerate(classes)}
+    targets = np.zeros((len(sets), len(classes)), np.float32)
+    for row, labels in enumerate(sets):
+        targets[row, [index[label] for label in labels if label in index]] = 1
+    return targets
+
+
 def choose_label_thresholds(probabilities: np.ndarray, targets: np.ndarray) -> list[float]:
     """Return for each label the probability from which it is given: that of the best F1.
 
-    Both arrays are (rows, classes). Among equally good ones it is the one closest to EVEN.
+    Both arrays are (rows, classes). Among equally good ones it is the one closest to EVEN. Rows of
+    equal probability, but for rounding, are on one side of it.
     """
     columns = zip(probabilities.T, targets.T, strict=True)
     return [_choose_threshold(*column) for column in columns]
@@ -72,7 +90,21 @@ def _choose_threshold(probabilities: np.ndarray, targets: np.ndarray) -> float:
     num_given = np.arange(1, len(ranked) + 1)
     scores = 2 * targets[order].cumsum() / (num_given + num_positive)
     cuts = (ranked + np.append(ranked[1:], 0.0)) / 2  # between the last row given and the next
-    is_possible = ranked > np.append(ranked[1:], -1.0)  # equal rows are on one side
+    is_possible = _measure_gaps(ranked) > MIN_GAP
     scores[~is_possible] = -1.0
     best = np.flatnonzero(scores == scores.max())
     return float(min(cuts[best], key=lambda cut: abs(cut - EVEN)))
+
+
+def _measure_gaps(ranked: np.ndarray) -> np.ndarray:
+    """Return by how much each probability is above the next, in logits; the last one has no next.
+
+    Between two that are both 0, or both 1, there is no gap.
+    """
+    from scipy.special import logit
+
+    logits = logit(ranked)
+    is_apart = ranked[:-1] > ranked[1:]
+    gaps = np.zeros(len(ranked) - 1)
+    np.subtract(logits[:-1], logits[1:], out=gaps, where=is_apart)
+    return np.append(gaps, np.inf)
