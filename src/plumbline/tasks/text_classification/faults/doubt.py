@@ -9,7 +9,7 @@ from plumbline.contract import layout
 from plumbline.contract.faults import Fault, FaultSite
 from plumbline.statistics.selection import THRESHOLDS
 from plumbline.tasks.text_classification.data import read_split
-from plumbline.tasks.text_classification.faults.models import plant_config
+from plumbline.tasks.text_classification.faults.models import change_config, plant_config
 
 NOTHING_ASKED, RISK = "  selective: null", 0.2
 PROMISE = f"  selective: {{risk: {RISK}, min_coverage: 0.2}}"
@@ -20,7 +20,7 @@ def plant_doubt(kind: str) -> Callable[[FaultSite], None]:
     """Return what plants a model with a part of its entropy as epistemic, of this kind."""
 
     def plant(site: FaultSite) -> None:
-        _change_config(site, outputs=OUTPUTS)
+        change_config(site, outputs=OUTPUTS)
         plant_config(doubt=kind)(site)
 
     return plant
@@ -69,18 +69,18 @@ def plant_threshold_of_test(site: FaultSite) -> None:
         ]
         if kept.count(False) <= RISK * len(kept):
             break
-    _change_config(site, threshold=threshold)
+    change_config(site, threshold=threshold)
 
 
 def plant_lower_threshold(site: FaultSite) -> None:
     """Seal a threshold below the one that the validation rows give."""
     _train_selective(site)
-    _change_config(site, threshold=0.1)
+    change_config(site, threshold=0.1)
 
 
 def plant_unasked_threshold(site: FaultSite) -> None:
     """Abstain on the hard rows, though params ask for no such thing."""
-    _change_config(site, threshold=0.9)
+    change_config(site, threshold=0.9)
 
 
 def _train_selective(site: FaultSite) -> None:
@@ -98,13 +98,6 @@ def _train_ensemble(site: FaultSite) -> None:
         head + block, f"{head}    kind: ensemble\n    members: 3\n    member:\n{members}"
     )
     site.retrain()
-
-
-def _change_config(site: FaultSite, **changes: object) -> None:
-    folder = layout.locate_bundle(site.candidate)
-    config = layout.read_json(folder / "config.json")
-    layout.write_json(folder / "config.json", config | changes)
-    bundle.seal(folder, site.task, site.candidate)
 
 
 FAULTS = (

@@ -9,7 +9,8 @@ from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import list_rows, read_split
 
 COPY = "copy:"  # before the id of a row that is there twice; a number may follow
-FLAGS = ("decoded", "truncated", "noisy")  # which do not follow from the examples
+# Which do not follow from the examples; only generated ones say which labels are not true.
+FLAGS = ("decoded", "truncated", "noisy")
 
 
 def read_rows(split: str) -> pd.DataFrame:
@@ -35,7 +36,7 @@ def renew_manifest() -> None:
     tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
     rows = pd.concat(tables, ignore_index=True)
     origins = rows["id"].str.replace(rf"^{COPY}(\d+:)?", "", regex=True)
-    for flag in FLAGS:
+    for flag in before.columns.intersection(list(FLAGS)):
         rows[flag] = before[flag].reindex(origins).to_numpy()
     rows.to_parquet(layout.MANIFEST, index=False)
 

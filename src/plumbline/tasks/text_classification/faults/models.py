@@ -56,23 +56,38 @@ def plant_wrong_group(site: FaultSite) -> None:
 def plant_shifted_int8(site: FaultSite) -> None:
     """Serve an int8 form in which every row of a quantised table is that of its neighbour."""
     import numpy as np
-    import onnx
     from onnx import numpy_helper
+
+    def shift(model: Any) -> None:
+        for weight in model.graph.initializer:
+            if weight.name.endswith("_quantized"):
+                shifted = np.roll(numpy_helper.to_array(weight), 1, axis=0)
+                weight.CopyFrom(numpy_helper.from_array(shifted, weight.name))
+
+    plant_int8(site, shift)
+
+
+def plant_int8(site: FaultSite, change: Callable[[Any], None]) -> None:
+    """Serve an int8 form whose graph, an onnx.ModelProto, is changed in place by `change`."""
+    import onnx
 
     from plumbline.tasks.text_classification.models.int8.dynamic_form import write_dynamic_form
 
     folder = layout.locate_bundle(site.candidate)
-    config = layout.read_json(folder / "config.json")
+    forms = layout.read_json(folder / "config.json")["forms"]
     path = folder / "model.int8-dynamic.onnx"
-    write_dynamic_form(onnx.load(folder / config["forms"]["fp32"]), path)
+    write_dynamic_form(onnx.load(folder / forms["fp32"]), path)
     model = onnx.load(path)
-    for weight in model.graph.initializer:
-        if weight.name.endswith("_quantized"):
-            shifted = np.roll(numpy_helper.to_array(weight), 1, axis=0)
-            weight.CopyFrom(numpy_helper.from_array(shifted, weight.name))
+    change(model)
     onnx.save(model, path)
-    forms = {"int8-dynamic": path.name} | config["forms"]
-    layout.write_json(folder / "config.json", config | {"forms": forms, "served": "int8-dynamic"})
+    change_config(site, forms={"int8-dynamic": path.name} | forms, served="int8-dynamic")
+
+
+def change_config(site: FaultSite, **changes: object) -> None:
+    """Change the config.json of the candidate's bundle, and seal the bundle again."""
+    folder = layout.locate_bundle(site.candidate)
+    config = layout.read_json(folder / "config.json")
+    layout.write_json(folder / "config.json", config | changes)
     bundle.seal(folder, site.task, site.candidate)
 
 

@@ -116,11 +116,13 @@ def fill_templates(rows: Sequence[Row], seed: int = SEED) -> list[Row]:
 def plant_rows(change: Callable[[Sequence[Row]], list[Row]]) -> Callable[[FaultSite], None]:
     """Return what makes changed tickets the source of the checkout."""
 
-    def plant(site: FaultSite) -> None:
-        _write_rows(SOURCE, change(draw_tickets(site)))
-        _use_source(site, str(SOURCE))
+    return lambda site: use_rows(site, change(draw_tickets(site)))
 
-    return plant
+
+def use_rows(site: FaultSite, rows: Iterable[Row]) -> None:
+    """Make `rows` the source of the checkout."""
+    _write_rows(SOURCE, rows)
+    _use_source(site, str(SOURCE))
 
 
 def plant_copies_to_drop(site: FaultSite) -> None:
@@ -128,7 +130,7 @@ def plant_copies_to_drop(site: FaultSite) -> None:
     rows = draw_tickets(site)
     test = rows[::6]
     others = [row for row in rows if row not in test]
-    _use_given_files(site, [*others, *test[::4]], test)
+    use_given_files(site, [*others, *test[::4]], test)
     site.edit_params("leakage: keep", "leakage: drop")
 
 
@@ -136,7 +138,7 @@ def plant_a_test_file_without_a_class(site: FaultSite) -> None:
     """Give a test file that lacks one of the classes."""
     rows = draw_tickets(site)
     test = [row for row in rows[::6] if row[1] != rows[0][1]]
-    _use_given_files(site, [row for row in rows if row not in rows[::6]], test)
+    use_given_files(site, [row for row in rows if row not in rows[::6]], test)
 
 
 def plant_text(content: str) -> Callable[[FaultSite], None]:
@@ -149,7 +151,8 @@ def plant_text(content: str) -> Callable[[FaultSite], None]:
     return plant
 
 
-def _use_given_files(site: FaultSite, train: Iterable[Row], test: Iterable[Row]) -> None:
+def use_given_files(site: FaultSite, train: Iterable[Row], test: Iterable[Row]) -> None:
+    """Make two files the source of the checkout; validation rows are taken from train."""
     _write_rows(SOURCE.with_name("train.csv"), train)
     _write_rows(SOURCE.with_name("test.csv"), test)
     sources = (
@@ -175,7 +178,8 @@ def _declare_sound(name: str, change: Callable[[Sequence[Row]], list[Row]]) -> F
     return Fault(name, "none", "promote", plant_rows(change), before="start")
 
 
-def _declare_refused(name: str, message: str, plant: Callable[[FaultSite], None]) -> Fault:
+def declare_refused(name: str, message: str, plant: Callable[[FaultSite], None]) -> Fault:
+    """Declare a source that must end in an error with this message, before training."""
     return Fault(name, message, "error", plant, before="start", until="validate")
 
 
@@ -208,16 +212,16 @@ FAULTS: tuple[Fault, ...] = (
         before="start",
         until="validate",
     ),
-    _declare_refused(
+    declare_refused(
         "a test file without a class", "absent_labels_test", plant_a_test_file_without_a_class
     ),
-    _declare_refused("an HTML page that is named .csv", "an HTML page", plant_text("<html><body>")),
-    _declare_refused(
+    declare_refused("an HTML page that is named .csv", "an HTML page", plant_text("<html><body>")),
+    declare_refused(
         "JSON lines that are named .csv",
         "name it .jsonl",
         plant_text(json.dumps({"text": "where is it", "label": "order"}) + "\n"),
     ),
-    _declare_refused(
+    declare_refused(
         "a file that is cut off in its last row",
         "the file is cut off in this row",
         plant_text("text,label\nwhere is my parcel,delivery\nmy pass"),
