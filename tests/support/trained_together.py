@@ -16,9 +16,13 @@ from typing import Any
 
 import torch
 from tests.support.small_texts import SilentLog, small_params
+from torch.nn import functional
 
 from plumbline.contract import layout, ranks
+from plumbline.contract.records import Learner
 from plumbline.tasks.text_classification.models import build_learner
+from plumbline.tasks.text_classification.models.batches import Batch
+from plumbline.tasks.text_classification.models.classifier import TextClassifier
 from plumbline.training import fitting
 from plumbline.training.loop import TrainingLoop
 
@@ -31,7 +35,15 @@ def main() -> None:
     arguments = parser.parse_args()
     examples = arguments.examples.resolve()
     steps = _watch_steps(*arguments.kill)
-    facts = {"weights": _train(examples), "history": _read_losses(), "steps": len(steps)}
+    validated = _watch_validation()
+    weights, loss = _train(examples)
+    facts = {
+        "weights": weights,
+        "loss": loss,
+        "history": _read_losses(),
+        "steps": len(steps),
+        "validated": validated,
+    }
     Path(f"rank{ranks.get_rank()}.json").write_text(json.dumps(facts))
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
@@ -60,13 +72,39 @@ def _watch_steps(rank: int, last: int) -> list[int]:
     return steps
 
 
-def _train(examples: Path) -> str:
-    """Train the transformer, and return the digest of its weights."""
+def _watch_validation() -> list[int]:
+    """Return a list that grows by the rows of each batch that this process validates."""
+    num_rows: list[int] = []
+    validation_step = TextClassifier.validation_step
+
+    def count(self: TextClassifier, batch: Batch, batch_idx: int) -> None:
+        num_rows.append(len(batch["labels"]))
+        validation_step(self, batch, batch_idx)
+
+    TextClassifier.validation_step = count  # type: ignore[method-assign]
+    return num_rows
+
+
+def _train(examples: Path) -> tuple[str, float]:
+    """Train the transformer; return the digest of its weights, and their loss on validation."""
     params = small_params(dropout=0.0)
     learner = build_learner(params, "transformer", examples)
     fitting.fit(learner, params, "transformer", SilentLog())
     tensors = sorted(learner.module.state_dict().items())
-    return hashlib.sha256(b"".join(tensor.numpy().tobytes() for _, tensor in tensors)).hexdigest()
+    digest = hashlib.sha256(b"".join(tensor.numpy().tobytes() for _, tensor in tensors))
+    return digest.hexdigest(), _compute_loss(learner)
+
+
+@torch.no_grad()
+def _compute_loss(learner: Learner) -> float:
+    """Compute the mean loss over all rows of validation, in this process alone."""
+    learner.module.eval()
+    total, num_rows = 0.0, 0
+    for batch in learner.data.val_dataloader():
+        logits = learner.module.compute_logits(batch)
+        total += float(functional.cross_entropy(logits, batch["labels"], reduction="sum"))
+        num_rows += len(logits)
+    return total / num_rows
 
 
 def _read_losses() -> list[float]:

@@ -16,7 +16,14 @@ from typing import Any
 import pytest
 import torch
 from tests.support.damage import flip
-from tests.support.small_texts import CANDIDATES, ROOT, SilentLog, small_params, write_examples
+from tests.support.small_texts import (
+    CANDIDATES,
+    NUM_ROWS,
+    ROOT,
+    SilentLog,
+    small_params,
+    write_examples,
+)
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
@@ -113,6 +120,27 @@ def test_no_process_may_be_left_without_rows(
     monkeypatch.setenv("WORLD_SIZE", "17")
     with pytest.raises(TrainingError, match="batches of 16 rows cannot be shared by 17 processes"):
         ResumableDataModule(data, TrainingState()).train_dataloader()
+
+
+def test_processes_share_validation_without_a_row_twice(
+    examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = build_learner(small_params(), "linear", examples).data
+    monkeypatch.setenv("WORLD_SIZE", "5")
+    shares: list[int] = []
+    counts = []
+    for rank in range(5):
+        monkeypatch.setenv("RANK", str(rank))
+        own = ResumableDataModule(data, TrainingState())
+        rows = [row for batch in own.val_dataloader().batch_sampler for row in batch]
+        assert own.num_validation_rows == len(rows)
+        counts.append(len(rows))
+        shares += rows
+    assert sorted(shares) == list(range(len(data.validation)))
+    assert max(counts) - min(counts) <= 1
+    monkeypatch.setenv("WORLD_SIZE", str(len(data.validation) + 1))
+    with pytest.raises(TrainingError, match="cannot be shared by"):
+        ResumableDataModule(data, TrainingState()).val_dataloader()
 
 
 def test_nothing_learned_is_an_error(examples: Path) -> None:
@@ -304,6 +332,11 @@ def test_two_processes_of_torchrun_train_one_model(tmp_path: Path) -> None:
     assert first["history"] == pytest.approx(
         json.loads((tmp_path / "alone.json").read_text()), abs=2e-3
     )
+    # Each validated its half, and their mean is that of all rows.
+    assert first["loss"] == second["loss"]
+    assert min(first["history"]) == pytest.approx(first["loss"], abs=1e-6)
+    halves = [sum(rank["validated"]) for rank in (first, second)]
+    assert halves == [NUM_ROWS["validation"] / 2 * 4] * 2  # before the first step, and 3 epochs
     # The line of the two processes, and that of the training alone.
     assert stdout.count("epoch 3/3") == 2
 

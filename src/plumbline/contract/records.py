@@ -28,9 +28,11 @@ class Learner:
 
     save: Callable[[Path], None]  # writes what the predictor needs, with the best weights in place
     solve: Callable[[], None] | None = None
-    # A LightningModule that logs `monitor`; its batches are mappings of tensors [examples, ...].
+    # A LightningModule; its batches are mappings of tensors [examples, ...]. What it logs as
+    # `validation/...`, `monitor` among it, is a mean over the rows of all batches that it is given.
     module: Any = None
-    # A LightningDataModule; a shuffling batch_sampler depends on (seed, set_epoch(epoch)) alone.
+    # A LightningDataModule whose loaders have a batch_sampler, which lists rows of the dataset; a
+    # shuffling one depends on (seed, set_epoch(epoch)) alone.
     data: Any = None
     max_epochs: int = 0
     patience: int = 0  # epochs without a better `monitor` before training stops

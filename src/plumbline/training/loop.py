@@ -46,8 +46,7 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
 
     def on_sanity_check_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Remember the loss before the first step."""
-        initial = float(trainer.callback_metrics[self.learner.monitor])
-        self.state.initial = group.broadcast(initial)
+        self.state.initial = group.broadcast(_average_validation(trainer)[self.learner.monitor])
 
     def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
         """Restore the optimizer of the last checkpoint."""
@@ -163,9 +162,7 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
         """Return the figures of the epoch, and count it."""
         state = self.state
         row = {"epoch": float(state.epoch + 1), "train/loss": state.loss / state.batch}
-        for name in sorted(trainer.callback_metrics):
-            if name.startswith("validation/"):
-                row[name] = float(trainer.callback_metrics[name])
+        row |= _average_validation(trainer)
         state.epoch += 1
         state.batch = 0
         state.loss = 0.0
@@ -181,6 +178,19 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
                 f"candidates.{self.candidate}: the loss was not finite at step "
                 f"{int(self._bad_step)}; lower learning_rate, or set training.precision to fp32"
             )
+
+
+def _average_validation(trainer: L.Trainer) -> dict[str, float]:
+    """Return the means over all rows of validation, of which each process had its own."""
+    means = {}
+    for name in sorted(trainer.callback_metrics):
+        if name.startswith("validation/"):
+            means[name] = float(trainer.callback_metrics[name])
+    shares = group.gather((trainer.datamodule.num_validation_rows, means))
+    num_rows = sum(own_rows for own_rows, _ in shares)
+    return {
+        name: sum(own_rows / num_rows * own[name] for own_rows, own in shares) for name in means
+    }
 
 
 def _count_rows(batch: dict[str, torch.Tensor]) -> int:

@@ -14,7 +14,7 @@ from plumbline.training.checkpoint import TrainingState
 class ResumableDataModule(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
     """Wraps a learner's data module: its first epoch starts at the batch that `state` names.
 
-    The processes of torchrun share the rows of each batch.
+    The processes of torchrun share the rows of each batch, of train and of validation.
     """
 
     def __init__(self, data: Any, state: TrainingState) -> None:
@@ -31,17 +31,27 @@ class ResumableDataModule(L.LightningDataModule):  # type: ignore[misc]  # light
         _require_rows(all_rows)
         batches = [_select_own_rows(batch) for batch in all_rows]
         self.num_batches = len(batches)
-        return DataLoader(
-            loader.dataset,
-            batch_sampler=batches[self.state.batch :],
-            collate_fn=loader.collate_fn,
-            num_workers=loader.num_workers,
-            pin_memory=torch.cuda.is_available(),
-        )
+        return _replace_batches(loader, batches[self.state.batch :])
 
-    def val_dataloader(self) -> Any:
-        """Return the validation batches, the same in every process."""
-        return self.data.val_dataloader()
+    def val_dataloader(self) -> "DataLoader[Any]":
+        """Return this process's rows of the validation batches: each row is in one process."""
+        loader = self.data.val_dataloader()
+        all_rows = list(loader.batch_sampler)
+        _require_rows(all_rows)
+        own = [batch[ranks.get_rank() :: ranks.get_world_size()] for batch in all_rows]
+        batches = [batch for batch in own if batch]
+        self.num_validation_rows = sum(map(len, batches))
+        return _replace_batches(loader, batches)
+
+
+def _replace_batches(loader: "DataLoader[Any]", batches: list[list[int]]) -> "DataLoader[Any]":
+    return DataLoader(
+        loader.dataset,
+        batch_sampler=batches,
+        collate_fn=loader.collate_fn,
+        num_workers=loader.num_workers,
+        pin_memory=torch.cuda.is_available(),
+    )
 
 
 def _require_rows(batches: list[list[int]]) -> None:
