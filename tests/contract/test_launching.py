@@ -1,8 +1,10 @@
 """The processes that train together are started, stopped and explained by the stage itself."""
 
 import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -10,7 +12,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.support.checkouts import Checkout
+from tests.support.checkouts import ROOT, Checkout
 
 from plumbline.contract import layout
 from plumbline.contract.parent_watch import PROCESSES
@@ -105,6 +107,23 @@ def test_spark_and_ray_end_in_the_same_weights(shared: Checkout, library: str) -
     expected = digest_bundle(shared)
     shutil.rmtree(shared.path / layout.MODELS)
     shared.run(*STAGE, PLUMBLINE_LAUNCH=LAUNCHERS[library])
+    assert digest_bundle(shared) == expected
+
+
+def test_slurm_ends_in_the_same_weights_on_two_nodes(shared: Checkout) -> None:
+    """As docs/training-on-many-machines.md has it, but for the number of processes on a node."""
+    if (
+        shutil.which("srun") is None
+        or shared.run("srun", "--nodes", "2", "true", code=None).returncode
+    ):
+        pytest.skip("no SLURM with two nodes")
+    shared.run(*STAGE)
+    expected = digest_bundle(shared)
+    shutil.rmtree(shared.path / layout.MODELS)
+    document = (ROOT / "docs/training-on-many-machines.md").read_text()
+    (launcher,) = re.findall("`(srun .*)`", document)
+    launcher = launcher.replace("--nproc-per-node 4", "--nproc-per-node 1")
+    shared.run(*STAGE, PLUMBLINE_LAUNCH=launcher, MASTER_ADDR=socket.gethostname())
     assert digest_bundle(shared) == expected
 
 
