@@ -12,7 +12,7 @@ import pytest
 from tests.support.checkouts import ROOT
 from tests.support.faults.disk import is_permitted
 from tests.support.faults.points import Outcome, Point, Results
-from tests.support.faults.site import compile_library
+from tests.support.faults.site import compile_library, copy_folder, restore_folder
 
 FAULTS = [sys.executable, "-m", "tests.support.faults"]
 STAGES = ("ingest", "validate", "train", "control", "evaluate", "register")
@@ -70,6 +70,32 @@ def test_outcomes_are_kept_where_a_kill_cut_the_last_one_off(tmp_path: Path) -> 
     kept.add(Outcome(points[1]))
     assert Results(path).outcomes == kept.outcomes
     assert [outcome.is_good for outcome in kept.outcomes.values()] == [False, True, True]
+
+
+def test_a_state_is_restored_whatever_became_of_it(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    names = ("kept", "changed", "removed", "now_a_folder", "folder/inside", "now_a_file/inside")
+    for name in names:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(f"{name} before")
+    (source / "link").symlink_to("kept")
+    (source / "kept").chmod(0o444)
+    copy_folder(source, target)
+    kept = (target / "kept").stat().st_ino
+    (target / "changed").write_text("changed, longer")
+    (target / "folder/inside").write_text("FOLDER/INSIDE BEFORE")
+    for name in ("removed", "now_a_folder", "link"):
+        (target / name).unlink()
+    shutil.rmtree(target / "now_a_file")
+    (target / "now_a_file").touch()
+    (target / "now_a_folder").mkdir()
+    (target / "added/below").mkdir(parents=True)
+    restore_folder(source, target)
+    difference = ["diff", "--recursive", "--no-dereference", str(source), str(target)]
+    assert subprocess.run(difference, capture_output=True, check=False).stdout == b""
+    assert (target / "kept").stat().st_ino == kept
+    assert (target / "kept").stat().st_mode == (source / "kept").stat().st_mode
+    assert (target / "changed").stat().st_mtime_ns == (source / "changed").stat().st_mtime_ns
 
 
 @pytest.mark.skipif(not is_permitted(), reason="no disk can be mounted here")

@@ -91,12 +91,13 @@ def work(arguments: argparse.Namespace, results: Results) -> dict[str, Counter[s
 
 def start_machines(folder: Path, arguments: argparse.Namespace) -> list[Machine]:
     """Prepare a machine for each worker, with one warm Python for all."""
-    start_commands(folder)
+    pipeline = Pipeline(arguments.task)
+    start_commands(folder, pipeline)
     has_decisions = not set(DECISIONS).isdisjoint(arguments.stages)
 
     def prepare(number: int) -> Machine:
         place = folder / f"{arguments.task}-{number}"
-        return Machine(place, Pipeline(arguments.task), has_decisions=has_decisions)
+        return Machine(place, pipeline, has_decisions=has_decisions)
 
     with ThreadPoolExecutor(arguments.workers) as pool:
         return list(pool.map(prepare, range(arguments.workers)))

@@ -38,10 +38,14 @@ def read_results(work: Path) -> dict[str, Any]:
 
 
 def list_remains(work: Path, usual: Iterable[str]) -> list[str]:
-    """List what an undisturbed run does not leave: files, folders, runs, copies of bundles."""
-    remains = sorted(list_files(work).difference(usual))
+    """List the files and folders that an undisturbed run does not leave."""
+    return sorted(list_files(work).difference(usual))
+
+
+def list_registry_remains(work: Path) -> list[str]:
+    """List what a whole run does not leave in MLflow: runs that go on, copies of bundles."""
     running = _ask(work / "mlruns/mlflow.db", "SELECT name FROM runs WHERE status = 'RUNNING'")
-    remains += [f"run {row[0]} is RUNNING" for row in running]
+    remains = [f"run {row[0]} is RUNNING" for row in running]
     num_models = len(list((work / "mlruns/artifacts/models").glob("m-*")))
     num_versions = _ask(work / "mlruns/mlflow.db", "SELECT count(*) FROM model_versions")
     if [[num_models]] != num_versions:

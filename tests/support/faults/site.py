@@ -10,24 +10,34 @@ from pathlib import Path
 from tests.support import checkouts
 from tests.support.checkouts import Checkout, make_checkout
 from tests.support.faults.disk import Disk
+from tests.support.faults.forks import run_forked
 from tests.support.faults.pipeline import Pipeline
 from tests.support.warm import commands
 
 SOURCE = Path(__file__).with_name("preload.c")
+WARM = "warm"  # the folder of the server
+SOURCES = "PLUMBLINE_TEST_SOURCES"  # read by tests/support/warm/server.py
 IDLE_TIMEOUT_S = 60
 END_TIMEOUT_S = 5
 STAGE_TIMEOUT_S = 300
 
 
-def start_commands(folder: Path) -> None:
-    """Start the warm Python of all sites with the library loaded: what it forks has it as well."""
-    folder.mkdir(parents=True, exist_ok=True)
-    library = folder / "preload.so"
+def start_commands(folder: Path, pipeline: Pipeline) -> None:
+    """Start the warm Python of all sites with the library loaded: what it forks has it as well.
+
+    It has imported the sources that all checkouts have: imports are no calls to fail.
+    """
+    library, server, sources = folder / "preload.so", folder / WARM, folder / "sources"
+    for stale in (server, sources):
+        shutil.rmtree(stale, ignore_errors=True)
+    sources.mkdir(parents=True)
     compile_library(library)
-    shutil.rmtree(folder / "warm", ignore_errors=True)
-    made = commands.write_commands(folder / "warm", os.getpid())
+    make_checkout(sources)
+    pipeline.write_files(sources)
+    made = commands.write_commands(server, os.getpid())
     checkouts.warm_commands[:] = [made]
-    environment = checkouts.get_clean_environment() | {"LD_PRELOAD": str(library)}
+    environment = checkouts.get_clean_environment()
+    environment |= {"LD_PRELOAD": str(library), SOURCES: str(sources / "src")}
     subprocess.run([str(made / "python"), "-c", ""], env=environment, cwd=folder, check=True)
 
 
@@ -68,10 +78,8 @@ class Site:
         if fault:
             self.token.unlink(missing_ok=True)
             environment["PLUMBLINE_FAULT"] = f"{self.work}|{self.token}|{fault}"
-        return subprocess.run(
-            command, cwd=self.work, env=environment, capture_output=True, text=True, check=False,
-            timeout=STAGE_TIMEOUT_S,
-        )  # fmt: skip
+        server = self.folder.parent / WARM
+        return run_forked(server, command, self.work, environment, STAGE_TIMEOUT_S)
 
     def save(self, name: str) -> None:
         """Keep the state of the checkout under a name."""
@@ -81,7 +89,8 @@ class Site:
         """Bring a state back, once nothing works in the checkout."""
         self.end_processes()
         self.disk.free()
-        copy_folder(self.folder / name, self.work)
+        self.work.mkdir(exist_ok=True)
+        restore_folder(self.folder / name, self.work)
         shutil.rmtree(self.temporary)
         self.temporary.mkdir()
 
@@ -116,6 +125,43 @@ def copy_folder(source: Path, target: Path) -> None:
     """Replace `target` by a copy with the same times, as `cp -a` makes it."""
     shutil.rmtree(target, ignore_errors=True)
     subprocess.run(["cp", "-a", str(source), str(target)], check=True)
+
+
+def restore_folder(source: Path, target: Path) -> None:
+    """Make `target` what `source` is: only what differs in size, mode or time is copied again."""
+    wanted, present = _list_entries(source), _list_entries(target)
+    kept = {
+        name for name in wanted.keys() & present.keys() if _is_same(wanted[name], present[name])
+    }
+    for name in present.keys() - kept:
+        _remove(present[name])
+    for name, entry in wanted.items():
+        if entry.is_dir(follow_symlinks=False):
+            (target / name).mkdir(exist_ok=True)
+            restore_folder(Path(entry.path), target / name)
+        elif name not in kept:
+            shutil.copy2(entry.path, target / name, follow_symlinks=False)
+    shutil.copystat(source, target)
+
+
+def _list_entries(folder: Path) -> dict[str, os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return {entry.name: entry for entry in entries}
+
+
+def _is_same(entry: os.DirEntry[str], other: os.DirEntry[str]) -> bool:
+    first, second = entry.stat(follow_symlinks=False), other.stat(follow_symlinks=False)
+    names = ["st_mode"]
+    if not entry.is_dir(follow_symlinks=False):
+        names += ["st_size", "st_mtime_ns"]
+    return all(getattr(first, name) == getattr(second, name) for name in names)
+
+
+def _remove(entry: os.DirEntry[str]) -> None:
+    if entry.is_dir(follow_symlinks=False):
+        shutil.rmtree(entry.path)
+    else:
+        Path(entry.path).unlink()
 
 
 def copy_missing_files(source: Path, target: Path, known: Path) -> None:

@@ -22,6 +22,7 @@ class Undisturbed:
     """What runs without a fault did. The site has the states `before STAGE` and `done`."""
 
     results: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, dict[str, Any]] = field(default_factory=dict)  # results, by the last stage
     times: list[str] = field(default_factory=list)  # the results that differ in each run
     files: list[str] = field(default_factory=list)  # all that they left
     counts: dict[str, dict[str, int]] = field(default_factory=dict)  # of calls and pages, by stage
@@ -59,11 +60,13 @@ def _run_stages(site: Site, pipeline: Pipeline, done: Undisturbed) -> None:
 
 
 def _run_again(site: Site, pipeline: Pipeline, done: Undisturbed) -> None:
-    """Run all at once, to find what differs in each run, then each stage to count its calls."""
+    """Run all again, to find what differs in each run, then each stage to count its calls."""
     site.restore("before ingest")
-    _run(site, "plumbline", "run")
+    for stage, name in pipeline.stages.items():
+        _run(site, "plumbline", "run", name)
+        done.after[stage] = read_results(site.work)
     site.wait_until_idle()
-    done.times = compare(done.results, read_results(site.work), [])
+    done.times = compare(done.results, done.after[stage], [])
     done.files = sorted({*done.files, *list_files(site.work)})
     for stage in pipeline.stages:
         done.counts[stage] |= _count_calls(site, stage, pipeline.get_command(stage))

@@ -27,17 +27,11 @@ START_TIMEOUT_S = 60
 
 def main() -> None:
     folder, controller, python, name, *arguments = sys.argv[1:]
-    is_python = name in ("python", "worker")
-    program = parse_python(arguments) if is_python else {"arguments": arguments}
-    real = Path(python) if is_python else Path(python).with_name(name)
-    is_server = name == "plumbline" and arguments[:1] == ["serve"]  # imports nothing heavy
-    if program is None or is_server or any(key in os.environ for key in AT_START):
+    program = describe_program(python, name, arguments)
+    if program is None or any(key in os.environ for key in AT_START):
         # By its path the interpreter finds its libraries.
-        os.execv(real, [str(real), *arguments])  # noqa: S606  no shell is needed
-    if not is_python:
-        program |= {"kind": "script", "what": str(real), "safe_path": True, "warnings": []}
-    if name == "worker":
-        program["executable"] = python
+        real = find_program(python, name)
+        os.execv(real, [real, *arguments])  # noqa: S606  no shell is needed
     kind = "isolated" if program.get("isolated") else "all"
     server = connect(Path(folder) / kind, controller, python)
     request = program | {"folder": str(Path.cwd()), "environment": dict(os.environ)}
@@ -48,6 +42,25 @@ def main() -> None:
         os.kill(os.getpid(), -status)
     sys.stdout.flush()
     os._exit(status)
+
+
+def find_program(python: str, name: str) -> str:
+    """Return the path of a program, which is beside the interpreter `python` or is it."""
+    return python if name in ("python", "worker") else str(Path(python).with_name(name))
+
+
+def describe_program(python: str, name: str, arguments: list[str]) -> dict[str, object] | None:
+    """Say what a server is to run; None where only the real interpreter will do."""
+    if name not in ("python", "worker"):
+        if name == "plumbline" and arguments[:1] == ["serve"]:  # imports nothing heavy
+            return None
+        path = find_program(python, name)
+        fixed = {"kind": "script", "what": path, "safe_path": True, "warnings": []}
+        return fixed | {"arguments": arguments}
+    program = parse_python(arguments)
+    if program is not None and name == "worker":
+        program["executable"] = python
+    return program
 
 
 def parse_python(arguments: list[str]) -> dict[str, object] | None:
@@ -125,12 +138,21 @@ def start_server(folder: Path, controller: str, python: str) -> None:
 
 def run_there(server: socket.socket, request: bytes) -> int:
     """Send the request with the standard streams, forward signals, and wait for the exit code."""
-    streams = [0, 1, 2]
-    socket.send_fds(server, [len(request).to_bytes(8, "big")], streams)
-    server.sendall(request)
+    send_request(server, request, [0, 1, 2])
     for number in FORWARDED:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda number, frame: server.sendall(bytes([number])))
+    return read_status(server)
+
+
+def send_request(server: socket.socket, request: bytes, streams: list[int]) -> None:
+    """Ask the server for a process with these standard streams."""
+    socket.send_fds(server, [len(request).to_bytes(8, "big")], streams)
+    server.sendall(request)
+
+
+def read_status(server: socket.socket) -> int:
+    """Wait for the exit code of that process; that of one which a signal ended is negative."""
     answer = b""
     while len(answer) < 4:
         part = server.recv(4 - len(answer))
@@ -140,4 +162,5 @@ def run_there(server: socket.socket, request: bytes) -> int:
     return int.from_bytes(answer, "big", signed=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

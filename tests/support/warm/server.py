@@ -7,6 +7,8 @@ Expectations, and the tests of whole checkouts start hundreds of stages. The ser
 libraries, nothing of plumbline: each program imports the sources of its own checkout.
 It listens on FOLDER/socket and ends when the process CONTROLLER (pytest) is gone. In the folder
 `isolated` it imports only what a clean process may have that tries a package of MLflow.
+Where PLUMBLINE_TEST_SOURCES names a folder, it imports plumbline from there: for checkouts that all
+have those sources.
 """
 
 import atexit
@@ -15,6 +17,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import random
 import resource
 import runpy
@@ -67,6 +70,7 @@ LIBRARIES = (
     "sklearn.linear_model",
     "sklearn.model_selection",
 )
+SOURCES = "PLUMBLINE_TEST_SOURCES"
 CHECK_S = 2.0  # how often the server looks whether pytest still runs
 
 
@@ -263,6 +267,15 @@ def load_libraries(names: Sequence[str]) -> None:
             importlib.import_module(name)
 
 
+def load_sources(folder: str) -> None:
+    """Import all modules of plumbline from the sources in `folder`."""
+    sys.path.insert(0, folder)
+    package = importlib.import_module("plumbline")
+    found = pkgutil.walk_packages(package.__path__, "plumbline.")
+    load_libraries([module.name for module in found])
+    sys.path.remove(folder)
+
+
 def main() -> None:
     folder, controller = Path(sys.argv[1]), int(sys.argv[2])
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -271,7 +284,12 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     install = runpy.run_path(str(Path(__file__).with_name("blank_store.py")))["install_blank_store"]
     install(folder.parent)
-    load_libraries(ISOLATED_LIBRARIES if folder.name == "isolated" else LIBRARIES)
+    if folder.name == "isolated":
+        load_libraries(ISOLATED_LIBRARIES)
+    else:
+        load_libraries(LIBRARIES)
+        if sources := os.environ.get(SOURCES):
+            load_sources(sources)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     base = list(sys.path)
     gc.collect()
