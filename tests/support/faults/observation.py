@@ -11,6 +11,7 @@ from typing import Any
 
 DOCUMENTS = ("reports/evidence.json", "reports/metrics.json", "reports/registration.json",
              "reports/validation.json", "reports/golden.json", "data/source.json")  # fmt: skip
+REGISTRY = ("model_versions", "registered_model_aliases")  # tables of MLflow
 FOLDERS = ("data", "models", "reports")
 MILLISECONDS = re.compile(rb"[\d.,]+ ms")  # in the model card: rounded, so that two may be equal
 # What git, DVC, MLflow and the tests keep for themselves.
@@ -29,7 +30,7 @@ def read_results(work: Path) -> dict[str, Any]:
                 content = MILLISECONDS.sub(b"ms", path.read_bytes())
                 results[name] = hashlib.sha256(content).hexdigest()
     results.pop(f"{DOCUMENTS[0]}:.digests.model_card", None)  # of milliseconds too
-    for table in ("model_versions", "registered_model_aliases"):
+    for table in REGISTRY:
         query = f"SELECT count(*) FROM {table}"  # noqa: S608  constants
         results[table] = _ask(work / "mlruns/mlflow.db", query)
     actions = "SELECT action, version, previous FROM plumbline_journal ORDER BY number"
