@@ -1,13 +1,13 @@
 """A registered text classifier, files to score with it, and the command that does."""
 
 import csv
-import fcntl
 import gzip
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.support.checkouts import get_clean_environment
+from tests.support.made_once import make_once
 from tests.support.racing import log_version
 from tests.support.small_texts import SilentLog, small_params, write_examples
 
@@ -138,28 +139,35 @@ class Model:
 
 def prepare_model(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Model:
     """A text classifier, trained and registered once for all processes that run tests."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "registered-texts"
-    folder.mkdir(exist_ok=True)
-    store = {
-        "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlruns/mlflow.db",
-        "PLUMBLINE_CACHE": str(folder / "cache"),
-    }
-    with (folder / "lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        patch.chdir(folder)
-        for name, value in store.items():
-            patch.setenv(name, value)
-        if not (folder / "made").exists():
-            register_texts()
-            (folder / "made").touch()
+    folder = make_once(tmp_path_factory, worker_id, "registered-texts", register_texts)
+    with use_registry(folder) as store:
         copy = VerifiedModelCache(URI).fetch_latest()
     kept = get_clean_environment()
     return Model(copy, bundle.load(copy.folder), kept | store | {"COLUMNS": "200"})
 
 
-def register_texts() -> None:
-    """Train and register a linear model in the cwd."""
+@contextmanager
+def use_registry(folder: Path) -> Iterator[dict[str, str]]:
+    """This process is in `folder` and uses its registry; yields the variables that say so."""
+    store = {
+        "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlruns/mlflow.db",
+        "PLUMBLINE_CACHE": str(folder / "cache"),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name, value in store.items():
+            patch.setenv(name, value)
+        yield store
+
+
+def register_texts(folder: Path) -> None:
+    """Train and register a linear model in `folder`, and fetch it into the cache there."""
+    with use_registry(folder):
+        _register_texts()
+        VerifiedModelCache(URI).fetch_latest()
+
+
+def _register_texts() -> None:
     params, task = small_params(), load_task("text_classification")
     write_examples(layout.EXAMPLES)
     made = build_learner(params, "linear", layout.EXAMPLES)

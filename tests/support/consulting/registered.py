@@ -1,11 +1,11 @@
 """A registry with a policy, and a model that can be one of its agents."""
 
-import fcntl
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.support.consulting.bundles import EXAMPLE, SIGNATURE, build_config
+from tests.support.made_once import make_once
 from tests.support.serving.lines import Lines, register_as_measured
 from tests.support.serving.models import line_task
 
@@ -17,15 +17,8 @@ AGENTS = ["a", "b", "c"]
 
 def find_registry(factory: pytest.TempPathFactory, worker_id: str) -> Lines:
     """The registry with a policy over AGENTS, made once for all processes that run tests."""
-    base = factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "registered-policy"
-    folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "made").exists():
-            register_policy(folder, AGENTS)
-            (folder / "made").touch()
-    return Lines(folder)
+    name = "registered-policy"
+    return Lines(make_once(factory, worker_id, name, lambda made: register_policy(made, AGENTS)))
 
 
 def register_policy(folder: Path, agents: list[str]) -> Lines:

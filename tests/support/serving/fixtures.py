@@ -1,10 +1,10 @@
 """The registry that the tests of serving share."""
 
-import fcntl
 import shutil
 from pathlib import Path
 
 import pytest
+from tests.support.made_once import make_once
 from tests.support.serving.lines import Lines, make
 from tests.support.serving.load import read_history
 from tests.support.serving.models import line_task, make_wide
@@ -13,15 +13,13 @@ from tests.support.serving.models import line_task, make_wide
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """A registry with four versions of a line, made once for all processes that run tests."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base if worker_id == "master" else base.parent) / "registered-lines"
-    folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock, pytest.MonkeyPatch.context() as patch:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "made").exists():
-            make(folder, *line_task(patch))
-            (folder / "made").touch()
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        return make_once(
+            tmp_path_factory,
+            worker_id,
+            "registered-lines",
+            lambda folder: make(folder, *line_task(patch)),
+        )
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from sklearn.metrics import f1_score
+from tests.support.made_once import make_once
 from tests.support.small_label_sets import NUM_ROWS, train_on_sets
 from tests.support.small_texts import WORDS, small_params
 from torch.nn import functional
@@ -25,8 +26,8 @@ NAMES = sorted(WORDS)
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train_on_sets(tmp_path_factory.mktemp("trained"))
+def trained(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    return make_once(tmp_path_factory, worker_id, "trained-on-sets", train_on_sets)
 
 
 @pytest.fixture(scope="module")

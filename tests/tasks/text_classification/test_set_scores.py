@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import f1_score, jaccard_score
 from sklearn.preprocessing import MultiLabelBinarizer
+from tests.support.made_once import make_once
 from tests.support.small_label_sets import make_set_params, train_on_sets
 from tests.support.small_texts import WORDS, small_params
 
@@ -28,8 +29,8 @@ GENERATED = {"num_rows": 2000, "label_noise": 0.1, "drift": 0.0, "max_labels": 3
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return train_on_sets(tmp_path_factory.mktemp("trained"))
+def trained(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    return make_once(tmp_path_factory, worker_id, "trained-on-sets", train_on_sets)
 
 
 @pytest.fixture(scope="module")
