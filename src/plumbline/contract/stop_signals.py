@@ -26,7 +26,7 @@ def raise_on_signals() -> None:
         _raised.append(Terminated)
         raise Terminated
 
-    def interrupt(signum: int, frame: FrameType | None) -> None:
+    def raise_interrupt(signum: int, frame: FrameType | None) -> None:
         _raised.append(KeyboardInterrupt)
         raise KeyboardInterrupt
 
@@ -44,7 +44,7 @@ def raise_on_signals() -> None:
 
     signal.signal(signal.SIGTERM, terminate)
     if signal.getsignal(signal.SIGINT) == signal.default_int_handler:  # not where it is ignored
-        signal.signal(signal.SIGINT, interrupt)
+        signal.signal(signal.SIGINT, raise_interrupt)
     sys.unraisablehook = raise_dropped
 
 

@@ -3,7 +3,7 @@
 set -euo pipefail
 export PGDATA=/var/lib/postgresql/data
 if [ ! -e "$PGDATA/PG_VERSION" ]; then
-  initdb --username="$POSTGRES_USER" --pwfile=<(printf '%s' "$POSTGRES_PASSWORD") \
+  initdb --encoding=UTF8 --locale=C.UTF-8 --username="$POSTGRES_USER" --pwfile=<(printf '%s' "$POSTGRES_PASSWORD") \
     --auth-local=trust --auth-host=scram-sha-256 --pgdata="$PGDATA.new" >/dev/null
   printf 'host all all all scram-sha-256\n' >>"$PGDATA.new/pg_hba.conf"
   pg_ctl --pgdata="$PGDATA.new" --options="-c listen_addresses=" --wait start >/dev/null
