@@ -44,6 +44,7 @@ from plumbline.cli import (
     upgrade,
     verdict,
 )
+from plumbline.contract.cut_bytecode import remove_cut_bytecode
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.leftovers import keep_system_temporaries
 from plumbline.contract.system_errors import explain_system_error
@@ -71,7 +72,7 @@ def main() -> None:
         github.annotate("error", "plumbline", str(error))
         sys.exit(error.exit_code)
     except Exception as error:
-        message = explain_system_error(error)
+        message = explain_system_error(error) or remove_cut_bytecode(error)
         if message is None:
             raise
         print(f"plumbline: {message}", file=sys.stderr)

@@ -17,19 +17,17 @@ def remove_when_met() -> None:
     def remove_or_show(
         kind: type[BaseException], error: BaseException, traceback: TracebackType | None
     ) -> None:
-        path = find_cut_bytecode(error)
-        if path is None:
+        message = remove_cut_bytecode(error)
+        if message is None:
             show(kind, error, traceback)
-            return
-        path.unlink(missing_ok=True)
-        line = f"{Path(sys.argv[0]).stem}: {path}: cut off, as a full disk leaves it"
-        print(f"{line}; it was removed, run the same command again", file=sys.stderr)  # noqa: T201  as any error
+        else:
+            print(f"{Path(sys.argv[0]).stem}: {message}", file=sys.stderr)  # noqa: T201  like any error
 
     sys.excepthook = remove_or_show
 
 
-def find_cut_bytecode(error: BaseException) -> Path | None:
-    """Find the compiled copy that could not be read; None where the error has another reason."""
+def remove_cut_bytecode(error: BaseException) -> str | None:
+    """Remove the compiled copy that could not be read, and say so; None for any other error."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
@@ -37,4 +35,7 @@ def find_cut_bytecode(error: BaseException) -> Path | None:
         return None
     frame = traceback.tb_frame
     path = frame.f_locals.get("bytecode_path") if frame.f_code.co_name == READER else None
-    return Path(path) if isinstance(path, str) else None
+    if not isinstance(path, str):
+        return None
+    Path(path).unlink(missing_ok=True)
+    return f"{path}: cut off, as on a full disk; it was removed, run the same command again"
