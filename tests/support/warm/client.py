@@ -122,8 +122,10 @@ def start_server(folder: Path, controller: str, python: str) -> None:
     environment = {
         key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MLFLOW_"))
     }
-    # Read when the OpenMP library is loaded, which the server does before a stage could ask for it.
-    environment |= {"GOMP_SPINCOUNT": "3000", "MLFLOW_DISABLE_TELEMETRY": "true"}
+    # Read when the libraries are loaded, which the server does before a stage could ask for it. The
+    # processes of pytest keep all cores busy: threads of NumPy would spin until others let them on.
+    environment |= {"GOMP_SPINCOUNT": "3000", "OPENBLAS_NUM_THREADS": "1"}
+    environment |= {"MLFLOW_DISABLE_TELEMETRY": "true"}
     with (folder / "log").open("w") as log:
         subprocess.Popen(
             [python, "-P", str(server), str(folder), controller],
