@@ -6,23 +6,18 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from tests.support.small_texts import (
     FILLERS,
     SHIPPED,
     WORDS,
-    SilentLog,
     accept_small_splits,
     small_params,
 )
+from tests.support.small_trained import train_candidates
 
-from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.tasks.text_classification.data.label_sets import join_labels
-from plumbline.tasks.text_classification.models import build_learner
 from plumbline.tasks.text_classification.params import TextParams
-from plumbline.tasks.text_classification.task import TASK
-from plumbline.training import fitting
 
 NUM_ROWS = {"train": 400, "validation": 120, "test": 120}
 
@@ -54,19 +49,11 @@ def write_set_examples(folder: Path) -> None:
         pq.write_table(table, folder / f"{split}.parquet")
 
 
-def train_on_sets(folder: Path) -> Path:
-    """Train and seal a linear model and a transformer with an int8 form in `folder`; return it."""
+def train_on_sets(folder: Path) -> None:
+    """Train and seal a linear model and a transformer with an int8 form in `folder`."""
     write_set_examples(folder / layout.EXAMPLES)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        params = accept_small_splits(small_params(max_epochs=6))
-        for name in ("linear", "transformer"):
-            learner = build_learner(params, name, folder / layout.EXAMPLES)
-            fitting.fit(learner, params, name, SilentLog())
-            (folder / name).mkdir()
-            learner.save(folder / name)
-            bundle.seal(folder / name, TASK, name)
-    return folder
+    params = accept_small_splits(small_params(max_epochs=6))
+    train_candidates(folder, params, ("linear", "transformer"))
 
 
 def _draw_sentence(draw: random.Random, labels: list[str]) -> str:

@@ -6,12 +6,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.support.small_texts import (
-    SilentLog,
-    accept_small_splits,
-    small_params,
-    write_examples,
-)
+from tests.support.made_once import make_once
+from tests.support.small_texts import SilentLog, small_params, write_examples
+from tests.support.small_trained import SHARED, train_on_texts
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -20,7 +17,6 @@ from plumbline.entrypoint import load_params
 from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.models import build_learner, compare_export
 from plumbline.tasks.text_classification.models.ensemble import draw_row_weights
-from plumbline.tasks.text_classification.task import TASK
 from plumbline.training import fitting
 
 KINDS = ("ensemble", "linears")
@@ -28,20 +24,9 @@ TOLERANCE = 1e-6
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The sealed bundles of both kinds of members, and of a single linear model."""
-    folder = tmp_path_factory.mktemp("trained")
-    write_examples(folder / layout.EXAMPLES)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        params = accept_small_splits(small_params())
-        for name in (*KINDS, "linear"):
-            learner = build_learner(params, name, folder / layout.EXAMPLES)
-            fitting.fit(learner, params, name, SilentLog())
-            (folder / name).mkdir()
-            learner.save(folder / name)
-            bundle.seal(folder / name, TASK, name)
-    return folder
+    return make_once(tmp_path_factory, worker_id, SHARED, train_on_texts)
 
 
 @pytest.fixture(params=["ensemble in fp32", "ensemble in int8-static", "linears in fp32"])

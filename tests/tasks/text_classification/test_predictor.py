@@ -10,35 +10,20 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from tests.support.small_texts import (
-    CANDIDATES,
-    SilentLog,
-    accept_small_splits,
-    small_params,
-    write_examples,
-)
+from tests.support.made_once import make_once
+from tests.support.small_texts import CANDIDATES, small_params
+from tests.support.small_trained import SHARED, train_on_texts
 
+from plumbline.contract import layout
 from plumbline.tasks.text_classification import predictor
-from plumbline.tasks.text_classification.models import build_learner
-from plumbline.training import fitting
 
 TOLERANCE = 1e-6  # of a probability
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """The bundles of all candidates, and the examples they were trained on."""
-    folder = tmp_path_factory.mktemp("trained")
-    write_examples(folder / "examples")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        params = accept_small_splits(small_params())
-        for candidate in CANDIDATES:
-            learner = build_learner(params, candidate, folder / "examples")
-            fitting.fit(learner, params, candidate, SilentLog())
-            (folder / candidate).mkdir()
-            learner.save(folder / candidate)
-    return folder
+    return make_once(tmp_path_factory, worker_id, SHARED, train_on_texts)
 
 
 @pytest.fixture(
@@ -58,7 +43,7 @@ def answerer(trained: Path, request: pytest.FixtureRequest) -> predictor.Predict
 
 @pytest.fixture(scope="module")
 def texts(trained: Path) -> list[str]:
-    test_texts = pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
+    test_texts = pq.read_table(trained / layout.EXAMPLES / "test.parquet")["text"].to_pylist()
     return [*test_texts, "ünïcødé 🎉 مرحبا", "refund " * 500, "?"]
 
 
