@@ -69,12 +69,12 @@ def test_what_no_job_could_use_is_not_submitted(
 def test_a_scheduler_that_refuses_is_named_with_its_own_words(
     line: Checkout, tmp_path: Path
 ) -> None:
-    submit = {"PLUMBLINE_SUBMIT": write_scheduler(tmp_path, "echo no such partition >&2; exit 3")}
+    submit = {"PLUMBLINE_SUBMIT": write_scheduler(tmp_path, "echo no such partition; exit 3")}
     done = line.run("plumbline", "submit", code=1, **SERVER, **submit)
     reason, message = done.stderr.splitlines()
     assert reason == "no such partition"
     assert "`'" in message
-    assert "ended with exit code 3; the reason is above. Nothing was submitted" in message
+    assert "ended with exit code 3; the reason is above. Look at the scheduler's queue" in message
 
 
 def test_changes_that_are_in_no_commit_are_not_left_out_silently(

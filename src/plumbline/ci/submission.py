@@ -3,6 +3,7 @@
 import os
 import shlex
 import subprocess
+import sys
 
 from plumbline.ci import github
 from plumbline.contract.errors import ParamsError, PlumblineError
@@ -39,12 +40,14 @@ def submit_training() -> tuple[str, str]:
         errors="replace",
         check=False,
     )
+    output = done.stdout.strip()
     if done.returncode:
+        sys.stderr.write(f"{output}\n" if output else "")
         raise PlumblineError(
             f"{COMMAND}: `{shlex.join(command)}` ended with exit code {done.returncode}; the "
-            f"reason is above. {NOTHING}"
+            "reason is above. Look at the scheduler's queue before you submit again"
         )
-    return commit, done.stdout.strip()
+    return commit, output
 
 
 def _require_shared_registry() -> None:
