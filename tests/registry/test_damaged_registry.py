@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from plumbline.contract.errors import RegistryError
+from plumbline.registry import lost_models
 from plumbline.registry.reader.addresses import parse_address
 from plumbline.registry.reader.database import COLUMNS, DatabaseStore
 
@@ -67,3 +68,17 @@ def test_a_tag_of_a_model_that_is_bytes_is_damage(database: Path) -> None:
         connection.execute("UPDATE registered_model_tags SET value = CAST(value AS BLOB)")
     with pytest.raises(RegistryError, match="found b'1:a'"):
         DatabaseStore(f"sqlite:///{database}").read_model_tag(CHAMPION, "plumbline.journal")
+
+
+def test_a_table_whose_definition_is_no_text_is_damage(
+    database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite quotes it in its error, which Python then cannot decode."""
+    content = database.read_bytes()
+    assert content.count(b"CREATE TABLE runs (") == 1
+    database.write_bytes(content.replace(b"CREATE TABLE runs (", b"CREATE TABLE runs \xd3"))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{database}")
+    with pytest.raises(RegistryError, match="cannot be read"):
+        DatabaseStore(f"sqlite:///{database}").find_version(CHAMPION)
+    with pytest.raises(RegistryError, match=r"cannot be read .*; restore it from a backup"):
+        lost_models.require_local_models()

@@ -73,5 +73,5 @@ def _ask(uri: str, query: str) -> list[tuple[str, ...]]:
         if "no such table" in str(error):
             return []
         raise RegistryError(f"{path} cannot be read ({error})") from None
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter: of its definitions
         raise RegistryError(f"{path} cannot be read ({error}); {REMEDY}") from None

@@ -99,7 +99,7 @@ class DatabaseStore:
         except SQLAlchemyError as error:
             reason = store_location.shorten_error(getattr(error, "orig", None) or error)
             raise build_unreadable_error(address, reason) from None
-        except _DamagedValueError as error:
+        except (_DamagedValueError, UnicodeDecodeError) as error:  # the latter: of definitions
             raise build_unreadable_error(address, str(error)) from None
 
 
