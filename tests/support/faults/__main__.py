@@ -46,8 +46,8 @@ def main() -> int:
     outcomes = list(results.outcomes.values())
     print_table(outcomes)
     print_flips(flips)
-    is_silent = any(counts["silent"] for counts in flips.values())
-    return int(is_silent or not all(outcome.is_good for outcome in outcomes))
+    is_bad = any(counts["silent"] or counts["traceback"] for counts in flips.values())
+    return int(is_bad or not all(outcome.is_good for outcome in outcomes))
 
 
 def leave_own_stores() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.support.faults.machine import Machine
 from tests.support.faults.registry_flips import Check, list_registry
+from tests.support.faults.tables import say
 
 from plumbline import bundle
 from plumbline.contract.errors import PlumblineError
@@ -56,6 +57,9 @@ def _flip_one(draw: random.Random, files: list[tuple[Path, Check]]) -> str:
     _write_in_place(path, bytes(damaged))
     try:
         return check()
+    except Exception as error:  # noqa: BLE001  a user would see its traceback
+        say(f"  bit flipped in {path}, byte {position}: {type(error).__name__}: {error}")
+        return "traceback"
     finally:
         _write_in_place(path, content)
 

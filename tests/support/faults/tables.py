@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from tests.support.faults.points import Outcome
 
 COLUMNS = ("tried", "healed", "clean", "named")
-ENDS = ("caught", "harmless", "shown", "silent")
+ENDS = ("caught", "harmless", "shown", "traceback", "silent")
 
 
 def print_table(outcomes: Sequence[Outcome]) -> None:
