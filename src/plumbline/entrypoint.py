@@ -18,6 +18,7 @@ from plumbline.contract.launching import launch, refuse_second_launch
 from plumbline.contract.params import Params, SolvedConfig
 from plumbline.contract.params_file import read_params
 from plumbline.contract.parent_watch import PROCESSES, end_with_parents
+from plumbline.contract.quick_end import skip_last_collection
 from plumbline.contract.stage_inputs import verify_inputs
 from plumbline.contract.stop_signals import (
     INTERRUPTED,
@@ -69,6 +70,7 @@ def main(stage: str) -> int:
         return code
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        skip_last_collection()
     return 0
 
 

@@ -47,6 +47,7 @@ from plumbline.cli import (
 from plumbline.contract.cut_bytecode import remove_cut_bytecode
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.leftovers import keep_system_temporaries
+from plumbline.contract.quick_end import skip_last_collection
 from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.user_name import ensure_user_name
 
@@ -78,6 +79,8 @@ def main() -> None:
         print(f"plumbline: {message}", file=sys.stderr)
         github.annotate("error", "plumbline", message)
         sys.exit(1)
+    finally:
+        skip_last_collection()
 
 
 def _add_command(

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from uvicorn.config import STARTUP_FAILURE
 
 from plumbline.contract.errors import PlumblineError, RegistryError
+from plumbline.contract.quick_end import skip_last_collection
 from plumbline.serving import open_inference, openapi
 from plumbline.serving.access import AccessRules
 from plumbline.serving.early_refusal import EarlyRefusals
@@ -58,6 +59,7 @@ def create_app(settings: Settings) -> FastAPI:
             with RequestLog.open(settings) as app.state.log:
                 yield {"limits": settings.limits, "router": router, "refusals": refusals}
                 await router.close()
+        skip_last_collection()
 
     router = TrafficRouter(settings)
     access = AccessRules(settings)

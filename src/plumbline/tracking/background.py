@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from plumbline.contract.leftovers import keep_system_temporaries
+from plumbline.contract.quick_end import skip_last_collection
 from plumbline.tracking import delivery, spool, store_location
 from plumbline.tracking.system_metrics import SystemMonitors
 
@@ -68,6 +69,7 @@ def main() -> None:
             return
         with keep_system_temporaries():
             _deliver_until_idle()
+    skip_last_collection()
 
 
 def _take_turn(file: IO[str]) -> bool:

@@ -6,6 +6,7 @@ examples, and the network. The system may not allow the latter; then it says so.
 """
 
 import ctypes
+import gc
 import json
 import os
 import resource
@@ -54,6 +55,7 @@ def main(package: str, asked: str, answered: str) -> None:
     result["attempts"] = sorted(attempts)
     with Path(answered).open("w", encoding="utf-8") as file:
         json.dump(result, file, default=lambda value: value.tolist())
+    gc.freeze()  # Python ends without a look for garbage in all that is loaded
 
 
 def isolate(hidden: list[str]) -> dict[str, bool]:
