@@ -15,13 +15,19 @@ LONGEST_FIRST = (
     "e2e/test_pipeline.py",
     "serving/test_canary.py",  # makes a registry for which others of serving/ would wait
     "stages/test_evaluate.py",
+    "init/test_upgrade.py",
     "stages/test_register.py",
     "scoring/test_score.py",  # trains a model for which test_resume would wait
     "serving/test_workers.py",
+    "tasks/text_classification/test_export_comparison.py",
+    "registry/test_promotion.py",
     "serving/test_swaps.py",
     "serving/test_fuzz.py",
     "serving/test_page.py",
     "scoring/test_resume.py",
+    "tasks/text_classification/test_predictor.py",  # trains models for test_ensemble
+    "scoring/test_folders.py",
+    "registry/test_rehearsal.py",
     "serving/test_server.py",
     "serving/test_limits.py",
     "e2e/test_drift_of_requests.py",
@@ -36,7 +42,6 @@ LONGEST_FIRST = (
     "cli/test_cli.py",
     "tasks/text_classification/test_models.py",
     "workflows/test_planted_workflows.py",
-    "registry/test_promotion.py",
     "tasks/text_classification/test_expectations.py",
     "training/test_training.py",
 )
