@@ -32,6 +32,7 @@ def test_a_write_without_a_path_gets_that_of_the_file_it_replaces(tmp_path: Path
     [
         (SafetensorError("I/O error: No space left on device (os error 28)"), "(ENOSPC)"),
         (sqlite3.OperationalError("database or disk is full"), "(ENOSPC)"),
+        (OSError("20000 requested and 3568 written"), "(ENOSPC)"),  # of NumPy
         (MemoryError(), "(ENOMEM)"),
         (RuntimeError("can't allocate memory. Error code 12 (Cannot allocate memory)"), "(ENOMEM)"),
         (ConnectionError("the peer has gone\nand more"), "ConnectionError: the peer has gone"),

@@ -30,6 +30,7 @@ REMEDIES = {
 }
 # Libraries in Rust, Python and C++ put the number into the text of an exception of their own.
 NUMBER = re.compile(r"\(os error (\d+)\)|\[[Ee]rrno (\d+)\]|Error code (\d+) \(")
+SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")  # NumPy drops the number
 SQLITE = {
     "database or disk is full": errno.ENOSPC,
     "disk I/O error": errno.EIO,
@@ -61,6 +62,8 @@ def find_errno(error: BaseException) -> int | None:
     for words, number in SQLITE.items():
         if words in text:
             return number
+    if SHORT_WRITE.fullmatch(text):
+        return errno.ENOSPC
     match = NUMBER.search(text)
     return int(next(filter(None, match.groups()))) if match else None
 

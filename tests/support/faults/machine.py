@@ -94,6 +94,9 @@ class Machine:
         else:
             self._heal_pipeline(outcome)
         examined = self.site.run("plumbline", "fsck")
+        if examined.returncode and outcome.point.stage not in DECISIONS:
+            self.site.run("plumbline", "run")  # its end closes what a failed stage left open
+            examined = self.site.run("plumbline", "fsck")
         if examined.returncode:
             faults = [line for line in examined.stdout.splitlines() if "->" in line]
             outcome.differences.append(f"fsck: {' '.join(faults) or examined.stderr[-300:]}")
