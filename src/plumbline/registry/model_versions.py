@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import RegistryError
+from plumbline.registry import version_description
 from plumbline.registry.reader.addresses import BUNDLE_TAG, GOLDEN_TAG, describe_registry
 from plumbline.tracking import mlflow_client, store_location
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from plumbline.registry.journal import Entry
 
-DECISIONS = "## Decisions"  # the heading in a version's description
 log = logging.getLogger(__name__)
 
 
@@ -82,14 +82,16 @@ def add_version(
     name: str,
     info: Any,
     tags: Mapping[str, str],
-    description: str | None = None,
+    card: str = "",
 ) -> Any:
     """Register the logged model `info` as a new version of `name`, its tags set in the same write.
 
-    The digest of the golden rows that are in its package becomes a tag as well.
+    The digest of the golden rows that are in its package becomes a tag as well; the model card
+    becomes the description.
     """
     ensure_model(client, name)
     tags = {**tags, GOLDEN_TAG: info.metadata[GOLDEN_TAG]}
+    description = version_description.build_description(card)
     return client.create_model_version(
         name, info.model_uri, info.run_id, tags, None, description, model_id=info.model_id
     )
@@ -108,9 +110,9 @@ def note_decision(client: "MlflowClient", entry: "Entry") -> None:
         f"by `{entry.actor}`, journal entry {entry.number}: `{reason}`"
     )
     try:
-        card = client.get_model_version(entry.model, entry.version).description or ""
-        heading = "" if DECISIONS in card else f"\n{DECISIONS}\n\n"
-        client.update_model_version(entry.model, entry.version, f"{card}{heading}{line}\n")
+        before = client.get_model_version(entry.model, entry.version).description or ""
+        after = version_description.add_decision(before, line)
+        client.update_model_version(entry.model, entry.version, after)
     except MlflowException as error:
         reason = store_location.shorten_error(error)
         log.warning("the description of version %s is as it was (%s)", entry.version, reason)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.evidence.tracked_metrics import list_metrics
+from plumbline.registry.version_description import build_description
 from plumbline.reporting.model_card import render_card
 from plumbline.tracking.batches import write_metrics
 
@@ -49,7 +50,7 @@ def renew_page(client: "MlflowClient", version: Any, evidence: Mapping[str, Any]
     model_id = find_model_id(version)
     add_card(client, model_id, evidence)
     link_metrics(client, version.run_id, model_id, evidence)
-    client.update_model_version(name, number, render_card(evidence))
+    client.update_model_version(name, number, build_description(render_card(evidence)))
     client.set_model_version_tag(name, number, VERDICT_TAG, evidence["verdict"])
 
 
