@@ -111,7 +111,11 @@ class Team(Services):
 
     def ask(self, port: int, path: str = "/invocations", body: object = None) -> Any:
         """Ask a server or the balancer; raises OSError for another status than 200."""
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        headers = {
+            "Authorization": f"Bearer {self._token}",
+            "Content-Type": "application/json",
+            "Host": "serve",  # servers refuse the name of a port that is not theirs
+        }
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, headers)
         with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 (http alone)
