@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 READER = "_compile_bytecode"  # the function of importlib that reads the copy
+UNREADABLE = (EOFError, TypeError, ValueError)  # of what is cut off, or holds zeros from there on
 
 
 def remove_when_met() -> None:
@@ -27,15 +28,25 @@ def remove_when_met() -> None:
 
 
 def remove_cut_bytecode(error: BaseException) -> str | None:
-    """Remove the compiled copy that could not be read, and say so; None for any other error."""
+    """Remove the compiled copy that could not be read, and say so; None for any other error.
+
+    A module without a source is kept: its compiled file is not a copy.
+    """
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    if not isinstance(error, EOFError) or traceback is None:
+    if not isinstance(error, UNREADABLE) or traceback is None:
         return None
     frame = traceback.tb_frame
-    path = frame.f_locals.get("bytecode_path") if frame.f_code.co_name == READER else None
-    if not isinstance(path, str):
+    if frame.f_code.co_name != READER or frame.f_locals.get("source_path") is None:
         return None
-    Path(path).unlink(missing_ok=True)
-    return f"{path}: cut off, as on a full disk; it was removed, run the same command again"
+    path = str(frame.f_locals["bytecode_path"])
+    found = f"{path}: cut off, as on a full disk"
+    try:
+        Path(path).unlink(missing_ok=True)
+    except OSError as reason:
+        return (
+            f"{found}; it cannot be removed ({reason.strerror}): remove it, or set "
+            "PYTHONPYCACHEPREFIX to a folder that you may write to"
+        )
+    return f"{found}; it was removed, run the same command again"
