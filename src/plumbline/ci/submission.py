@@ -65,6 +65,11 @@ def _find_commit() -> str:
     if commit is None:
         raise ParamsError(f"this folder is not a checkout with a commit to train. {NOTHING}")
     changed = ask_git("diff", "--name-only", "HEAD")
+    if changed is None:
+        raise ParamsError(
+            f"git cannot compare the files here with commit {commit[:12]}, which the job would "
+            f"train: run `git diff HEAD`, and repair what it names. {NOTHING}"
+        )
     if changed:
         names = ", ".join(changed.splitlines()[:3])
         raise ParamsError(
