@@ -101,3 +101,15 @@ def test_where_git_cannot_compare_nothing_counts_as_committed(
     line.replace("params.yaml", "seed: 4", "seed: 3")
     assert "git cannot compare the files here with commit" in done.stderr
     assert not (line.path / "submitted").exists()
+
+
+@pytest.mark.parametrize("first_line", ["", "#!/nowhere/sh\n"])
+def test_a_script_that_the_system_cannot_run_is_named(
+    first_line: str, line: Checkout, tmp_path: Path
+) -> None:
+    script = tmp_path / "script"
+    script.write_text(f"{first_line}touch submitted\n")
+    script.chmod(0o755)
+    done = line.run("plumbline", "submit", code=2, **SERVER, PLUMBLINE_SUBMIT=str(script))
+    assert f"PLUMBLINE_SUBMIT: {script} cannot be run (" in done.stderr
+    assert "a script begins with a line such as `#!/bin/sh`" in done.stderr

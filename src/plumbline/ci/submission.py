@@ -32,14 +32,20 @@ def submit_training() -> tuple[str, str]:
         )
     _require_shared_registry()
     commit = _find_commit()
-    done = subprocess.run(
-        command,
-        env={**os.environ, COMMIT: commit, RUNNER_JOB: ""},
-        stdout=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            command,
+            env={**os.environ, COMMIT: commit, RUNNER_JOB: ""},
+            stdout=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            check=False,
+        )
+    except OSError as error:
+        raise ParamsError(
+            f"{COMMAND}: {command[0]} cannot be run ({error.strerror}); a script begins with a "
+            f"line such as `#!/bin/sh`, which names what runs it. {NOTHING}"
+        ) from None
     output = done.stdout.strip()
     if done.returncode:
         sys.stderr.write(f"{output}\n" if output else "")
