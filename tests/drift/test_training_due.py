@@ -42,6 +42,14 @@ def test_who_asks_every_night_is_seldom_on_the_minute() -> None:
         assert not judge_due([write_entry("retrain", 6 + late)], 7, NOW).is_due
 
 
+def test_a_clock_that_was_ahead_puts_no_training_off() -> None:
+    """Entries of the journal keep its date until that day has come."""
+    history = [write_entry("look", 8), write_entry("keep", -3650, number=2)]
+    found = judge_due(history, 7, NOW)
+    assert (found.is_due, found.last) == (True, history[0].seal)
+    assert not judge_due([history[0], write_entry("keep", -0.01, number=2)], 7, NOW).is_due
+
+
 def test_where_nothing_was_trained_training_is_due() -> None:
     found = judge_due([], 3650, NOW)
     assert (found.is_due, found.last) == (True, START)

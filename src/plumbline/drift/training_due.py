@@ -5,7 +5,7 @@ The journal says when that was, so that the trainings of all machines count.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from plumbline.contract.params import Params
 from plumbline.drift.decision import get_utc_time
@@ -41,15 +41,23 @@ def check_due(params: Params, *, record: bool) -> DueTraining:
 def judge_due(history: Sequence[Entry], every_days: int, now: datetime) -> DueTraining:
     """Count days of UTC from the last training in `history`, oldest first.
 
-    Whole days, as what asks every night is seldom on the minute.
+    Whole days, as what asks every night is seldom on the minute. Entries from the future, after a
+    clock was set back, are ignored.
     """
-    trainings = [entry for entry in history if entry.action in TRAININGS]
+    trainings = [
+        (day, entry)
+        for entry in history
+        if entry.action in TRAININGS and (day := _find_day(entry)) <= now.date()
+    ]
     if not trainings:
         return DueTraining(True, "the journal has no training")
-    last = trainings[-1]
-    day = datetime.fromisoformat(last.at).astimezone(UTC).date()
+    day, last = trainings[-1]
     due_on = day + timedelta(days=every_days)
     counted = f"the last training is of {day} (journal entry {last.number}), {KEY} is {every_days}"
     if now.date() < due_on:
         return DueTraining(False, f"{counted}: due on {due_on}", last.seal)
     return DueTraining(True, counted, last.seal)
+
+
+def _find_day(entry: Entry) -> date:
+    return datetime.fromisoformat(entry.at).astimezone(UTC).date()
