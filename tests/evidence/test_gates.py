@@ -72,6 +72,7 @@ def groups(**scores: tuple[float, float]) -> list[compare.Slice]:
     )
 
 
+SOUND_FORM = ExportDifference("fp32", 1e-6, 1e-3, 200)
 MOVED_THRESHOLD = ExportDifference(
     "the threshold of refund", 0.2, 1e-3, 300, "the one that validation gives", "validation rows"
 )
@@ -148,7 +149,7 @@ def sound() -> gates.Findings:
         candidate="minilm",
         form="int8",
         parity=VariantParity(-0.001, Interval(-0.005, 0.003), 0.997),
-        export=[ExportDifference("fp32", 1e-6, 1e-3, 200)],
+        export=[SOUND_FORM],
         answers=[],
         replay=[],
     )
@@ -390,7 +391,8 @@ PLANTS = {
     "export": [
         {"export": [ExportDifference("fp32", 0.2, 1e-3, 200)]},
         {"export": [ExportDifference("fp32", float("nan"), 1e-3, 200)]},
-        {"export": [ExportDifference("fp32", 1e-6, 1e-3, 200), MOVED_THRESHOLD]},
+        {"export": [SOUND_FORM, MOVED_THRESHOLD]},
+        {"export": [SOUND_FORM, ExportDifference("int8-row", float("nan"), 1e-3, 200)]},
     ],
     "answers": [{"answers": ["test: row 3 ('hi'): the scores of 2 classes sum to 1.5000"]}],
     "replay": [{"replay": ["golden row 3 differs"]}],

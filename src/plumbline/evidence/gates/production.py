@@ -3,6 +3,7 @@
 import math
 
 from plumbline.contract.params import REFERENCE
+from plumbline.contract.records import ExportDifference
 from plumbline.evidence.gates.findings import Findings, Ruling, Status
 from plumbline.statistics.parity import is_within_limits
 
@@ -124,7 +125,7 @@ def check_export(findings: Findings) -> Ruling:
     """Pass if every form answers random test rows as the trained weights do, but for rounding."""
     if not findings.export:
         return Ruling("not-applicable", "the predictor reads the trained weights itself")
-    worst = max(findings.export, key=lambda difference: difference.largest / difference.limit)
+    worst = max(findings.export, key=_rank_difference)
     reason = (
         f"{worst.form} is at most {worst.largest:.2g} from {worst.reference}, on "
         f"{worst.num_rows} {worst.rows}; rounding explains {worst.limit:.2g}"
@@ -133,6 +134,12 @@ def check_export(findings: Findings) -> Ruling:
         return Ruling("pass", reason, worst.largest, worst.limit)
     reason += f": train it again (dvc repro -f train@{findings.candidate})"
     return Ruling("fail", reason, worst.largest, worst.limit)
+
+
+def _rank_difference(difference: ExportDifference) -> tuple[bool, float]:
+    """Rank one that is beyond its limit, or NaN, above all that are within theirs."""
+    is_beyond = not difference.largest <= difference.limit
+    return is_beyond, difference.largest / difference.limit
 
 
 def check_answers(findings: Findings) -> Ruling:
