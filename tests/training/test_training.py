@@ -139,7 +139,7 @@ def test_processes_share_validation_without_a_row_twice(
     assert sorted(shares) == list(range(len(data.validation)))
     assert max(counts) - min(counts) <= 1
     monkeypatch.setenv("WORLD_SIZE", str(len(data.validation) + 1))
-    with pytest.raises(TrainingError, match="cannot be shared by"):
+    with pytest.raises(TrainingError, match="processes; give validation more rows, or lower"):
         ResumableDataModule(data, TrainingState()).val_dataloader()
 
 

@@ -28,7 +28,7 @@ class ResumableDataModule(L.LightningDataModule):  # type: ignore[misc]  # light
         if hasattr(loader.batch_sampler, "set_epoch"):
             loader.batch_sampler.set_epoch(self.state.epoch)
         all_rows = list(loader.batch_sampler)
-        _require_rows(all_rows)
+        _require_rows(all_rows, "raise batch_size")
         batches = [_select_own_rows(batch) for batch in all_rows]
         self.num_batches = len(batches)
         return _replace_batches(loader, batches[self.state.batch :])
@@ -37,7 +37,7 @@ class ResumableDataModule(L.LightningDataModule):  # type: ignore[misc]  # light
         """Return this process's rows of the validation batches: each row is in one process."""
         loader = self.data.val_dataloader()
         all_rows = list(loader.batch_sampler)
-        _require_rows(all_rows)
+        _require_rows(all_rows, "give validation more rows")
         own = [batch[ranks.get_rank() :: ranks.get_world_size()] for batch in all_rows]
         batches = [batch for batch in own if batch]
         self.num_validation_rows = sum(map(len, batches))
@@ -54,13 +54,13 @@ def _replace_batches(loader: "DataLoader[Any]", batches: list[list[int]]) -> "Da
     )
 
 
-def _require_rows(batches: list[list[int]]) -> None:
+def _require_rows(batches: list[list[int]], remedy: str) -> None:
     """Raise TrainingError where even the largest batch leaves a process without rows of its own."""
     num_rows = max(map(len, batches), default=0)
     if num_rows < ranks.get_world_size():
         raise TrainingError(
             f"batches of {num_rows} rows cannot be shared by {ranks.get_world_size()} processes; "
-            "raise batch_size, or lower training.processes"
+            f"{remedy}, or lower training.processes"
         )
 
 
