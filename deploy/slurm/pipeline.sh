@@ -9,7 +9,11 @@
 set -euo pipefail
 
 clone=${PLUMBLINE_JOBS:-$HOME/plumbline-jobs}/$SLURM_JOB_ID
-git clone --quiet "$SLURM_SUBMIT_DIR" "$clone"
+if [ ! -e "$clone" ]; then # SLURM starts a job again whose node failed: it continues in its clone
+  rm -rf "$clone.part"
+  git clone --quiet "$SLURM_SUBMIT_DIR" "$clone.part"
+  mv "$clone.part" "$clone"
+fi
 cd "$clone"
 git checkout --quiet --detach "$PLUMBLINE_COMMIT"
 
