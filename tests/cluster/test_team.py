@@ -90,7 +90,7 @@ def test_servers_that_are_cut_off_keep_answering_and_follow_later(team: Team) ->
             said = decide(team, "2", "1", code=None)
             assert "Traceback" not in said
             assert [team.find_version(port) for port in SERVERS] == ["1", "1"]
-        wait_until(lambda: "Promoted" in decide(team, "2", "1", code=None), "version 2 is champion")
+        decide(team, "2", "1")
         wait_until(lambda: serve_same(team, "2"), "both servers answer from version 2")
         decide(team, "1", "2")
         wait_until(lambda: serve_same(team, "1"), "both servers answer from version 1")
