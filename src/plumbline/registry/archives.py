@@ -11,6 +11,7 @@ from typing import Any
 from plumbline.bundle import strict
 from plumbline.contract import layout
 from plumbline.contract.errors import JournalError, RegistryError
+from plumbline.contract.tar_files import extract_file
 from plumbline.registry import journal
 from plumbline.registry.reader.addresses import describe_registry
 from plumbline.tracking import delivery, store_location
@@ -128,7 +129,7 @@ def _extract(source: Path, folder: Path) -> dict[str, Any]:
         while (member := archive.next()) is not None:
             if not member.isreg() or member.issparse() or member.name not in left:
                 raise ValueError(f"{member.name!r} is not listed in its contents")
-            archive.extract(member, folder, filter="data")
+            extract_file(archive, member, folder)
             if layout.digest(folder / member.name) != left.pop(member.name):
                 raise ValueError(f"{member.name} was changed")
     if left:

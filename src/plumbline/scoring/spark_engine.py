@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, PlumblineError
+from plumbline.contract.tar_files import extract_file
 from plumbline.registry.reader import contents
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.scoring.folder_files import FolderRequest, ScoredFile, try_file
@@ -140,7 +141,9 @@ def _open_model(
 
     folder = Path(tempfile.mkdtemp(prefix="model-", dir=SparkFiles.getRootDirectory()))
     with tarfile.open(SparkFiles.get(archive)) as tar:
-        tar.extractall(folder, filter="data")
+        for member in tar:
+            if member.isreg():
+                extract_file(tar, member, folder)
     contents.verify_contents(folder, model.bundle, golden, name_version(model))
     copy = replace(model, folder=folder / contents.FILES, golden=folder / contents.GOLDEN)
     return copy, load_model(copy)
