@@ -642,15 +642,22 @@ COSTS = {"refund": {"login": 3.0}}  # the error that these models make
     [
         pytest.param("balanced_accuracy", marks=pytest.mark.slow),
         pytest.param("nll", marks=pytest.mark.slow),
+        pytest.param("macro_f1", marks=pytest.mark.slow),
+        pytest.param("average_precision", marks=pytest.mark.slow),
+        pytest.param("recall_at_precision", marks=pytest.mark.slow),
         "expected_cost",
     ],
 )
 def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     metric: str, checkout: Path, params: TextParams, task: Task
 ) -> None:
-    costs = COSTS if metric == "expected_cost" else None
+    chosen_with = {"expected_cost": {"costs": COSTS}, "recall_at_precision": {"precision": 0.8}}
     limits = params.evaluation.model_copy(
-        update={"metric": metric, "costs": costs, "max_detectable_difference": 1.0}
+        update={
+            "metric": metric,
+            "max_detectable_difference": 1.0,
+            **chosen_with.get(metric, {}),
+        }
     )
     chosen = params.model_copy(update={"evaluation": limits})
     configured = task.configure(chosen)

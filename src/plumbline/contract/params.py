@@ -152,7 +152,7 @@ class Evaluation(StrictModel):
     def describe_metric(self) -> dict[str, Any]:
         """Return `metric`, and what else decides scores, where it is not the task's own; else {}.
 
-        A task that offers several metrics returns what its `scoring.add_metric` reads.
+        A task that offers several metrics returns what its `scoring.score` reads.
         """
         return {}
 

@@ -123,7 +123,7 @@ class Task(Generic[P]):
         Path  # a file with load(folder, form=None) -> Predictor; imports nothing of plumbline
     )
     requirements: tuple[str, ...]  # distributions that `predictor` imports
-    # Those that params may choose instead of `metric`; `scoring.add_metric` computes them.
+    # Those that params may choose instead of `metric`; `scoring.score` computes them.
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     # What params say of the metric, where it is not the task's own.
     chosen: Mapping[str, Any] = field(default_factory=dict)
@@ -140,12 +140,11 @@ class Task(Generic[P]):
 
         ValueError for an answer that is none.
         """
-        scores = self.scoring.score(examples, split, predictor)
         if not self.chosen:
-            return scores
-        scoring: Any = self.scoring
-        chosen: Scores = scoring.add_metric(scores, self.chosen)
-        return chosen
+            return self.scoring.score(examples, split, predictor)
+        scoring: Any = self.scoring  # of a task with several metrics, `score` takes the chosen one
+        scores: Scores = scoring.score(examples, split, predictor, self.chosen)
+        return scores
 
     @property
     def data(self) -> "DataPart[P]":

@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
-from sklearn.metrics import balanced_accuracy_score, log_loss
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    f1_score,
+    log_loss,
+    precision_recall_curve,
+)
 from tests.support.small_texts import SHIPPED
 
 from plumbline import entrypoint
@@ -16,8 +22,13 @@ from plumbline.evidence.predictors import score_split
 from plumbline.statistics.intervals import compute_gain_interval, compute_mean_interval
 from plumbline.tasks.text_classification import expectations, scoring
 from plumbline.tasks.text_classification.data import ingest
+from plumbline.tasks.text_classification.data.generated import find_noisy, find_true_labels
 from plumbline.tasks.text_classification.params import TextParams
-from plumbline.tasks.text_classification.scoring.chosen_metric import score_balanced
+from plumbline.tasks.text_classification.scoring.chosen_metric import (
+    ScoredLabels,
+    add_metric,
+    score_balanced,
+)
 from plumbline.tasks.text_classification.task import TASK
 
 COSTS = {"urgent": {"spam": 50.0, "other": 5.0}}
@@ -30,6 +41,13 @@ def _scores(actual: list[str], predicted: list[str]) -> Scores:
     return Scores(rows, {"accuracy": float(hits.mean())})
 
 
+def _add(actual: list[str], predicted: list[str], **chosen: object) -> Scores:
+    labels = ScoredLabels(
+        [(label,) for label in actual], [(label,) for label in predicted], [], np.empty((0, 0))
+    )
+    return add_metric(_scores(actual, predicted), labels, chosen)
+
+
 def _choose(**values: object) -> TextParams:
     plain = SHIPPED.model_dump()
     changed = {**plain, "evaluation": plain["evaluation"] | values}
@@ -40,11 +58,76 @@ def test_balanced_accuracy_is_the_mean_of_the_rows() -> None:
     draw = np.random.default_rng(3)
     actual = draw.choice(["a", "b", "c"], 200, p=[0.7, 0.2, 0.1])
     predicted = np.where(draw.random(200) < 0.7, actual, "b")
-    scores = scoring.add_metric(_scores(actual, predicted), {"metric": "balanced_accuracy"})
+    scores = _add(actual, predicted, metric="balanced_accuracy")
     expected = balanced_accuracy_score(actual, predicted)
     assert scores.metrics["balanced_accuracy"] == pytest.approx(expected)
     assert scores.per_example["balanced_accuracy"].mean() == pytest.approx(expected)
     assert (scores.per_example["correct"] == (actual == predicted)).all()
+
+
+class RankedAnswers:
+    """Answers every text with probabilities of three classes, one of which no row may have."""
+
+    forms = ("exact",)
+
+    def __init__(self, examples: Path) -> None:
+        rows = pd.read_parquet(examples / "test.parquet")
+        draw = np.random.default_rng(2)
+        logits = draw.normal(0, 1, (len(rows), 3)) + 2 * np.eye(3)[rows["label"].map("abc".index)]
+        self.probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        self._rows = dict(zip(rows["text"], self.probabilities, strict=True))
+
+    def predict(self, columns, top_k=3, threshold=0.0):
+        rows = [sorted(zip(self._rows[text], "abc", strict=True))[::-1] for text in columns["text"]]
+        return {
+            "label": [row[0][1] for row in rows],
+            "score": [row[0][0] for row in rows],
+            "scores": [[{"label": n, "score": p} for p, n in row[:top_k]] for row in rows],
+            "abstained": [row[0][0] < threshold for row in rows],
+        }
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"metric": "macro_f1"},
+        {"metric": "average_precision"},
+        {"metric": "recall_at_precision", "precision": 0.8},
+    ],
+    ids=lambda chosen: str(chosen["metric"]),
+)
+def test_metrics_of_the_whole_split_agree_with_sklearn(
+    chosen: dict[str, object], tmp_path: Path
+) -> None:
+    labels = np.random.default_rng(1).choice(["a", "b"], 300, p=[0.8, 0.2])
+    ids = [f"row{number}" for number in range(300)]
+    pd.DataFrame({"id": ids, "text": ids, "label": labels}).to_parquet(tmp_path / "test.parquet")
+    predictor = RankedAnswers(tmp_path)
+    scores = scoring.score(tmp_path, "test", predictor, chosen)
+    predicted = np.array(list("abc"))[predictor.probabilities.argmax(axis=1)]
+    expected = {"macro_f1": f1_score(labels, predicted, average="macro", labels=["a", "b"])}
+    curves = [
+        precision_recall_curve(labels == name, predictor.probabilities[:, column])
+        for column, name in enumerate("ab")
+    ]
+    recalls = [recall[precision >= 0.8].max() for precision, recall, _ in curves]
+    expected["recall_at_precision"] = np.mean(recalls)
+    expected["average_precision"] = average_precision_score(
+        labels[:, None] == np.array(["a", "b"]), predictor.probabilities[:, :2]
+    )
+    name = str(chosen["metric"])
+    assert scores.metrics[name] == pytest.approx(expected[name])
+    assert scores.per_example[name].mean() == pytest.approx(expected[name])
+    assert (scores.per_example["correct"] == (labels == predicted)).all()
+
+
+def test_a_class_that_the_model_does_not_know_has_the_average_precision_of_chance() -> None:
+    actual = [("a",), ("b",), ("b",), ("b",)]
+    labels = ScoredLabels(actual, [("a",)] * 4, ["a"], np.array([[0.9], [0.1], [0.1], [0.1]]))
+    scores = add_metric(
+        _scores(["a", "b", "b", "b"], ["a"] * 4), labels, {"metric": "average_precision"}
+    )
+    assert scores.metrics["average_precision"] == pytest.approx((1 + 3 / 4) / 2)
 
 
 def test_a_perfect_model_has_no_spread_in_balanced_accuracy() -> None:
@@ -55,9 +138,7 @@ def test_a_perfect_model_has_no_spread_in_balanced_accuracy() -> None:
 def test_costs_are_those_of_params_and_1_for_other_errors() -> None:
     actual = ["urgent", "urgent", "urgent", "spam", "spam"]
     answers = ["urgent", "spam", "other", "spam", "urgent"]
-    scores = scoring.add_metric(
-        _scores(actual, answers), {"metric": "expected_cost", "costs": COSTS}
-    )
+    scores = _add(actual, answers, metric="expected_cost", costs=COSTS)
     assert scores.per_example["expected_cost"].tolist() == [0, 50, 5, 0, 1]
     assert scores.metrics["expected_cost"] == pytest.approx(56 / 5)
 
@@ -65,7 +146,11 @@ def test_costs_are_those_of_params_and_1_for_other_errors() -> None:
 @pytest.mark.parametrize(
     "values",
     [
-        {"metric": "macro_f1"},
+        {"metric": "f1"},
+        {"metric": "recall_at_precision"},
+        {"metric": "recall_at_precision", "precision": 1.0},
+        {"metric": "average_precision", "precision": 0.9},
+        {"precision": 0.9},
         {"metric": "expected_cost"},
         {"metric": "nll", "costs": COSTS},
         {"costs": COSTS},
@@ -108,8 +193,6 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _read_truth(generated: Path, params: TextParams) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the test rows, and which of them have a label that is not true."""
-    from plumbline.tasks.text_classification.data.generated import find_noisy
-
     rows = pd.read_parquet(generated / "examples/test.parquet")
     noisy = find_noisy(params, rows["id"].tolist())
     return rows, rows["id"].isin(noisy).to_numpy()
@@ -129,6 +212,12 @@ def test_the_bound_is_what_a_model_reaches_that_knows_the_truth(generated: Path)
     hits = (~is_noisy).astype(float)
     recalls = pd.Series(hits).groupby(rows["label"].to_numpy()).mean()
     assert bound.limit == pytest.approx(recalls.mean())
+    params = _choose_noisy(metric="macro_f1")
+    bound = scoring.compute_bound(params, generated / "examples", "test")
+    truth = [find_true_labels(params, id_)[0] for id_ in rows["id"]]
+    assert bound.limit == pytest.approx(f1_score(rows["label"], truth, average="macro"))
+    params = _choose_noisy(metric="average_precision")
+    assert scoring.compute_bound(params, generated / "examples", "test").limit is None
     params = _choose_noisy(metric="nll")
     bound = scoring.compute_bound(params, generated / "examples", "test")
     num_classes = 12

@@ -153,8 +153,11 @@ def test_a_rare_label_is_in_every_split(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"evaluation": {"metric": "balanced_accuracy"}}, "choose accuracy, jaccard or nll"),
-        ({"evaluation": {"metric": "expected_cost", "costs": {"a": {"b": 2.0}}}}, "choose accura"),
+        ({"evaluation": {"metric": "balanced_accuracy"}}, "choose another metric"),
+        (
+            {"evaluation": {"metric": "expected_cost", "costs": {"a": {"b": 2.0}}}},
+            "such as macro_f1",
+        ),
         ({"candidates": {"linear": {"class_weights": "balanced"}}}, "leave the key out"),
         ({"candidates": {"linear": {"kind": "ensemble"}}}, "an ensemble cannot learn sets"),
         ({"data": {"columns": {"label": ["a", "b"]}}}, "label_separator is for one column"),

@@ -11,8 +11,9 @@ from plumbline.contract.yaml_file import load_yaml
 from plumbline.statistics import calibration
 from plumbline.tasks.text_classification.data import ingest
 from plumbline.tasks.text_classification.params import TextParams
-from plumbline.tasks.text_classification.scoring import scores
+from plumbline.tasks.text_classification.scoring import score
 from plumbline.tasks.text_classification.scoring.baselines import build_baselines, compute_bound
+from plumbline.tasks.text_classification.scoring.scores import compute_risk_coverage
 
 ROOT = Path(__file__).parents[3]
 NAMES = ["a", "b", "c"]
@@ -66,7 +67,7 @@ def probabilities_of(examples: Path) -> dict[str, list[float]]:
 def test_metrics_agree_with_sklearn(
     examples: Path, probabilities_of: dict[str, list[float]]
 ) -> None:
-    found = scores.score_classes(examples, "test", FixedAnswers(probabilities_of))
+    found = score(examples, "test", FixedAnswers(probabilities_of))
     actual = pd.read_parquet(examples / "test.parquet")["label"].to_numpy()
     probabilities = np.array(list(probabilities_of.values()))
     predicted = np.array(NAMES)[probabilities.argmax(axis=1)]
@@ -126,8 +127,8 @@ def test_the_temperature_is_undone_exactly(
         dict(zip(probabilities_of, scaled.tolist(), strict=True)), temperature=2.5
     )
     before, after = (
-        scores.score_classes(examples, "test", FixedAnswers(probabilities_of)),
-        scores.score_classes(examples, "test", served),
+        score(examples, "test", FixedAnswers(probabilities_of)),
+        score(examples, "test", served),
     )
     assert after.metrics["ece_before_temperature"] == pytest.approx(before.metrics["ece"])
     assert after.metrics["nll_before_temperature"] == pytest.approx(before.metrics["nll"])
@@ -135,9 +136,7 @@ def test_the_temperature_is_undone_exactly(
 
 
 def test_the_least_confident_are_handed_over_first() -> None:
-    curve = scores.compute_risk_coverage(
-        np.array([0.9, 0.8, 0.7, 0.6]), np.array([1.0, 1.0, 0.0, 0.0])
-    )
+    curve = compute_risk_coverage(np.array([0.9, 0.8, 0.7, 0.6]), np.array([1.0, 1.0, 0.0, 0.0]))
     assert dict(zip(curve["coverage"], curve["accuracy"], strict=True)) == pytest.approx(
         {1.0: 0.5, 0.75: 2 / 3, 0.5: 1.0, 0.25: 1.0}
     )
@@ -148,9 +147,7 @@ def test_a_class_the_predictor_never_saw_is_wrong_but_not_infinitely(
 ) -> None:
     table = pd.DataFrame({"id": ["1", "2"], "text": ["x", "y"], "label": ["a", "new"]})
     table.to_parquet(tmp_path / "test.parquet", index=False)
-    found = scores.score_classes(
-        examples, "test", FixedAnswers({"x": [1.0, 0, 0], "y": [1.0, 0, 0]})
-    )
+    found = score(examples, "test", FixedAnswers({"x": [1.0, 0, 0], "y": [1.0, 0, 0]}))
     assert found.per_example["accuracy"].tolist() == [1.0, 0.0]
     assert np.isfinite(found.per_example["nll"]).all()
 
@@ -160,21 +157,19 @@ def test_an_answer_that_is_not_a_distribution_is_refused(
     examples: Path, probabilities_of: dict, bad: list[float]
 ) -> None:
     with pytest.raises(ValueError, match="do not sum to 1 over 3 classes"):
-        scores.score_classes(examples, "test", FixedAnswers(probabilities_of | {"test7": bad}))
+        score(examples, "test", FixedAnswers(probabilities_of | {"test7": bad}))
 
 
 def test_baselines_know_the_frequencies_and_nothing_else(
     params: TextParams, examples: Path
 ) -> None:
     known = build_baselines(params, examples)
-    found = {
-        name: scores.score_classes(examples, "test", predictor) for name, predictor in known.items()
-    }
+    found = {name: score(examples, "test", predictor) for name, predictor in known.items()}
     assert set(found["majority"].per_example["predicted"]) == {"a"}
     drawn = pd.Series(found["stratified"].per_example["predicted"]).value_counts(normalize=True)
     assert drawn["a"] == pytest.approx(0.5, abs=0.08)
     assert drawn["c"] == pytest.approx(0.2, abs=0.08)
-    again = scores.score_classes(examples, "test", build_baselines(params, examples)["stratified"])
+    again = score(examples, "test", build_baselines(params, examples)["stratified"])
     assert (again.per_example["predicted"] == found["stratified"].per_example["predicted"]).all()
     assert found["majority"].metrics["ece"] < 0.1
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sklearn.metrics import f1_score, jaccard_score
+from sklearn.metrics import average_precision_score, f1_score, jaccard_score
 from sklearn.preprocessing import MultiLabelBinarizer
 from tests.support.made_once import make_once
 from tests.support.small_label_sets import make_set_params, train_on_sets
@@ -64,6 +64,13 @@ def test_metrics_agree_with_sklearn(trained: Path, texts: list[str]) -> None:
     losses = -np.log(np.where(truth == 1, probabilities, 1 - probabilities)).sum(axis=1)
     np.testing.assert_allclose(found.per_example["nll"], losses)
     assert found.tables["per_class"]["num_rows"].tolist() == truth.sum(axis=0).tolist()
+    expected = {
+        "macro_f1": found.metrics["macro_f1"],
+        "average_precision": average_precision_score(truth, probabilities),
+    }
+    for metric, value in expected.items():
+        chosen = scoring.score(trained / layout.EXAMPLES, "test", tagger, {"metric": metric})
+        assert chosen.metrics[metric] == pytest.approx(value)
 
 
 def test_jaccard_of_two_empty_sets_is_1() -> None:

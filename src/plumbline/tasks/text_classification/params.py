@@ -430,7 +430,16 @@ class TextEvaluation(Evaluation):
     """
 
     metric: Annotated[
-        Literal["accuracy", "balanced_accuracy", "jaccard", "nll", "expected_cost"],
+        Literal[
+            "accuracy",
+            "balanced_accuracy",
+            "macro_f1",
+            "average_precision",
+            "recall_at_precision",
+            "jaccard",
+            "nll",
+            "expected_cost",
+        ],
         Field(exclude_if=lambda value: value == "accuracy"),
     ] = "accuracy"
     # Of expected_cost: what a row of the first class costs that is answered with the second. A
@@ -438,6 +447,20 @@ class TextEvaluation(Evaluation):
     costs: Annotated[Costs | None, Field(min_length=1, exclude_if=lambda value: value is None)] = (
         None
     )
+    # Of recall_at_precision: the share of right ones among the rows that are given a label.
+    precision: Annotated[
+        float | None, Field(gt=0, lt=1, exclude_if=lambda value: value is None)
+    ] = None
+
+    @model_validator(mode="after")
+    def _check_precision(self) -> "TextEvaluation":
+        if self.metric == "recall_at_precision" and self.precision is None:
+            raise ValueError("metric: recall_at_precision needs precision, such as precision: 0.9")
+        if self.metric != "recall_at_precision" and self.precision is not None:
+            raise ValueError(
+                f"precision goes with metric: recall_at_precision; metric is {self.metric}"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_costs(self) -> "TextEvaluation":
@@ -453,8 +476,8 @@ class TextEvaluation(Evaluation):
         return self
 
     def describe_metric(self) -> dict[str, Any]:
-        """Return `metric` and `costs` as they are in the file; {} for accuracy."""
-        return self.model_dump(mode="json", include={"metric", "costs"})
+        """Return `metric`, `costs` and `precision` as they are in the file; {} for accuracy."""
+        return self.model_dump(mode="json", include={"metric", "costs", "precision"})
 
 
 def _check_can_learn_sets(name: str, config: CandidateConfig) -> None:
@@ -496,7 +519,7 @@ class TextParams(Params):
         if metric in ONE_LABEL_METRICS:
             raise ValueError(
                 f"evaluation.metric: {metric} is of rows with one label each, and "
-                "data.columns gives them sets; choose accuracy, jaccard or nll"
+                "data.columns gives them sets; choose another metric, such as macro_f1 or jaccard"
             )
         for name, config in self.candidates.items():
             _check_can_learn_sets(name, config)

@@ -30,4 +30,10 @@ FAULTS = (
         "promote",
         plant_metric("balanced_accuracy"),
     ),
+    Fault(
+        "a sound model by a metric of the whole split",
+        "none",
+        "promote",
+        plant_metric("average_precision"),
+    ),
 )

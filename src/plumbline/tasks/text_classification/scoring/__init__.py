@@ -2,7 +2,6 @@
 
 from plumbline.tasks.text_classification.scoring.baselines import build_baselines, compute_bound
 from plumbline.tasks.text_classification.scoring.behaviour import check_behaviour
-from plumbline.tasks.text_classification.scoring.chosen_metric import add_metric
 from plumbline.tasks.text_classification.scoring.figures import draw_figures
 from plumbline.tasks.text_classification.scoring.invariants import (
     build_longest_input,
@@ -11,7 +10,6 @@ from plumbline.tasks.text_classification.scoring.invariants import (
 from plumbline.tasks.text_classification.scoring.split_scores import score
 
 __all__ = [
-    "add_metric",
     "build_baselines",
     "build_longest_input",
     "check_answers",

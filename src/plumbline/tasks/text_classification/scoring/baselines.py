@@ -19,7 +19,11 @@ from plumbline.tasks.text_classification.data.label_sets import (
     split_labels,
 )
 from plumbline.tasks.text_classification.params import Costs, TextParams
-from plumbline.tasks.text_classification.scoring.chosen_metric import score_balanced, score_costs
+from plumbline.tasks.text_classification.scoring.chosen_metric import (
+    score_balanced,
+    score_costs,
+    score_f1,
+)
 from plumbline.tasks.text_classification.scoring.set_scores import compute_jaccard
 
 if TYPE_CHECKING:
@@ -131,8 +135,10 @@ def compute_bound(params: TextParams, examples: Path, split: str) -> Bound:
         f"{len(noisy)} of {flipped.size} labels were flipped at random, and a model that knows "
     )
     metric = params.evaluation.metric
-    if params.data.columns.has_label_sets and metric != "accuracy":
-        return _bound_sets(params, rows, reason)
+    if metric in ("average_precision", "recall_at_precision"):
+        return Bound(None, f"{reason}the truth has no order for what is left")
+    if metric == "macro_f1" or (params.data.columns.has_label_sets and metric != "accuracy"):
+        return _bound_labels(params, rows, reason)
     if metric == "expected_cost":
         return Bound(None, f"{reason}the truth may answer otherwise where that costs less")
     if metric == "nll":
@@ -145,13 +151,14 @@ def compute_bound(params: TextParams, examples: Path, split: str) -> Bound:
     return Bound(1 - len(noisy) / flipped.size, reason)
 
 
-def _bound_sets(params: TextParams, rows: "pa.Table", reason: str) -> Bound:
-    """Return the best Jaccard score; the best log loss of sets is not known."""
+def _bound_labels(params: TextParams, rows: "pa.Table", reason: str) -> Bound:
+    """Return the best macro-F1 or Jaccard score; the best log loss of sets is not known."""
     if params.evaluation.metric == "nll":
         return Bound(None, f"{reason}the truth has a loss that depends on how it shares the rest")
     truth = [tuple(find_true_labels(params, id_)) for id_ in rows["id"].to_pylist()]
     given = [split_labels(label) for label in rows["label"].to_pylist()]
-    limit = float(compute_jaccard(given, truth).mean())
+    score = score_f1 if params.evaluation.metric == "macro_f1" else compute_jaccard
+    limit = float(score(given, truth).mean())
     return Bound(limit, f"{reason}the truth misses a part of exactly these")
 
 

@@ -1,19 +1,32 @@
 """Metrics that params may choose instead of accuracy: each is a mean over rows, as gates need it.
 
-Shapes: N examples.
+Shapes: N examples, K labels.
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from plumbline.contract.records import Scores
+from plumbline.statistics import influence
+
+LabelSets = Sequence[tuple[str, ...]]
 
 
-def add_metric(scores: Scores, chosen: Mapping[str, Any]) -> Scores:
+@dataclass(frozen=True)
+class ScoredLabels:
+    """The labels of rows, and what was answered; a row with one class has a set of one."""
+
+    actual: LabelSets  # [N]
+    given: LabelSets  # [N]
+    names: Sequence[str]  # of the K labels that the predictor knows
+    probabilities: np.ndarray  # [N, K]
+
+
+def add_metric(scores: Scores, labels: ScoredLabels, chosen: Mapping[str, Any]) -> Scores:
     """Return `scores` with the metric that `evaluation` of params chose, row by row and in all.
 
     `correct` says which answers are right, for the gates that ask that.
@@ -24,6 +37,15 @@ def add_metric(scores: Scores, chosen: Mapping[str, Any]) -> Scores:
         values = score_balanced(rows["actual"], rows["accuracy"])
     elif name == "expected_cost":
         values = score_costs(rows["actual"], rows["predicted"], chosen["costs"])
+    elif name == "macro_f1":
+        values = score_f1(labels.actual, labels.given)
+    elif name == "average_precision":
+        values = score_ranking(labels, influence.compute_average_precision_values)
+    elif name == "recall_at_precision":
+        values = score_ranking(
+            labels,
+            lambda truth, found: influence.compute_recall_values(truth, found, chosen["precision"]),
+        )
     else:
         values = rows[name]
     return replace(
@@ -55,3 +77,52 @@ def score_costs(
         return 0.0 if label == answer else costs.get(label, {}).get(answer, 1.0)
 
     return np.array([find_cost(*pair) for pair in zip(actual, predicted, strict=True)])
+
+
+def score_f1(actual: LabelSets, given: LabelSets) -> np.ndarray:
+    """Return values [N] whose mean is macro-F1, the mean F1 of the labels that rows have."""
+    names = list_labels(actual)
+    pairs = zip(mark_labels(actual, names).T, mark_labels(given, names).T, strict=True)
+    return _average(influence.compute_f1_values(*pair) for pair in pairs)
+
+
+def score_ranking(
+    labels: ScoredLabels, compute_values: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """Return the mean over the labels that rows have of `compute_values(truth, scores)` [N].
+
+    One that the predictor does not know has a score of 0 everywhere.
+    """
+    names = list_labels(labels.actual)
+    columns = dict(zip(labels.names, labels.probabilities.T, strict=True))
+    unknown = np.zeros(len(labels.actual))
+    truths = zip(names, mark_labels(labels.actual, names).T, strict=True)
+    return _average(compute_values(truth, columns.get(name, unknown)) for name, truth in truths)
+
+
+def list_labels(label_sets: LabelSets) -> list[str]:
+    """List the labels that rows have, sorted; ValueError where none has one."""
+    names = sorted({label for labels in label_sets for label in labels})
+    if not names:
+        raise ValueError("no row has a label")
+    return names
+
+
+def mark_labels(label_sets: LabelSets, names: Sequence[str]) -> np.ndarray:
+    """Return which of the labels `names` each row has [N, len(names)]; others are left out."""
+    index = {name: number for number, name in enumerate(names)}
+    flags = np.zeros((len(label_sets), len(names)), bool)
+    for row, labels in enumerate(label_sets):
+        flags[row, [index[label] for label in labels if label in index]] = True
+    return flags
+
+
+def _average(values: Iterable[np.ndarray]) -> np.ndarray:
+    """Return the mean of arrays, of which one at a time is held."""
+    count = 0
+    total: Any = 0.0
+    for array in values:
+        total = total + array
+        count += 1
+    mean: np.ndarray = total / count
+    return mean

@@ -15,6 +15,7 @@ from plumbline.contract.task import Predictor
 from plumbline.statistics import calibration
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.scoring.chosen_metric import ScoredLabels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +40,8 @@ class ClassAnswers:
     doubt: dict[str, np.ndarray]  # an ensemble's epistemic and aleatoric [N], in nats; else empty
 
 
-def score_classes(examples: Path, split: str, predictor: Predictor) -> Scores:
-    """Score every example of `split`, whose rows have one class each.
+def score_classes(examples: Path, split: str, predictor: Predictor) -> tuple[Scores, ScoredLabels]:
+    """Score every example of `split`, whose rows have one class each; return the labels too.
 
     Raises ValueError for an answer that is not a distribution over the classes.
     """
@@ -70,7 +71,10 @@ def score_classes(examples: Path, split: str, predictor: Predictor) -> Scores:
     }
     metrics = summarise(per_example, tables)
     metrics |= _score_before_temperature(predictor, actual, hits, answers)
-    return Scores(per_example, metrics, tables)
+    labels = ScoredLabels(
+        [(label,) for label in actual], answers.label_sets, answers.names, answers.probabilities
+    )
+    return Scores(per_example, metrics, tables), labels
 
 
 def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int) -> ClassAnswers:

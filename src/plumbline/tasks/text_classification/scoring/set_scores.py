@@ -16,6 +16,11 @@ from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
 from plumbline.tasks.text_classification.data import read_label_sets, read_split
 from plumbline.tasks.text_classification.data.label_sets import NO_LABEL, join_labels
+from plumbline.tasks.text_classification.scoring.chosen_metric import (
+    LabelSets,
+    ScoredLabels,
+    mark_labels,
+)
 from plumbline.tasks.text_classification.scoring.scores import (
     ALL_CLASSES,
     TINY,
@@ -32,11 +37,9 @@ from plumbline.tasks.text_classification.scoring.scores import (
 if TYPE_CHECKING:
     import pandas as pd
 
-LabelSets = Sequence[tuple[str, ...]]
 
-
-def score_sets(examples: Path, split: str, predictor: Predictor) -> Scores:
-    """Score every example of `split`, whose rows have sets of labels.
+def score_sets(examples: Path, split: str, predictor: Predictor) -> tuple[Scores, ScoredLabels]:
+    """Score every example of `split`, whose rows have sets of labels; return the labels too.
 
     A predictor of one class, such as an earlier champion, is taken to answer a set of one. Raises
     ValueError for scores that are no probabilities.
@@ -66,7 +69,8 @@ def score_sets(examples: Path, split: str, predictor: Predictor) -> Scores:
     }
     metrics = summarise(per_example, tables)
     metrics["jaccard"] = float(per_example["jaccard"].mean())
-    return Scores(per_example, metrics, tables)
+    labels = ScoredLabels(actual, given, answers.names, answers.probabilities)
+    return Scores(per_example, metrics, tables), labels
 
 
 def compute_jaccard(actual: LabelSets, given: LabelSets) -> np.ndarray:
@@ -100,11 +104,7 @@ def _score_probabilities(actual: LabelSets, answers: ClassAnswers) -> dict[str, 
     names = [*answers.names, *_list_unknown(actual, answers.names)]
     probabilities = np.zeros((len(actual), len(names)))
     probabilities[:, : len(answers.names)] = answers.probabilities
-    index = {name: number for number, name in enumerate(names)}
-    is_there = np.zeros(probabilities.shape, bool)
-    for row, labels in enumerate(actual):
-        is_there[row, [index[label] for label in labels]] = True
-    chances = np.where(is_there, probabilities, 1 - probabilities)
+    chances = np.where(mark_labels(actual, names), probabilities, 1 - probabilities)
     return {
         "nll": -np.log(np.maximum(chances, TINY)).sum(axis=1),
         "brier": ((1 - chances) ** 2).sum(axis=1),
