@@ -267,6 +267,17 @@ def test_versions_and_runs(clean: Checkout) -> None:
         subprocess.run([mlflow, "runs", action, "--run-id", run], check=True, capture_output=True)
 
 
+@pytest.mark.parametrize("tag", ["plumbline.requirements", "plumbline.data"])
+def test_a_digit_of_a_tag_that_says_what_a_version_was_made_from(clean: Checkout, tag: str) -> None:
+    client = model_versions.connect_registry()
+    value = client.get_model_version("line", "1").tags[tag]
+    other = ("1" if value[0] == "0" else "0") + value[1:]
+    client.set_model_version_tag("line", "1", tag, other)
+    assert f"version 1: mismatch of the tag {tag}: {other!r}, its run" in faults(clean)
+    client.set_model_version_tag("line", "1", tag, value)
+    assert faults(clean, code=0) == ""
+
+
 def test_a_run_on_its_way_to_mlflow_is_not_dead(clean: Checkout) -> None:
     client = model_versions.connect_registry()
     experiment = client.get_run(client.get_model_version("line", "1").run_id).info.experiment_id

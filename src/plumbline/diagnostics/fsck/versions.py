@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError, RegistryError
-from plumbline.contract.lineage import run_git
+from plumbline.contract.lineage import INPUTS, run_git
 from plumbline.diagnostics.fsck.registry_state import RegistryState, list_all
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry.reader import OpenVersion, addresses, find_version, open_version
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # What lies beside a version, and its evidence has the digest of.
 RECORDS = (layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.REFERENCE)
+# Tags of a version and of its run. That of dvc.lock is known to the run alone.
+LINEAGE_NAMES = (*(name for name in INPUTS if name != "dvc_lock"), "git_commit", "git_dirty")
 BACKUP = "restore it from a backup"
 REGISTER_AGAIN = "`dvc repro --force --single-item register` registers it again"
 
@@ -55,7 +57,7 @@ def check_registration(state: RegistryState) -> Iterator[DiagnosticResult]:
 def check_versions(state: RegistryState) -> Iterator[DiagnosticResult]:
     """Each version's files, run, evidence and commit."""
     for version in state.versions:
-        for check in (_check_files, _check_run, _check_evidence, _check_commit):
+        for check in (_check_files, _check_run, _check_evidence, _check_lineage, _check_commit):
             fault = check(state.client, version)
             if fault:
                 message, remedy = fault
@@ -157,6 +159,23 @@ def _check_evidence(client: "MlflowClient", version: Any) -> tuple[str, str] | N
     except PlumblineError as error:
         message, _, remedy = _strip_version(error, version).partition("; ")
         return message, remedy
+    return None
+
+
+def _check_lineage(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
+    """Compare the tags that say what a version was made from with those of its run."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        run_tags = client.get_run(version.run_id).data.tags
+    except MlflowException:  # see the result for its run
+        return None
+    for name in LINEAGE_NAMES:
+        tag = f"plumbline.{name}"
+        own, of_run = version.tags.get(tag), run_tags.get(tag)
+        if own and of_run and own != of_run:
+            message = f"mismatch of the tag {tag}: {own!r}, its run {version.run_id} has {of_run!r}"
+            return message, f"{BACKUP} of the tracking database, or correct the one that is wrong"
     return None
 
 
