@@ -147,6 +147,41 @@ def test_a_rejection_ends_with_the_stages_own_code_and_sentence(ran: Checkout) -
     run(ran)
 
 
+def test_a_failed_run_says_why_once_where_dvc_lock_cannot_be_kept(ran: Checkout) -> None:
+    params, kept = ran.path / "params.yaml", ran.path / ".plumbline/dvc.lock"
+    before = params.read_text()
+    ran.replace("params.yaml", "max_abs_x: 1.0", "max_abs_x: 0.1")
+    kept.unlink()
+    kept.mkdir()
+    said = run(ran, code=1)
+    assert "dvc.lock" not in said
+    assert said.endswith("run: stopped at validate (exit code 1), which says above why\n")
+    params.write_text(before)
+    assert "dvc.lock: is a directory" in run(ran, code=1)
+    kept.rmdir()
+    run(ran)
+
+
+def test_why_a_file_cannot_be_fetched_is_said_in_one_line(ran: Checkout, tmp_path: Path) -> None:
+    name = "models/closed/weights.json"
+    before = list_outputs(ran.path)
+    ran.run("dvc", "remote", "add", "--default", "here", str(tmp_path / "remote"))
+    ran.run("dvc", "push")
+    lost = find_object(ran.path, name)
+    fetched = tmp_path / "remote" / lost.relative_to(ran.path / ".dvc/cache")
+    fetched.unlink()
+    fetched.mkdir()
+    lost.unlink()
+    shutil.rmtree(ran.path / "models/closed")
+    said = run(ran, "--pull", code=1)
+    assert said.startswith("plumbline: DVC stopped: failed to reproduce 'train@closed'")
+    assert said.endswith("Is a directory\n")
+    assert said.count("\n") == 1
+    ran.run("dvc", "remote", "remove", "here")
+    run(ran)
+    assert list_outputs(ran.path) == before
+
+
 SLEEP = """
 import os, sys, time
 sys.path.insert(0, "src")

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import resource
 import shutil
 import sys
 from collections import Counter
@@ -180,6 +181,28 @@ def test_a_package_with_a_pipe_is_refused(here: Path) -> None:
     os.mkfifo(folder / "artifacts/bundle/pipe")
     with pytest.raises(BundleError, match="pipe"):
         rehearse(here, digest, task)
+
+
+def test_a_file_that_may_not_grow_is_no_fault_of_the_package(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, digest, task = package(here)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    copy = shutil.copytree
+
+    def copy_to_full_disk(*arguments: object, **options: object) -> object:
+        if not options.get("symlinks"):
+            return copy(*arguments, **options)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+        try:
+            return copy(*arguments, **options)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    monkeypatch.setattr(shutil, "copytree", copy_to_full_disk)
+    with pytest.raises(OSError, match="File too large") as refused:
+        rehearse(here, digest, task)
+    assert Path(refused.value.filename).name == "package"
 
 
 def test_a_package_is_left_as_it_was(here: Path) -> None:

@@ -34,10 +34,21 @@ def run(request: RunRequest) -> int:
         dvc_lock.check_lock()
         lost_models.require_local_models()
         _print_all(repair.repair_outputs(all_must_match=False))
+        code = None
         try:
-            return _reproduce_repaired(request)
+            code = _reproduce_repaired(request)
         finally:
-            dvc_lock.keep_copy()
+            _keep_lock(has_failed=code != 0)
+        return code
+
+
+def _keep_lock(*, has_failed: bool) -> None:
+    """Keep a copy of dvc.lock; of a run that has said why it failed, only if that is possible."""
+    try:
+        dvc_lock.keep_copy()
+    except OSError:
+        if not has_failed:
+            raise
 
 
 def _reproduce_repaired(request: RunRequest) -> int:

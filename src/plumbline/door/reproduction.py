@@ -2,10 +2,13 @@
 
 import logging
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plumbline.contract.errors import PlumblineError
+from plumbline.door.transfer_log import collect_reasons
 
+log = logging.getLogger(__name__)
 EXIT_CODE = re.compile(r"exited with (-?\d+)$")
 
 
@@ -31,27 +34,31 @@ class StageError(Exception):
 def reproduce(request: RunRequest) -> None:
     """Bring the outputs up to date.
 
-    Raises StageError for a stage that failed, PlumblineError with DVC's own words for all else.
+    Raises StageError for a stage that failed, PlumblineError with DVC's own words for all else. A
+    file that DVC could not copy, and could do without, is a warning.
     """
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
     from dvc.scm import SCMError
 
     logging.getLogger("dvc").setLevel(logging.ERROR)
-    try:
-        with Repo() as repo:
-            repo.reproduce(
-                targets=list(request.targets) or None,
-                pull=request.pull,
-                force=request.force,
-                single_item=request.single_item,
-            )
-    except (DvcException, SCMError) as error:
-        raise _translate(error) from error
+    with collect_reasons() as reasons:
+        try:
+            with Repo() as repo:
+                repo.reproduce(
+                    targets=list(request.targets) or None,
+                    pull=request.pull,
+                    force=request.force,
+                    single_item=request.single_item,
+                )
+        except (DvcException, SCMError) as error:
+            raise _translate(error, reasons) from error
+    for reason in reasons:
+        log.warning("DVC could not copy a file of its cache or of a remote: %s", reason)
 
 
-def _translate(error: Exception) -> Exception:
-    """Return what happened: the innermost of DVC's errors that says something."""
+def _translate(error: Exception, reasons: Sequence[str]) -> Exception:
+    """Return what happened: DVC's errors that say something, and why it could not copy a file."""
     from dvc.stage.exceptions import StageCmdFailedError
 
     messages: list[str] = []
@@ -62,6 +69,8 @@ def _translate(error: Exception) -> Exception:
             return StageError(_find_stage(messages), int(code[1]))
         messages.append(" ".join(str(cause).split()))
         cause = cause.__cause__
+    said = " ".join(messages)
+    messages += [reason for reason in reasons[:1] if reason not in said]
     return PlumblineError(f"DVC stopped: {': '.join(dict.fromkeys(filter(None, messages)))}")
 
 

@@ -13,6 +13,7 @@ from plumbline.sources.addresses import hide_secrets_in_text
 PORTS = {"http": 80, "https": 443}
 POSTGRESQL_PORT = 5432
 PROBE_TIMEOUT_S = 2
+AUTOFLUSH = "(raised as a result of Query-invoked autoflush"
 
 
 def find_uri() -> str:
@@ -56,7 +57,8 @@ def find_problem() -> str | None:
 def shorten_error(error: Exception) -> str:
     """Return the first line of an error of MLflow or a database, without secrets of addresses.
 
-    A stack trace may follow it.
+    A stack trace may follow it, and advice of SQLAlchemy to programmers may stand before it.
     """
-    lines = str(error).splitlines() or [type(error).__name__]
+    lines = [line for line in str(error).splitlines() if not line.startswith(AUTOFLUSH)]
+    lines = lines or [type(error).__name__]
     return hide_secrets_in_text(lines[0])[:200]

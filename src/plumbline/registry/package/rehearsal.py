@@ -5,6 +5,8 @@ alone. An answer that depends on the order, on its neighbours, on chance or on w
 differs in some of these calls.
 """
 
+import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -16,6 +18,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.answers import SAME_MACHINE, is_same_answer
 from plumbline.contract.errors import BundleError, RegistryError
+from plumbline.contract.system_errors import find_errno
 from plumbline.contract.task import Columns, Task
 from plumbline.registry.package import mlmodel, packaging, questions
 from plumbline.registry.package.clean_run import (
@@ -26,6 +29,8 @@ from plumbline.registry.package.clean_run import (
 )
 from plumbline.registry.package.questions import Call, RowAnswer
 from plumbline.tracking import mlflow_client, store_location
+
+TARGET_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass(frozen=True)
@@ -135,7 +140,10 @@ def _copy_package(package: Path, target: Path) -> Path:
     """Copy a local package, links as links; BundleError where it has pipes or devices."""
     try:
         return shutil.copytree(package, target, symlinks=True)
-    except OSError as error:
+    except OSError as error:  # shutil.Error is a list, with what happened to each file as text
+        number = find_errno(error)
+        if number in TARGET_IS_FULL:
+            raise OSError(number, os.strerror(number), str(target)) from None
         reason = " ".join(str(error).split())
         raise BundleError(f"{package}: cannot be copied ({reason:.200}); do not load it") from None
 
