@@ -696,6 +696,31 @@ def test_losses_by_another_metric_are_not_added_up(
     assert "no evidence of the champion by this metric" in gate["reason"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("precision", "adds_up"), [(0.8, True), (0.9, False)])
+def test_losses_by_a_metric_add_up_where_all_that_decides_it_is_the_same(
+    precision: float, adds_up: bool, checkout: Path, params: TextParams, task: Task
+) -> None:
+    limits = params.evaluation.model_copy(
+        update={
+            "metric": "recall_at_precision",
+            "precision": 0.8,
+            "max_detectable_difference": 1.0,
+            "champion": Champion(policy="not-worse", margin=0.5),
+        }
+    )
+    first = params.model_copy(update={"evaluation": limits})
+    evaluate(first, task.configure(first))
+    register(first, task.configure(first))
+    add_bundle(task, "good", 40)
+    limits = limits.model_copy(update={"precision": precision})
+    second = params.model_copy(update={"evaluation": limits})
+    evaluate(second, task.configure(second))
+    evidence = document.read_evidence(second)
+    gate = next(gate for gate in evidence["gates"] if gate["name"] == "champion")
+    assert ("no evidence of the champion by this metric" not in gate["reason"]) == adds_up
+
+
 def test_seeds_are_ranked_by_their_mean_and_the_median_ships(
     checkout: Path, params: TextParams, task: Task
 ) -> None:

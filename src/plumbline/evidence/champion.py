@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-METRIC_KEYS = ("metric", "costs")  # of `evaluation`: what Evaluation.describe_metric may return
-
-
 @dataclass(frozen=True)
 class ChampionOrigin:
     """What a champion was made from, as its evidence says and proves.
@@ -105,7 +102,9 @@ def _read_origin(version: RegisteredVersion, task: Task[Any]) -> ChampionOrigin:
 def _has_same_metric(evidence: Mapping[str, Any], task: Task[Any]) -> bool:
     """Whether losses that add up in `evidence` are in the unit of the metric that is chosen now."""
     limits = evidence.get("thresholds") or {}
-    return {key: limits[key] for key in METRIC_KEYS if key in limits} == dict(task.chosen)
+    if limits.get("metric") != task.chosen.get("metric"):
+        return False
+    return all(limits.get(key) == value for key, value in task.chosen.items())
 
 
 def _refuse_other_task(version: RegisteredVersion, task: Task[Any]) -> None:

@@ -57,7 +57,7 @@ def find_problem() -> str | None:
 def shorten_error(error: Exception) -> str:
     """Return the first line of an error of MLflow or a database, without secrets of addresses.
 
-    A stack trace may follow it, and advice of SQLAlchemy to programmers may stand before it.
+    A stack trace may follow it, and SQLAlchemy may begin with advice for programmers.
     """
     lines = [line for line in str(error).splitlines() if not line.startswith(AUTOFLUSH)]
     lines = lines or [type(error).__name__]
