@@ -67,6 +67,7 @@ def test_the_same_data_in_another_order_is_the_same() -> None:
         "renamed": 0,
         "moved_in": 0,
         "moved_out": 0,
+        "altered": 0,
     }
 
 
@@ -92,13 +93,32 @@ def test_every_kind_of_change_is_counted_in_its_split_alone(kind: str) -> None:
         (name, key): number
         for name, counts in found["splits"].items()
         for key, number in counts.items()
-        if number and key not in ("before", "after")
+        if number and key not in ("before", "after", "altered")
     }
     assert counted.pop((split, kind)) == 1
     assert {key for _, key in counted} <= {"moved_in", "moved_out"} - {kind}
     for counts in found["splits"].values():
         moved = counts["moved_in"] - counts["moved_out"]
         assert counts["after"] == counts["before"] + counts["added"] - counts["removed"] + moved
+
+
+@pytest.mark.parametrize(
+    ("edits", "altered"),
+    [
+        ({"r4": ("test", "c", "other")}, 1),  # another label and another content
+        ({"r4": ("validation", "c", "other")}, 1),
+        ({"r4": None}, 1),
+        ({"r3": ("test", "a", "other")}, 0),  # it was not in the test split
+        ({"r5": ("test", "a", "x5")}, 0),
+    ],
+)
+def test_each_test_row_that_is_not_as_it_was_counts_once(
+    edits: dict[str, tuple[str, str, str] | None], altered: int
+) -> None:
+    rows = {row[0]: row[1:4] for row in OLD.itertuples(index=False, name=None)} | edits
+    new = manifest(*((key, *row) for key, row in rows.items() if row))
+    counts = data_changes.compare_manifests(OLD, new)["splits"]["test"]
+    assert (counts["altered"], counts["before"]) == (altered, 1)
 
 
 def test_rows_that_only_got_other_numbers_did_not_change() -> None:
@@ -301,6 +321,7 @@ def test_a_class_that_got_another_name_is_told_from_labels_that_were_changed() -
     assert count("nnnmmo") == (5, 5)  # two names exchanged
     exchanged = data_changes.compare_manifests(old, old.assign(label=list("nnnmmo")))
     assert exchanged["renames"] == {"m": "n", "n": "m"}
+    assert exchanged["splits"]["test"]["altered"] == 0
     assert data_changes.compare_manifests(old, old)["renames"] == {}
 
 

@@ -55,10 +55,7 @@ def _reproduce_repaired(request: RunRequest) -> int:
     """Run DVC again where it restored something from a damaged object of its cache."""
     for _ in range(MAX_REPAIRS):
         failure = _try(request)
-        ran_all = failure is None and not request.targets
-        repairs = repair.repair_outputs(all_must_match=ran_all)
-        if isinstance(failure, PlumblineError):
-            repairs += repair.put_listings_aside()
+        repairs = _repair(request, failure)
         _print_all(repairs)
         if not repairs:
             return _explain(failure)
@@ -66,6 +63,20 @@ def _reproduce_repaired(request: RunRequest) -> int:
         f"files are still damaged after {MAX_REPAIRS} repairs: the disk or memory may be faulty; "
         "`plumbline fsck` names them"
     )
+
+
+def _repair(request: RunRequest, failure: StageError | PlumblineError | None) -> list[str]:
+    """Repair what DVC restored; after a failure, such as of a full disk, where that is possible."""
+    ran_all = failure is None and not request.targets
+    try:
+        repairs = repair.repair_outputs(all_must_match=ran_all)
+        if isinstance(failure, PlumblineError):
+            repairs += repair.put_listings_aside()
+    except OSError:
+        if failure is None:
+            raise
+        return []
+    return repairs
 
 
 def _try(request: RunRequest) -> StageError | PlumblineError | None:

@@ -21,7 +21,8 @@ def compare_manifests(old: "pd.DataFrame", new: "pd.DataFrame") -> dict[str, Any
     `removed` and `moved_out` in the one where it was. `renamed` are those of the `relabelled` whose
     class has another name now, with all its examples and no others; `renames` maps the old names of
     such classes to the new ones. Sets of labels are no classes: most occur once, and any change of
-    such a one would look like a new name.
+    such a one would look like a new name. `altered` counts each row of the old split once that is
+    removed, moved out, changed or relabelled, and not only renamed.
     """
     pairs = _match_examples(old, new)
     before = old.iloc[pairs["old"]].reset_index(drop=True)
@@ -33,20 +34,24 @@ def compare_manifests(old: "pd.DataFrame", new: "pd.DataFrame") -> dict[str, Any
         renamed[:] = False
     moved = before["split"] != after["split"]
     removed = old["split"][~np.isin(np.arange(len(old)), pairs["old"])]
+    other = changed | (relabelled & ~renamed)
     added = new["split"][~np.isin(np.arange(len(new)), pairs["new"])]
     splits = {}
     for split in SPLITS:
         is_here = after["split"] == split
+        was_here = before["split"] == split
+        num_removed = int((removed == split).sum())
         splits[split] = {
             "before": int((old["split"] == split).sum()),
             "after": int((new["split"] == split).sum()),
             "added": int((added == split).sum()),
-            "removed": int((removed == split).sum()),
+            "removed": num_removed,
             "changed": int((changed & is_here).sum()),
             "relabelled": int((relabelled & is_here).sum()),
             "renamed": int((renamed & is_here).sum()),
             "moved_in": int((moved & is_here).sum()),
-            "moved_out": int((moved & (before["split"] == split)).sum()),
+            "moved_out": int((moved & was_here).sum()),
+            "altered": num_removed + int((was_here & (moved | other)).sum()),
         }
     same = _sort_manifest(old).equals(_sort_manifest(new))
     names = dict(zip(before["label"][renamed], after["label"][renamed], strict=True))

@@ -27,7 +27,7 @@ def check_test_split(findings: Findings) -> Ruling:
             return Ruling("fail", f"{reason}. {WAY_OUT}", None, limit)
         return Ruling("pass", reason, None, limit)
     counts = findings.data_changes["splits"]["test"]
-    share = _count_changes(counts) / max(1, counts["before"])
+    share = counts["altered"] / max(1, counts["before"])
     reason = _describe_changes(counts)
     renames = findings.data_changes.get("renames", {})
     if renames:
@@ -39,16 +39,11 @@ def check_test_split(findings: Findings) -> Ruling:
     return Ruling(status, reason, share, limit)
 
 
-def _count_changes(counts: Mapping[str, Any]) -> int:
-    gone = counts["removed"] + counts["moved_out"]
-    return int(gone + counts["changed"] + counts["relabelled"] - counts["renamed"])
-
-
 def _describe_changes(counts: Mapping[str, Any]) -> str:
     relabelled = counts["relabelled"] - counts["renamed"]
     return (
-        f"of the champion's {counts['before']:,} test rows {counts['removed']:,} are gone, "
-        f"{counts['moved_out']:,} are in another split, {relabelled:,} are relabelled and "
-        f"{counts['changed']:,} have other content; "
+        f"{counts['altered']:,} of the champion's {counts['before']:,} test rows are not as they "
+        f"were ({counts['removed']:,} are gone, {counts['moved_out']:,} are in another split); of "
+        f"today's, {relabelled:,} are relabelled, {counts['changed']:,} have other content and "
         f"{counts['added'] + counts['moved_in']:,} are new"
     )
