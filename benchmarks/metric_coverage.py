@@ -1,0 +1,178 @@
+"""How often intervals of macro-F1, average precision and recall at a precision miss them.
+
+Test splits are drawn at random, with the answers of two models that are equally good. The intervals
+of the gates are those of values of rows (statistics.influence); beside them a bootstrap of the rows
+that computes the metric of each resample.
+
+python benchmarks/metric_coverage.py [--repeats 400] [--resamples 300]
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from machine import read_cpu_name
+
+from plumbline.statistics import influence, intervals, power
+
+CONFIDENCE = 0.95
+NUM_RESAMPLES = 999  # a tenth of what a gate draws: the misses are the same, ten times sooner
+NUM_ROWS_OF_TRUTH = 400_000
+PRECISION = 0.9
+
+
+class Case(NamedTuple):
+    """Classes by their share, how far the right one is above the others, and the rows of a test."""
+
+    name: str
+    shares: tuple[float, ...]
+    distance: float
+    num_rows: int
+
+
+class Split(NamedTuple):
+    """The classes of rows [rows], and the probabilities of two models [rows, classes]."""
+
+    labels: np.ndarray
+    ours: np.ndarray
+    theirs: np.ndarray
+
+
+CASES = (
+    Case("2 classes, 500 rows", (0.8, 0.2), 2.0, 500),
+    Case("5 classes, 1,000 rows", (0.4, 0.2, 0.2, 0.1, 0.1), 2.0, 1000),
+    Case("20 classes, 200 rows", (0.05,) * 20, 3.0, 200),
+    Case("3 rare of 4, 1,000 rows", (0.97, 0.01, 0.01, 0.01), 3.0, 1000),
+)
+Compute = Callable[[np.ndarray, np.ndarray], np.ndarray]  # labels, probabilities -> values of rows
+
+
+def main() -> None:
+    """Print the table in Markdown."""
+    parser = argparse.ArgumentParser(description="How often intervals of metrics miss them.")
+    parser.add_argument("--repeats", type=int, default=400)
+    parser.add_argument("--resamples", type=int, default=300)
+    options = parser.parse_args()
+    start = time.perf_counter()
+    print("| test split | metric | misses | false gains | refused | bootstrap: misses | gains |")
+    print("|---|---|---|---|---|---|---|")
+    cells = [(case, name) for case in CASES for name in METRICS]
+    measure = partial(_measure, repeats=options.repeats, resamples=options.resamples)
+    with ProcessPoolExecutor() as pool:
+        for line in pool.map(measure, *zip(*cells, strict=True)):
+            print(line, flush=True)
+    seconds = time.perf_counter() - start
+    nominal = 100 * (1 - CONFIDENCE) / 2
+    print(f"\n{read_cpu_name()}, {seconds:.0f} s; {options.repeats} splits, nominal {nominal:g} %")
+
+
+def _measure(case: Case, name: str, repeats: int, resamples: int) -> str:
+    """Return a row of the table: misses below and above the truth, false gains, refusals."""
+    intervals.NUM_RESAMPLES = NUM_RESAMPLES
+    compute = METRICS[name]
+    random = np.random.default_rng([case.num_rows, *name.encode()])
+    large = _draw(random, case, NUM_ROWS_OF_TRUTH)
+    truth = float(compute(large.labels, large.ours).mean())
+    below, above, false_gains, refused = 0, 0, 0, 0
+    drawn_below, drawn_above, drawn_gains = 0, 0, 0
+    for _ in range(repeats):
+        split = _draw(random, case, case.num_rows)
+        drawn, gain = _bootstrap(random, split, compute, resamples)
+        drawn_below += drawn.low > truth
+        drawn_above += drawn.high < truth
+        drawn_gains += not gain.low <= 0 <= gain.high
+        ours = compute(split.labels, split.ours)
+        theirs = compute(split.labels, split.theirs)
+        gain = intervals.compute_gain_interval(ours, theirs, "continuous", CONFIDENCE)
+        is_gain = not gain.low <= 0 <= gain.high
+        needed = power.count_needed_rows(ours)
+        if is_gain:
+            needed = max(needed, power.count_needed_rows(ours - theirs))
+        if needed > case.num_rows:
+            refused += 1
+            continue
+        interval = intervals.compute_mean_interval(ours, "continuous", CONFIDENCE)
+        below += interval.low > truth
+        above += interval.high < truth
+        false_gains += is_gain
+    kept = max(1, repeats - refused)
+    columns = (
+        case.name,
+        f"{name} {truth:.2f}",
+        f"{_format_share(below, kept)} / {_format_share(above, kept)}",
+        _format_share(false_gains, kept),
+        f"{refused / repeats:.0%}",
+        f"{_format_share(drawn_below, repeats)} / {_format_share(drawn_above, repeats)}",
+        _format_share(drawn_gains, repeats),
+    )
+    return f"| {' | '.join(columns)} |"
+
+
+def _draw(random: np.random.Generator, case: Case, num_rows: int) -> Split:
+    """Draw rows: what is hard about a row is hard for both models."""
+    shares = np.array(case.shares)
+    labels = random.choice(shares.size, num_rows, p=shares)
+    both = np.eye(shares.size)[labels] * case.distance
+    both += random.normal(0, 0.7, both.shape) + np.log(shares)
+    logits = [both + random.normal(0, 0.7, both.shape) for _ in range(2)]
+    ours, theirs = (np.exp(each) / np.exp(each).sum(axis=1, keepdims=True) for each in logits)
+    return Split(labels, ours, theirs)
+
+
+def _bootstrap(
+    random: np.random.Generator, split: Split, compute: Compute, resamples: int
+) -> tuple[intervals.Interval, intervals.Interval]:
+    """Compute the percentile intervals of the metric and of the gain, resampling the rows."""
+    scores, gains = [], []
+    for _ in range(resamples):
+        rows = random.integers(split.labels.size, size=split.labels.size)
+        score = compute(split.labels[rows], split.ours[rows]).mean()
+        scores.append(score)
+        gains.append(score - compute(split.labels[rows], split.theirs[rows]).mean())
+    ends = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
+    return (
+        intervals.Interval(*np.quantile(scores, ends)),
+        intervals.Interval(*np.quantile(gains, ends)),
+    )
+
+
+def _compute_f1(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    answers = probabilities.argmax(axis=1)
+    classes = np.unique(labels)
+    return np.mean(
+        [influence.compute_f1_values(labels == name, answers == name) for name in classes], axis=0
+    )
+
+
+def _compute_average_precision(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    values = [
+        influence.compute_average_precision_values(labels == name, probabilities[:, name])
+        for name in np.unique(labels)
+    ]
+    return np.mean(values, axis=0)
+
+
+def _compute_recall(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    values = [
+        influence.compute_recall_values(labels == name, probabilities[:, name], PRECISION)
+        for name in np.unique(labels)
+    ]
+    return np.mean(values, axis=0)
+
+
+def _format_share(count: int, total: int) -> str:
+    return f"{100 * count / total:.1f}"
+
+
+METRICS: dict[str, Compute] = {
+    "macro-F1": _compute_f1,
+    "average precision": _compute_average_precision,
+    "recall at 0.9": _compute_recall,
+}
+
+if __name__ == "__main__":
+    main()
