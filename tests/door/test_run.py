@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -180,6 +181,27 @@ def test_why_a_file_cannot_be_fetched_is_said_in_one_line(ran: Checkout, tmp_pat
     ran.run("dvc", "remote", "remove", "here")
     run(ran)
     assert list_outputs(ran.path) == before
+
+
+def test_what_dvc_left_half_copied_is_removed(ran: Checkout) -> None:
+    cut = [ran.path / folder / "._mFmPGf-syV2BwKztdO9fg.tmp" for folder in ("reports", "models")]
+    for path in cut:
+        path.write_text("cut o")
+    assert run(ran) == ""
+    assert not any(path.exists() for path in cut)
+
+
+def test_a_file_that_dvc_cannot_write_may_be_one_for_a_full_disk(
+    ran: Checkout, tmp_path: Path
+) -> None:
+    (ran.path / "reports/validation.html").unlink()
+    ran.run("dvc", "config", "--local", "cache.type", "hardlink")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:  # links do not reach there
+        cache = shutil.copytree(ran.path / ".dvc/cache", Path(elsewhere) / "cache")
+        ran.run("dvc", "config", "--local", "cache.dir", str(cache))
+        assert "If the disk is full (`df -h`), free space on it" in run(ran, code=1)
+    (ran.path / ".dvc/config.local").unlink()
+    run(ran)
 
 
 SLEEP = """

@@ -11,6 +11,7 @@ from plumbline.contract.checkout_lock import lock_run
 from plumbline.contract.errors import DamagedFileError, PlumblineError
 from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated
 from plumbline.door import dvc_lock, dvc_processes, repair
+from plumbline.door.cut_copies import remove_cut_copies
 from plumbline.door.damaged import report
 from plumbline.door.reproduction import RunRequest, StageError, reproduce
 from plumbline.entrypoint import load_params
@@ -30,6 +31,7 @@ def run(request: RunRequest) -> int:
     load_params(layout.PARAMS)
     with lock_run(), _pass_on_sigterm():
         dvc_processes.check_rwlock()
+        remove_cut_copies()
         dvc_lock.check_pipeline()
         dvc_lock.check_lock()
         lost_models.require_local_models()

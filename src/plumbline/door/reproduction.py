@@ -67,11 +67,21 @@ def _translate(error: Exception, reasons: Sequence[str]) -> Exception:
         code = EXIT_CODE.search(str(cause))
         if isinstance(cause, StageCmdFailedError) and code:
             return StageError(_find_stage(messages), int(code[1]))
-        messages.append(" ".join(str(cause).split()))
+        messages.append(_describe(cause))
         cause = cause.__cause__
     said = " ".join(messages)
     messages += [reason for reason in reasons[:1] if reason not in said]
     return PlumblineError(f"DVC stopped: {': '.join(dict.fromkeys(filter(None, messages)))}")
+
+
+def _describe(error: BaseException) -> str:
+    """Return an error in a line; where DVC writes no file from its cache, also why that may be."""
+    from dvc.exceptions import CacheLinkError
+
+    line = " ".join(str(error).split())
+    if isinstance(error, CacheLinkError):
+        line += " If the disk is full (`df -h`), free space on it, then run the same command again"
+    return line
 
 
 def _find_stage(messages: list[str]) -> str:
