@@ -1,6 +1,8 @@
 """The winner is registered once, proven to answer alike first, and a refusal registers nothing."""
 
 import dataclasses
+import errno
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -15,7 +17,13 @@ from tests.support.serving import models
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError, EvidenceError, JournalError, RefusedError
+from plumbline.contract.errors import (
+    BundleError,
+    EvidenceError,
+    JournalError,
+    RefusedError,
+    RegistryError,
+)
 from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.evidence import document
@@ -140,6 +148,26 @@ def test_cut_off_between_registry_and_journal_it_is_one_version(
     assert read_evidence(find_version("models:/line/1"))["verdict"] == verdict
     tags = mlflow.get_logged_model(version_page.find_model_id(versions()[0])).tags
     assert (tags["plumbline.model"], tags["plumbline.version"]) == ("line", "1")
+
+
+def test_cut_off_after_the_journal_has_it_no_note_is_left(
+    evaluated: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", _fail_to_unlink)
+        with pytest.raises(RegistryError, match="unlink"):
+            register(*evaluated)
+    assert unfinished_registration.NOTE.exists()
+    register(*evaluated)
+    assert [version.version for version in versions()] == [1]
+    assert not unfinished_registration.NOTE.exists()
+
+
+def _fail_to_unlink(path: Path, *, missing_ok: bool = False) -> None:
+    if path == unfinished_registration.NOTE:
+        raise OSError(errno.EIO, "unlink", str(path))
+    if not missing_ok or path.exists():
+        os.unlink(path)  # noqa: PTH108  the method is replaced
 
 
 def test_a_version_that_nobody_announced_is_not_taken_over(evaluated: tuple[Params, Task]) -> None:

@@ -71,7 +71,11 @@ def _find_registered(client: "MlflowClient", book: Journal, name: str, bundle: s
         if is_registration and entry.bundle == bundle:
             numbers.append(entry.version)
     version = model_versions.find_with_bundle(client, name, numbers, bundle)
-    return version or _finish_registration(client, book, name, bundle)
+    if version is None:
+        return _finish_registration(client, book, name, bundle)
+    if read_note(name, bundle):  # of a run that was stopped after the journal had the version
+        forget_registration()
+    return version
 
 
 def _finish_registration(
