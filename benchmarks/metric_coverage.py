@@ -1,4 +1,4 @@
-"""How often intervals of macro-F1, average precision and recall at a precision miss them.
+"""How often intervals of macro-F1 and average precision miss them.
 
 Test splits are drawn at random, with the answers of two models that are equally good. The intervals
 of the gates are those of values of rows (statistics.influence); beside them a bootstrap of the rows
@@ -22,7 +22,6 @@ from plumbline.statistics import influence, intervals, power
 CONFIDENCE = 0.95
 NUM_RESAMPLES = 999  # a tenth of what a gate draws: the misses are the same, ten times sooner
 NUM_ROWS_OF_TRUTH = 400_000
-PRECISION = 0.9
 
 
 class Case(NamedTuple):
@@ -156,14 +155,6 @@ def _compute_average_precision(labels: np.ndarray, probabilities: np.ndarray) ->
     return np.mean(values, axis=0)
 
 
-def _compute_recall(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    values = [
-        influence.compute_recall_values(labels == name, probabilities[:, name], PRECISION)
-        for name in np.unique(labels)
-    ]
-    return np.mean(values, axis=0)
-
-
 def _format_share(count: int, total: int) -> str:
     return f"{100 * count / total:.1f}"
 
@@ -171,7 +162,6 @@ def _format_share(count: int, total: int) -> str:
 METRICS: dict[str, Compute] = {
     "macro-F1": _compute_f1,
     "average precision": _compute_average_precision,
-    "recall at 0.9": _compute_recall,
 }
 
 if __name__ == "__main__":

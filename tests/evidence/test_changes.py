@@ -108,7 +108,8 @@ def test_every_kind_of_change_is_counted_in_its_split_alone(kind: str) -> None:
         ({"r4": ("test", "c", "other")}, 1),  # another label and another content
         ({"r4": ("validation", "c", "other")}, 1),
         ({"r4": None}, 1),
-        ({"r3": ("test", "a", "other")}, 0),  # it was not in the test split
+        ({"r3": ("test", "b", "x3")}, 0),  # it was not in the test split
+        ({"r3": ("test", "a", "x3")}, 1),  # nor is it as it was
         ({"r5": ("test", "a", "x5")}, 0),
     ],
 )

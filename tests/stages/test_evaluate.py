@@ -644,20 +644,15 @@ COSTS = {"refund": {"login": 3.0}}  # the error that these models make
         pytest.param("nll", marks=pytest.mark.slow),
         pytest.param("macro_f1", marks=pytest.mark.slow),
         pytest.param("average_precision", marks=pytest.mark.slow),
-        pytest.param("recall_at_precision", marks=pytest.mark.slow),
         "expected_cost",
     ],
 )
 def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     metric: str, checkout: Path, params: TextParams, task: Task
 ) -> None:
-    chosen_with = {"expected_cost": {"costs": COSTS}, "recall_at_precision": {"precision": 0.8}}
+    costs = COSTS if metric == "expected_cost" else None
     limits = params.evaluation.model_copy(
-        update={
-            "metric": metric,
-            "max_detectable_difference": 1.0,
-            **chosen_with.get(metric, {}),
-        }
+        update={"metric": metric, "costs": costs, "max_detectable_difference": 1.0}
     )
     chosen = params.model_copy(update={"evaluation": limits})
     configured = task.configure(chosen)
@@ -674,6 +669,9 @@ def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     assert told["floor"]["measured"] == pytest.approx(score)
     assert told["calibration"]["status"] == "pass"  # of right and wrong answers, as before
     assert ("cheapest" in evidence["baselines"]) == (metric == "expected_cost")
+    if configured.metric.of_whole_split:  # groups are compared by what is right
+        assert evidence["slices"]
+        assert all(group["score"] * group["num_rows"] % 1 == 0 for group in evidence["slices"])
     replay.verify_judgement(evidence, chosen, configured)
     with pytest.raises(EvidenceError, match="metric"):
         replay.verify_judgement(evidence, chosen, task)
@@ -697,14 +695,14 @@ def test_losses_by_another_metric_are_not_added_up(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("precision", "adds_up"), [(0.8, True), (0.9, False)])
+@pytest.mark.parametrize(("cost", "adds_up"), [(3.0, True), (4.0, False)])
 def test_losses_by_a_metric_add_up_where_all_that_decides_it_is_the_same(
-    precision: float, adds_up: bool, checkout: Path, params: TextParams, task: Task
+    cost: float, adds_up: bool, checkout: Path, params: TextParams, task: Task
 ) -> None:
     limits = params.evaluation.model_copy(
         update={
-            "metric": "recall_at_precision",
-            "precision": 0.8,
+            "metric": "expected_cost",
+            "costs": COSTS,
             "max_detectable_difference": 1.0,
             "champion": Champion(policy="not-worse", margin=0.5),
         }
@@ -713,7 +711,7 @@ def test_losses_by_a_metric_add_up_where_all_that_decides_it_is_the_same(
     evaluate(first, task.configure(first))
     register(first, task.configure(first))
     add_bundle(task, "good", 40)
-    limits = limits.model_copy(update={"precision": precision})
+    limits = limits.model_copy(update={"costs": {"refund": {"login": cost}}})
     second = params.model_copy(update={"evaluation": limits})
     evaluate(second, task.configure(second))
     evidence = document.read_evidence(second)

@@ -4,16 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from sklearn.metrics import average_precision_score, f1_score, precision_recall_curve
+from sklearn.metrics import average_precision_score, f1_score
 
 from plumbline.statistics.influence import (
     compute_average_precision_values,
     compute_f1_values,
-    compute_recall_values,
 )
 from plumbline.statistics.intervals import compute_gain_interval, compute_mean_interval
-
-PRECISION = 0.8
 
 
 def _draw(
@@ -30,14 +27,9 @@ def _compute_f1(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return compute_f1_values(truth, scores > 1)
 
 
-def _compute_recall(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    return compute_recall_values(truth, scores, PRECISION)
-
-
 VALUES = {
     "F1": _compute_f1,
     "average precision": compute_average_precision_values,
-    "recall at a precision": _compute_recall,
 }
 
 
@@ -49,10 +41,6 @@ def test_the_mean_is_the_metric_where_scores_are_equal_too(decimals: int) -> Non
     assert f1.mean() == pytest.approx(f1_score(truth, scores > 1))
     average = compute_average_precision_values(truth, scores)
     assert average.mean() == pytest.approx(average_precision_score(truth, scores))
-    precisions, recalls, _ = precision_recall_curve(truth, scores)
-    expected = recalls[precisions >= PRECISION].max()
-    assert 0.2 < expected < 1
-    assert _compute_recall(truth, scores).mean() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -79,23 +67,10 @@ def test_a_value_is_what_more_weight_of_its_row_changes(
         assert values[row] == pytest.approx(values.mean() + truth.size * slope, abs=1e-3)
 
 
-def test_the_spread_of_recall_is_that_of_splits_drawn_again() -> None:
-    draw = np.random.default_rng(1)
-    drawn = [_compute_recall(*_draw(draw, 1000, 0.3)[:2]) for _ in range(400)]
-    spread = np.std([values.mean() for values in drawn])
-    stated = np.median([values.std(ddof=1) / np.sqrt(values.size) for values in drawn])
-    assert stated == pytest.approx(spread, rel=0.2)
-
-
 @pytest.mark.parametrize("name", VALUES)
 def test_a_perfect_model_has_1_for_every_row(name: str) -> None:
     truth = np.array([True, False, True, False, False])
     assert VALUES[name](truth, np.where(truth, 2.0, 0.0)) == pytest.approx(np.ones(5))
-
-
-def test_recall_is_0_where_no_threshold_has_the_precision() -> None:
-    truth = np.array([False, True, False, True])
-    assert (compute_recall_values(truth, np.array([4.0, 3.0, 2.0, 1.0]), 0.9) == 0).all()
 
 
 @pytest.mark.parametrize("name", VALUES)

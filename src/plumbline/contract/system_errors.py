@@ -28,6 +28,7 @@ REMEDIES = {
     errno.EFBIG: f"allow larger files (`ulimit -f`), {AGAIN}",
     errno.ENAMETOOLONG: f"work in a folder with a shorter path, {AGAIN}",
 }
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 # Libraries in Rust, Python and C++ put the number into the text of an exception of their own.
 NUMBER = re.compile(r"\(os error (\d+)\)|\[[Ee]rrno (\d+)\]|Error code (\d+) \(")
 SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")  # NumPy drops the number

@@ -96,6 +96,19 @@ class Metric:
     cost_unit: str = ""
     # The score of a perfect model, where neither kind nor direction says it.
     perfect: float | None = None
+    # It is not a mean over rows: the scores of rows have it as their mean, and their spread is its
+    # spread, but those of two models compare neither single rows nor groups of them.
+    of_whole_split: bool = False
+
+    @property
+    def row_metric(self) -> "Metric":
+        """The metric that compares single rows and groups: this one, or whether answers are right.
+
+        The column `correct` of Scores says that.
+        """
+        if not self.of_whole_split:
+            return self
+        return Metric("correct", higher_is_better=True, kind="binary")
 
     @property
     def best(self) -> float | None:

@@ -10,6 +10,7 @@ from plumbline.contract import layout
 from plumbline.contract.checkout_lock import lock_run
 from plumbline.contract.errors import DamagedFileError, PlumblineError
 from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated
+from plumbline.contract.system_errors import NO_SPACE
 from plumbline.door import dvc_lock, dvc_processes, repair
 from plumbline.door.cut_copies import remove_cut_copies
 from plumbline.door.damaged import report
@@ -36,20 +37,23 @@ def run(request: RunRequest) -> int:
         dvc_lock.check_lock()
         lost_models.require_local_models()
         _print_all(repair.repair_outputs(all_must_match=False))
-        code = None
+        has_failed = True
         try:
             code = _reproduce_repaired(request)
+            has_failed = code != 0
         finally:
-            _keep_lock(has_failed=code != 0)
+            with _say_once_that_a_disk_is_full(has_failed=has_failed):
+                dvc_lock.keep_copy()
         return code
 
 
-def _keep_lock(*, has_failed: bool) -> None:
-    """Keep a copy of dvc.lock; of a run that has said why it failed, only if that is possible."""
+@contextmanager
+def _say_once_that_a_disk_is_full(*, has_failed: bool) -> Iterator[None]:
+    """Drop the error of a full disk where the run has failed: what failed has said so."""
     try:
-        dvc_lock.keep_copy()
-    except OSError:
-        if not has_failed:
+        yield
+    except OSError as error:
+        if not has_failed or error.errno not in NO_SPACE:
             raise
 
 
@@ -68,16 +72,13 @@ def _reproduce_repaired(request: RunRequest) -> int:
 
 
 def _repair(request: RunRequest, failure: StageError | PlumblineError | None) -> list[str]:
-    """Repair what DVC restored; after a failure, such as of a full disk, where that is possible."""
-    ran_all = failure is None and not request.targets
-    try:
-        repairs = repair.repair_outputs(all_must_match=ran_all)
+    """Repair what DVC restored, and return a line for each damage."""
+    repairs: list[str] = []
+    with _say_once_that_a_disk_is_full(has_failed=failure is not None):
+        ran_all = failure is None and not request.targets
+        repairs += repair.repair_outputs(all_must_match=ran_all)
         if isinstance(failure, PlumblineError):
             repairs += repair.put_listings_aside()
-    except OSError:
-        if failure is None:
-            raise
-        return []
     return repairs
 
 

@@ -9,6 +9,7 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.door.transfer_log import collect_reasons
 
 log = logging.getLogger(__name__)
+MAX_REASONS = 3  # as many files, as many reasons
 EXIT_CODE = re.compile(r"exited with (-?\d+)$")
 
 
@@ -53,7 +54,7 @@ def reproduce(request: RunRequest) -> None:
                 )
         except (DvcException, SCMError) as error:
             raise _translate(error, reasons) from error
-    for reason in reasons:
+    for reason in reasons[:MAX_REASONS]:
         log.warning("DVC could not copy a file of its cache or of a remote: %s", reason)
 
 
@@ -70,7 +71,7 @@ def _translate(error: Exception, reasons: Sequence[str]) -> Exception:
         messages.append(_describe(cause))
         cause = cause.__cause__
     said = " ".join(messages)
-    messages += [reason for reason in reasons[:1] if reason not in said]
+    messages += [reason for reason in reasons[:MAX_REASONS] if reason not in said]
     return PlumblineError(f"DVC stopped: {': '.join(dict.fromkeys(filter(None, messages)))}")
 
 

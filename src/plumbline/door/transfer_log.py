@@ -4,6 +4,8 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from plumbline.sources.addresses import hide_secrets_in_text
+
 LOGGERS = ("dvc_data.hashfile.transfer", "dvc_objects.fs.generic")
 
 
@@ -19,7 +21,7 @@ def collect_reasons() -> Iterator[list[str]]:
         error = record.exc_info[1] if record.exc_info else None
         if error is None:
             return True
-        reason = " ".join(str(error).split())
+        reason = hide_secrets_in_text(" ".join(str(error).split()) or type(error).__name__)
         if reason not in reasons:
             reasons.append(reason)
         return False

@@ -21,8 +21,9 @@ def compare_manifests(old: "pd.DataFrame", new: "pd.DataFrame") -> dict[str, Any
     `removed` and `moved_out` in the one where it was. `renamed` are those of the `relabelled` whose
     class has another name now, with all its examples and no others; `renames` maps the old names of
     such classes to the new ones. Sets of labels are no classes: most occur once, and any change of
-    such a one would look like a new name. `altered` counts each row of the old split once that is
-    removed, moved out, changed or relabelled, and not only renamed.
+    such a one would look like a new name. `altered` counts once each row of the old split that is
+    removed, moved out, changed or relabelled, and not only renamed; and each that was moved in with
+    another content or label.
     """
     pairs = _match_examples(old, new)
     before = old.iloc[pairs["old"]].reset_index(drop=True)
@@ -51,7 +52,7 @@ def compare_manifests(old: "pd.DataFrame", new: "pd.DataFrame") -> dict[str, Any
             "renamed": int((renamed & is_here).sum()),
             "moved_in": int((moved & is_here).sum()),
             "moved_out": int((moved & was_here).sum()),
-            "altered": num_removed + int((was_here & (moved | other)).sum()),
+            "altered": num_removed + int((was_here & moved | is_here & other).sum()),
         }
     same = _sort_manifest(old).equals(_sort_manifest(new))
     names = dict(zip(before["label"][renamed], after["label"][renamed], strict=True))

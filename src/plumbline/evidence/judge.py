@@ -137,7 +137,7 @@ def _collect_findings(
         data_changes=subjects.changes and subjects.changes["data"],
         level=power.divide_level(level, len(measurements.candidates)),
         look=subjects.look,
-        slices=_compare_slices(measurements, params, baselines, champion),
+        slices=_compare_slices(measurements, params, baselines),
         calibration=_measure_calibration(winner.test, metric.name, limits),
         orderings=orderings,
         selective=measure_selective(winner.validation, winner.test, metric, limits),
@@ -189,15 +189,15 @@ def _compare_slices(
     measurements: Measurements,
     params: Params,
     baselines: Mapping[str, np.ndarray],
-    champion: np.ndarray | None,
 ) -> list[Slice]:
     """Compare each group with the champion; without one, with the best baseline."""
-    metric = measurements.metric
+    metric = measurements.metric.row_metric
     winner = measurements.winner.test.per_example[metric.name]
-    if champion is None:
-        name, reference = compare.find_best(baselines, metric)
+    if measurements.champion is None:
+        name, _ = compare.find_best(baselines, measurements.metric)
+        reference = measurements.baselines[name].per_example[metric.name]
     else:
-        name, reference = "the champion", champion
+        name, reference = "the champion", measurements.champion.per_example[metric.name]
     return compare.compare_slices(
         measurements.test_rows, winner, name, reference, metric, params.evaluation
     )
@@ -239,7 +239,7 @@ def _describe_champion(measurements: Measurements) -> ChampionDiff | None:
         measurements.validation_inputs,
         winner,
         on_validation,
-        measurements.metric,
+        measurements.metric.row_metric,
     )
     return ChampionDiff(record, flips, measurements.subjects.changes)
 

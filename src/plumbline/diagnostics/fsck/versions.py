@@ -173,7 +173,7 @@ def _check_lineage(client: "MlflowClient", version: Any) -> tuple[str, str] | No
     for name in LINEAGE_NAMES:
         tag = f"plumbline.{name}"
         own, of_run = version.tags.get(tag), run_tags.get(tag)
-        if own and of_run and own != of_run:
+        if own != of_run:
             message = f"mismatch of the tag {tag}: {own!r}, its run {version.run_id} has {of_run!r}"
             return message, f"{BACKUP} of the tracking database, or correct the one that is wrong"
     return None

@@ -16,7 +16,8 @@ def check_test_split(findings: Findings) -> Ruling:
 
     Rows that were added are reported and not limited: data that grow add some to every split. A
     class that was renamed as a whole counts as the same class, since the champion's answers are
-    compared under the new name (`evidence.renamed_answers`).
+    compared under the new name (`evidence.renamed_answers`). Rows of another split that are test
+    rows now, with another content or label, count as changed.
     """
     if findings.champion is None:
         return Ruling("not-applicable", "there is no champion to compare with")
@@ -27,7 +28,7 @@ def check_test_split(findings: Findings) -> Ruling:
             return Ruling("fail", f"{reason}. {WAY_OUT}", None, limit)
         return Ruling("pass", reason, None, limit)
     counts = findings.data_changes["splits"]["test"]
-    share = counts["altered"] / max(1, counts["before"])
+    share = min(1.0, counts["altered"] / max(1, counts["before"]))
     reason = _describe_changes(counts)
     renames = findings.data_changes.get("renames", {})
     if renames:
@@ -42,8 +43,8 @@ def check_test_split(findings: Findings) -> Ruling:
 def _describe_changes(counts: Mapping[str, Any]) -> str:
     relabelled = counts["relabelled"] - counts["renamed"]
     return (
-        f"{counts['altered']:,} of the champion's {counts['before']:,} test rows are not as they "
-        f"were ({counts['removed']:,} are gone, {counts['moved_out']:,} are in another split); of "
-        f"today's, {relabelled:,} are relabelled, {counts['changed']:,} have other content and "
+        f"{counts['altered']:,} test rows are not as they were, where the champion had "
+        f"{counts['before']:,}: {counts['removed']:,} are gone, {counts['moved_out']:,} are in "
+        f"another split, {relabelled:,} are relabelled, {counts['changed']:,} have other content; "
         f"{counts['added'] + counts['moved_in']:,} are new"
     )

@@ -18,7 +18,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.answers import SAME_MACHINE, is_same_answer
 from plumbline.contract.errors import BundleError, RegistryError
-from plumbline.contract.system_errors import find_errno
+from plumbline.contract.system_errors import NO_SPACE, find_errno
 from plumbline.contract.task import Columns, Task
 from plumbline.registry.package import mlmodel, packaging, questions
 from plumbline.registry.package.clean_run import (
@@ -30,7 +30,7 @@ from plumbline.registry.package.clean_run import (
 from plumbline.registry.package.questions import Call, RowAnswer
 from plumbline.tracking import mlflow_client, store_location
 
-TARGET_IS_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+TARGET_IS_FULL = (*NO_SPACE, errno.EFBIG)
 
 
 @dataclass(frozen=True)

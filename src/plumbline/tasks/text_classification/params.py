@@ -435,7 +435,6 @@ class TextEvaluation(Evaluation):
             "balanced_accuracy",
             "macro_f1",
             "average_precision",
-            "recall_at_precision",
             "jaccard",
             "nll",
             "expected_cost",
@@ -447,20 +446,6 @@ class TextEvaluation(Evaluation):
     costs: Annotated[Costs | None, Field(min_length=1, exclude_if=lambda value: value is None)] = (
         None
     )
-    # Of recall_at_precision: the share of right ones among the rows that are given a label.
-    precision: Annotated[
-        float | None, Field(gt=0, lt=1, exclude_if=lambda value: value is None)
-    ] = None
-
-    @model_validator(mode="after")
-    def _check_precision(self) -> "TextEvaluation":
-        if self.metric == "recall_at_precision" and self.precision is None:
-            raise ValueError("metric: recall_at_precision needs precision, such as precision: 0.9")
-        if self.metric != "recall_at_precision" and self.precision is not None:
-            raise ValueError(
-                f"precision goes with metric: recall_at_precision; metric is {self.metric}"
-            )
-        return self
 
     @model_validator(mode="after")
     def _check_costs(self) -> "TextEvaluation":
@@ -476,8 +461,8 @@ class TextEvaluation(Evaluation):
         return self
 
     def describe_metric(self) -> dict[str, Any]:
-        """Return `metric`, `costs` and `precision` as they are in the file; {} for accuracy."""
-        return self.model_dump(mode="json", include={"metric", "costs", "precision"})
+        """Return `metric` and `costs` as they are in the file; {} for accuracy."""
+        return self.model_dump(mode="json", include={"metric", "costs"})
 
 
 def _check_can_learn_sets(name: str, config: CandidateConfig) -> None:

@@ -23,12 +23,15 @@ TASK = Task[TextParams](
         "balanced_accuracy": Metric(
             "balanced_accuracy", higher_is_better=True, kind="continuous", perfect=1.0
         ),
-        "macro_f1": Metric("macro_f1", higher_is_better=True, kind="continuous", perfect=1.0),
-        "average_precision": Metric(
-            "average_precision", higher_is_better=True, kind="continuous", perfect=1.0
+        "macro_f1": Metric(
+            "macro_f1", higher_is_better=True, kind="continuous", perfect=1.0, of_whole_split=True
         ),
-        "recall_at_precision": Metric(
-            "recall_at_precision", higher_is_better=True, kind="continuous", perfect=1.0
+        "average_precision": Metric(
+            "average_precision",
+            higher_is_better=True,
+            kind="continuous",
+            perfect=1.0,
+            of_whole_split=True,
         ),
         "jaccard": Metric("jaccard", higher_is_better=True, kind="continuous", perfect=1.0),
         "nll": Metric("nll", higher_is_better=False, kind="continuous"),

@@ -135,7 +135,7 @@ def compute_bound(params: TextParams, examples: Path, split: str) -> Bound:
         f"{len(noisy)} of {flipped.size} labels were flipped at random, and a model that knows "
     )
     metric = params.evaluation.metric
-    if metric in ("average_precision", "recall_at_precision"):
+    if metric == "average_precision":
         return Bound(None, f"{reason}the truth has no order for what is left")
     if metric == "macro_f1" or (params.data.columns.has_label_sets and metric != "accuracy"):
         return _bound_labels(params, rows, reason)

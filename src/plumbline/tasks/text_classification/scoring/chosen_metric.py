@@ -4,7 +4,7 @@ Shapes: N examples, K labels.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ LabelSets = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class ScoredLabels:
+class LabelAnswers:
     """The labels of rows, and what was answered; a row with one class has a set of one."""
 
     actual: LabelSets  # [N]
@@ -26,7 +26,7 @@ class ScoredLabels:
     probabilities: np.ndarray  # [N, K]
 
 
-def add_metric(scores: Scores, labels: ScoredLabels, chosen: Mapping[str, Any]) -> Scores:
+def add_metric(scores: Scores, labels: LabelAnswers, chosen: Mapping[str, Any]) -> Scores:
     """Return `scores` with the metric that `evaluation` of params chose, row by row and in all.
 
     `correct` says which answers are right, for the gates that ask that.
@@ -40,12 +40,7 @@ def add_metric(scores: Scores, labels: ScoredLabels, chosen: Mapping[str, Any]) 
     elif name == "macro_f1":
         values = score_f1(labels.actual, labels.given)
     elif name == "average_precision":
-        values = score_ranking(labels, influence.compute_average_precision_values)
-    elif name == "recall_at_precision":
-        values = score_ranking(
-            labels,
-            lambda truth, found: influence.compute_recall_values(truth, found, chosen["precision"]),
-        )
+        values = score_ranking(labels)
     else:
         values = rows[name]
     return replace(
@@ -86,10 +81,8 @@ def score_f1(actual: LabelSets, given: LabelSets) -> np.ndarray:
     return _average(influence.compute_f1_values(*pair) for pair in pairs)
 
 
-def score_ranking(
-    labels: ScoredLabels, compute_values: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """Return the mean over the labels that rows have of `compute_values(truth, scores)` [N].
+def score_ranking(labels: LabelAnswers) -> np.ndarray:
+    """Return values [N] whose mean is the mean average precision of the labels that rows have.
 
     One that the predictor does not know has a score of 0 everywhere.
     """
@@ -97,7 +90,10 @@ def score_ranking(
     columns = dict(zip(labels.names, labels.probabilities.T, strict=True))
     unknown = np.zeros(len(labels.actual))
     truths = zip(names, mark_labels(labels.actual, names).T, strict=True)
-    return _average(compute_values(truth, columns.get(name, unknown)) for name, truth in truths)
+    return _average(
+        influence.compute_average_precision_values(truth, columns.get(name, unknown))
+        for name, truth in truths
+    )
 
 
 def list_labels(label_sets: LabelSets) -> list[str]:

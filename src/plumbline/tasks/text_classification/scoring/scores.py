@@ -15,7 +15,7 @@ from plumbline.contract.task import Predictor
 from plumbline.statistics import calibration
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.data.label_sets import split_labels
-from plumbline.tasks.text_classification.scoring.chosen_metric import ScoredLabels
+from plumbline.tasks.text_classification.scoring.chosen_metric import LabelAnswers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,7 @@ class ClassAnswers:
     doubt: dict[str, np.ndarray]  # an ensemble's epistemic and aleatoric [N], in nats; else empty
 
 
-def score_classes(examples: Path, split: str, predictor: Predictor) -> tuple[Scores, ScoredLabels]:
+def score_classes(examples: Path, split: str, predictor: Predictor) -> tuple[Scores, LabelAnswers]:
     """Score every example of `split`, whose rows have one class each; return the labels too.
 
     Raises ValueError for an answer that is not a distribution over the classes.
@@ -71,7 +71,7 @@ def score_classes(examples: Path, split: str, predictor: Predictor) -> tuple[Sco
     }
     metrics = summarise(per_example, tables)
     metrics |= _score_before_temperature(predictor, actual, hits, answers)
-    labels = ScoredLabels(
+    labels = LabelAnswers(
         [(label,) for label in actual], answers.label_sets, answers.names, answers.probabilities
     )
     return Scores(per_example, metrics, tables), labels

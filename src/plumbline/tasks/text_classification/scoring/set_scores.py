@@ -17,8 +17,8 @@ from plumbline.contract.task import Predictor
 from plumbline.tasks.text_classification.data import read_label_sets, read_split
 from plumbline.tasks.text_classification.data.label_sets import NO_LABEL, join_labels
 from plumbline.tasks.text_classification.scoring.chosen_metric import (
+    LabelAnswers,
     LabelSets,
-    ScoredLabels,
     mark_labels,
 )
 from plumbline.tasks.text_classification.scoring.scores import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def score_sets(examples: Path, split: str, predictor: Predictor) -> tuple[Scores, ScoredLabels]:
+def score_sets(examples: Path, split: str, predictor: Predictor) -> tuple[Scores, LabelAnswers]:
     """Score every example of `split`, whose rows have sets of labels; return the labels too.
 
     A predictor of one class, such as an earlier champion, is taken to answer a set of one. Raises
@@ -69,7 +69,7 @@ def score_sets(examples: Path, split: str, predictor: Predictor) -> tuple[Scores
     }
     metrics = summarise(per_example, tables)
     metrics["jaccard"] = float(per_example["jaccard"].mean())
-    labels = ScoredLabels(actual, given, answers.names, answers.probabilities)
+    labels = LabelAnswers(actual, given, answers.names, answers.probabilities)
     return Scores(per_example, metrics, tables), labels
 
 
