@@ -1,6 +1,5 @@
 """`plumbline run` in a real checkout: what it refuses, restores, and says."""
 
-import errno
 import json
 import os
 import shutil
@@ -9,17 +8,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from tests.support.checkouts import Checkout
 from tests.support.damage import find_object, flip, list_outputs
 
-from plumbline import door
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.door import dvc_lock
-from plumbline.door.reproduction import RunRequest
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -150,28 +145,6 @@ def test_a_rejection_ends_with_the_stages_own_code_and_sentence(ran: Checkout) -
     assert "validate: rejected by 1 check of 1" in said
     assert said.endswith("run: stopped at validate (exit code 1), which says above why\n")
     params.write_text(before)
-    run(ran)
-
-
-@pytest.mark.parametrize(("number", "is_said"), [(errno.ENOSPC, False), (errno.EIO, True)])
-def test_a_failed_run_does_not_say_again_that_the_disk_is_full(
-    number: int, is_said: bool, ran: Checkout, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail() -> None:
-        raise OSError(number, os.strerror(number))
-
-    monkeypatch.chdir(ran.path)
-    for name, value in ran.environment.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(dvc_lock, "keep_copy", fail)
-    params = ran.path / "params.yaml"
-    before = params.read_text()
-    ran.replace("params.yaml", "max_abs_x: 1.0", "max_abs_x: 0.1")
-    with pytest.raises(OSError, match="error") if is_said else nullcontext():
-        assert door.run(RunRequest()) == 1
-    params.write_text(before)
-    with pytest.raises(OSError, match=os.strerror(number)):
-        door.run(RunRequest())
     run(ran)
 
 

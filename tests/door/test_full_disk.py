@@ -1,0 +1,54 @@
+"""That a disk is full is said once: what failed has said so."""
+
+import errno
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from plumbline import door
+from plumbline.door import dvc_lock, dvc_processes, repair
+from plumbline.door.reproduction import RunRequest, StageError
+
+
+@pytest.mark.parametrize(
+    ("number", "has_failed", "is_said"),
+    [(errno.ENOSPC, True, False), (errno.ENOSPC, False, True), (errno.EIO, True, True)],
+)
+@pytest.mark.parametrize("writer", [(dvc_lock, "keep_copy"), (repair, "repair_outputs")])
+def test_a_failed_run_does_not_say_again_that_the_disk_is_full(
+    writer: tuple[object, str],
+    number: int,
+    has_failed: bool,
+    is_said: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    is_running = False
+
+    def reproduce(request: RunRequest) -> None:
+        nonlocal is_running
+        is_running = True
+        if has_failed:
+            raise StageError("train", 1)
+
+    def fail(**options: object) -> list[str]:
+        if is_running:
+            raise OSError(number, "not written")
+        return []
+
+    monkeypatch.chdir(tmp_path)
+    for module, name in (
+        (door, "load_params"),
+        (dvc_processes, "check_rwlock"),
+        (dvc_lock, "check_pipeline"),
+        (dvc_lock, "check_lock"),
+        (door.lost_models, "require_local_models"),
+        (dvc_lock, "keep_copy"),
+    ):
+        monkeypatch.setattr(module, name, lambda *_: None)
+    monkeypatch.setattr(repair, "repair_outputs", lambda **_: [])
+    monkeypatch.setattr(door, "reproduce", reproduce)
+    monkeypatch.setattr(*writer, fail)
+    with pytest.raises(OSError, match="not written") if is_said else nullcontext():
+        assert door.run(RunRequest()) == 1
