@@ -1,6 +1,7 @@
 """The queue of a server is limited in time: a slow model has a short queue, a fast one a long."""
 
 import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,6 +13,7 @@ from plumbline.serving.row_speed import RowSpeed
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
+STOP_S = 10  # after which Docker kills what it stops
 
 
 def test_a_slow_model_has_a_short_queue_and_says_when_to_try_again(lines: Lines) -> None:
@@ -70,8 +72,12 @@ def test_a_refused_client_is_answered_on_its_connection_when_there_is_room(lines
 
 def test_with_a_collector_of_traces_the_application_refuses(lines: Lines) -> None:
     nobody = "http://127.0.0.1:9"
-    with full(lines, OTEL_EXPORTER_OTLP_ENDPOINT=nobody) as (server, _):
+    with full(lines, OTEL_EXPORTER_OTLP_ENDPOINT=nobody) as (server, go):
         assert [got.status for got in send(server, WHOLE + PING, 2)] == [429, 200]
+        go.touch()
+        begun = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - begun < STOP_S  # nobody takes the last traces
 
 
 def test_the_speed_is_that_of_the_last_second_of_work() -> None:

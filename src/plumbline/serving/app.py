@@ -41,6 +41,7 @@ from plumbline.serving.settings import Settings
 
 PAGE = Path(__file__).parent / "static" / "index.html"
 RETRY_S = 2.0
+COLLECTOR_S = 2  # for a collector to take traces, and again metrics: the last ones delay the end
 CSP = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -228,6 +229,8 @@ def _get_model(router: TrafficRouter, name: str, version: str | None) -> LoadedM
 def _configure_telemetry() -> Any:
     """Switch OpenTelemetry on if the environment names a collector; else it costs nothing."""
     on = _has_collector()
+    if on:
+        os.environ.setdefault("OTEL_EXPORTER_OTLP_TIMEOUT", str(COLLECTOR_S))
     return {
         "tracing": on,
         "metrics": on,
