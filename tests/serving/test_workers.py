@@ -180,6 +180,13 @@ def test_the_model_computes_at_a_lower_priority_than_the_event_loop(lines: Lines
         assert max(priorities.values()) == min(19, event_loop + 5)
 
 
+def test_a_worker_does_not_import_the_command_line(lines: Lines) -> None:
+    with serving(lines, PYTHONPROFILEIMPORTTIME="1") as server:
+        imported = [line.rpartition("| ")[2].strip() for line in server.log.open()]
+    assert imported.count("plumbline.serving.server") == 2
+    assert imported.count("plumbline.cli") == 1  # of the supervisor
+
+
 def test_threads_that_a_predictor_starts_while_it_is_loaded_have_the_lower_priority() -> None:
     def read() -> int:
         with ThreadPoolExecutor(1) as pool:

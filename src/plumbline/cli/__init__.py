@@ -5,7 +5,6 @@ import logging
 import sys
 import warnings
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -110,6 +109,8 @@ def _clean_up_after(command: Callable[..., None]) -> Callable[..., None]:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         print(f"plumbline {version('plumbline')}")
         raise typer.Exit
 

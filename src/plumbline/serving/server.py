@@ -4,6 +4,7 @@ import functools
 import os
 import resource
 import socket
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -73,9 +74,19 @@ class Supervisor(Multiprocess):
 
 
 def _run_supervisor(supervisor: Multiprocess) -> None:
+    _keep_program_out_of_workers()
     supervisor.run()
     if STARTUP_FAILURE in [worker.exitcode for worker in supervisor.processes]:
         raise PlumblineError("no worker could start; see the log lines above for the reason")
+
+
+def _keep_program_out_of_workers() -> None:
+    """Let a worker import what it runs alone.
+
+    `multiprocessing` would run the file of the program in it again, to which nothing here belongs:
+    that of `plumbline` imports the whole command line.
+    """
+    vars(sys.modules["__main__"]).pop("__file__", None)
 
 
 def _fetch_versions(settings: Settings) -> None:
