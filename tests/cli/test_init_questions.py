@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import find_python, get_clean_environment
+from tests.support.installed import unpack_once
 from tests.support.tickets import write_set_tickets, write_tickets
 
 from plumbline.contract.yaml_file import load_yaml
@@ -20,13 +21,24 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def answer(folder: Path, *lines: str, options: tuple[str, ...] = ()) -> tuple[int, str]:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """An installed plumbline, which packs its wheel again: sooner than a checkout builds it."""
+    return unpack_once(tmp_path_factory, worker_id)
+
+
+def answer(folder: Path, site: Path, *lines: str, options: tuple[str, ...] = ()) -> tuple[int, str]:
     """Type lines at a terminal; return the exit code and what stood there."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [find_python(), "-c", CODE, "init", *options],
         cwd=folder,
-        env={**get_clean_environment(), "TERM": "dumb", "NO_COLOR": "1"},
+        env={
+            **get_clean_environment(),
+            "PYTHONPATH": str(site),
+            "TERM": "dumb",
+            "NO_COLOR": "1",
+        },
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -46,8 +58,8 @@ def answer(folder: Path, *lines: str, options: tuple[str, ...] = ()) -> tuple[in
     return process.wait(60), shown.decode().replace("\r\n", "\n")
 
 
-def test_it_asks_for_all_and_guesses_the_columns(folder: Path) -> None:
-    code, shown = answer(folder, "router", "tickets.csv", "", "")
+def test_it_asks_for_all_and_guesses_the_columns(folder: Path, site: Path) -> None:
+    code, shown = answer(folder, site, "router", "tickets.csv", "", "")
     assert code == 0, shown
     assert "Name of the new folder [my-model]: " in shown
     assert "File of texts and labels: " in shown
@@ -58,9 +70,9 @@ def test_it_asks_for_all_and_guesses_the_columns(folder: Path) -> None:
     assert (columns["text"], columns["label"]) == ("body", "queue")
 
 
-def test_it_asks_again_where_an_answer_cannot_be(folder: Path) -> None:
+def test_it_asks_again_where_an_answer_cannot_be(folder: Path, site: Path) -> None:
     typed = ("no.csv", "tickets.csv", "words", "body", "queue")
-    code, shown = answer(folder, *typed, options=("router",))
+    code, shown = answer(folder, site, *typed, options=("router",))
     assert code == 0, shown
     assert "Name of the new folder" not in shown
     assert "no.csv: no such file" in shown
@@ -70,19 +82,19 @@ def test_it_asks_again_where_an_answer_cannot_be(folder: Path) -> None:
 
 @pytest.mark.parametrize(("typed", "separator"), [("", ";"), ("n", None)])
 def test_it_asks_whether_cells_hold_several_labels(
-    folder: Path, typed: str, separator: str | None
+    folder: Path, site: Path, typed: str, separator: str | None
 ) -> None:
     write_set_tickets(folder / "sets.csv", 300)
-    code, shown = answer(folder, "router", "sets.csv", "", "", typed)
+    code, shown = answer(folder, site, "router", "sets.csv", "", "", typed)
     assert code == 0, shown
     assert "Do cells hold several labels, as lists or with ';' between them? [Y/n]: " in shown
     columns = load_yaml(folder / "router/params.yaml")["data"]["columns"]
     assert columns.get("label_separator") == separator
 
 
-def test_what_the_command_line_says_is_not_asked(folder: Path) -> None:
+def test_what_the_command_line_says_is_not_asked(folder: Path, site: Path) -> None:
     options = ("--data", "tickets.csv", "--label", "queue")
-    code, shown = answer(folder, "router", "", options=options)
+    code, shown = answer(folder, site, "router", "", options=options)
     assert code == 0, shown
     for question in ("File of texts", "Column of the labels"):
         assert question not in shown

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import get_clean_environment, join_path
+from tests.support.installed import build_once
 from tests.support.other_plumbline import LATER, REPOSITORY, write_other_wheel
 from tests.support.tickets import write_set_tickets, write_tickets
-
-from plumbline.init import wheel
 
 pytestmark = pytest.mark.slow
 
@@ -57,8 +56,8 @@ def make_environment(folder: Path, built: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return wheel.write_wheel(tmp_path_factory.mktemp("dist"))
+def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    return build_once(tmp_path_factory, worker_id)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import ROOT, find_python, get_clean_environment
+from tests.support.installed import build_once
 from tests.support.other_plumbline import OLDER, RETIRED, unpack, write_older_wheel
 from tests.support.own_tasks import forget_own_tasks
 from tests.support.tickets import write_tickets
@@ -16,14 +17,14 @@ from typer.testing import CliRunner, Result
 from plumbline.cli import app
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.init import upgrade, wheel
+from plumbline.init import upgrade
 
 PARAMS, MAKEFILE, README = Path("params.yaml"), Path("Makefile"), Path("README.md")
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return wheel.write_wheel(tmp_path_factory.mktemp("dist"))
+def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    return build_once(tmp_path_factory, worker_id)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import ROOT
-from tests.support.installed import install_wheel
+from tests.support.installed import build_once, install_wheel
 from tests.support.other_plumbline import write_other_wheel
 
 from plumbline.contract.errors import PlumblineError
@@ -14,8 +14,8 @@ from plumbline.init import repository_files, wheel
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return wheel.write_wheel(tmp_path_factory.mktemp("dist"))
+def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    return build_once(tmp_path_factory, worker_id)
 
 
 @pytest.fixture

@@ -24,8 +24,9 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.lineage import REFUSED_OWNER
 from plumbline.entrypoint import load_params
-from plumbline.init.answers import RECORD, TemplateRecord, read_record
+from plumbline.init.answers import RECORD, InitAnswers, TemplateRecord, read_record
 from plumbline.init.git import call_git, choose_identity, try_git
+from plumbline.init.rendering import render_repository
 from plumbline.init.wheel import digest_contents, write_wheel
 
 BRANCH = "plumbline-template"  # in the scratch clone
@@ -89,10 +90,10 @@ def _prepare(folder: Path) -> Iterator[tuple[TemplateRecord, Path | None]]:
             yield record, None
             return
         clone = _clone(folder, scratch / "clone")
-        _render(old_wheel, record, clone, scratch / "old")
+        _render_older(old_wheel, record, clone, scratch / "old")
         _commit_files(clone, f"plumbline {record.version}")
         _remove_files(clone)
-        _render(wheel, record, clone, scratch / "new")
+        render_repository(clone, InitAnswers(**record.answers), wheel)
         _commit_files(clone, f"Upgrade plumbline from {record.version} to {version('plumbline')}")
         _keep_ignored_files(folder, clone)
         yield record, clone
@@ -167,8 +168,8 @@ def _clone(folder: Path, clone: Path) -> Path:
     return clone
 
 
-def _render(wheel: Path, record: TemplateRecord, target: Path, site: Path) -> None:
-    """Let the plumbline in `wheel` write its files."""
+def _render_older(wheel: Path, record: TemplateRecord, target: Path, site: Path) -> None:
+    """Let the older plumbline, which is in `wheel`, write its files."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     command = [sys.executable, "-P", "-m", "plumbline.init.rendering", str(target)]
