@@ -282,6 +282,7 @@ def main() -> None:
     listener.bind(str(folder / "socket"))
     listener.listen(64)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.disable()  # a look for garbage at each step would take a quarter of the time
     install = runpy.run_path(str(Path(__file__).with_name("blank_store.py")))["install_blank_store"]
     install(folder.parent)
     if folder.name == "isolated":
@@ -294,6 +295,7 @@ def main() -> None:
     base = list(sys.path)
     gc.collect()
     gc.freeze()
+    gc.enable()
     request = Server(listener, controller).serve()
     if request is not None:
         leave(run({"executable": str(folder.parent / "bin/python")} | request, base))
