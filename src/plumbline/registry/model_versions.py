@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from plumbline.registry.journal import Entry
 
+NO_MODEL = "name = ''"  # MLflow would read all versions of a model that it finds
 log = logging.getLogger(__name__)
 
 
@@ -27,7 +28,7 @@ def connect_registry() -> "MlflowClient":
 
     try:
         client = mlflow_client.connect()
-        client.search_registered_models(max_results=1)
+        client.search_registered_models(NO_MODEL, max_results=1)
     except (MlflowException, SQLAlchemyError, ModuleNotFoundError, OSError) as error:
         reason = store_location.find_problem() or store_location.shorten_error(error)
         raise RegistryError(
