@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
+from plumbline.contract.quick_import import pause_collection
+
 if TYPE_CHECKING:
     from plumbline.contract.faults import DrillPart, FaultsPart
     from plumbline.contract.params import Params
@@ -199,4 +201,5 @@ class Task(Generic[P]):
         return self._import_part(name) if find_spec(f"{self.package}.{name}") else None
 
     def _import_part(self, name: str) -> Any:
-        return import_module(f"{self.package}.{name}")
+        with pause_collection():
+            return import_module(f"{self.package}.{name}")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Check
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ def _ask_great_expectations(
 ) -> dict[str, dict[str, Any]]:
     """Return Great Expectations' answers as plain JSON values, by the name of the check."""
     with _silence_library():
-        import great_expectations as gx
+        with pause_collection():
+            import great_expectations as gx
 
         context = gx.get_context(mode="ephemeral")
         context.variables.progress_bars = {"globally": False}

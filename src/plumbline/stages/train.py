@@ -10,6 +10,7 @@ from plumbline.contract import layout, ranks, trainings
 from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
+from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
 from plumbline.tracking import run_log
@@ -87,8 +88,8 @@ def learn(
         with layout.write_aside(layout.TRAINING / f"{candidate}.csv") as aside:
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
         return _publish(learner, task, candidate)
-    # Seconds of import that a closed form need not wait for.
-    from plumbline.training import fitting
+    with pause_collection():  # seconds of import that a closed form need not wait for
+        from plumbline.training import fitting
 
     fitting.fit(learner, params, candidate, log, must_learn=must_learn)
     log.draw_learning_curve()

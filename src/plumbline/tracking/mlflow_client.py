@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plumbline.contract.quick_import import pause_collection
 from plumbline.tracking import store_location
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def connect() -> "MlflowClient":
     """
     for key, value in ENVIRONMENT.items():
         os.environ.setdefault(key, value)
-    import mlflow
+    with pause_collection():
+        import mlflow
 
     logging.getLogger("mlflow").setLevel(logging.WARNING)
     logging.getLogger("alembic").setLevel(logging.WARNING)
