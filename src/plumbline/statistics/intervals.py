@@ -1,5 +1,6 @@
 """How far a measured score may be trusted: intervals of scores and gains, the exact paired test."""
 
+import functools
 import math
 from typing import Literal, NamedTuple
 
@@ -11,6 +12,7 @@ NUM_RESAMPLES = 9_999  # at the usual levels: 250 beyond each end at 0.05
 TAIL_RESAMPLES = 25  # wanted beyond each end; finer levels draw more for it
 # 25 beyond each end at a level of 0.001; below that their number falls, and the time does not grow.
 MAX_RESAMPLES = 49_999
+NUM_KEPT = 32  # intervals: a judgement asks for some again, and so does one that repeats it
 BATCH_NUMBERS = 200_000  # scores held at once while resampling: they fit into the cache
 ROUNDING = 1e-12  # relative spread below which values differ by rounding alone
 
@@ -130,17 +132,30 @@ def _bootstrap_mean(values: np.ndarray, confidence: float) -> Interval:
     tail = (1 - confidence) / 2
     error = float(values.std(ddof=1)) / math.sqrt(values.size)
     reach = float(t.isf(tail, values.size - 1))
-    low, high = np.quantile(_studentise_resamples(values, tail), [tail, 1 - tail])
+    count = min(max(NUM_RESAMPLES, round(TAIL_RESAMPLES / tail)), MAX_RESAMPLES)
+    low, high = _find_studentised_ends(values.tobytes(), values.dtype.str, tail, count)
     mean = float(values.mean())
-    return Interval(mean - max(float(high), reach) * error, mean - min(float(low), -reach) * error)
+    return Interval(mean - max(high, reach) * error, mean - min(low, -reach) * error)
 
 
-def _studentise_resamples(values: np.ndarray, tail: float) -> np.ndarray:
+@functools.lru_cache(maxsize=NUM_KEPT)
+def _find_studentised_ends(
+    scores: bytes, dtype: str, tail: float, count: int
+) -> tuple[float, float]:
+    """Find what a share `tail` of the studentised means of `count` resamples is below, and above.
+
+    `scores` are the bytes of an array [rows] of that type.
+    """
+    studentised = _studentise_resamples(np.frombuffer(scores, dtype), count)
+    low, high = np.quantile(studentised, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _studentise_resamples(values: np.ndarray, count: int) -> np.ndarray:
     """Draw means of resamples of `values` [rows], less their mean, in standard errors [resamples].
 
     A resample of equal values has no standard error; it counts with the smallest of the others.
     """
-    count = min(max(NUM_RESAMPLES, round(TAIL_RESAMPLES / tail)), MAX_RESAMPLES)
     spread = values - values.mean()
     random = np.random.default_rng(0)
     means = np.empty(count)
