@@ -1,5 +1,6 @@
 """Each finding on rows made for it, the suite as a whole, and drift against an earlier ingest."""
 
+import contextlib
 import random
 import re
 import shutil
@@ -14,6 +15,7 @@ from tests.support.dirty_texts import make_values, read_checks, run_stages
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params_file import read_params
+from plumbline.stages.ingest import ingest
 from plumbline.tasks.text_classification.data.label_sets import join_labels
 from plumbline.tasks.text_classification.expectations import (
     build_checks,
@@ -28,6 +30,7 @@ from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
 from plumbline.tasks.text_classification.expectations.each_label import list_each_label
 from plumbline.tasks.text_classification.expectations.findings import make_excerpt
 from plumbline.tasks.text_classification.params import CheckName, TextParams
+from plumbline.tasks.text_classification.task import TASK
 
 WORDS = [
     "lorem",
@@ -387,6 +390,16 @@ def write_texts(path: Path, words: list[str], share_of_first: float, length: int
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What an ingest wrote."""
+    folder = tmp_path_factory.mktemp("earlier")
+    with contextlib.chdir(folder):
+        write_texts(folder / "raw.csv", WORDS, 0.5, 8)
+        ingest(TextParams.model_validate(make_values("raw.csv")), TASK)
+    return folder / "data"
+
+
 @pytest.mark.parametrize(
     ("words", "share", "length", "failed"),
     [
@@ -401,15 +414,14 @@ def test_drift_against_an_earlier_ingest(
     share: float,
     length: int,
     failed: set[str],
+    earlier: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # The row number in each text is a word that no other has, and each label has words of its own.
     limits = {"max_unknown_word_share": 0.3, "max_label_word_share": 1.0}
-    write_texts(tmp_path / "raw.csv", WORDS, 0.5, 8)
-    run_stages("raw.csv", **limits)
-    shutil.copytree(tmp_path / "data", tmp_path / "old")
+    shutil.copytree(earlier, tmp_path / "old")
 
     write_texts(tmp_path / "raw.csv", words, share, length)
     outcome, error = run_stages("raw.csv", reference="old/manifest.parquet", **limits)
