@@ -63,6 +63,10 @@ LIBRARIES = (
     "lightning.pytorch",
     "onnx",
     "onnxruntime",
+    # What torch.onnx imports when it exports for the first time.
+    "onnxscript.function_libs.torch_lib.ops",
+    "networkx",
+    "torch._inductor.decomposition",
     "great_expectations",
     "great_expectations.expectations",
     "matplotlib.figure",
