@@ -58,6 +58,8 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list[XSpec]) -> None:
         folder = commands.write_commands(base / "warm", os.getpid())
         for spec in specs:
             spec.python = str(folder / "worker")
+        # While the server imports what they fork from, another core can import for the clean ones.
+        os.spawnv(os.P_NOWAIT, folder / "python", ["python", "-I", "-c", ""])  # noqa: S606
 
 
 @pytest.fixture(scope="session", autouse=True)

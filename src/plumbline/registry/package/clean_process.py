@@ -30,9 +30,12 @@ def main(package: str, asked: str, answered: str) -> None:
     isolation = isolate(questions["hidden"])
     for name in ("plumbline", "torch", "transformers"):
         sys.modules[name] = None  # type: ignore[assignment]  # importing it is an error
+    gc.disable()  # as plumbline.contract.quick_import, which may not be imported here
     import mlflow
     import pandas as pd
 
+    gc.freeze()
+    gc.enable()
     attempts = refuse_connections()
     model = mlflow.pyfunc.load_model(package)
     predictor = (
