@@ -19,13 +19,13 @@ LONGEST_FIRST = (
     "stages/test_register.py",
     "scoring/test_score.py",  # trains a model for which test_resume would wait
     "serving/test_workers.py",
-    "tasks/text_classification/test_export_comparison.py",
+    "tasks/text_classification/test_export_comparison.py",  # trains for test_predictor too
     "registry/test_promotion.py",
     "serving/test_swaps.py",
     "serving/test_fuzz.py",
     "serving/test_page.py",
     "scoring/test_resume.py",
-    "tasks/text_classification/test_predictor.py",  # trains models for test_ensemble
+    "tasks/text_classification/test_predictor.py",
     "scoring/test_folders.py",
     "registry/test_rehearsal.py",
     "serving/test_server.py",

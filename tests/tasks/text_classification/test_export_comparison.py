@@ -8,7 +8,9 @@ import onnx
 import pytest
 from onnx import numpy_helper
 from tests.support.checkouts import ROOT
+from tests.support.made_once import make_once
 from tests.support.small_texts import small_params, write_examples
+from tests.support.small_trained import SHARED, train_on_texts
 
 from plumbline.contract import layout
 from plumbline.contract.records import ExportDifference
@@ -30,15 +32,9 @@ BUNDLE = Path("bundle")
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Bundles of models as they are before training; tests change copies."""
-    folder = tmp_path_factory.mktemp("exported")
-    write_examples(folder / layout.EXAMPLES)
-    for candidate in ("linear", "transformer"):
-        (folder / candidate).mkdir()
-        learner = build_learner(small_params(), candidate, folder / layout.EXAMPLES)
-        learner.save(folder / candidate)
-    return folder
+def exported(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Bundles of trained models; tests change copies."""
+    return make_once(tmp_path_factory, worker_id, SHARED, train_on_texts)
 
 
 @pytest.fixture
