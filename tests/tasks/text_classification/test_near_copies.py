@@ -11,6 +11,7 @@ from plumbline.tasks.text_classification.expectations.exchanges import (
     MIN_WORDS,
     find_exchanged,
 )
+from plumbline.tasks.text_classification.expectations.resemblance import _find_resembling
 from plumbline.tasks.text_classification.expectations.similar_pairs import (
     SimilarPair,
     find_similar_pairs,
@@ -56,12 +57,12 @@ def test_all_pairs_of_similar_texts_are_found(similarity: float) -> None:
     texts = [*draw_texts(300, 2), "", "a", "ab", "日本語のテキスト", "日本語のテキス"]
     known, checked = texts[::2], [*texts[1::2], "ab", texts[0]]
     expected = [
-        SimilarPair(row, other, score)
-        for (row, one), (other, two) in itertools.product(enumerate(checked), enumerate(known))
+        SimilarPair(row, two, score)
+        for (row, one), two in itertools.product(enumerate(checked), known)
         if (score := compute_jaccard(one, two)) >= similarity
     ]
     assert len(expected) > 2
-    assert sorted(find_similar_pairs(checked, known, similarity)) == expected
+    assert sorted(find_similar_pairs(checked, known, similarity)) == sorted(expected)
     assert list(find_similar_pairs([], known, similarity)) == []
     assert list(find_similar_pairs(checked, [], similarity)) == []
 
@@ -87,6 +88,18 @@ def test_what_is_found_does_not_depend_on_the_size_of_a_chunk(
     assert len(list(text_chunks.cut_texts(known))) > 20
     assert sorted(find_similar_pairs(checked, known, 0.6)) == pairs
     assert find_exchanged(known, checked) == twins
+
+
+def test_what_resembles_does_not_depend_on_the_size_of_a_chunk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known, checked = draw_texts(300, 6), draw_texts(300, 7)
+    checked = [f"{text} and some more words" for text in known[::5]] + checked
+    known += [f"also this before {text}" for text in checked[100::5]]
+    whole = _find_resembling.__wrapped__(known, checked, 0.6, False)
+    assert len(whole) > 100
+    monkeypatch.setattr(text_chunks, "CHUNK_CHARACTERS", 300)
+    assert _find_resembling.__wrapped__(known, checked, 0.6, False) == whole
 
 
 def test_a_text_without_a_common_gram_has_no_pair() -> None:

@@ -72,15 +72,15 @@ def find_near_leaks(
 
 @keep_recent(2)  # the selftest asks about the same two splits dozens of times
 def _find_twins(
-    known: Sequence[str], checked: Sequence[str], similarity: float
+    known: Iterable[str], checked: Sequence[str], similarity: float
 ) -> dict[str, tuple[str, float]]:
     """For texts of `checked` with a text of `known` that is similar enough: it, and how similar."""
     twins: dict[str, tuple[str, float]] = {}
     for pair in find_similar_pairs(checked, known, similarity):
-        text, twin = checked[pair.checked], known[pair.known]
+        text = checked[pair.checked]
         other, best = twins.get(text, ("", 0.0))
-        if (pair.similarity, twin) > (best, other):
-            twins[text] = (twin, pair.similarity)
+        if (pair.similarity, pair.twin) > (best, other):
+            twins[text] = (pair.twin, pair.similarity)
     return twins
 
 

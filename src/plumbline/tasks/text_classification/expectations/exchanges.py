@@ -1,6 +1,6 @@
 """Texts that differ from another one in one word, or in the order of their words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -14,7 +14,7 @@ GAP = np.uint64(0xD1B54A32D192ED03)  # in place of a word
 ORDERLESS = np.uint64(0x8CB92BA72F3D8DD7)  # of sums that do not depend on the order
 
 
-def find_exchanged(known: Sequence[str], checked: Sequence[str]) -> dict[str, str]:
+def find_exchanged(known: Iterable[str], checked: Sequence[str]) -> dict[str, str]:
     """Map texts of `checked` to a text of `known` with one other word, or in another order.
 
     The checked texts are indexed, the known ones are looked up in chunks.
@@ -22,14 +22,14 @@ def find_exchanged(known: Sequence[str], checked: Sequence[str]) -> dict[str, st
     keys, places = _index_gaps(checked)
     owners: dict[int, list[str]] = {}  # first place of a key -> texts that have it and no twin
     twins: dict[str, str] = {}
-    for part in cut_texts(known):
-        known_keys, known_places = _hash_gaps(known[part])
+    for _, chunk in cut_texts(known):
+        known_keys, known_places = _hash_gaps(chunk)
         starts = np.searchsorted(keys, known_keys)
         ends = np.searchsorted(keys, known_keys, side="right")
         is_shared = ends > starts
-        shared = np.column_stack([starts, ends, part.start + known_places])[is_shared]
+        shared = np.column_stack([starts, ends, known_places])[is_shared]
         for start, end, number in shared.tolist():
-            twin = known[number]
+            twin = chunk[number]
             if start not in owners:
                 owners[start] = [checked[place] for place in places[start:end]]
             waiting = owners[start]
@@ -45,10 +45,10 @@ def _index_gaps(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the hashes of `_hash_gaps`, sorted, with the number of the text of each."""
     keys = [np.zeros(0, dtype=np.uint64)]
     places = [np.zeros(0, dtype=np.int64)]
-    for part in cut_texts(texts):
-        own_keys, own_places = _hash_gaps(texts[part])
+    for first, chunk in cut_texts(texts):
+        own_keys, own_places = _hash_gaps(chunk)
         keys.append(own_keys)
-        places.append(own_places + part.start)
+        places.append(own_places + first)
     all_keys = np.concatenate(keys)
     order = np.argsort(all_keys, kind="stable")
     return all_keys[order], np.concatenate(places)[order]

@@ -29,7 +29,7 @@ def count_grams(texts: Sequence[str]) -> Grams:
     import pandas as pd
     from scipy.sparse import csr_matrix, vstack
 
-    parts = [_count_chunk(texts[part]) for part in cut_texts(texts)]
+    parts = [_count_chunk(chunk) for _, chunk in cut_texts(texts)]
     codes = pd.Index(np.concatenate([part.codes for part in parts])).unique()
     matrices = []
     for matrix, own_codes in parts:

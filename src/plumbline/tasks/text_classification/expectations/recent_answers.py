@@ -2,7 +2,7 @@
 
 import functools
 import hashlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 Answer = TypeVar("Answer")
@@ -17,7 +17,7 @@ def keep_recent(num_answers: int) -> Callable[[AskTexts[Answer]], AskTexts[Answe
 
         @functools.wraps(ask)
         def ask_or_recall(
-            known: Sequence[str], checked: Sequence[str], *settings: Hashable
+            known: Iterable[str], checked: Sequence[str], *settings: Hashable
         ) -> Answer:
             key = (_digest_texts(known), _digest_texts(checked), *settings)
             answer = answers.pop(key) if key in answers else ask(known, checked, *settings)
@@ -31,7 +31,7 @@ def keep_recent(num_answers: int) -> Callable[[AskTexts[Answer]], AskTexts[Answe
     return wrap
 
 
-def _digest_texts(texts: Sequence[str]) -> bytes:
+def _digest_texts(texts: Iterable[str]) -> bytes:
     total = hashlib.sha256()
     for text in texts:
         total.update(text.encode("utf-8", "surrogatepass") + b"\0")

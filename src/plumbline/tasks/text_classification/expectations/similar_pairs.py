@@ -8,7 +8,7 @@ rarest n-gram first, few pairs have one. No pair is missed.
 The checked texts are indexed, which are the fewer ones; the known ones are looked up in chunks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,23 +26,23 @@ ROUNDING = 1e-9
 
 
 class SimilarPair(NamedTuple):
-    """Two texts, as numbers, and their Jaccard similarity."""
+    """A checked text, as its number, the known text that is its twin, and their similarity."""
 
     checked: int
-    known: int
-    similarity: float
+    twin: str
+    similarity: float  # Jaccard, from 0 to 1
 
 
 def find_similar_pairs(
-    checked: Sequence[str], known: Sequence[str], similarity: float
+    checked: Sequence[str], known: Iterable[str], similarity: float
 ) -> Iterator[SimilarPair]:
     """Yield each (checked, known) pair with at least this Jaccard similarity of n-grams, from 0."""
-    if not checked or not known:
+    if not checked:
         return
     index = _build_index(count_grams(checked), similarity)
-    for part in cut_texts(known):
-        for pair in _find_pairs(index, count_grams(known[part]), similarity):
-            yield pair._replace(known=part.start + pair.known)
+    for _, chunk in cut_texts(known):
+        for ours, theirs, score in _find_pairs(index, count_grams(chunk), similarity):
+            yield SimilarPair(ours, chunk[theirs], score)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,10 @@ def _build_index(checked: Grams, similarity: float) -> _FirstGramIndex:
     return _FirstGramIndex(matrix, pd.Index(codes[by_rarity]), grams[order], owners[order])
 
 
-def _find_pairs(index: _FirstGramIndex, known: Grams, similarity: float) -> Iterator[SimilarPair]:
+def _find_pairs(
+    index: _FirstGramIndex, known: Grams, similarity: float
+) -> Iterator[tuple[int, int, float]]:
+    """Yield the numbers of a checked and of a known text, and their similarity."""
     import pandas as pd
 
     sizes = np.diff(known.matrix.indptr)
@@ -83,7 +86,7 @@ def _find_pairs(index: _FirstGramIndex, known: Grams, similarity: float) -> Iter
         num_shared = np.asarray(index.matrix[ours].multiply(matrix[theirs]).sum(axis=1)).ravel()
         scores = num_shared / (checked_sizes[ours] + sizes[theirs] - num_shared)
         for place in np.flatnonzero(scores >= similarity):
-            yield SimilarPair(int(ours[place]), int(theirs[place]), float(scores[place]))
+            yield int(ours[place]), int(theirs[place]), float(scores[place])
 
 
 def _number_columns(matrix: "csr_matrix", numbers: np.ndarray, num_columns: int) -> "csr_matrix":

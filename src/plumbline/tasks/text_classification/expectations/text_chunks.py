@@ -1,15 +1,23 @@
 """Many texts in chunks of bounded size, so that what is computed of each needs bounded memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 CHUNK_CHARACTERS = 1_000_000
 
 
-def cut_texts(texts: Sequence[str]) -> Iterator[slice]:
-    """Yield runs of texts with about CHUNK_CHARACTERS characters, in order."""
+def cut_texts(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield runs of texts with about CHUNK_CHARACTERS characters, in order.
+
+    Each comes with the number of its first text.
+    """
     start, size = 0, 0
-    for end, text in enumerate(texts, 1):
+    chunk: list[str] = []
+    for text in texts:
+        chunk.append(text)
         size += len(text)
-        if size >= CHUNK_CHARACTERS or end == len(texts):
-            yield slice(start, end)
-            start, size = end, 0
+        if size >= CHUNK_CHARACTERS:
+            yield start, chunk
+            start += len(chunk)
+            chunk, size = [], 0
+    if chunk:
+        yield start, chunk
