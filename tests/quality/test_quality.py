@@ -1,7 +1,11 @@
 """Great Expectations behind one function: what comes back, and that it is quiet."""
 
+import tempfile
+from pathlib import Path
+
 import pandas as pd
 import pytest
+from tests.support.batches import cut_table
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.records import Check
@@ -111,3 +115,37 @@ def test_the_digest_of_a_suite_tells_a_weaker_one_apart() -> None:
         [check(never_odd(0.9), name="even")],
     ]
     assert len({strict, *map(runner.digest_suite, weaker)}) == 5
+
+
+def test_a_table_in_batches_gets_the_results_of_one_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from great_expectations import expectations as gxe
+    from great_expectations.expectations.row_conditions import Column
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    rows = table().assign(**{'a "name"': "x"})
+    never_x = {"column": 'a "name"', "regex": "^X", "mostly": 0.9}
+    checks = [
+        check(never_odd(0.9), "odd"),
+        check(never_odd(row_condition=Column("split").is_in(["no_such"])), "none_of_none"),
+        check(gxe.ExpectColumnValuesToNotMatchRegex(**never_x), "never_x"),
+        check(gxe.ExpectColumnValuesToNotMatchRegex(**never_x | {"regex": "^x"}), "x"),
+        check(gxe.ExpectColumnMeanToBeBetween(column="length", max_value=20), "mean"),
+        check(gxe.ExpectColumnUniqueValueCountToBeBetween(column="id", max_value=3), "ids"),
+        check(gxe.ExpectTableColumnsToMatchSet(column_set=["id"], exact_match=False), "schema"),
+    ]
+    in_memory = runner.run_checks(rows, checks)
+    capfd.readouterr()
+    in_batches = runner.run_checks(cut_table(rows, 7), checks)
+    assert [result.passed for result in in_memory] == [False, True, True, False, True, False, True]
+    assert in_batches == in_memory
+    assert capfd.readouterr() == ("", "")
+    assert list(tmp_path.glob("plumbline-*")) == []
+
+
+def test_a_column_of_the_data_hides_no_computed_one_that_differs_in_case() -> None:
+    rows = table()
+    rows.insert(1, "FOUND", "always")
+    (result,) = runner.run_checks(cut_table(rows), [check(never_odd(0.9))])
+    assert result.num_failing == 13

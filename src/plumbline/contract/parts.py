@@ -1,9 +1,10 @@
 """What the four parts of a task offer; each is a sub-package of the task, with these functions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import (
     Bound,
     Candidate,
@@ -15,6 +16,7 @@ from plumbline.contract.records import (
     Learner,
     Scores,
 )
+from plumbline.contract.rows import RowBatches
 from plumbline.contract.task import Columns, P, Predictor
 
 if TYPE_CHECKING:
@@ -35,11 +37,11 @@ class DataPart(Protocol[P]):
         """Write train (`max_rows` of it) and validation to `target` with their answers shuffled."""
         ...
 
-    def list_rows(self, examples: Path, split: str) -> "pd.DataFrame":
+    def list_rows(self, examples: Path, split: str) -> "pd.DataFrame | Iterator[pd.DataFrame]":
         """Return the rows of one split as the manifest has them, in order.
 
-        The columns are `id` and all others that follow from the examples: the manifest is compared
-        with them.
+        They may come in several tables that follow each other. The columns are `id` and all others
+        that follow from the examples: the manifest is compared with them.
         """
         ...
 
@@ -52,13 +54,16 @@ class ExpectationsPart(Protocol[P]):
     """`task.expectations`: what examples must be before a model may learn from them."""
 
     def build_table(
-        self, params: P, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
-    ) -> "pd.DataFrame":
-        """Return the table that checks look at; `facts` is what `ingest` returned."""
+        self, params: P, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
+    ) -> "pd.DataFrame | RowBatches":
+        """Return the table that checks look at; `facts` is what `ingest` returned.
+
+        A table in batches may have any number of rows.
+        """
         ...
 
     def build_checks(self, params: P, table: "pd.DataFrame") -> list[Check]:
-        """Return the suite; of `table` it may depend on the names of the splits alone."""
+        """Return the suite; `table` has a row for each `split` and `label` that occur together."""
         ...
 
     def find_leaks(self, params: P, examples: Path) -> list[Leak]:

@@ -8,6 +8,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.lineage import collect_lineage
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Columns, Predictor, Task
@@ -63,7 +64,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     This is one use of the test split: the ledger records it before anything is known of the split.
     """
     manifest = _read_manifest(params)
-    check_manifest(manifest, task, layout.EXAMPLES)
+    check_manifest(Manifest(layout.MANIFEST), task, layout.EXAMPLES)
     validation = _read_validation()
     champion = find_champion(params.registry.model, task)
     candidates = {name: bundle.digest(layout.locate_bundle(name)) for name in list_bundles(params)}

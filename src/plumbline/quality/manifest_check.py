@@ -1,5 +1,7 @@
 """Is the manifest that of the examples? What can be derived from them is compared, row by row."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -7,17 +9,20 @@ import numpy as np
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
+from plumbline.contract.manifest import Manifest
+from plumbline.contract.rows import FIRST, ROW, LocalRows
 from plumbline.contract.task import SPLITS, Task
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 MAX_SHOWN = 80  # characters of a value in a message
 MAX_ROUNDING = 1e-9  # relative difference of two floats that count as equal
 REMEDY = "run `dvc repro -f ingest`"
 
 
-def check_manifest(manifest: "pd.DataFrame", task: Task[Any], examples: Path) -> None:
+def check_manifest(manifest: Manifest, task: Task[Any], examples: Path) -> None:
     """Raise DataError that names the first row of `manifest` that is not that of its example.
 
     Both come from one ingest; whoever edits only one of them has checks and gates look at other
@@ -25,40 +30,102 @@ def check_manifest(manifest: "pd.DataFrame", task: Task[Any], examples: Path) ->
     """
     _require_known_rows(manifest)
     for split in SPLITS:
-        listed = manifest[manifest["split"] == split].reset_index(drop=True)
-        derived = _derive_rows(task, examples, split)
-        if len(listed) != len(derived):
+        comparison = _Comparison(f"{examples}: {split}")
+        listed = _ListedRows(manifest, split)
+        num_derived = 0
+        for derived in _derive_rows(task, examples, split):
+            rows = listed.take(len(derived))
+            if len(rows) == len(derived):
+                comparison.add(rows, derived, num_derived)
+            num_derived += len(derived)
+        num_listed = listed.count_all()
+        if num_listed != num_derived:
             raise DataError(
-                f"{examples}: {split} has {len(derived):,} rows, {layout.MANIFEST} has "
-                f"{len(listed):,}; {REMEDY}"
+                f"{examples}: {split} has {num_derived:,} rows, {layout.MANIFEST} has "
+                f"{num_listed:,}; {REMEDY}"
             )
-        for column in derived.columns:
-            _compare_column(column, listed, derived, f"{examples}: {split}")
+        comparison.require_equal()
 
 
-def _require_known_rows(manifest: "pd.DataFrame") -> None:
+def _require_known_rows(manifest: Manifest) -> None:
     """Raise DataError where a split has an id twice, or a row is in no split that is scored.
 
     An id in two splits is a leak, which the task's own checks name.
     """
-    repeated = manifest[manifest.duplicated(["split", "id"])]
-    if len(repeated):
-        raise DataError(
-            f"{layout.MANIFEST}: id {_show(repeated['id'].iloc[0])} is there twice in split "
-            f"{_show(repeated['split'].iloc[0])}; {REMEDY}"
-        )
-    lost = manifest[~manifest["split"].isin(SPLITS)]
-    if len(lost):
-        split = _show(lost["split"].iloc[0])
-        raise DataError(
-            f"{layout.MANIFEST}: {_show(lost['id'].iloc[0])} is in split {split}, which is none of "
-            f"{', '.join(SPLITS)}; {REMEDY}"
-        )
+    rows = LocalRows(lambda: _number_rows(manifest))
+    for batch in rows.find_first(["split", "id"]):
+        is_repeated = batch[FIRST].to_numpy() != batch[ROW].to_numpy()
+        if is_repeated.any():
+            row = int(is_repeated.argmax())
+            raise DataError(
+                f"{layout.MANIFEST}: id {_show(batch['id'][row].as_py())} is there twice in split "
+                f"{_show(batch['split'][row].as_py())}; {REMEDY}"
+            )
+    for batch in rows:
+        for id_, split in zip(batch["id"].to_pylist(), batch["split"].to_pylist(), strict=True):
+            if split not in SPLITS:
+                raise DataError(
+                    f"{layout.MANIFEST}: {_show(id_)} is in split {_show(split)}, which is none of "
+                    f"{', '.join(SPLITS)}; {REMEDY}"
+                )
 
 
-def _derive_rows(task: Task[Any], examples: Path, split: str) -> "pd.DataFrame":
+def _number_rows(manifest: Manifest) -> Iterator["pa.RecordBatch"]:
+    import pyarrow as pa
+
+    start = 0
+    for batch in manifest.read_batches(["id", "split"]):
+        end = start + batch.num_rows
+        yield batch.append_column(ROW, pa.array(range(start, end), pa.int64()))
+        start = end
+
+
+class _ListedRows:
+    """The manifest's rows of one split, to be taken one run after another."""
+
+    def __init__(self, manifest: Manifest, split: str) -> None:
+        self._batches = self._read(manifest, split)
+        self._waiting: list[pd.DataFrame] = []
+        self._num_taken = 0
+
+    def take(self, num_rows: int) -> "pd.DataFrame":
+        """Return the next rows; fewer where the manifest has no more."""
+        import pandas as pd
+
+        size = sum(map(len, self._waiting))
+        while size < num_rows:
+            batch = next(self._batches, None)
+            if batch is None:
+                break
+            self._waiting.append(batch)
+            size += len(batch)
+        rows = pd.concat(self._waiting, ignore_index=True) if self._waiting else pd.DataFrame()
+        taken = rows.iloc[:num_rows]
+        self._waiting = [rows.iloc[num_rows:]]
+        self._num_taken += len(taken)
+        return taken
+
+    def count_all(self) -> int:
+        """Return how many rows the manifest has of this split; no more can be taken then."""
+        return self._num_taken + sum(map(len, [*self._waiting, *self._batches]))
+
+    def _read(self, manifest: Manifest, split: str) -> Iterator["pd.DataFrame"]:
+        for batch in manifest.read_batches():
+            rows = batch.to_pandas()
+            yield rows[rows["split"] == split]
+
+
+def _derive_rows(task: Task[Any], examples: Path, split: str) -> Iterator["pd.DataFrame"]:
+    """Yield what the task derives, in one table or in several."""
+    import pandas as pd
+
     try:
-        return task.data.list_rows(examples, split).reset_index(drop=True)
+        derived = task.data.list_rows(examples, split)
+        tables: Iterable[pd.DataFrame]
+        tables = [derived] if isinstance(derived, pd.DataFrame) else derived
+        for table in tables:
+            _require_id(table)
+            yield table.reset_index(drop=True)
     except (LookupError, TypeError, ValueError) as error:
         raise DataError(
             f"{examples}: {split} is not what ingest writes ({type(error).__name__}: {error}); "
@@ -66,21 +133,54 @@ def _derive_rows(task: Task[Any], examples: Path, split: str) -> "pd.DataFrame":
         ) from None
 
 
-def _compare_column(
-    column: str, listed: "pd.DataFrame", derived: "pd.DataFrame", place: str
-) -> None:
-    if column not in listed:
-        raise DataError(f"{layout.MANIFEST} has no column {column}; {REMEDY}")
-    ours, theirs = derived[column], listed[column]
-    differs = _find_differences(ours, theirs)
-    if not differs.any():
-        return
-    row = int(differs.argmax())
-    raise DataError(
-        f"{place}, row {row + 1:,} ({derived['id'][row]}): {column} is {_show(ours[row])} there "
-        f"and {_show(theirs[row])} in {layout.MANIFEST} ({int(differs.sum()):,} such rows); "
-        f"{REMEDY}"
-    )
+def _require_id(table: "pd.DataFrame") -> None:
+    if "id" not in table:
+        raise LookupError("no column id")
+
+
+@dataclass
+class _Difference:
+    """The first row in which a column differs, and how many do."""
+
+    row: str  # its number and id
+    ours: Any
+    theirs: Any
+    num_rows: int = 0
+
+
+class _Comparison:
+    """What the examples of one split have in each column, and what the manifest says."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._columns: dict[str, _Difference | None] = {}
+
+    def add(self, listed: "pd.DataFrame", derived: "pd.DataFrame", start: int) -> None:
+        """Compare rows with those derived; `start` is the number of the first."""
+        for column in derived.columns:
+            if column not in listed:
+                raise DataError(f"{layout.MANIFEST} has no column {column}; {REMEDY}")
+            ours, theirs = derived[column], listed[column]
+            differs = _find_differences(ours, theirs)
+            difference = self._columns.setdefault(column, None)
+            if not differs.any():
+                continue
+            if difference is None:
+                row = int(differs.argmax())
+                name = f"row {start + row + 1:,} ({derived['id'][row]})"
+                difference = _Difference(name, ours[row], theirs[row])
+                self._columns[column] = difference
+            difference.num_rows += int(differs.sum())
+
+    def require_equal(self) -> None:
+        """Raise DataError for the first column that differs."""
+        for column, difference in self._columns.items():
+            if difference is not None:
+                raise DataError(
+                    f"{self._place}, {difference.row}: {column} is {_show(difference.ours)} there "
+                    f"and {_show(difference.theirs)} in {layout.MANIFEST} "
+                    f"({difference.num_rows:,} such rows); {REMEDY}"
+                )
 
 
 def _find_differences(ours: "pd.Series", theirs: "pd.Series") -> np.ndarray:

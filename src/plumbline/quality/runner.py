@@ -5,7 +5,7 @@ import json
 import logging
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from plumbline.contract.errors import DataError
 from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Check
+from plumbline.contract.rows import RowBatches
+from plumbline.quality.findings_database import TABLE, open_database
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +51,9 @@ class ExpectationResult:
     follows_from: tuple[str, ...] = ()
 
 
-def run_checks(table: "pd.DataFrame", checks: Sequence[Check]) -> list[ExpectationResult]:
+def run_checks(
+    table: "pd.DataFrame | RowBatches", checks: Sequence[Check]
+) -> list[ExpectationResult]:
     """Run `checks` on `table` (one row an example, column `id`); results are in their order.
 
     A check that cannot be computed has failed. Raises DataError where there is nothing to check, or
@@ -71,9 +75,11 @@ def digest_suite(checks: Sequence[Check]) -> str:
 
 
 def _ask_great_expectations(
-    table: "pd.DataFrame", checks: Sequence[Check]
+    table: "pd.DataFrame | RowBatches", checks: Sequence[Check]
 ) -> dict[str, dict[str, Any]]:
     """Return Great Expectations' answers as plain JSON values, by the name of the check."""
+    import pandas as pd
+
     with _silence_library():
         with pause_collection():
             import great_expectations as gx
@@ -81,24 +87,46 @@ def _ask_great_expectations(
         context = gx.get_context(mode="ephemeral")
         context.variables.progress_bars = {"globally": False}
         context.enable_analytics(False)
-        whole = context.data_sources.add_pandas("manifest").add_dataframe_asset("rows")
-        expectations = [_label_expectation(check) for check in checks]
-        suite = gx.ExpectationSuite(name="suite", expectations=expectations)
-        definition = gx.ValidationDefinition(
-            name="validate",
-            data=whole.add_batch_definition_whole_dataframe("all"),
-            suite=context.suites.add(suite),
-        )
-        checkpoint = gx.Checkpoint(
-            name="validate",
-            validation_definitions=[context.validation_definitions.add(definition)],
-            result_format={
-                "result_format": "SUMMARY",
-                "unexpected_index_column_names": [column for column in INDEX if column in table],
-                "partial_unexpected_count": MAX_LOOKED_AT,
-            },
-        )
-        outcome = checkpoint.run(batch_parameters={"dataframe": table})
+        if isinstance(table, pd.DataFrame):
+            frame = context.data_sources.add_pandas("manifest").add_dataframe_asset(TABLE)
+            whole = frame.add_batch_definition_whole_dataframe("all")
+            return _run_checkpoint(context, whole, table.columns, checks, {"dataframe": table})
+        with open_database(table) as (path, columns):
+            source = context.data_sources.add_sqlite(
+                "manifest", connection_string=f"sqlite:///{path}"
+            )
+            asset = source.add_table_asset(TABLE, table_name=TABLE)
+            whole = asset.add_batch_definition_whole_table("all")
+            answers = _run_checkpoint(context, whole, columns, checks)
+            source.get_engine().dispose()  # the file goes
+            return answers
+
+
+def _run_checkpoint(
+    context: Any,
+    batch: Any,
+    columns: Collection[str],
+    checks: Sequence[Check],
+    parameters: Mapping[str, Any] | None = None,
+) -> dict[str, dict[str, Any]]:
+    """Ask all checks of one batch definition of Great Expectations."""
+    import great_expectations as gx
+
+    expectations = [_label_expectation(check) for check in checks]
+    suite = gx.ExpectationSuite(name="suite", expectations=expectations)
+    definition = gx.ValidationDefinition(
+        name="validate", data=batch, suite=context.suites.add(suite)
+    )
+    checkpoint = gx.Checkpoint(
+        name="validate",
+        validation_definitions=[context.validation_definitions.add(definition)],
+        result_format={
+            "result_format": "SUMMARY",
+            "unexpected_index_column_names": [column for column in INDEX if column in columns],
+            "partial_unexpected_count": MAX_LOOKED_AT,
+        },
+    )
+    outcome = checkpoint.run(batch_parameters=parameters)
     (report,) = outcome.run_results.values()
     return {
         answer.expectation_config.meta["check"]: answer.to_json_dict() for answer in report.results
@@ -135,6 +163,8 @@ def _build_result(check: Check, answer: Mapping[str, Any]) -> ExpectationResult:
     result = answer["result"]
     num_rows = result.get("element_count")
     num_failing = result.get("unexpected_count")
+    if num_rows == 0:
+        num_failing = 0  # to SQL, a sum of no rows is unknown
     share = None
     if num_rows is None or num_failing is None:  # it looks at the table as a whole
         num_rows, num_failing = None, None
@@ -162,7 +192,7 @@ def _describe_observed(answer: Mapping[str, Any], num_rows: int | None, share: f
     if error:
         return f"could not be computed: {error}"
     if num_rows is not None and share is not None:
-        counts = f"{result['unexpected_count']:,} of {num_rows:,} rows"
+        counts = f"{result['unexpected_count'] or 0:,} of {num_rows:,} rows"
         return f"{counts} ({100 * share:.1f} %)" if share else counts
     mismatched = result.get("details", {}).get("mismatched", {})
     missing = result.get("partial_missing_list") or mismatched.get("missing")

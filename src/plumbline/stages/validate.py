@@ -1,11 +1,13 @@
 """validate: check examples against the task's expectations; only accepted ones are trained on."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError, RejectedError
+from plumbline.contract.manifest import Manifest, ManifestSummary
 from plumbline.contract.params import Params
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
 from plumbline.quality import runner
@@ -15,7 +17,7 @@ from plumbline.statistics.reach import find_unreachable_limits
 from plumbline.tracking import run_log
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import numpy as np
 
 NUM_BINS = 24
 MAX_CLASSES = 1000
@@ -60,11 +62,12 @@ def _check(
     """
     manifest, source = _read_ingested()
     check_manifest(manifest, task, layout.EXAMPLES)
+    summary = manifest.summarise()
     table = task.expectations.build_table(params, layout.EXAMPLES, manifest, source)
-    checks = task.expectations.build_checks(params, table)
+    checks = task.expectations.build_checks(params, summary.list_kinds())
     results = runner.run_checks(table, checks)
-    report = _build_report(results, manifest, source, runner.digest_suite(checks))
-    notices = [*report["notices"], *_find_unreachable_limits(params, task, manifest)]
+    report = _build_report(results, summary, source, runner.digest_suite(checks))
+    notices = [*report["notices"], *_find_unreachable_limits(params, task, summary)]
     page = report | {"notices": notices}
     with layout.write_aside(layout.VALIDATION_PAGE) as aside:
         aside.write_text(render_template("validation.html", page), encoding="utf-8")
@@ -88,22 +91,22 @@ def _log_results(
         log.log_artifact(path)
 
 
-def _read_ingested() -> tuple["pd.DataFrame", dict[str, Any]]:
+def _read_ingested() -> tuple[Manifest, dict[str, Any]]:
     """Read the manifest and the facts about its source.
 
     Raises DataError where they are missing, damaged or not of one ingest.
     """
-    import pandas as pd
     import pyarrow as pa
 
+    manifest = Manifest(layout.MANIFEST)
     try:
-        manifest = pd.read_parquet(layout.MANIFEST)
+        columns = manifest.list_columns()
         source = layout.read_json(layout.SOURCE)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise DataError(
             f"{layout.MANIFEST} or {layout.SOURCE} cannot be read ({error}); run `dvc repro ingest`"
         ) from None
-    missing = sorted(set(MANIFEST_COLUMNS) - set(manifest))
+    missing = sorted(set(MANIFEST_COLUMNS) - set(columns))
     if missing:
         raise DataError(
             f"{layout.MANIFEST} has no column {', '.join(missing)}; run `dvc repro ingest`"
@@ -119,7 +122,7 @@ def _read_ingested() -> tuple["pd.DataFrame", dict[str, Any]]:
 
 def _build_report(
     results: list[runner.ExpectationResult],
-    manifest: "pd.DataFrame",
+    summary: ManifestSummary,
     source: dict[str, Any],
     suite: str,
 ) -> dict[str, Any]:
@@ -129,57 +132,69 @@ def _build_report(
         "examples": layout.digest(layout.EXAMPLES),
         "suite": suite,
         "checks": [asdict(result) for result in results],
-        "splits": {split: int((manifest["split"] == split).sum()) for split in SPLITS},
-        "classes": _count_classes(manifest),
-        "lengths": _build_histogram(manifest),
+        "splits": {split: summary.count_rows(split) for split in SPLITS},
+        "classes": _count_classes(summary),
+        "lengths": _build_histogram(summary.lengths),
         "notices": source.get("notices", []),
     }
 
 
 def _find_unreachable_limits(
-    params: Params, task: Task[Params], manifest: "pd.DataFrame"
+    params: Params, task: Task[Params], summary: ManifestSummary
 ) -> list[str]:
     """Say which limits of `evaluation` no model can meet on this test split."""
-    labels = manifest.loc[manifest["split"] == "test", "label"]
+    labels = summary.count_labels("test")
     majority = None
-    if task.metric.kind == "binary" and len(labels):
-        majority = float(labels.value_counts(normalize=True).iloc[0])
-    return find_unreachable_limits(params.evaluation, task.metric, len(labels), majority)
+    if task.metric.kind == "binary" and labels:
+        majority = max(labels.values()) / labels.total()
+    return find_unreachable_limits(params.evaluation, task.metric, labels.total(), majority)
 
 
-def _count_classes(manifest: "pd.DataFrame") -> list[dict[str, Any]]:
+def _count_classes(summary: ManifestSummary) -> list[dict[str, Any]]:
     """Count the rows of each class in each split, the largest class first.
 
     Empty where labels are values, not classes.
     """
-    if manifest["label"].nunique() > MAX_CLASSES:
+    splits = {split: summary.count_labels(split) for split in SPLITS}
+    labels = sorted({label for _, label in summary.sizes})
+    if len(labels) > MAX_CLASSES:
         return []
-    sizes = manifest.groupby(["label", "split"]).size()
-    counts = sizes.unstack(fill_value=0).reindex(columns=SPLITS, fill_value=0)
-    counts = counts.loc[counts.sum(axis=1).sort_values(ascending=False, kind="stable").index]
+    labels.sort(key=lambda label: -sum(own[label] for own in splits.values()))
     return [
-        {"label": str(label), "rows": dict(zip(SPLITS, row, strict=True))}
-        for label, *row in counts.itertuples()
+        {"label": str(label), "rows": {split: own[label] for split, own in splits.items()}}
+        for label in labels
     ]
 
 
-def _build_histogram(manifest: "pd.DataFrame") -> dict[str, Any]:
+def _build_histogram(lengths: Counter[int]) -> dict[str, Any]:
     """Build a histogram of lengths: each bin has its first and last length, and its rows.
 
     The last bin also takes the longest 0.5 %.
     """
     import numpy as np
 
-    lengths = manifest["length"].to_numpy()
-    high = int(np.quantile(lengths, 0.995))
-    positions = np.linspace(min(lengths.min(), high), high + 1, NUM_BINS + 1)
+    values = np.array(sorted(lengths))
+    counts = np.array([lengths[value] for value in values.tolist()])
+    high = int(_compute_quantile(values, counts, 0.995))
+    positions = np.linspace(min(values[0], high), high + 1, NUM_BINS + 1)
     edges = np.unique(positions.astype(int)).tolist()
-    counts = np.histogram(np.minimum(lengths, high), bins=edges)[0].tolist()
+    rows = np.histogram(np.minimum(values, high), bins=edges, weights=counts)[0]
     bins = [
-        {"low": low, "high": end - 1, "rows": rows}
-        for low, end, rows in zip(edges, edges[1:], counts, strict=False)
+        {"low": low, "high": end - 1, "rows": int(num_rows)}
+        for low, end, num_rows in zip(edges, edges[1:], rows, strict=False)
     ]
-    return {"bins": bins, "median": float(np.median(lengths)), "longest": int(lengths.max())}
+    median = _compute_quantile(values, counts, 0.5)
+    return {"bins": bins, "median": median, "longest": int(values[-1])}
+
+
+def _compute_quantile(values: "np.ndarray", counts: "np.ndarray", share: float) -> float:
+    """Compute a quantile of sorted values that occur so often, between neighbours as NumPy does."""
+    import numpy as np
+
+    ends = np.cumsum(counts)
+    position = share * (ends[-1] - 1)
+    low, high = values[np.searchsorted(ends, [np.floor(position), np.ceil(position)], "right")]
+    return float(np.quantile([low, high], position % 1))
 
 
 def _announce(results: list[runner.ExpectationResult], report: dict[str, Any]) -> None:

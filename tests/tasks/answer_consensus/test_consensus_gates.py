@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.support.small_answers import small_params, write_examples
 
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import Bound
 from plumbline.contract.task import SPLITS
 from plumbline.evidence import gates
@@ -140,11 +141,9 @@ def test_what_the_cap_cannot_pay_for_is_not_possible(tmp_path: Path) -> None:
 
 
 def test_an_agent_that_is_no_better_than_a_guess_is_warned_of(examples: Path) -> None:
-    import pandas as pd
-
     params = small_params()
-    manifest = pd.read_parquet(examples.parent / "manifest.parquet")
-    assert set(manifest["split"]) == set(SPLITS)
+    manifest = Manifest(examples.parent / "manifest.parquet")
+    assert set(manifest.read()["split"]) == set(SPLITS)
     table = build_table(params, examples, manifest, {})
     assert table["poor_agents"].isna().all()
     assert table["missing.large"].sum() == 0

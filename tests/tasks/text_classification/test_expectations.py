@@ -5,18 +5,21 @@ import random
 import re
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
 import pandas as pd
 import pytest
+from tests.support.batches import cut_table
 from tests.support.dirty_texts import make_values, read_checks, run_stages
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params_file import read_params
+from plumbline.contract.rows import LocalRows
 from plumbline.stages.ingest import ingest
-from plumbline.tasks.text_classification.data.label_sets import join_labels
+from plumbline.tasks.text_classification.data.label_sets import join_labels, split_labels
 from plumbline.tasks.text_classification.expectations import (
     build_checks,
     drift,
@@ -27,7 +30,10 @@ from plumbline.tasks.text_classification.expectations import (
     recognition,
 )
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
-from plumbline.tasks.text_classification.expectations.each_label import list_each_label
+from plumbline.tasks.text_classification.expectations.each_label import (
+    count_labels,
+    list_one_label,
+)
 from plumbline.tasks.text_classification.expectations.findings import make_excerpt
 from plumbline.tasks.text_classification.params import CheckName, TextParams
 from plumbline.tasks.text_classification.task import TASK
@@ -58,6 +64,11 @@ def make_rows(*values: tuple[str, str, str]) -> pd.DataFrame:
     )
 
 
+def make_batches(*values: tuple[str, str, str]) -> LocalRows:
+    """Return the rows of `make_rows`, a few in each batch."""
+    return cut_table(make_rows(*values))
+
+
 def test_every_check_has_a_title_and_a_remedy_and_appears_in_the_suite() -> None:
     values = make_values("x.csv")
     values["validation"]["reference"] = "old/manifest.parquet"
@@ -85,28 +96,28 @@ def test_a_warning_for_a_check_that_does_not_exist_names_the_nearest(tmp_path: P
 
 def test_copies_count_within_a_split_and_under_one_label() -> None:
     findings = duplicates.find_copies(
-        make_rows(
+        make_batches(
             ("train", "a b", "x"),
             ("train", "A B", "x"),
             ("train", "a b", "y"),
             ("test", "a b", "x"),
         )
     )
-    assert findings.dropna().to_dict() == {1: "repeats f:0"}
+    assert findings == {1: "repeats f:0"}
 
 
 def test_one_text_with_two_labels_is_reported_for_all_its_rows() -> None:
     findings = duplicates.find_conflicts(
-        make_rows(
+        make_batches(
             ("train", "a b", "x"), ("train", "a b", "y"), ("train", "c", "x"), ("test", "a b", "z")
         )
     )
-    assert findings.tolist() == ["'x' here, 'y' elsewhere", "'y' here, 'x' elsewhere", None, None]
+    assert findings == {0: "'x' here, 'y' elsewhere", 1: "'y' here, 'x' elsewhere"}
 
 
 def test_leaks_are_exact_or_near_but_not_both() -> None:
     text = "where is the card that i ordered more than two weeks ago from your shop"
-    table = make_rows(
+    rows = make_batches(
         ("train", text, "x"),
         ("test", text, "x"),
         ("test", text.upper(), "x"),
@@ -115,8 +126,8 @@ def test_leaks_are_exact_or_near_but_not_both() -> None:
         ("validation", text, "x"),
     )
 
-    exact = duplicates.find_exact_leaks(table, "test", ["train"]).dropna().to_dict()
-    near = duplicates.find_near_leaks(table, "test", ["train"], 0.9).dropna().to_dict()
+    exact = duplicates.find_exact_leaks(rows, "test", ["train"])
+    near = duplicates.find_near_leaks(rows, "test", ["train"], 0.9)
 
     assert exact == {1: "same text as f:0"}
     assert near == {
@@ -132,17 +143,17 @@ def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
         text[:30] + "#" + text[31:] for text in known[:500]
     ]  # 3 of 58 3-grams changed: similarity 55/61
     far = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=60)) for _ in range(1000)]
-    table = make_rows(
+    rows = make_batches(
         *[("train", text, "x") for text in known], *[("test", text, "x") for text in near + far]
     )
 
     started = time.process_time()
-    findings = duplicates.find_near_leaks(table, "test", ["train"], 0.9).dropna()
+    findings = duplicates.find_near_leaks(rows, "test", ["train"], 0.9)
 
     assert time.process_time() - started < 10
     assert len(findings) >= 490
     assert all(f" f:{row - 3000}" in value for row, value in findings.items())
-    assert findings.str.contains("% similar to").sum() >= 490
+    assert sum("% similar to" in finding for finding in findings.values()) >= 490
 
 
 def _exchange_a_word(text: str) -> str:
@@ -176,28 +187,24 @@ def test_some_test_rows_in_train_with_a_word_changed_or_some_added_are_found(
     copies = [hide(text) for text in test[::10]]
     rows = [("train", text, "x") for text in train + copies] + [("test", t, "x") for t in test]
 
-    near = duplicates.find_near_leaks(make_rows(*rows), "test", ["train"], 0.9).dropna()
+    near = duplicates.find_near_leaks(make_batches(*rows), "test", ["train"], 0.9)
 
     assert len(near) > 0.03 * len(test)
-    assert all("a word or an addition apart from f:" in finding for finding in near)
+    assert all("a word or an addition apart from f:" in finding for finding in near.values())
 
 
 def test_texts_that_resemble_each_other_everywhere_are_no_leak() -> None:
     texts = _draw_similar_texts(2000)
     rows = [("test" if number < 500 else "train", t, "x") for number, t in enumerate(texts)]
 
-    near = duplicates.find_near_leaks(make_rows(*rows), "test", ["train"], 0.9).dropna()
+    near = duplicates.find_near_leaks(make_batches(*rows), "test", ["train"], 0.9)
 
-    assert not any("apart from" in finding for finding in near)
+    assert not any("apart from" in finding for finding in near.values())
 
 
 def test_a_class_that_a_held_out_split_lacks_is_named_for_its_train_rows() -> None:
-    rows = make_rows(
-        ("train", "one", "a"), ("train", "two", "b"), ("train", "three", "b"), ("test", "four", "a")
-    )
-    findings = labels.find_absent_labels(rows, "test")
-    assert findings.isna().tolist() == [True, False, False, True]
-    assert set(findings.dropna()) == {"'b': 2 in train, none in test"}
+    sizes = {("train", "a"): 1, ("train", "b"): 2, ("test", "a"): 1}
+    assert labels.find_absent_labels(sizes, "test") == {"b": "'b': 2 in train, none in test"}
 
 
 def test_a_word_that_nearly_alone_predicts_a_label_is_named() -> None:
@@ -206,28 +213,25 @@ def test_a_word_that_nearly_alone_predicts_a_label_is_named() -> None:
         ("train", f"{text} {'zx17' if number % 2 else ''}".strip(), "ab"[number % 2])
         for number, text in enumerate(texts)
     ]
-    words = giveaways.find_label_words(make_rows(*rows))
-    assert (
-        words[1]
-        == "'zx17' is in 100% of the rows labelled 'b'; 100% of its own rows have that label"
-    )
-    assert words.notna().sum() == 100
-    plain = make_rows(*[("train", text, "ab"[i % 2]) for i, text in enumerate(texts)])
-    assert giveaways.find_label_words(plain).isna().all()
+    words = giveaways.find_label_words(make_batches(*rows), list_one_label)
+    assert words == {
+        "zx17": "'zx17' is in 100% of the rows labelled 'b'; 100% of its own rows have that label"
+    }
+    assert giveaways.describe_label_words(words, rows[1][1]) == words["zx17"]
+    assert giveaways.describe_label_words(words, rows[0][1]) is None
+    plain = make_batches(*[("train", text, "ab"[i % 2]) for i, text in enumerate(texts)])
+    assert giveaways.find_label_words(plain, list_one_label) == {}
 
 
 def test_the_words_of_the_only_class_predict_nothing() -> None:
     rows = [("train", f"the {WORDS[number % 5]} text", "colour") for number in range(40)]
-    assert giveaways.find_label_words(make_rows(*rows)).isna().all()
+    assert giveaways.find_label_words(make_batches(*rows), list_one_label) == {}
 
 
 def test_a_word_that_rows_without_a_label_have_too_predicts_none() -> None:
     rows = [("train", "money", "refund")] * 30 + [("train", "money", "(none)")] * 600
-    table = make_rows(*rows, *[("train", "other", "login")] * 30)
-    words = giveaways.find_label_words(list_each_label(table), table)
-    assert words.index.equals(table.index)
-    assert not words.str.contains("money", na=False).any()
-    assert words.notna().sum() == 30
+    batches = make_batches(*rows, *[("train", "other", "login")] * 30)
+    assert set(giveaways.find_label_words(batches, split_labels)) == {"other"}
 
 
 def _number_customers(num_customers: int, is_loyal: bool) -> pd.DataFrame:
@@ -244,18 +248,19 @@ def _number_customers(num_customers: int, is_loyal: bool) -> pd.DataFrame:
 
 def test_customers_who_come_back_with_their_label_are_a_group() -> None:
     loyal = _number_customers(200, is_loyal=True)
-    in_text = recognition.find_recognised(loyal, "test", ["train"], [])
-    assert in_text.notna().sum() > 200
-    assert re.match(r"the number '80\d+' is in an earlier split", in_text.dropna().iloc[0])
-    named = recognition.find_recognised(loyal.assign(normal="x"), "test", ["train"], ["customer"])
-    assert named.notna().sum() == in_text.notna().sum()
+    in_text = recognition.find_recognised(cut_table(loyal), "test", ["train"], [])
+    assert len(in_text) > 200
+    assert re.match(r"the number '80\d+' is in an earlier split", next(iter(in_text.values())))
+    no_text = cut_table(loyal.assign(normal="x"))
+    named = recognition.find_recognised(no_text, "test", ["train"], ["customer"])
+    assert len(named) == len(in_text)
 
 
 def test_customers_with_any_label_and_kinds_of_cases_are_no_group() -> None:
     fickle = _number_customers(200, is_loyal=False)
     kinds = _number_customers(24, is_loyal=True)  # thirty rows each and more: not a customer
     for rows in (fickle, kinds):
-        assert recognition.find_recognised(rows, "test", ["train"], ["customer"]).isna().all()
+        assert recognition.find_recognised(cut_table(rows), "test", ["train"], ["customer"]) == {}
 
 
 def test_customers_who_come_back_with_one_label_of_a_set_are_a_group() -> None:
@@ -266,22 +271,16 @@ def test_customers_who_come_back_with_one_label_of_a_set_are_a_group() -> None:
         others = [rng.sample("efghijklmnop", rng.randrange(3)) for _ in range(len(table))]
         pairs = zip(table["label"], others, strict=True)
         rows = table.assign(label=[join_labels([label, *more]) for label, more in pairs])
-        found = recognition.find_recognised(rows, "test", ["train"], ["customer"], has_sets=True)
-        assert (found.notna().sum() > 200) == is_group
-        assert found.notna().any() == is_group
+        batches = cut_table(rows)
+        found = recognition.find_recognised(batches, "test", ["train"], ["customer"], split_labels)
+        assert (len(found) > 200) == is_group
+        assert bool(found) == is_group
 
 
 def test_rare_and_unseen_labels_are_named_with_counts() -> None:
-    table = make_rows(
-        *[("train", f"t{i}", "x") for i in range(5)],
-        ("train", "t", "y"),
-        ("test", "t", "z"),
-        ("test", "u", "z"),
-    )
-    assert labels.find_rare_labels(table, 3).dropna().tolist() == ["'y': 1 in train, 3 needed"]
-    assert (
-        labels.find_unseen_labels(table).dropna().tolist() == ["'z': 2 held out, none in train"] * 2
-    )
+    sizes = {("train", "x"): 5, ("train", "y"): 1, ("test", "z"): 2}
+    assert labels.find_rare_labels(sizes, 3) == {"y": "'y': 1 in train, 3 needed"}
+    assert labels.find_unseen_labels(sizes) == {"z": "'z': 2 held out, none in train"}
 
 
 @pytest.mark.parametrize(
@@ -293,17 +292,15 @@ def test_rare_and_unseen_labels_are_named_with_counts() -> None:
     ],
 )
 def test_measured_values_are_distinguished_from_names(given: list[str], num_found: int) -> None:
-    findings = labels.find_measured_values(
-        make_rows(*[("train", f"t{i}", label) for i, label in enumerate(given)])
-    )
-    assert findings.notna().sum() == num_found
+    sizes = Counter(("train", label) for label in given)
+    assert len(labels.find_measured_values(sizes)) == num_found
 
 
 def test_labels_that_differ_in_spelling_alone() -> None:
     given = ["card_lost", " Card-Lost", "card lost", "card_found"]
-    findings = labels.find_spelling_variants(make_rows(*[("train", "t", label) for label in given]))
-    assert findings.notna().tolist() == [True, True, True, False]
-    assert findings[0] == "spelled 3 ways: ' Card-Lost', 'card lost', 'card_lost'"
+    findings = labels.find_spelling_variants(Counter(("train", label) for label in given))
+    assert list(findings) == [" Card-Lost", "card lost", "card_lost"]
+    assert set(findings.values()) == {"spelled 3 ways: ' Card-Lost', 'card lost', 'card_lost'"}
 
 
 @pytest.mark.parametrize("flipped", [0.0, 0.2, 0.4])
@@ -318,16 +315,19 @@ def test_the_share_of_suspects_follows_the_share_of_wrong_labels(flipped: float)
     texts = [" ".join([name, *rng.sample(WORDS, 3)]) for name in truth]
     table = make_rows(*[("train", text, label) for text, label in zip(texts, given, strict=True)])
 
-    suspect = labels.find_label_noise(table, seed=1)["suspect"].dropna()
+    rows = cut_table(table)
+    noise = labels.find_label_noise(rows, count_labels(rows, list_one_label), seed=1)
+    suspect = [row for row, finding in noise.items() if finding is not None]
 
-    right = [given[row] != truth[row] for row in suspect.index]
+    assert len(noise) == len(table)
+    right = [given[row] != truth[row] for row in suspect]
     assert len(suspect) / len(table) == pytest.approx(flipped, abs=0.1)
     assert sum(right) >= 0.7 * len(right)
 
 
 def test_labels_too_rare_to_judge_are_not_judged() -> None:
-    table = make_rows(*[("train", f"text {i}", "x") for i in range(20)], ("train", "other", "y"))
-    assert labels.find_label_noise(table, seed=1).empty
+    rows = make_batches(*[("train", f"text {i}", "x") for i in range(20)], ("train", "other", "y"))
+    assert labels.find_label_noise(rows, count_labels(rows, list_one_label), seed=1) == {}
 
 
 def test_words_are_unknown_beyond_what_is_expected() -> None:
@@ -341,10 +341,10 @@ def test_words_are_unknown_beyond_what_is_expected() -> None:
 
 
 def test_distances_are_0_for_equal_and_1_for_disjoint_samples() -> None:
-    a, b = pd.Series(["x", "y"]), pd.Series(["z"])
+    a, b = Counter("xy"), Counter("z")
     assert (drift.measure_label_distance(a, a), drift.measure_label_distance(a, b)) == (0, 1)
-    assert drift.measure_label_distance(a, pd.Series(["x"])) == 0.5
-    short, long = pd.Series([1, 2, 3]), pd.Series([7, 8])
+    assert drift.measure_label_distance(a, Counter("x")) == 0.5
+    short, long = Counter([1, 2, 3]), Counter([7, 8])
     assert (
         drift.measure_length_distance(short, short),
         drift.measure_length_distance(short, long),

@@ -60,7 +60,7 @@ def test_labels_between_separators(folder: Path) -> None:
     assert counts == {"billing": 30, "login": 60, "refund": 60}
     for split in SPLITS:
         rows = manifest[manifest["split"] == split]
-        again = list_rows(Path("out"), split)
+        again = pd.concat(list_rows(Path("out"), split))
         assert again["label_set"].tolist() == rows["label_set"].tolist()
         assert set().union(*read_label_sets(Path("out"), split)) == set(counts)
 

@@ -10,11 +10,13 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import average_precision_score, f1_score, jaccard_score
 from sklearn.preprocessing import MultiLabelBinarizer
+from tests.support.batches import join_batches
 from tests.support.made_once import make_once
 from tests.support.small_label_sets import make_set_params, train_on_sets
 from tests.support.small_texts import WORDS, small_params
 
 from plumbline.contract import layout
+from plumbline.contract.manifest import Manifest
 from plumbline.tasks.text_classification import expectations, predictor, scoring
 from plumbline.tasks.text_classification.data import ingest, read_label_sets
 from plumbline.tasks.text_classification.data.generated import find_true_labels
@@ -237,7 +239,7 @@ def test_generated_tickets_have_one_to_three_labels_and_a_known_ceiling(
     assert bound.limit == pytest.approx(compute_jaccard(given, truth).mean())
 
 
-def test_validate_asks_about_each_label(generated: tuple[TextParams, Path]) -> None:
+def test_validate_asks_about_each_label(generated: tuple[TextParams, Path], tmp_path: Path) -> None:
     params, folder = generated
     manifest = pd.read_parquet(folder / "manifest.parquet")
     facts = json.loads((folder / "source.json").read_text(encoding="utf-8"))
@@ -245,7 +247,11 @@ def test_validate_asks_about_each_label(generated: tuple[TextParams, Path]) -> N
     has_lost = manifest["label"].str.split("|").map(lambda labels: lost in labels)
     in_test, in_train = (manifest["split"] == split for split in ("test", "train"))
     manifest.loc[in_test & has_lost, "label"] = "a new one|another"
-    table = expectations.build_table(params, folder / "examples", manifest, facts)
+    manifest.to_parquet(tmp_path / "manifest.parquet", index=False)
+    rows = expectations.build_table(
+        params, folder / "examples", Manifest(tmp_path / "manifest.parquet"), facts
+    )
+    table = join_batches(rows)
     assert (table["unseen_labels"].notna() == in_test & has_lost).all()
     assert (table["absent_labels_test"].notna() == in_train & has_lost).all()
     assert table["absent_labels_test"].dropna().str.startswith(f"{lost!r}: ").all()

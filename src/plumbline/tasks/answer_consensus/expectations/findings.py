@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.answer_consensus.data import find_normaliser, read_answers, read_setting
 from plumbline.tasks.answer_consensus.params import ConsensusParams
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def build_table(
-    params: ConsensusParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
+    params: ConsensusParams, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
 ) -> "pd.DataFrame":
     """Return the manifest with the earlier split of the same question (`seen_in`), and more.
 
@@ -24,6 +25,7 @@ def build_table(
     """
     import pandas as pd
 
+    rows = manifest.read()
     setting = read_setting(examples)
     missing, right, golds = [], [], []
     normalise = np.vectorize(find_normaliser(setting.normalise), otypes=[object])
@@ -37,7 +39,7 @@ def build_table(
     names = [f"missing.{name}" for name in setting.agents]
     shares = pd.DataFrame(np.concatenate(missing).astype(float), columns=names)
     # Rows of the manifest are in the order of SPLITS, as ingest writes them.
-    table = pd.concat([manifest.reset_index(drop=True), shares], axis=1)
+    table = pd.concat([rows, shares], axis=1)
     return table.assign(
         seen_in=find_earlier_splits(table, "digest"),
         poor_agents=_find_poor_agents(setting.agents, np.concatenate(right), np.concatenate(golds)),

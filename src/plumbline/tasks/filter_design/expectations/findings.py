@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.filter_design.data import list_columns, name_rows, read_specifications
 from plumbline.tasks.filter_design.expectations.leaks import find_repeats
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def build_table(
-    params: FilterParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
+    params: FilterParams, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
 ) -> "pd.DataFrame":
     """Return the manifest with three more columns.
 
@@ -24,14 +25,15 @@ def build_table(
     """
     import pandas as pd
 
+    rows = manifest.read()
     faults = _find_faults(examples)
     repeats = find_repeats(examples)
-    keys = list(zip(manifest["split"], manifest["id"], strict=True))
-    is_impossible = (manifest["slack_db"] < 0).astype(float)
-    return manifest.assign(
-        fault=pd.Series([faults.get(key) for key in keys], index=manifest.index, dtype=object),
-        also_in=pd.Series([repeats.get(key) for key in keys], index=manifest.index, dtype=object),
-        impossible=is_impossible.groupby(manifest["split"]).transform("mean"),
+    keys = list(zip(rows["split"], rows["id"], strict=True))
+    is_impossible = (rows["slack_db"] < 0).astype(float)
+    return rows.assign(
+        fault=pd.Series([faults.get(key) for key in keys], index=rows.index, dtype=object),
+        also_in=pd.Series([repeats.get(key) for key in keys], index=rows.index, dtype=object),
+        impossible=is_impossible.groupby(rows["split"]).transform("mean"),
     )
 
 

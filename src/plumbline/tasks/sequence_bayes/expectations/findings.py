@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.sequence_bayes.data import name_rows, read_prior, read_sequences
 from plumbline.tasks.sequence_bayes.data.exact import (
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def build_table(
-    params: SequenceParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
+    params: SequenceParams, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
 ) -> "pd.DataFrame":
     """Return the manifest with three more columns.
 
@@ -31,7 +32,7 @@ def build_table(
     """
     import pandas as pd
 
-    rows = manifest.merge(_measure_sequences(examples), on=["split", "id"], how="left")
+    rows = manifest.read().merge(_measure_sequences(examples), on=["split", "id"], how="left")
     repeats = find_repeats(examples)
     keys = zip(rows["split"], rows["id"], strict=True)
     also_in = pd.Series([repeats.get(key) for key in keys], index=rows.index, dtype=object)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.signal_extraction.data import read_realisations, read_setting
 from plumbline.tasks.signal_extraction.expectations.spectrum import find_peaks
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def build_table(
-    params: SignalParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
+    params: SignalParams, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
 ) -> "pd.DataFrame":
     """Return the manifest with three more columns.
 
@@ -24,7 +25,7 @@ def build_table(
     (`seen_in`).
     """
     keys = ["split", "realisation", "label"]
-    rows = manifest.merge(_measure_peaks(examples), on=keys, how="left")
+    rows = manifest.read().merge(_measure_peaks(examples), on=keys, how="left")
     return rows.assign(
         also_in=find_earlier_splits(rows, "realisation"),
         seen_in=find_earlier_splits(rows, "digest"),

@@ -6,6 +6,7 @@ from plumbline.tasks.text_classification.data.permutation import shuffle_labels
 from plumbline.tasks.text_classification.data.storage import (
     has_label_sets,
     list_rows,
+    read_batches,
     read_inputs,
     read_label_sets,
     read_split,
@@ -17,6 +18,7 @@ __all__ = [
     "ingest",
     "list_rows",
     "normalise",
+    "read_batches",
     "read_inputs",
     "read_label_sets",
     "read_split",

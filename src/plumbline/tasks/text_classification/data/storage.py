@@ -1,6 +1,6 @@
 """Examples and their manifest on disk."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ from plumbline.contract.errors import DataError
 from plumbline.contract.task import LABEL_SET, SPLITS
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_text
-from plumbline.tasks.text_classification.data.parquet_batches import BatchWriter
+from plumbline.tasks.text_classification.data.parquet_batches import BATCH_ROWS, BatchWriter
 from plumbline.tasks.text_classification.data.policies import TextExample
 
 if TYPE_CHECKING:
@@ -28,6 +28,24 @@ def read_split(examples: Path, split: str, columns: list[str] | None = None) -> 
     path = examples / f"{split}.parquet"
     try:
         return pq.read_table(path, columns=columns, partitioning=None)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
+
+
+def read_batches(
+    examples: Path, split: str, columns: Sequence[str] | None = None
+) -> Iterator["pa.RecordBatch"]:
+    """Yield the rows of one split as `read_split` returns them, a few thousand at a time.
+
+    Columns that the split does not have are left out.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = examples / f"{split}.parquet"
+    try:
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
     except (OSError, pa.ArrowInvalid) as error:
         raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
 
@@ -52,15 +70,16 @@ def read_inputs(examples: Path, split: str) -> dict[str, list[Any]]:
     return {"text": read_split(examples, split, ["text"])["text"].to_pylist()}
 
 
-def list_rows(examples: Path, split: str) -> "pd.DataFrame":
-    """Return the manifest's rows of one split, in order, without what only ingest can know."""
-    rows: pd.DataFrame = read_split(examples, split).to_pandas()
-    texts = rows["text"].tolist()
-    if LABEL_SET in rows:
-        rows[LABEL_SET] = rows["label"].map(serialize_labels)
-    return rows.drop(columns="text").assign(
-        length=[len(text) for text in texts], digest=[digest_text(text) for text in texts]
-    )
+def list_rows(examples: Path, split: str) -> Iterator["pd.DataFrame"]:
+    """Yield the manifest's rows of one split, in order, without what only ingest can know."""
+    for batch in read_batches(examples, split):
+        rows: pd.DataFrame = batch.to_pandas()
+        texts = rows["text"].tolist()
+        if LABEL_SET in rows:
+            rows[LABEL_SET] = rows["label"].map(serialize_labels)
+        yield rows.drop(columns="text").assign(
+            length=[len(text) for text in texts], digest=[digest_text(text) for text in texts]
+        )
 
 
 class ExampleWriter(AbstractContextManager["ExampleWriter"]):

@@ -1,11 +1,8 @@
 """How different texts, labels and lengths are from those that a model is, or was, trained on."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pandas as pd
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 
 NUM_FOLDS = 5
 
@@ -17,18 +14,17 @@ class Vocabulary:
     of the same origin look.
     """
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Iterable[str]) -> None:
         self._folds: defaultdict[str, int] = defaultdict(int)  # word -> bit set of its folds
+        num_texts = 0
         for row, text in enumerate(texts):
+            num_texts += 1
             for word in text.split():
                 self._folds[word] |= 1 << row % NUM_FOLDS
-        shares = []
-        for row, text in enumerate(texts):
-            own_fold = 1 << row % NUM_FOLDS
-            shares.append(_average([self._folds[word] == own_fold for word in text.split()]))
-        self.expected = _average(shares)
+        total = math.fsum(self._measure_own(row, text) for row, text in enumerate(texts))
+        self.expected = total / num_texts if num_texts else 0.0
 
-    def measure_excess(self, texts: Sequence[str]) -> list[float]:
+    def measure_excess(self, texts: Iterable[str]) -> list[float]:
         """Return for each text its share of unknown words, less what is expected."""
         excess = []
         for text in texts:
@@ -36,21 +32,35 @@ class Vocabulary:
             excess.append(_average(unknown) - self.expected)
         return excess
 
-
-def measure_label_distance(one: "pd.Series", other: "pd.Series") -> float:
-    """Return the total variation distance of two samples of labels: 0 equal, 1 disjoint."""
-    one_shares = one.value_counts(normalize=True)
-    other_shares = other.value_counts(normalize=True)
-    return float(one_shares.sub(other_shares, fill_value=0).abs().sum() / 2)
+    def _measure_own(self, row: int, text: str) -> float:
+        """Return the share of words that the other folds lack."""
+        own_fold = 1 << row % NUM_FOLDS
+        return _average([self._folds[word] == own_fold for word in text.split()])
 
 
-def measure_length_distance(one: "pd.Series", other: "pd.Series") -> float:
-    """Return the Kolmogorov-Smirnov distance of two samples of lengths: 0 equal, 1 disjoint."""
-    from scipy.stats import ks_2samp
+def measure_label_distance(one: Counter[str], other: Counter[str]) -> float:
+    """Return the total variation distance of two samples of labels: 0 equal, 1 disjoint.
 
-    if not len(one) or not len(other):
+    Samples are how often each label occurs.
+    """
+    shares = [one[label] / one.total() - other[label] / other.total() for label in one | other]
+    return math.fsum(map(abs, shares)) / 2
+
+
+def measure_length_distance(one: Counter[int], other: Counter[int]) -> float:
+    """Return the Kolmogorov-Smirnov distance of two samples of lengths: 0 equal, 1 disjoint.
+
+    Samples are how often each length occurs.
+    """
+    if not one.total() or not other.total():
         return 0.0
-    return float(ks_2samp(one, other, method="asymp").statistic)
+    largest = 0.0
+    num_one, num_other = 0, 0  # up to this length
+    for length in sorted(one | other):
+        num_one += one[length]
+        num_other += other[length]
+        largest = max(largest, abs(num_one / one.total() - num_other / other.total()))
+    return largest
 
 
 def _average(values: Sequence[float]) -> float:

@@ -1,27 +1,35 @@
-"""Checks of labels where rows have sets of them: each label is asked about by itself."""
+"""The labels of a row: one, or where rows have sets of labels, each of them by itself."""
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Callable, Mapping
 
+from plumbline.contract.rows import RowBatches
 from plumbline.tasks.text_classification.data.label_sets import split_labels
 
-if TYPE_CHECKING:
-    import pandas as pd
+ListLabels = Callable[[str], tuple[str, ...]]  # of what a row has in its column `label`
 
 
-def list_each_label(rows: "pd.DataFrame") -> "pd.DataFrame":
-    """Return one row for each label of a row, with the index of the row; none for an empty set."""
-    each = rows.assign(label=rows["label"].map(split_labels)).explode("label")
-    return each[each["label"].notna()]
+def choose_list_labels(has_sets: bool) -> ListLabels:
+    """Return the function that lists the labels of a row; of an empty set there are none."""
+    return split_labels if has_sets else list_one_label
 
 
-def join_findings(findings: "pd.Series", rows: "pd.DataFrame") -> "pd.Series":
-    """Return the first finding about a label of each row, null for a row without one."""
-    found = findings.dropna()
-    first = found[~found.index.duplicated()]
-    return rows.index.to_series().map(first.to_dict()).astype(object)
+def list_one_label(label: str) -> tuple[str, ...]:
+    """Return the label of a row that has one."""
+    return (label,)
 
 
-def count_labels(each: "pd.DataFrame", rows: "pd.DataFrame") -> "pd.Series":
-    """Return for each row how many different labels its split has; `each` has one a row."""
-    counts = each.groupby("split")["label"].nunique()
-    return rows["split"].map(counts).fillna(0)
+def count_labels(rows: RowBatches, list_labels: ListLabels) -> Counter[tuple[str, str]]:
+    """Return how many rows have each (split, label), as they are met."""
+    sizes: Counter[tuple[str, str]] = Counter()
+    for batch in rows:
+        own = Counter(zip(batch["split"].to_pylist(), batch["label"].to_pylist(), strict=True))
+        for (split, label), size in own.items():
+            for each in list_labels(label):
+                sizes[split, each] += size
+    return sizes
+
+
+def find_first_finding(findings: Mapping[str, str], labels: tuple[str, ...]) -> str | None:
+    """Return what was found about the first of a row's labels that anything was found of."""
+    return next((findings[label] for label in labels if label in findings), None)

@@ -2,18 +2,19 @@
 
 Most columns hold a finding, a few words on what is wrong with a row, or null. So a check is that
 the column is null in all but a share of rows, and what Great Expectations counts and lists is what
-a person reads.
+a person reads. Rows are in batches: what must be known of all of them is asked first.
 """
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.task import SPLITS
-from plumbline.tasks.text_classification.data import normalise, read_split
+from plumbline.contract.manifest import Manifest
+from plumbline.contract.rows import ROW, RowBatches, hash_columns
 from plumbline.tasks.text_classification.expectations import (
     duplicates,
     giveaways,
@@ -26,18 +27,23 @@ from plumbline.tasks.text_classification.expectations.drift import (
     measure_length_distance,
 )
 from plumbline.tasks.text_classification.expectations.each_label import (
+    choose_list_labels,
     count_labels,
-    join_findings,
-    list_each_label,
+    find_first_finding,
 )
 from plumbline.tasks.text_classification.expectations.personal import (
     find_personal_data,
     mask_personal_data,
 )
+from plumbline.tasks.text_classification.expectations.text_rows import (
+    TextColumn,
+    read_manifest_rows,
+    select_splits,
+)
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pyarrow as pa
 
 COLUMNS = ["id", "split", "label", "length", "decoded", "truncated"]  # of the manifest
 # Held-out split -> the splits whose texts it must not repeat.
@@ -45,29 +51,29 @@ HELD_OUT = {"validation": ("train",), "test": ("train", "validation")}
 MAX_EXCERPT = 100
 # Control and direction characters, which would disturb a terminal or a page.
 UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+Values = Mapping[str, Sequence[Any]]  # columns of a batch
+AddFindings = Callable[[Values], dict[str, list[Any]]]
 
 
 def build_table(
-    params: TextParams, examples: Path, manifest: "pd.DataFrame", facts: Mapping[str, Any]
-) -> "pd.DataFrame":
+    params: TextParams, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
+) -> RowBatches:
     """Return one row per example: manifest, text, and a column for each check that needs one.
 
     Raises DataError where examples are not those of the manifest, ParamsError where the reference
     cannot be read.
     """
-    metadata = [column for column in params.data.columns.metadata if column in manifest]
-    rows = _join_texts(manifest, examples, metadata)
-    _add_ingest_findings(rows, params, facts)
-    _add_label_findings(rows, params)
-    _add_duplicate_findings(rows, params)
-    for split, before in HELD_OUT.items():
-        rows[f"groups_{split}"] = recognition.find_shared_groups(rows, params, split, before)
-    train_words = Vocabulary(rows.loc[rows["split"] == "train", "normal"].tolist())
-    rows["unknown_words"] = train_words.measure_excess(rows["normal"].tolist())
-    rows["personal_data"] = [", ".join(find_personal_data(text)) or None for text in rows["text"]]
+    columns = [name for name in manifest.list_columns() if name in params.data.columns.metadata]
+    rows = read_manifest_rows(manifest, examples, [*COLUMNS, *columns])
+    finders = [
+        _plan_ingest_findings(params, facts),
+        _plan_label_findings(rows, params),
+        _plan_row_findings(rows, params),
+        _plan_word_findings(rows),
+    ]
     if params.validation.reference is not None:
-        _add_drift(rows, Path(params.validation.reference))
-    return rows
+        finders.append(_plan_drift(rows, Path(params.validation.reference)))
+    return rows.map(lambda batch: _add_findings(batch, finders))
 
 
 def make_excerpt(text: str) -> str:
@@ -81,61 +87,146 @@ def make_excerpt(text: str) -> str:
     return UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", shown)
 
 
-def _join_texts(
-    manifest: "pd.DataFrame", examples: Path, metadata: Sequence[str] = ()
-) -> "pd.DataFrame":
-    import pandas as pd
+def _add_findings(batch: "pa.RecordBatch", finders: Sequence[AddFindings]) -> "pa.RecordBatch":
+    """Return the batch with what was found; of the comparison form, only whether it is another."""
+    import pyarrow as pa
 
-    tables = [read_split(examples, split, ["id", "text"]).to_pandas() for split in SPLITS]
-    columns = list(dict.fromkeys([*COLUMNS, *metadata]))
-    rows = manifest[columns].merge(pd.concat(tables), on="id", how="left", validate="one_to_one")
-    rows["normal"] = rows["text"].map(normalise)
-    rows["compact"] = rows["normal"].str.replace(" ", "")
-    return rows
+    values = batch.to_pydict()
+    for find in finders:
+        for name, found in find(values).items():
+            kind = pa.string() if all(isinstance(each, str | None) for each in found) else None
+            batch = batch.append_column(name, pa.array(found, kind))
+    hashes = pa.array(hash_columns(batch, ["compact"]).view("int64"))
+    return batch.drop_columns(["normal", "compact"]).append_column("compact", hashes)
 
 
-def _add_ingest_findings(
-    rows: "pd.DataFrame", params: TextParams, facts: Mapping[str, Any]
-) -> None:
-    """Add what ingest dropped and changed, and texts that say nothing."""
-    rows["excerpt"] = rows["text"].map(make_excerpt)
+def _plan_ingest_findings(params: TextParams, facts: Mapping[str, Any]) -> AddFindings:
+    """Plan to say what ingest dropped and changed, which texts say nothing, and which too much."""
     num_dropped = sum(facts["dropped"][name]["rows"] for name in ("null_text", "null_label"))
-    rows["dropped_share"] = num_dropped / max(1, facts["rows_read"])
-    rows["encoding"] = rows["decoded"].map({True: "bytes that are not UTF-8"}).astype(object)
+    dropped_share = num_dropped / max(1, facts["rows_read"])
     cut = f"cut to {params.data.policies.max_chars} characters"
-    rows["cut"] = rows["truncated"].map({True: cut}).astype(object)
-    rows["blanks"] = rows["normal"].map(_describe_blank)
+
+    def find(values: Values) -> dict[str, list[Any]]:
+        texts = values["text"]
+        return {
+            "excerpt": [make_excerpt(text) for text in texts],
+            "dropped_share": [dropped_share] * len(texts),
+            "encoding": ["bytes that are not UTF-8" if is_ else None for is_ in values["decoded"]],
+            "cut": [cut if is_cut else None for is_cut in values["truncated"]],
+            "blanks": [_describe_blank(normal) for normal in values["normal"]],
+            "personal_data": [", ".join(find_personal_data(text)) or None for text in texts],
+        }
+
+    return find
 
 
-def _add_label_findings(rows: "pd.DataFrame", params: TextParams) -> None:
+def _plan_label_findings(rows: RowBatches, params: TextParams) -> AddFindings:
     has_sets = params.data.columns.has_label_sets
-    each = list_each_label(rows[["split", "label", "normal"]]) if has_sets else rows
-    findings = {
-        "rare_labels": labels.find_rare_labels(each, params.validation.min_rows_per_class),
-        "unseen_labels": labels.find_unseen_labels(each),
-        **{f"absent_labels_{split}": labels.find_absent_labels(each, split) for split in HELD_OUT},
-        "continuous_labels": labels.find_measured_values(each),
-        "label_words": giveaways.find_label_words(each, rows),
-        "near_identical_labels": labels.find_spelling_variants(each),
+    list_labels = choose_list_labels(has_sets)
+    sizes = count_labels(rows, list_labels)
+    words = giveaways.find_label_words(rows, list_labels)
+    of_train = {
+        "rare_labels": labels.find_rare_labels(sizes, params.validation.min_rows_per_class),
+        **{f"absent_labels_{split}": labels.find_absent_labels(sizes, split) for split in HELD_OUT},
     }
-    for name, found in findings.items():
-        rows[name] = join_findings(found, rows) if has_sets else found
-    if has_sets:
-        rows["num_labels"] = count_labels(each, rows)
-        return
-    noise = labels.find_label_noise(rows, params.seed)
-    rows["judged"] = rows.index.isin(noise.index).astype(int)
-    rows["label_noise"] = noise["suspect"].reindex(rows.index).astype(object)
+    of_all = {
+        "unseen_labels": labels.find_unseen_labels(sizes),
+        "continuous_labels": labels.find_measured_values(sizes),
+        "near_identical_labels": labels.find_spelling_variants(sizes),
+    }
+    num_labels = Counter(split for split, _ in sizes)
+
+    def find(values: Values) -> dict[str, list[Any]]:
+        own = [list_labels(label) for label in values["label"]]
+        in_train = [split == "train" for split in values["split"]]
+        found: dict[str, list[Any]] = {}
+        for name, findings in of_all.items():
+            found[name] = [find_first_finding(findings, each) for each in own]
+        for name, findings in of_train.items():
+            given = [find_first_finding(findings, each) for each in own]
+            found[name] = _keep(given, in_train)
+        signs = [giveaways.describe_label_words(words, text) for text in values["normal"]]
+        found["label_words"] = _keep(signs, in_train)
+        if has_sets:
+            found["num_labels"] = [num_labels[split] for split in values["split"]]
+        return found
+
+    return find if has_sets else _plan_label_noise(rows, sizes, params.seed, find)
 
 
-def _add_duplicate_findings(rows: "pd.DataFrame", params: TextParams) -> None:
+def _plan_label_noise(
+    rows: RowBatches, sizes: labels.LabelSizes, seed: int, before: AddFindings
+) -> AddFindings:
+    """Plan what `before` finds, and which labels a model contradicts."""
+    noise = labels.find_label_noise(rows, sizes, seed)
+
+    def find(values: Values) -> dict[str, list[Any]]:
+        judged = [int(row in noise) for row in values[ROW]]
+        suspects = [noise.get(row) for row in values[ROW]]
+        return before(values) | {"judged": judged, "label_noise": suspects}
+
+    return find
+
+
+def _plan_row_findings(rows: RowBatches, params: TextParams) -> AddFindings:
+    """Plan to say of which other row a row is a copy, and what gives it away."""
     similarity = params.validation.near_duplicate_similarity
-    rows["duplicates"] = duplicates.find_copies(rows)
-    rows["conflicting_duplicates"] = duplicates.find_conflicts(rows)
+    findings = {
+        "duplicates": duplicates.find_copies(rows),
+        "conflicting_duplicates": duplicates.find_conflicts(rows),
+    }
     for split, before in HELD_OUT.items():
-        rows[f"leakage_{split}"] = duplicates.find_exact_leaks(rows, split, before)
-        near = duplicates.find_near_leaks(rows, split, before, similarity)
-        rows[f"near_duplicates_{split}"] = near
+        findings |= {
+            f"leakage_{split}": duplicates.find_exact_leaks(rows, split, before),
+            f"near_duplicates_{split}": duplicates.find_near_leaks(rows, split, before, similarity),
+            f"groups_{split}": recognition.find_shared_groups(rows, params, split, before),
+        }
+
+    def find(values: Values) -> dict[str, list[Any]]:
+        return {name: [found.get(row) for row in values[ROW]] for name, found in findings.items()}
+
+    return find
+
+
+def _plan_word_findings(rows: RowBatches) -> AddFindings:
+    known = Vocabulary(TextColumn(select_splits(rows, ["train"]), "normal"))
+    return lambda values: {"unknown_words": known.measure_excess(values["normal"])}
+
+
+def _plan_drift(rows: RowBatches, reference: Path) -> AddFindings:
+    """Plan to say how different `rows` are from those of an earlier ingest."""
+    try:
+        given = read_manifest_rows(Manifest(reference), reference.parent / "examples", COLUMNS)
+    except (OSError, ValueError) as error:
+        raise ParamsError(f"validation.reference: {reference} cannot be read ({error})") from None
+    before = select_splits(given, ["train"])
+    label_drift = measure_label_distance(_count(before, "label"), _count(rows, "label"))
+    length_drift = measure_length_distance(_count(before, "length"), _count(rows, "length"))
+    known = Vocabulary(TextColumn(before, "normal"))
+
+    def find(values: Values) -> dict[str, list[Any]]:
+        num_rows = len(values[ROW])
+        return {
+            "label_drift": [label_drift] * num_rows,
+            "length_drift": [length_drift] * num_rows,
+            "new_words": known.measure_excess(values["normal"]),
+        }
+
+    return find
+
+
+def _count(rows: RowBatches, column: str) -> Counter[Any]:
+    """Count how often each value of a column occurs."""
+
+    def merge(one: Counter[Any], other: Counter[Any]) -> Counter[Any]:
+        one.update(other)
+        return one
+
+    return rows.fold(lambda batch: Counter(batch[column].to_pylist()), merge)
+
+
+def _keep(findings: Sequence[str | None], is_kept: Sequence[bool]) -> list[str | None]:
+    return [finding if keep else None for finding, keep in zip(findings, is_kept, strict=True)]
 
 
 def _describe_blank(normal: str) -> str | None:
@@ -144,19 +235,3 @@ def _describe_blank(normal: str) -> str | None:
     if not signs:
         return "blank"
     return "one character" if len(signs) == 1 else None
-
-
-def _add_drift(rows: "pd.DataFrame", reference: Path) -> None:
-    """Add how different `rows` are from those of an earlier ingest."""
-    import pandas as pd
-
-    try:
-        manifest = pd.read_parquet(reference, columns=COLUMNS)
-    except (OSError, ValueError) as error:
-        raise ParamsError(f"validation.reference: {reference} cannot be read ({error})") from None
-    before = _join_texts(manifest, reference.parent / "examples")
-    before = before[before["split"] == "train"]
-    rows["label_drift"] = measure_label_distance(before["label"], rows["label"])
-    rows["length_drift"] = measure_length_distance(before["length"], rows["length"])
-    known_words = Vocabulary(before["normal"].tolist())
-    rows["new_words"] = known_words.measure_excess(rows["normal"].tolist())

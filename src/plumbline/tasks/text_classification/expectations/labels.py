@@ -1,10 +1,13 @@
 """Faults of labels: too rare, not in train, spelled twice, measured values, or contradicted."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from plumbline.contract.rows import ROW, RowBatches
 from plumbline.tasks.text_classification.data.words import LONG_WORD
+from plumbline.tasks.text_classification.expectations.text_rows import select_splits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,99 +20,116 @@ MAX_SPELLINGS = 6  # that are shown
 NUM_FEATURES = 2**17
 
 
-def find_rare_labels(rows: "pd.DataFrame", min_rows: int) -> "pd.Series":
-    """For each row of train whose label has fewer than `min_rows` there: how many. Else null."""
-    in_train = rows["split"] == "train"
-    rare = {}
-    for label, count in rows.loc[in_train, "label"].value_counts().items():
-        if count < min_rows:
-            rare[label] = f"{label!r}: {count} in train, {min_rows} needed"
-    return rows["label"].map(rare).where(in_train, None).astype(object)
+LabelSizes = Mapping[tuple[str, str], int]  # (split, label) -> rows
+LabelFindings = dict[str, str]  # label -> what is wrong with it
 
 
-def find_unseen_labels(rows: "pd.DataFrame") -> "pd.Series":
-    """For each held-out row whose label train does not have: its label and count. Else null."""
-    train_labels = rows.loc[rows["split"] == "train", "label"].unique()
-    unseen = rows.loc[~rows["label"].isin(train_labels), "label"]
-    findings = {}
-    for label, count in unseen.value_counts().items():
-        findings[label] = f"{label!r}: {count} held out, none in train"
-    return rows["label"].map(findings).astype(object)
+def find_rare_labels(sizes: LabelSizes, min_rows: int) -> LabelFindings:
+    """For each label with fewer than `min_rows` in train: how many. It is of rows of train."""
+    return {
+        label: f"{label!r}: {size} in train, {min_rows} needed"
+        for (split, label), size in sizes.items()
+        if split == "train" and size < min_rows
+    }
 
 
-def find_absent_labels(rows: "pd.DataFrame", split: str) -> "pd.Series":
-    """For each row of train whose label `split` does not have: its label and count. Else null."""
-    in_train = rows["split"] == "train"
-    known = rows.loc[rows["split"] == split, "label"].unique()
-    findings = {}
-    for label, count in rows.loc[in_train, "label"].value_counts().items():
-        if label not in known:
-            findings[label] = f"{label!r}: {count} in train, none in {split}"
-    return rows["label"].map(findings).where(in_train, None).astype(object)
+def find_unseen_labels(sizes: LabelSizes) -> LabelFindings:
+    """For each label that only held-out splits have: how many rows."""
+    unseen: Counter[str] = Counter()
+    for (_, label), size in sizes.items():
+        if ("train", label) not in sizes:
+            unseen[label] += size
+    return {label: f"{label!r}: {size} held out, none in train" for label, size in unseen.items()}
 
 
-def find_measured_values(rows: "pd.DataFrame") -> "pd.Series":
-    """For each row whose label is a number with a fraction that occurs once: it. Else null."""
-    labels = rows["label"]
-    is_unique = labels.map(labels.value_counts()) == 1
-    is_fraction = labels.str.strip().str.fullmatch(FRACTION)
-    return labels.where(is_unique & is_fraction, None).astype(object)
+def find_absent_labels(sizes: LabelSizes, split: str) -> LabelFindings:
+    """For each label of train that `split` does not have: how many. It is of rows of train."""
+    return {
+        label: f"{label!r}: {size} in train, none in {split}"
+        for (own, label), size in sizes.items()
+        if own == "train" and (split, label) not in sizes
+    }
 
 
-def find_spelling_variants(rows: "pd.DataFrame") -> "pd.Series":
-    """For each row whose label has other spellings: all of them. Else null.
+def find_measured_values(sizes: LabelSizes) -> LabelFindings:
+    """For each label that is a number with a fraction and occurs once: it."""
+    totals: Counter[str] = Counter()
+    for (_, label), size in sizes.items():
+        totals[label] += size
+    return {
+        label: label
+        for label, total in totals.items()
+        if total == 1 and FRACTION.fullmatch(label.strip())
+    }
+
+
+def find_spelling_variants(sizes: LabelSizes) -> LabelFindings:
+    """For each label that has other spellings: all of them.
 
     Spellings differ in case, spaces, hyphens or underscores.
     """
     spellings: defaultdict[str, list[str]] = defaultdict(list)
-    for label in sorted(rows["label"].unique()):
+    for label in sorted({label for _, label in sizes}):
         spellings[_simplify(label)].append(label)
-    findings: dict[str, str] = {}
+    findings: LabelFindings = {}
     for variants in spellings.values():
         if len(variants) > 1:
             shown = ", ".join(map(repr, variants[:MAX_SPELLINGS]))
             finding = f"spelled {len(variants)} ways: {shown}"
             findings |= dict.fromkeys(variants, finding)
-    return rows["label"].map(findings).astype(object)
+    return findings
 
 
-def find_label_noise(rows: "pd.DataFrame", seed: int) -> "pd.DataFrame":
-    """Judge rows of train by cross-validation: `suspect` names a likelier label, or is null.
+def find_label_noise(rows: RowBatches, sizes: LabelSizes, seed: int) -> dict[int, str | None]:
+    """Judge rows of train by cross-validation: each gets a likelier label, or null.
 
     Confident learning (Northcutt, Jiang, Chuang 2021, arXiv:1911.00068) on the scores of a linear
     SVM: a row is suspect if its score for another label is at least the average score of the rows
-    that carry that label. Labels with fewer than NUM_FOLDS rows are not judged. Returns one row
-    per judged row, index as in `rows`.
+    that carry that label. Labels with fewer than NUM_FOLDS rows are not judged. Returns one entry
+    per judged row, by its number.
     """
     import numpy as np
     import pandas as pd
 
-    train = _select_judged(rows, seed)
+    train = _select_judged(rows, sizes, seed)
     given, distinct = pd.factorize(train["label"], sort=True)
     names = distinct.tolist()
     if len(names) < 2:
-        return pd.DataFrame({"suspect": pd.Series(dtype=object)}, index=train.index[:0])
+        return {}
     scores = _score_held_out(train["text"], given, seed)
     typical = np.array([scores[given == label, label].mean() for label in range(len(names))])
     confident = np.where(scores >= typical, scores, -np.inf)
     best = confident.argmax(axis=1)
     is_suspect = np.isfinite(confident.max(axis=1)) & (best != given)
-    findings: list[str | None] = []
-    for row, suspect in enumerate(is_suspect):
-        finding = f"{names[given[row]]!r}, reads like {names[best[row]]!r}"
-        findings.append(finding if suspect else None)
-    return pd.DataFrame({"suspect": pd.Series(findings, index=train.index, dtype=object)})
+    findings: dict[int, str | None] = {}
+    for place, (row, suspect) in enumerate(zip(train.index.tolist(), is_suspect, strict=True)):
+        finding = f"{names[given[place]]!r}, reads like {names[best[place]]!r}"
+        findings[row] = finding if suspect else None
+    return findings
 
 
-def _select_judged(rows: "pd.DataFrame", seed: int) -> "pd.DataFrame":
+def _select_judged(rows: RowBatches, sizes: LabelSizes, seed: int) -> "pd.DataFrame":
     """At most MAX_ROWS rows of train, without the labels that have too few for cross-validation."""
-    train = _drop_rare(rows[rows["split"] == "train"])
-    if len(train) > MAX_ROWS:
-        train = train.sample(MAX_ROWS, random_state=seed)
-    return _drop_rare(train)
+    import pandas as pd
 
-
-def _drop_rare(train: "pd.DataFrame") -> "pd.DataFrame":
+    labels = [label for (split, label), size in sizes.items() if split == "train"]
+    judged = {label for label in labels if sizes["train", label] >= NUM_FOLDS}
+    num_rows = sum(sizes["train", label] for label in judged)
+    drawn = pd.Series(range(num_rows))
+    if num_rows > MAX_ROWS:
+        drawn = drawn.sample(MAX_ROWS, random_state=seed)
+    places = {number: place for place, number in enumerate(drawn.tolist())}
+    found: list[tuple[int, int, str, str]] = []
+    number = 0
+    for batch in select_splits(rows, ["train"]):
+        values = zip(*(batch[name].to_pylist() for name in (ROW, "label", "text")), strict=True)
+        for row, label, text in values:
+            if label in judged:
+                if number in places:
+                    found.append((places[number], row, label, text))
+                number += 1
+    train = pd.DataFrame(sorted(found), columns=["place", "row", "label", "text"])
+    train = train.set_index("row")
     return train[train["label"].map(train["label"].value_counts()) >= NUM_FOLDS]
 
 

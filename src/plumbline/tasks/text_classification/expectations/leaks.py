@@ -1,17 +1,18 @@
 """What the leakage gate asks: are examples in two splits, although validation accepted them?"""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from plumbline.contract.records import Leak
-from plumbline.contract.task import SPLITS
-from plumbline.tasks.text_classification.data import normalise, read_split
+from plumbline.contract.rows import FIRST, ROW, RowBatches
 from plumbline.tasks.text_classification.expectations import duplicates, recognition
 from plumbline.tasks.text_classification.expectations.findings import HELD_OUT, make_excerpt
+from plumbline.tasks.text_classification.expectations.text_rows import (
+    read_example_rows,
+    select_splits,
+)
 from plumbline.tasks.text_classification.params import TextParams
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MAX_EXAMPLES = 5
 
@@ -22,7 +23,10 @@ def find_leaks(params: TextParams, examples: Path) -> list[Leak]:
     So are groups in two splits, where splits go by group, and values of metadata or numbers in the
     texts that come back with the label that they had.
     """
-    rows = _read_rows(examples)
+    columns = list(params.data.columns.metadata)
+    if params.data.split.column is not None:
+        columns.append(params.data.split.column)
+    rows = read_example_rows(examples, columns)
     similarity = params.validation.near_duplicate_similarity
     leaks = []
     for split, before in HELD_OUT.items():
@@ -36,30 +40,28 @@ def find_leaks(params: TextParams, examples: Path) -> list[Leak]:
     return leaks
 
 
-def _read_rows(examples: Path) -> "pd.DataFrame":
-    import pandas as pd
-
-    tables = [read_split(examples, split).to_pandas().assign(split=split) for split in SPLITS]
-    rows: pd.DataFrame = pd.concat(tables, ignore_index=True)
-    rows["normal"] = rows["text"].map(normalise)
-    rows["compact"] = rows["normal"].str.replace(" ", "")
-    return rows
-
-
-def _find_copies(rows: "pd.DataFrame", split: str) -> "pd.Series":
-    is_copy = rows.duplicated(["split", "label", "compact"]) & (rows["split"] == split)
-    return rows["id"].where(is_copy, None)
+def _find_copies(rows: RowBatches, split: str) -> dict[int, str]:
+    """For each row of `split` with the text and label of an earlier one: that it is a copy."""
+    findings: dict[int, str] = {}
+    for batch in select_splits(rows, [split]).find_first(duplicates.COPY_KEYS):
+        for row, first in zip(batch[ROW].to_pylist(), batch[FIRST].to_pylist(), strict=True):
+            if row != first:
+                findings[row] = "a copy"
+    return findings
 
 
 def _build_leak(
     kind: Literal["exact", "near", "group", "copy"],
     split: str,
-    rows: "pd.DataFrame",
-    findings: "pd.Series",
+    rows: RowBatches,
+    findings: Mapping[int, str],
 ) -> Leak:
-    total = int((rows["split"] == split).sum())
-    leaked = findings[findings.notna()].index
-    shown = []
-    for row in leaked[:MAX_EXAMPLES]:
-        shown.append(f"{rows['id'][row]} ({make_excerpt(rows['text'][row])})")
-    return Leak(kind, split, len(leaked), total, tuple(shown))
+    total = 0
+    shown: list[str] = []
+    for batch in select_splits(rows, [split]):
+        total += batch.num_rows
+        values = (batch[name].to_pylist() for name in (ROW, "id", "text"))
+        for row, id_, text in zip(*values, strict=True):
+            if row in findings and len(shown) < MAX_EXAMPLES:
+                shown.append(f"{id_} ({make_excerpt(text)})")
+    return Leak(kind, split, len(findings), total, tuple(shown))

@@ -5,11 +5,22 @@ about customers to come.
 """
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.contract.rows import RowBatches
+from plumbline.tasks.text_classification.expectations.each_label import (
+    ListLabels,
+    choose_list_labels,
+    list_one_label,
+)
+from plumbline.tasks.text_classification.expectations.text_rows import (
+    collect_rows,
+    map_first_ids,
+    select_splits,
+)
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
@@ -26,50 +37,55 @@ MIN_LIFT = 0.5  # and of what the most frequent label leaves, the value gains th
 
 
 def find_shared_groups(
-    rows: "pd.DataFrame", params: TextParams, split: str, before: Sequence[str]
-) -> "pd.Series":
-    """For each row of `split` whose group is in a split of `before`: that group. Else null."""
-    metadata = [column for column in params.data.columns.metadata if column in rows]
-    has_sets = params.data.columns.has_label_sets
-    findings = find_recognised(rows, split, before, metadata, has_sets=has_sets)
+    rows: RowBatches, params: TextParams, split: str, before: Sequence[str]
+) -> dict[int, str]:
+    """For each row of `split` whose group is in a split of `before`: that group."""
+    columns = params.data.columns
+    list_labels = choose_list_labels(columns.has_label_sets)
+    findings = find_recognised(
+        rows, split, before, _list_present(rows, columns.metadata), list_labels
+    )
     column = params.data.split.column
-    if params.data.split.by == "group" and column in rows:
-        known = set(rows.loc[rows["split"].isin(before), column])
-        groups = rows[column].where(rows["split"] == split)
-        findings = findings.fillna(groups.where(groups.isin(known)))
+    if params.data.split.by == "group" and column in _list_present(rows, [str(column)]):
+        groups = collect_rows(select_splits(rows, [split]), [column])[column]
+        known = map_first_ids(select_splits(rows, before), column, groups)
+        for row, group in zip(groups.index.tolist(), groups.tolist(), strict=True):
+            if group in known:
+                findings.setdefault(row, group)
     return findings
 
 
 def find_recognised(
-    rows: "pd.DataFrame",
+    rows: RowBatches,
     split: str,
     before: Sequence[str],
-    columns: Iterable[str],
-    *,
-    has_sets: bool = False,
-) -> "pd.Series":
-    """For each row of `split` that a value in a split of `before` gives away: it. Else null.
+    columns: Sequence[str],
+    list_labels: ListLabels = list_one_label,
+) -> dict[int, str]:
+    """For each row of `split` that a value in a split of `before` gives away: it.
 
     Values are those of each of `columns`, and numbers in the texts. Of sets of labels, a value
     gives one label away: the same set hardly comes back.
     """
 
-    label_lists = {}
-    for label in rows["label"].unique():
-        label_lists[label] = (split_labels(label) if has_sets else ()) or (label,)
-    labels = rows["label"].map(label_lists)
-    is_earlier = rows["split"].isin(before)
-    is_ours = rows["split"] == split
-    findings: dict[Hashable, str] = {}
-    known = _find_numbers(rows.loc[is_earlier, "normal"])
-    asked = _find_numbers(rows.loc[is_ours, "normal"])
-    _add_recognised(findings, "the number", known, asked, labels, is_ours.sum())
+    def list_row_labels(label: str) -> tuple[str, ...]:
+        return list_labels(label) or (label,)
+
+    held_out = collect_rows(select_splits(rows, [split]), ["normal", "label", *columns])
+    labels = held_out["label"].map(list_row_labels)
+    findings: dict[int, str] = {}
+    learned = _learn_labels(select_splits(rows, before), columns, list_row_labels)
+    asked = {"the number": _find_numbers(held_out["normal"])}
     for column in columns:
-        has_value = rows[column] != ""
-        known = rows.loc[is_earlier & has_value, column]
-        asked = rows.loc[is_ours & has_value, column]
-        _add_recognised(findings, column, known, asked, labels, is_ours.sum())
-    return rows.index.to_series().map(findings).astype(object)
+        asked[column] = held_out.loc[held_out[column] != "", column]
+    for name, values in asked.items():
+        _add_recognised(findings, name, learned[name], values, labels)
+    return findings
+
+
+def _list_present(rows: RowBatches, columns: Sequence[str]) -> list[str]:
+    names = next(iter(rows)).schema.names
+    return [column for column in columns if column in names]
 
 
 def _find_numbers(texts: "pd.Series") -> "pd.Series":
@@ -77,27 +93,55 @@ def _find_numbers(texts: "pd.Series") -> "pd.Series":
     return texts.map(IDENTIFIER.findall).explode().dropna()
 
 
+@dataclass
+class _LearnedLabels:
+    """How often each value of earlier splits has each label."""
+
+    num_entries: int = 0
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, value: str, labels: tuple[str, ...]) -> None:
+        self.num_entries += 1
+        self.counts.setdefault(value, Counter()).update(labels)
+
+
+def _learn_labels(
+    rows: RowBatches, columns: Sequence[str], list_labels: ListLabels
+) -> dict[str, _LearnedLabels]:
+    """Learn the labels of the numbers in the texts, and those of the values of each column."""
+    learned = {name: _LearnedLabels() for name in ("the number", *columns)}
+    for batch in rows:
+        labels = [list_labels(label) for label in batch["label"].to_pylist()]
+        for text, own in zip(batch["normal"].to_pylist(), labels, strict=True):
+            for number in IDENTIFIER.findall(text):
+                learned["the number"].add(number, own)
+        for column in columns:
+            for value, own in zip(batch[column].to_pylist(), labels, strict=True):
+                if value != "":
+                    learned[column].add(value, own)
+    return learned
+
+
 def _add_recognised(
-    findings: dict[Hashable, str],
+    findings: dict[int, str],
     name: str,
-    known: "pd.Series",
+    known: _LearnedLabels,
     asked: "pd.Series",
     labels: "pd.Series",
-    num_rows: int,
 ) -> None:
     """Add the rows that values give away, if these are many and predict a label.
 
-    `known` and `asked` have a value an entry, with the index of its row, `labels` one entry a row,
-    of all; `num_rows` may have values in `asked`.
+    `asked` has a value an entry, with the index of its row, `labels` one entry a held-out row.
     """
-    num_values = known.nunique()
-    if num_values < MIN_VALUES or len(known) > MAX_ROWS_EACH * num_values:
+    num_values = len(known.counts)
+    if num_values < MIN_VALUES or known.num_entries > MAX_ROWS_EACH * num_values:
         return
-    found = asked[asked.isin(known)]
-    shared = dict(zip(found.index, found, strict=True))  # of several values the last one
-    if len(shared) < max(1, MIN_SHARED * num_rows):
+    found = asked[asked.isin(list(known.counts))]
+    # Of several values the last one.
+    shared = dict(zip(found.index.tolist(), found.tolist(), strict=True))
+    if len(shared) < max(1, MIN_SHARED * len(labels)):
         return
-    learned = _learn_labels(known, labels)
+    learned = {value: counts.most_common(1)[0][0] for value, counts in known.counts.items()}
     if num_values < MIN_VALUES_EACH * len(set(learned.values())):
         return
     own = labels.loc[list(shared)].to_dict()
@@ -110,11 +154,3 @@ def _add_recognised(
         findings.setdefault(
             row, f"{name} {value!r} is in an earlier split; such values tell {share:.0%} of labels"
         )
-
-
-def _learn_labels(values: "pd.Series", labels: "pd.Series") -> dict[str, str]:
-    """Map each value to the label that it has most often."""
-    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for value, own in zip(values, labels.loc[values.index], strict=True):
-        counts[value].update(own)
-    return {value: count.most_common(1)[0][0] for value, count in counts.items()}

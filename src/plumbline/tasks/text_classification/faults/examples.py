@@ -33,7 +33,9 @@ def accept_rows(site: FaultSite) -> None:
 def renew_manifest() -> None:
     """Derive the manifest from the examples as they are now; flags are those that each row had."""
     before = pd.read_parquet(layout.MANIFEST).set_index("id")
-    tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
+    tables = [
+        rows.assign(split=split) for split in SPLITS for rows in list_rows(layout.EXAMPLES, split)
+    ]
     rows = pd.concat(tables, ignore_index=True)
     origins = rows["id"].str.replace(rf"^{COPY}(\d+:)?", "", regex=True)
     for flag in before.columns.intersection(list(FLAGS)):

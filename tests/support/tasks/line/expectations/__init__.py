@@ -6,7 +6,7 @@ from plumbline.contract.records import Check, Leak
 
 
 def build_table(params, examples, manifest, facts):
-    return manifest
+    return manifest.read()
 
 
 def build_checks(params, table):

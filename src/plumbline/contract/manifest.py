@@ -1,0 +1,85 @@
+"""The manifest on disk, of which each reader takes the columns and rows that it needs."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+BATCH_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A file such as data/manifest.parquet; what cannot be read raises OSError or ValueError."""
+
+    path: Path
+
+    def list_columns(self) -> list[str]:
+        """Return the names of its columns."""
+        import pyarrow.parquet as pq
+
+        return list(pq.read_schema(self.path).names)
+
+    def read(self, columns: Sequence[str] | None = None) -> "pd.DataFrame":
+        """Return all rows, in order."""
+        import pandas as pd
+
+        return pd.read_parquet(self.path, columns=None if columns is None else list(columns))
+
+    def read_batches(self, columns: Sequence[str] | None = None) -> Iterator["pa.RecordBatch"]:
+        """Yield all rows, in order, a few thousand at a time."""
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.path) as file:
+            yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+
+    def read_splits(self, *splits: str) -> "pd.DataFrame":
+        """Return the rows of these splits, in order, with the index that they have among all."""
+        import pandas as pd
+
+        parts = []
+        start = 0
+        for batch in self.read_batches():
+            rows = batch.to_pandas()
+            rows.index += start
+            start += len(rows)
+            parts.append(rows[rows["split"].isin(splits)])
+        selected: pd.DataFrame = pd.concat(parts)
+        return selected
+
+    def summarise(self) -> "ManifestSummary":
+        """Count what can be counted in one reading."""
+        sizes: Counter[tuple[str, str]] = Counter()
+        lengths: Counter[int] = Counter()
+        for batch in self.read_batches(["split", "label", "length"]):
+            rows = batch.to_pydict()
+            sizes.update(zip(rows["split"], rows["label"], strict=True))
+            lengths.update(rows["length"])
+        return ManifestSummary(sizes, lengths)
+
+
+@dataclass(frozen=True)
+class ManifestSummary:
+    """How many rows there are of each kind, as they are met."""
+
+    sizes: Counter[tuple[str, str]]  # of (split, label)
+    lengths: Counter[int]
+
+    def count_rows(self, split: str) -> int:
+        """Return how many rows a split has."""
+        return sum(size for (own, _), size in self.sizes.items() if own == split)
+
+    def count_labels(self, split: str) -> Counter[str]:
+        """Return the rows of each label in a split."""
+        return Counter({label: size for (own, label), size in self.sizes.items() if own == split})
+
+    def list_kinds(self) -> "pd.DataFrame":
+        """Return a row for each split and label that occur together."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.sizes), columns=["split", "label"])

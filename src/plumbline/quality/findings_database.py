@@ -1,0 +1,60 @@
+"""A table of any number of rows where Great Expectations can ask it: in a file of SQLite.
+
+Great Expectations takes its engine by the type of the table. A table in memory is asked by pandas;
+one in batches is written to a temporary database, which is asked by SQL, with equal results.
+"""
+
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plumbline.contract.rows import RowBatches
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+TABLE = "rows"
+
+
+@contextmanager
+def open_database(rows: RowBatches) -> Iterator[tuple[Path, list[str]]]:
+    """Write `rows` to a database that is there inside the block; yield it and its columns."""
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
+        path = Path(folder) / "rows.sqlite"
+        with closing(sqlite3.connect(path)) as connection:
+            columns = _write_rows(connection, rows)
+        yield path, columns
+
+
+def _write_rows(connection: sqlite3.Connection, rows: RowBatches) -> list[str]:
+    connection.execute("PRAGMA journal_mode = OFF")  # nobody reads it after a crash
+    connection.execute("PRAGMA synchronous = OFF")
+    columns: list[str] = []
+    statement = ""
+    for batch in rows:
+        if not columns:
+            columns = _list_columns(batch)
+            quoted = ", ".join(_quote(name) for name in columns)
+            connection.execute(f"CREATE TABLE {TABLE} ({quoted})")
+            marks = ", ".join("?" * len(columns))
+            statement = f"INSERT INTO {TABLE} VALUES ({marks})"  # noqa: S608 (only marks)
+        values = [batch[name].to_pylist() for name in columns]
+        connection.executemany(statement, zip(*values, strict=True))
+        connection.commit()
+    return columns
+
+
+def _list_columns(batch: "pa.RecordBatch") -> list[str]:
+    """Return the names of columns; of those that differ in case alone, SQL can have the last one.
+
+    What is computed comes after what the data have.
+    """
+    last = {name.lower(): name for name in batch.schema.names}
+    return [name for name in batch.schema.names if last[name.lower()] == name]
+
+
+def _quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,154 @@
+"""The rows of a data set with their texts, in batches; what is computed of a text is so once."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plumbline.contract.errors import DataError
+from plumbline.contract.manifest import Manifest
+from plumbline.contract.rows import FIRST, ROW, LocalRows, RowBatches, store_rows
+from plumbline.contract.task import SPLITS
+from plumbline.tasks.text_classification.data import normalise, read_batches
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+def read_manifest_rows(manifest: Manifest, examples: Path, columns: Sequence[str]) -> RowBatches:
+    """Return these columns of the manifest, in its order, with `text`, `normal` and `compact`.
+
+    Raises DataError where examples are not those of the manifest.
+    """
+
+    def read() -> Iterator["pa.RecordBatch"]:
+        texts = {split: _SplitTexts(examples, split) for split in SPLITS}
+        for batch in manifest.read_batches(columns):
+            yield batch.append_column("text", _join_texts(batch, texts))
+
+    return _prepare(read)
+
+
+def read_example_rows(examples: Path, columns: Sequence[str]) -> RowBatches:
+    """Return `id`, `split`, `label`, these columns, and forms of the text: one split after another.
+
+    A column that the examples do not have is left out.
+    """
+    import pyarrow as pa
+
+    def read() -> Iterator["pa.RecordBatch"]:
+        for split in SPLITS:
+            for batch in read_batches(examples, split, ["id", "label", "text", *columns]):
+                name = pa.array([split] * batch.num_rows, pa.string())
+                yield batch.append_column("split", name)
+
+    return _prepare(read)
+
+
+def select_splits(rows: RowBatches, splits: Sequence[str]) -> RowBatches:
+    """Return the rows of these splits."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def select(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+        names = batch["split"]
+        return batch.filter(pc.is_in(names, pa.array(splits, names.type)))
+
+    return rows.map(select)
+
+
+def drop_repeated(rows: RowBatches, keys: Sequence[str]) -> RowBatches:
+    """Return the earliest row of each combination of keys."""
+    import pyarrow.compute as pc
+
+    return rows.find_first(keys).map(lambda batch: batch.filter(pc.equal(batch[FIRST], batch[ROW])))
+
+
+def collect_rows(rows: RowBatches, columns: Sequence[str]) -> "pd.DataFrame":
+    """Return these columns of all rows; the index is the number of the row."""
+    import pandas as pd
+
+    tables = [batch.select([ROW, *columns]).to_pandas() for batch in rows]
+    if not tables:
+        return pd.DataFrame(columns=list(columns))
+    collected: pd.DataFrame = pd.concat(tables, ignore_index=True).set_index(ROW)
+    return collected
+
+
+def map_first_ids(rows: RowBatches, column: str, values: Iterable[str]) -> dict[str, str]:
+    """Map those of `values` that the column has to the id of the first row with it."""
+    wanted = set(values)
+    found: dict[str, str] = {}
+    for batch in rows:
+        for value, id_ in zip(batch[column].to_pylist(), batch["id"].to_pylist(), strict=True):
+            if value in wanted:
+                found.setdefault(value, id_)
+    return found
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """One text of each row, to be read again and again."""
+
+    rows: RowBatches
+    name: str
+
+    def __iter__(self) -> Iterator[str]:
+        for batch in self.rows:
+            yield from batch[self.name].to_pylist()
+
+
+def _prepare(read: Callable[[], Iterator["pa.RecordBatch"]]) -> RowBatches:
+    def number_rows() -> Iterator["pa.RecordBatch"]:
+        import pyarrow as pa
+
+        start = 0
+        for batch in read():
+            end = start + batch.num_rows
+            yield batch.append_column(ROW, pa.array(range(start, end), pa.int64()))
+            start = end
+
+    return store_rows(LocalRows(number_rows).map(_add_comparison_forms))
+
+
+def _add_comparison_forms(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    forms = [normalise(text) for text in batch["text"].to_pylist()]
+    compact = [form.replace(" ", "") for form in forms]
+    batch = batch.append_column("normal", pa.array(forms, pa.string()))
+    return batch.append_column("compact", pa.array(compact, pa.string()))
+
+
+def _join_texts(batch: "pa.RecordBatch", texts: "dict[str, _SplitTexts]") -> "pa.Array":
+    """Return the text of each row of the manifest: the next one in the examples of its split."""
+    import pyarrow as pa
+
+    found = []
+    for id_, split in zip(batch["id"].to_pylist(), batch["split"].to_pylist(), strict=True):
+        found.append(texts[split].take(id_))
+    return pa.array(found, pa.string())
+
+
+class _SplitTexts:
+    """The texts of one split, one after another."""
+
+    def __init__(self, examples: Path, split: str) -> None:
+        self._place = examples / f"{split}.parquet"
+        self._texts = self._read(examples, split)
+
+    def take(self, id_: str) -> str:
+        """Return the next text, which has to be that of the row `id_`."""
+        own, text = next(self._texts, (None, ""))
+        if own != id_:
+            found = "no more rows" if own is None else own
+            raise DataError(
+                f"{self._place}: expected {id_} as in the manifest, found {found}; "
+                "run `dvc repro -f ingest`"
+            )
+        return text
+
+    def _read(self, examples: Path, split: str) -> Iterator[tuple[str, str]]:
+        for batch in read_batches(examples, split, ["id", "text"]):
+            yield from zip(batch["id"].to_pylist(), batch["text"].to_pylist(), strict=True)

@@ -1,0 +1,94 @@
+"""Rows in batches: whatever the cut, the three verbs say the same, as often as they are asked."""
+
+import random
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from tests.support.batches import cut_table, join_batches
+
+from plumbline.contract.manifest import Manifest
+from plumbline.contract.rows import FIRST, ROW, store_rows
+
+NUM_ROWS = 500
+CUTS = [1, 7, 499, 500, 1000]
+
+
+def draw_table() -> pd.DataFrame:
+    draw = random.Random(0)
+    return pd.DataFrame(
+        {
+            "id": [f"r{row}" for row in range(NUM_ROWS)],
+            "split": draw.choices(["train", "validation", "test"], k=NUM_ROWS),
+            "label": draw.choices(["a", "b", "ab"], k=NUM_ROWS),
+            "length": draw.choices(range(40), k=NUM_ROWS),
+        }
+    )
+
+
+@pytest.mark.parametrize("num_rows", CUTS)
+def test_the_verbs_say_what_one_table_says(num_rows: int) -> None:
+    table = draw_table()
+    rows = cut_table(table, num_rows)
+
+    lengths = rows.fold(lambda batch: batch["length"].to_pylist(), lambda one, other: one + other)
+    assert lengths == table["length"].tolist()
+
+    is_long = rows.map(lambda batch: batch.filter(pc.greater(batch["length"], 20)))
+    expected = table[table["length"] > 20]
+    assert join_batches(is_long)["id"].tolist() == expected["id"].tolist()
+    assert join_batches(is_long)[ROW].tolist() == expected.index.tolist()
+
+    for keys in (["label"], ["split", "label"], ["label", "length"]):
+        first = join_batches(is_long.find_first(keys))[FIRST]
+        groups = expected.assign(number=expected.index).groupby(keys)["number"]
+        assert first.tolist() == groups.transform("first").tolist()
+
+
+def test_keys_are_not_joined_into_one_text() -> None:
+    table = pd.DataFrame({"one": ["a", "ab", "a"], "other": ["bc", "c", "bc"]})
+    assert join_batches(cut_table(table).find_first(["one", "other"]))[FIRST].tolist() == [0, 1, 0]
+
+
+def test_stored_rows_are_read_by_several_at_once_and_leave_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    table = draw_table()
+    computed = []
+
+    def count(batch: pa.RecordBatch) -> pa.RecordBatch:
+        computed.append(batch.num_rows)
+        return batch
+
+    rows = store_rows(cut_table(table, 100).map(count))
+    pairs = zip(rows, rows, strict=True)
+    assert all(one.equals(other) for one, other in pairs)
+    assert join_batches(rows)["id"].tolist() == table["id"].tolist()
+    assert computed == [100] * 5
+    assert len(list(tmp_path.iterdir())) == 1
+    del rows, pairs
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_manifest_is_summarised_and_read_by_split(tmp_path: Path) -> None:
+    table = draw_table()
+    table.to_parquet(tmp_path / "m.parquet", index=False)
+    manifest = Manifest(tmp_path / "m.parquet")
+    summary = manifest.summarise()
+    assert summary.lengths == Counter(table["length"])
+    assert {split: summary.count_rows(split) for split in ("train", "test", "other")} == {
+        "train": int((table["split"] == "train").sum()),
+        "test": int((table["split"] == "test").sum()),
+        "other": 0,
+    }
+    train = table.loc[table["split"] == "train", "label"]
+    assert summary.count_labels("train") == Counter(train)
+    kinds = table[["split", "label"]].drop_duplicates(ignore_index=True)
+    pd.testing.assert_frame_equal(summary.list_kinds(), kinds, check_dtype=False)
+    held_out = table[table["split"] != "train"]
+    assert manifest.read_splits("validation", "test")["id"].to_dict() == held_out["id"].to_dict()
