@@ -1,9 +1,10 @@
-"""Memory and time of ingest, validate and the search for leaks, as the rows become more.
+"""Memory and time of what looks at all rows of a data set, as they become more.
 
-Each runs on the generated tickets, in a process of its own. Memory is what it takes at its peak
-beyond what 1,000 rows take, imports included; a row costs what it adds to the size before.
+Each runs on the generated tickets, in a process of its own: ingest, validate, the search for leaks,
+and what else evaluate reads of train and of the manifest. Memory is the peak, and a row costs what
+it adds to the size before. Held-out splits have the shares of the recipe, up to a number of rows.
 
-python benchmarks/scale.py [ROWS ...]
+python benchmarks/scale.py [--held-out ROWS] [ROWS ...]
 """
 
 import argparse
@@ -18,42 +19,64 @@ from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[1]
 BASE_ROWS = 1000
-# The gate `leakage` asks for no more than this of the examples.
-FIND_LEAKS = """
+LOAD_TASK = """
 from plumbline.contract import layout
+from plumbline.contract.manifest import Manifest
 from plumbline.entrypoint import load_params, load_task
+from plumbline.quality.manifest_check import check_manifest
+from plumbline.tasks.text_classification.scoring.class_profiles import build_profiles
 
 params = load_params(layout.PARAMS)
-load_task(params.task).configure(params).expectations.find_leaks(params, layout.EXAMPLES)
+task = load_task(params.task).configure(params)
+"""
+# The gate `leakage` asks for no more than this of the examples.
+FIND_LEAKS = """
+task.expectations.find_leaks(params, layout.EXAMPLES)
+"""
+READ_MANIFEST = """
+manifest = Manifest(layout.MANIFEST)
+check_manifest(manifest, task, layout.EXAMPLES)
+manifest.read_held_out()
+task.scoring.build_baselines(params, layout.EXAMPLES)
+"""
+# Of the gate `behaviour`.
+PROFILE_CLASSES = """
+build_profiles(layout.EXAMPLES)
 """
 COMMANDS: Mapping[str, list[str]] = {
     "ingest": [sys.executable, "-P", str(ROOT / "pipelines/ingest.py")],
     "validate": [sys.executable, "-P", str(ROOT / "pipelines/validate.py")],
-    "leakage": [sys.executable, "-P", "-c", FIND_LEAKS],
+    "leakage": [sys.executable, "-P", "-c", LOAD_TASK + FIND_LEAKS],
+    "manifest": [sys.executable, "-P", "-c", LOAD_TASK + READ_MANIFEST],
+    "profiles": [sys.executable, "-P", "-c", LOAD_TASK + PROFILE_CLASSES],
 }
 
 
 def main() -> None:
     """Print a line for each number of rows and stage: what it costs, and what a row costs."""
     parser = argparse.ArgumentParser(
-        description="Memory and time of ingest, validate and the search for leaks."
+        description="Memory and time of what looks at all rows of a data set."
     )
     parser.add_argument(
-        "rows", metavar="ROWS", type=int, nargs="*", default=[10_000, 30_000, 100_000]
+        "rows", metavar="ROWS", type=int, nargs="*", default=[10_000, 100_000, 1_000_000]
     )
-    rows = sorted(set(parser.parse_args().rows))
+    parser.add_argument(
+        "--held-out", metavar="ROWS", type=int, default=10_000, help="at most, of each split"
+    )
+    options = parser.parse_args()
     print(read_cpu_name())
-    print(f"{'rows':>9} {'':<9}{'memory':>10} {'bytes a row':>12} {'CPU s':>8} {'s a million':>12}")
-    base = _measure_stages(BASE_ROWS)
-    before, costs_before = BASE_ROWS, base
-    for num_rows in rows:
-        costs = _measure_stages(num_rows)
+    print(
+        f"{'rows':>10} {'':<9}{'memory':>10} {'bytes a row':>12} {'CPU s':>8} {'s a million':>12}"
+    )
+    before, costs_before = BASE_ROWS, _measure_stages(BASE_ROWS, options.held_out)
+    for num_rows in sorted(set(options.rows)):
+        costs = _measure_stages(num_rows, options.held_out)
         for stage, cost in costs.items():
             num_more = num_rows - before
             peak_more = cost.peak_mb - costs_before[stage].peak_mb
             seconds_more = cost.cpu_seconds - costs_before[stage].cpu_seconds
             print(
-                f"{num_rows:>9,} {stage:<9}{cost.peak_mb - base[stage].peak_mb:>7.0f} MB "
+                f"{num_rows:>10,} {stage:<9}{cost.peak_mb:>7.0f} MB "
                 f"{peak_more * 1e6 / num_more:>12,.0f} {cost.cpu_seconds:>8.1f} "
                 f"{seconds_more * 1e6 / num_more:>12,.0f}",
                 flush=True,
@@ -61,18 +84,21 @@ def main() -> None:
         before, costs_before = num_rows, costs
 
 
-def _measure_stages(num_rows: int) -> dict[str, ProcessCost]:
+def _measure_stages(num_rows: int, held_out: int) -> dict[str, ProcessCost]:
     with tempfile.TemporaryDirectory(prefix="plumbline-scale-") as folder:
-        _write_params(Path(folder), num_rows)
+        _write_params(Path(folder), num_rows, held_out)
         return {
             stage: measure_process(command, Path(folder)) for stage, command in COMMANDS.items()
         }
 
 
-def _write_params(folder: Path, num_rows: int) -> None:
+def _write_params(folder: Path, num_rows: int, held_out: int) -> None:
     yaml = YAML(typ="safe")
     params = yaml.load((ROOT / "recipes/text_classification.yaml").read_text(encoding="utf-8"))
     params["data"]["generated"]["num_rows"] = num_rows
+    for split in ("validation", "test"):
+        share = params["data"]["split"][split]
+        params["data"]["split"][split] = min(share, held_out / num_rows)
     with (folder / "params.yaml").open("w", encoding="utf-8") as file:
         yaml.dump(params, file)
 

@@ -131,7 +131,10 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
         table = pd.DataFrame(rows, columns=["id", "split", "text", "label", "channel"])
         for split, part in table.groupby("split"):
             part.drop(columns="split").to_parquet(layout.EXAMPLES / f"{split}.parquet", index=False)
-        tables = [task.data.list_rows(layout.EXAMPLES, name).assign(split=name) for name in SPLITS]
+        tables = [
+            pd.concat(task.data.list_rows(layout.EXAMPLES, name)).assign(split=name)
+            for name in SPLITS
+        ]
         pd.concat(tables).to_parquet(layout.MANIFEST, index=False)
         checks = task.expectations.build_checks(params, table)
         suite = runner.digest_suite(checks)
@@ -525,7 +528,9 @@ def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
         rows = pd.read_parquet(path)
         renamed = rows["label"].replace({"refund": "money back"})
         rows.assign(label=renamed).to_parquet(path, index=False)
-    tables = [task.data.list_rows(layout.EXAMPLES, name).assign(split=name) for name in SPLITS]
+    tables = [
+        pd.concat(task.data.list_rows(layout.EXAMPLES, name)).assign(split=name) for name in SPLITS
+    ]
     pd.concat(tables).to_parquet(layout.MANIFEST, index=False)
     digests = {
         "manifest": layout.digest(layout.MANIFEST),

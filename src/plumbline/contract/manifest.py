@@ -38,19 +38,21 @@ class Manifest:
         with pq.ParquetFile(self.path) as file:
             yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
 
-    def read_splits(self, *splits: str) -> "pd.DataFrame":
-        """Return the rows of these splits, in order, with the index that they have among all."""
-        import pandas as pd
+    def read_held_out(self) -> "pd.DataFrame":
+        """Return the rows of held-out splits, in order, and one of train for each of its labels."""
+        import pyarrow as pa
 
         parts = []
-        start = 0
+        known: set[str] = set()
         for batch in self.read_batches():
-            rows = batch.to_pandas()
-            rows.index += start
-            start += len(rows)
-            parts.append(rows[rows["split"].isin(splits)])
-        selected: pd.DataFrame = pd.concat(parts)
-        return selected
+            rows = batch.select(["split", "label"]).to_pandas()
+            train = rows[rows["split"] == "train"].drop_duplicates("label")
+            is_new = ~train["label"].isin(list(known))
+            known.update(train["label"])
+            is_needed = (rows["split"] != "train") | rows.index.isin(train.index[is_new])
+            parts.append(batch.filter(pa.array(is_needed)))
+        held_out: pd.DataFrame = pa.Table.from_batches(parts).to_pandas()
+        return held_out
 
     def summarise(self) -> "ManifestSummary":
         """Count what can be counted in one reading."""

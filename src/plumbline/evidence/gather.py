@@ -42,7 +42,7 @@ class Subjects:
     """
 
     params: Params
-    manifest: "pd.DataFrame"
+    manifest: "pd.DataFrame"  # held-out rows, and of train one for each label
     validation: Mapping[str, Any]  # reports/validation.json
     champion: ChampionModel | None
     origin: ChampionOrigin | None  # what the champion was made from
@@ -63,8 +63,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
 
     This is one use of the test split: the ledger records it before anything is known of the split.
     """
-    manifest = _read_manifest(params)
-    check_manifest(Manifest(layout.MANIFEST), task, layout.EXAMPLES)
+    manifest = _read_manifest(params, task)
     validation = _read_validation()
     champion = find_champion(params.registry.model, task)
     candidates = {name: bundle.digest(layout.locate_bundle(name)) for name in list_bundles(params)}
@@ -92,7 +91,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         checks={check.name: check.severity for check in checks},
         digests=digest_files(),
         lineage=lineage,
-        changes=_compare_origins(origin, manifest, lineage),
+        changes=_compare_origins(origin, lineage),
     )
 
 
@@ -102,21 +101,21 @@ def digest_files() -> dict[str, str]:
     return digests | {"params": digest_shown_params(layout.PARAMS)}
 
 
-def _read_manifest(params: Params) -> "pd.DataFrame":
-    import pandas as pd
-
+def _read_manifest(params: Params, task: Task[Params]) -> "pd.DataFrame":
+    """Return what an evaluation needs of the manifest, which is that of the examples."""
+    manifest = Manifest(layout.MANIFEST)
     try:
-        manifest = pd.read_parquet(layout.MANIFEST)
+        columns = manifest.list_columns()
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
         raise PlumblineError(
             f"{layout.MANIFEST}: cannot be read ({error}); run `dvc repro ingest`"
         ) from None
-    columns = [str(column) for column in manifest.columns]
     for column in params.evaluation.slices:
         if column not in columns:
             hint = suggest_nearest(column, columns) or f"; it has {', '.join(columns)}"
             raise ParamsError(f"evaluation.slices: {layout.MANIFEST} has no column {column}{hint}")
-    return manifest
+    check_manifest(manifest, task, layout.EXAMPLES)
+    return manifest.read_held_out()
 
 
 def _read_validation() -> dict[str, Any]:
@@ -130,7 +129,7 @@ def _read_validation() -> dict[str, Any]:
 
 
 def _compare_origins(
-    origin: ChampionOrigin | None, manifest: "pd.DataFrame", lineage: Mapping[str, str]
+    origin: ChampionOrigin | None, lineage: Mapping[str, str]
 ) -> dict[str, Any] | None:
     """Compare params, data and code with those that made the champion."""
     if origin is None or origin.params is None or origin.manifest is None:
@@ -139,7 +138,7 @@ def _compare_origins(
         "params": changes.compare_params(
             hide_secrets_in_values(origin.params), hide_secrets_in_values(load_yaml(layout.PARAMS))
         ),
-        "data": data_changes.compare_manifests(origin.manifest, manifest),
+        "data": data_changes.compare_manifests(origin.manifest, Manifest(layout.MANIFEST).read()),
         "code": changes.compare_code(
             origin.lineage.get("git_commit", ""),
             lineage.get("git_commit", ""),

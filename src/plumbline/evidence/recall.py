@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, Case, ExportDifference, Scores, SeedScores
 from plumbline.contract.task import Task
@@ -42,7 +43,7 @@ class Record:
 
     evidence: Mapping[str, Any]
     predictions: "pd.DataFrame"
-    manifest: "pd.DataFrame"
+    manifest: "pd.DataFrame"  # as in Subjects
     params: Params
     task: Task[Params]
     look: Look  # of the ledger, at the question that the evidence is about
@@ -93,7 +94,8 @@ def _read_subjects(record: Record) -> Subjects:
     bundles = evidence["bundles"]
     changes = None
     if origin is not None and origin.manifest is not None:
-        changes = {"data": data_changes.compare_manifests(origin.manifest, record.manifest)}
+        whole = Manifest(layout.MANIFEST).read()
+        changes = {"data": data_changes.compare_manifests(origin.manifest, whole)}
     return Subjects(
         params=params,
         manifest=record.manifest,

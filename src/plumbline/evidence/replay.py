@@ -12,6 +12,7 @@ from typing import Any
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_bundles
@@ -83,7 +84,7 @@ def _read_record(evidence: Mapping[str, Any], params: Params, task: Task[Params]
     """Read the files of the evaluation, its look in the ledger, and where the champion is from."""
     import pandas as pd
 
-    manifest = pd.read_parquet(layout.MANIFEST)
+    manifest = Manifest(layout.MANIFEST).read_held_out()
     candidates = {name: evidence["bundles"][name] for name in list_bundles(params)}
     champion = evidence["champion"]
     digest = champion["bundle"] if champion else None

@@ -42,7 +42,7 @@ class Findings:
     examples_digest: str  # of the examples that were scored
     suite: str  # digest of the expectations that params ask for
     checks: Mapping[str, str]  # these expectations by name, each with its severity
-    manifest: "pd.DataFrame"  # columns: split, label
+    manifest: "pd.DataFrame"  # columns: split, label; of train, one row for each label
     leaks: Sequence[Leak]
     winner: np.ndarray
     winner_validation: np.ndarray  # its scores on the validation split

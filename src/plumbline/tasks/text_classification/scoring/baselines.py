@@ -10,7 +10,7 @@ import numpy as np
 
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns, Predictor
-from plumbline.tasks.text_classification.data import has_label_sets, read_split
+from plumbline.tasks.text_classification.data import has_label_sets, read_batches, read_split
 from plumbline.tasks.text_classification.data.generated import find_noisy, find_true_labels
 from plumbline.tasks.text_classification.data.grammar import load_grammar
 from plumbline.tasks.text_classification.data.label_sets import (
@@ -99,8 +99,9 @@ class SetBaseline(FrequencyBaseline):
 
 def build_baselines(params: TextParams, examples: Path) -> dict[str, Predictor]:
     """Return the predictors that any candidate has to beat, by name."""
-    labels = read_split(examples, "train", ["label"])["label"].to_pylist()
-    counts = Counter(labels)
+    counts: Counter[str] = Counter()
+    for batch in read_batches(examples, "train", ["label"]):
+        counts.update(batch["label"].to_pylist())
     if has_label_sets(examples, "train"):
         sets: dict[str, Predictor] = {
             "majority": SetBaseline(counts, draws=False),
