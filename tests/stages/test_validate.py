@@ -201,6 +201,37 @@ def test_the_page_stands_alone_and_no_text_in_it_is_markup(source: Path) -> None
     assert "url(" not in page
 
 
+def test_the_report_does_not_depend_on_how_many_rows_are_read_at_once(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = source.read_text(encoding="utf-8").splitlines()[1:]
+    again = [line.rpartition(",")[0] for line in lines[::9]]
+    add(
+        source,
+        *lines[::7],
+        *[f"{text},colour" for text in again],
+        *[f"{text}s,x" for text in again],
+    )
+    add(source, "write to jane.doe@example.com about the red house,colour", "?!,number")
+    assert run_stages("raw.csv")[0] == "rejected"
+    whole = layout.VALIDATION.read_bytes()
+    found = {check["name"] for check in report()["checks"] if check["num_failing"]}
+    assert {
+        "blanks",
+        "duplicates",
+        "conflicting_duplicates",
+        "label_noise",
+        "near_duplicates_validation",
+        "near_duplicates_test",
+        "personal_data",
+    } <= found
+
+    monkeypatch.setattr("plumbline.contract.manifest.BATCH_ROWS", 37)
+    monkeypatch.setattr("plumbline.tasks.text_classification.data.storage.BATCH_ROWS", 23)
+    assert run_stages("raw.csv")[0] == "rejected"
+    assert layout.VALIDATION.read_bytes() == whole
+
+
 def test_control_characters_of_a_label_do_not_reach_the_terminal(source: Path) -> None:
     add(source, "the old house looks grey,\x1b[31mred")
 
