@@ -1,14 +1,17 @@
 """Behavioural cases: a model that reads words passes, one that is brittle or blind does not."""
 
+import random
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from plumbline.contract.yaml_file import load_yaml
+from plumbline.tasks.text_classification.data.words import UNBROKEN
 from plumbline.tasks.text_classification.params import TextParams
-from plumbline.tasks.text_classification.scoring import behaviour
+from plumbline.tasks.text_classification.scoring import behaviour, class_profiles
 from plumbline.tasks.text_classification.scoring.behaviour import (
     check_behaviour,
     double_spaces,
@@ -168,15 +171,39 @@ def test_a_text_about_as_similar_to_another_class_is_typical_of_none() -> None:
 
 def test_a_phrase_that_chance_gave_to_a_class_is_not_asked(tmp_path: Path) -> None:
     """Of a thousand words without meaning, some are in one class alone."""
-    random = np.random.default_rng(0)
-    texts = [" ".join(f"w{number}" for number in random.integers(0, 900, 12)) for _ in range(600)]
-    labels = random.permutation(["negative", "positive"] * 300)
+    draw = np.random.default_rng(0)
+    texts = [" ".join(f"w{number}" for number in draw.integers(0, 900, 12)) for _ in range(600)]
+    labels = draw.permutation(["negative", "positive"] * 300)
     table = pd.DataFrame({"id": range(600), "text": texts, "label": labels})
     table.to_parquet(tmp_path / "train.parquet")
     assert build_profiles(tmp_path).phrases == [None, None]
     table["text"] = np.where(labels == "negative", "too " + table["text"], table["text"])
     table.to_parquet(tmp_path / "train.parquet")
     assert build_profiles(tmp_path).phrases == ["too", None]
+
+
+def test_profiles_that_are_read_in_batches_are_those_of_all_texts_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = random.Random(0)
+    words = ["".join(draw.choices("abcdefgh", k=draw.randrange(1, 4))) for _ in range(400)]
+    texts = [" ".join(draw.choices(words, k=9)) for _ in range(900)]
+    labels = draw.choices(["one", "two", "three"], [6, 3, 1], k=900)
+    pd.DataFrame({"text": texts, "label": labels}).to_parquet(tmp_path / "train.parquet")
+    monkeypatch.setattr(class_profiles, "MAX_FEATURES", 700)  # of some thousands
+    monkeypatch.setattr("plumbline.tasks.text_classification.data.storage.BATCH_ROWS", 64)
+    profiles = build_profiles(tmp_path)
+
+    at_once = TfidfVectorizer(
+        token_pattern=UNBROKEN, ngram_range=(1, 3), max_features=700, sublinear_tf=True
+    )
+    features = at_once.fit_transform(texts)
+    terms = at_once.get_feature_names_out()
+    assert profiles.vectorizer.get_feature_names_out().tolist() == terms.tolist()
+    assert (profiles.vectorizer.transform(texts[:9]) != at_once.transform(texts[:9])).nnz == 0
+    for name, centroid in zip(profiles.names, profiles.centroids, strict=True):
+        mean = features[np.array(labels) == name].mean(axis=0)
+        assert np.asarray(mean / np.linalg.norm(mean)).ravel() == pytest.approx(centroid, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,16 @@
 """What is typical of each class in the training texts: a centroid, and a phrase that tells it."""
 
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from plumbline.tasks.text_classification.data import read_label_sets, read_split
+from plumbline.tasks.text_classification.data import has_label_sets, read_batches
+from plumbline.tasks.text_classification.data.label_sets import split_labels
 from plumbline.tasks.text_classification.data.words import UNBROKEN, join_words
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
 
 MIN_PHRASE_TEXTS = 5  # of train that have the phrase
 MIN_LIFT = 3.0  # by which a phrase multiplies the odds of its class
@@ -39,39 +39,104 @@ class TermCounts:
 
 
 def build_profiles(examples: Path) -> ClassProfiles:
-    """Read the train split and return what is typical of each of its classes."""
+    """Read the train split, twice and in batches; return what is typical of each of its classes."""
+    frequencies = _count_terms(examples)
+    # In the order in which terms are met, as while TfidfVectorizer fits: sums of floats depend on
+    # the order of their parts.
+    met = _build_vectorizer(list(frequencies.in_texts), frequencies)
+    names = sorted(frequencies.classes)
+    totals = np.zeros((len(names), len(frequencies.in_texts)))
+    in_class = np.zeros(totals.shape, dtype=int)
+    for texts, labels in _read_train(examples):
+        features = met.transform(texts)
+        owners, classes = _list_members(labels, names)
+        members = features[owners]
+        places = np.repeat(classes, np.diff(members.indptr)), members.indices
+        np.add.at(totals, places, members.data)  # one text after another, whatever the batch
+        np.add.at(in_class, places, 1)
+    terms = sorted(frequencies.in_texts)
+    order = [met.vocabulary_[term] for term in terms]
+    sizes = np.array([frequencies.classes[name] for name in names])
+    # Contiguous rows: how NumPy sums a row depends on how it is laid out.
+    centroids = _scale_rows(np.ascontiguousarray(totals[:, order]) / sizes[:, None])
+    in_all = np.array([frequencies.in_texts[term] for term in terms])
+    counts = TermCounts(in_class[:, order], sizes, in_all, frequencies.num_texts)
+    phrases = _find_typical_phrases(centroids, counts, np.array(terms, dtype=object))
+    return ClassProfiles(names, centroids, _build_vectorizer(terms, frequencies), phrases)
+
+
+@dataclass(frozen=True)
+class _TermFrequencies:
+    """How often the most frequent terms of train occur, in the order in which they are met."""
+
+    in_texts: Mapping[str, int]  # term -> texts that have it
+    classes: Counter[str]  # texts of each class
+    num_texts: int
+
+
+def _count_terms(examples: Path) -> _TermFrequencies:
+    """Count the terms of train; MAX_FEATURES of them are kept, those that TfidfVectorizer keeps."""
+    analyze = _build_vectorizer().build_analyzer()
+    occurrences: Counter[str] = Counter()
+    in_texts: Counter[str] = Counter()
+    classes: Counter[str] = Counter()
+    num_texts = 0
+    for texts, labels in _read_train(examples):
+        for text, own in zip(texts, labels, strict=True):
+            terms = analyze(text)
+            occurrences.update(terms)
+            in_texts.update(set(terms))
+            classes.update(own)
+        num_texts += len(texts)
+    terms = sorted(occurrences)
+    order = (-np.array([occurrences[term] for term in terms])).argsort()
+    kept = {terms[place] for place in order[:MAX_FEATURES]}
+    frequent = {term: in_texts[term] for term in occurrences if term in kept}
+    return _TermFrequencies(frequent, classes, num_texts)
+
+
+def _build_vectorizer(
+    terms: list[str] | None = None, frequencies: _TermFrequencies | None = None
+) -> Any:
+    """Return what TfidfVectorizer fits to all texts at once, with columns in the order of terms."""
     from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(
+        token_pattern=UNBROKEN, ngram_range=(1, 3), vocabulary=terms, sublinear_tf=True
+    )
+    if terms is not None and frequencies is not None:
+        in_texts = np.array([float(frequencies.in_texts[term]) for term in terms])
+        vectorizer.idf_ = np.log((frequencies.num_texts + 1) / (in_texts + 1)) + 1
+    return vectorizer
+
+
+def _read_train(examples: Path) -> Iterator[tuple[list[str], list[tuple[str, ...]]]]:
+    """Yield the texts of train, with the labels of each."""
+    list_labels = split_labels if has_label_sets(examples, "train") else _list_one_label
+    for batch in read_batches(examples, "train", ["text", "label"]):
+        labels = [list_labels(label) for label in batch["label"].to_pylist()]
+        yield batch["text"].to_pylist(), labels
+
+
+def _list_one_label(label: str) -> tuple[str, ...]:
+    return (label,)
+
+
+def _list_members(
+    labels: Sequence[tuple[str, ...]], names: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the text and the class of each label of a text."""
+    index = {name: number for number, name in enumerate(names)}
+    pairs = [(text, index[label]) for text, own in enumerate(labels) for label in own]
+    owners, classes = np.array(pairs, dtype=int).reshape(-1, 2).T
+    return owners, classes
+
+
+def _scale_rows(values: np.ndarray) -> np.ndarray:
     from sklearn.preprocessing import normalize
 
-    texts = read_split(examples, "train", ["text"])["text"].to_pylist()
-    labels = read_label_sets(examples, "train")
-    names = sorted({label for own in labels for label in own})
-    vectorizer = TfidfVectorizer(
-        token_pattern=UNBROKEN, ngram_range=(1, 3), max_features=MAX_FEATURES, sublinear_tf=True
-    )
-    features = vectorizer.fit_transform(texts)
-    members = _mark_members(labels, names)
-    sizes = np.asarray(members.sum(axis=1)).ravel().astype(int)
-    centroids = normalize((members @ features).toarray() / sizes[:, None])
-    has_term = (features > 0).astype(float)
-    counts = TermCounts(
-        (members @ has_term).toarray().astype(int),
-        sizes,
-        np.asarray(has_term.sum(axis=0)).ravel().astype(int),
-        len(texts),
-    )
-    phrases = _find_typical_phrases(centroids, counts, vectorizer.get_feature_names_out())
-    return ClassProfiles(names, centroids, vectorizer, phrases)
-
-
-def _mark_members(labels: list[tuple[str, ...]], names: list[str]) -> "csr_matrix":
-    """Return a matrix [classes, texts] with a one for each text of a class."""
-    from scipy.sparse import csr_matrix
-
-    index = {name: number for number, name in enumerate(names)}
-    pairs = [(index[label], text) for text, own in enumerate(labels) for label in own]
-    rows, places = np.array(pairs).T
-    return csr_matrix((np.ones(len(pairs)), (rows, places)), shape=(len(names), len(labels)))
+    scaled: np.ndarray = normalize(values)
+    return scaled
 
 
 def _find_telling_terms(counts: TermCounts) -> np.ndarray:
