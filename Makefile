@@ -114,7 +114,7 @@ bench-train: setup  ## samples/s against the Hugging Face Trainer, side by side
 bench-ingest: setup  ## memory of ingest as the file grows
 	@python benchmarks/ingest.py
 
-bench-scale: setup  ## memory and time of ingest, validate and the gate leakage for each row
+bench-scale: setup  ## memory and time of what looks at all rows, as they become more
 	@python benchmarks/scale.py
 
 bench-bootstrap: setup  ## seconds of the paired bootstrap interval against SciPy's own call
