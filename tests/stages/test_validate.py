@@ -232,6 +232,23 @@ def test_the_report_does_not_depend_on_how_many_rows_are_read_at_once(
     assert layout.VALIDATION.read_bytes() == whole
 
 
+def test_metadata_may_have_the_names_of_what_is_computed(source: Path) -> None:
+    lines = source.read_text(encoding="utf-8").splitlines()
+    rows = [f"{line},a{number},b,c" for number, line in enumerate([*lines[1:], *lines[1:40]])]
+    source.write_text("\n".join(["text,label,row,normal,duplicates", *rows]), encoding="utf-8")
+    found = []
+    for metadata in ([], ["row", "normal", "duplicates"]):
+        values = make_values("raw.csv")
+        values["validation"] |= LOOSE
+        values["data"]["columns"]["metadata"] = metadata
+        params = TextParams.model_validate(values)
+        ingest(params, TASK)
+        validate(params, TASK)
+        found.append({check["name"]: check["observed"] for check in report()["checks"]})
+    assert found[0] == found[1]
+    assert not found[0]["duplicates"].startswith("0 of")
+
+
 def test_control_characters_of_a_label_do_not_reach_the_terminal(source: Path) -> None:
     add(source, "the old house looks grey,\x1b[31mred")
 

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-ROW = "row"  # the column with the number of each row, from 0
-FIRST = "first"  # the column that `find_first` adds
+# Names that no column of data has.
+ROW = "#row"  # the column with the number of each row, from 0
+FIRST = "#first"  # the column that `find_first` adds
 T = TypeVar("T")
 
 
 class RowBatches(Protocol):
-    """A table in batches, each of them with a column `row`; it may be read any number of times."""
+    """A table in batches, each of them with a column ROW; it may be read any number of times."""
 
     def __iter__(self) -> Iterator["pa.RecordBatch"]:
         """Return the batches, in order."""
@@ -38,7 +39,7 @@ class RowBatches(Protocol):
         ...
 
     def find_first(self, keys: Sequence[str]) -> "RowBatches":
-        """Return the rows with a column `first`: the number of the earliest row with these keys."""
+        """Return the rows with a column FIRST: the number of the earliest row with these keys."""
         ...
 
 
@@ -60,7 +61,7 @@ class LocalRows:
         return reduce(merge, map(measure, self))
 
     def find_first(self, keys: Sequence[str]) -> "LocalRows":
-        """Return the rows with a column `first`; it takes eight bytes a row.
+        """Return the rows with a column FIRST; it takes eight bytes a row.
 
         Keys are compared by a hash of 64 bits.
         """
@@ -70,7 +71,7 @@ class LocalRows:
             start = 0
             for batch in self:
                 end = start + batch.num_rows
-                yield batch.append_column(FIRST, _make_array(first[start:end]))
+                yield put_column(batch, FIRST, _make_array(first[start:end]))
                 start = end
 
         return LocalRows(read)
@@ -103,6 +104,13 @@ def store_rows(rows: RowBatches) -> LocalRows:
     stored = LocalRows(read)
     weakref.finalize(stored, Path(name).unlink, missing_ok=True)
     return stored
+
+
+def put_column(batch: "pa.RecordBatch", name: str, values: "pa.Array") -> "pa.RecordBatch":
+    """Return the batch with this column, in place of one that has the name."""
+    if name in batch.schema.names:
+        batch = batch.drop_columns([name])
+    return batch.append_column(name, values)
 
 
 def hash_columns(batch: "pa.RecordBatch", names: Sequence[str]) -> "np.ndarray":

@@ -10,7 +10,7 @@ import numpy as np
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.manifest import Manifest
-from plumbline.contract.rows import FIRST, ROW, LocalRows
+from plumbline.contract.rows import FIRST, ROW, LocalRows, put_column
 from plumbline.contract.task import SPLITS, Task
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _number_rows(manifest: Manifest) -> Iterator["pa.RecordBatch"]:
     start = 0
     for batch in manifest.read_batches(["id", "split"]):
         end = start + batch.num_rows
-        yield batch.append_column(ROW, pa.array(range(start, end), pa.int64()))
+        yield put_column(batch, ROW, pa.array(range(start, end), pa.int64()))
         start = end
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.manifest import Manifest
-from plumbline.contract.rows import ROW, RowBatches, hash_columns
+from plumbline.contract.rows import ROW, RowBatches, hash_columns, put_column
 from plumbline.tasks.text_classification.expectations import (
     duplicates,
     giveaways,
@@ -65,12 +65,16 @@ def build_table(
     """
     columns = [name for name in manifest.list_columns() if name in params.data.columns.metadata]
     rows = read_manifest_rows(manifest, examples, [*COLUMNS, *columns])
+    has_sets = params.data.columns.has_label_sets
+    sizes = count_labels(rows, choose_list_labels(has_sets))
     finders = [
         _plan_ingest_findings(params, facts),
-        _plan_label_findings(rows, params),
+        _plan_label_findings(rows, sizes, params),
         _plan_row_findings(rows, params),
         _plan_word_findings(rows),
     ]
+    if not has_sets:
+        finders.append(_plan_label_noise(rows, sizes, params.seed))
     if params.validation.reference is not None:
         finders.append(_plan_drift(rows, Path(params.validation.reference)))
     return rows.map(lambda batch: _add_findings(batch, finders))
@@ -95,9 +99,9 @@ def _add_findings(batch: "pa.RecordBatch", finders: Sequence[AddFindings]) -> "p
     for find in finders:
         for name, found in find(values).items():
             kind = pa.string() if all(isinstance(each, str | None) for each in found) else None
-            batch = batch.append_column(name, pa.array(found, kind))
+            batch = put_column(batch, name, pa.array(found, kind))
     hashes = pa.array(hash_columns(batch, ["compact"]).view("int64"))
-    return batch.drop_columns(["normal", "compact"]).append_column("compact", hashes)
+    return put_column(batch.drop_columns(["normal"]), "compact", hashes)
 
 
 def _plan_ingest_findings(params: TextParams, facts: Mapping[str, Any]) -> AddFindings:
@@ -120,10 +124,12 @@ def _plan_ingest_findings(params: TextParams, facts: Mapping[str, Any]) -> AddFi
     return find
 
 
-def _plan_label_findings(rows: RowBatches, params: TextParams) -> AddFindings:
+def _plan_label_findings(
+    rows: RowBatches, sizes: labels.LabelSizes, params: TextParams
+) -> AddFindings:
+    """Plan to say what is wrong with labels: of a row with several, with the first such one."""
     has_sets = params.data.columns.has_label_sets
     list_labels = choose_list_labels(has_sets)
-    sizes = count_labels(rows, list_labels)
     words = giveaways.find_label_words(rows, list_labels)
     of_train = {
         "rare_labels": labels.find_rare_labels(sizes, params.validation.min_rows_per_class),
@@ -151,19 +157,17 @@ def _plan_label_findings(rows: RowBatches, params: TextParams) -> AddFindings:
             found["num_labels"] = [num_labels[split] for split in values["split"]]
         return found
 
-    return find if has_sets else _plan_label_noise(rows, sizes, params.seed, find)
+    return find
 
 
-def _plan_label_noise(
-    rows: RowBatches, sizes: labels.LabelSizes, seed: int, before: AddFindings
-) -> AddFindings:
-    """Plan what `before` finds, and which labels a model contradicts."""
+def _plan_label_noise(rows: RowBatches, sizes: labels.LabelSizes, seed: int) -> AddFindings:
+    """Plan to say which labels a model contradicts, and of which rows it was asked."""
     noise = labels.find_label_noise(rows, sizes, seed)
 
     def find(values: Values) -> dict[str, list[Any]]:
         judged = [int(row in noise) for row in values[ROW]]
         suspects = [noise.get(row) for row in values[ROW]]
-        return before(values) | {"judged": judged, "label_noise": suspects}
+        return {"judged": judged, "label_noise": suspects}
 
     return find
 

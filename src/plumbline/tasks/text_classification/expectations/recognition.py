@@ -71,7 +71,8 @@ def find_recognised(
     def list_row_labels(label: str) -> tuple[str, ...]:
         return list_labels(label) or (label,)
 
-    held_out = collect_rows(select_splits(rows, [split]), ["normal", "label", *columns])
+    wanted = list(dict.fromkeys(["normal", "label", *columns]))
+    held_out = collect_rows(select_splits(rows, [split]), wanted)
     labels = held_out["label"].map(list_row_labels)
     findings: dict[int, str] = {}
     learned = _learn_labels(select_splits(rows, before), columns, list_row_labels)

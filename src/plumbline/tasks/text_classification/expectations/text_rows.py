@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.manifest import Manifest
-from plumbline.contract.rows import FIRST, ROW, LocalRows, RowBatches, store_rows
+from plumbline.contract.rows import FIRST, ROW, LocalRows, RowBatches, put_column, store_rows
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import normalise, read_batches
 
@@ -25,7 +25,7 @@ def read_manifest_rows(manifest: Manifest, examples: Path, columns: Sequence[str
     def read() -> Iterator["pa.RecordBatch"]:
         texts = {split: _SplitTexts(examples, split) for split in SPLITS}
         for batch in manifest.read_batches(columns):
-            yield batch.append_column("text", _join_texts(batch, texts))
+            yield put_column(batch, "text", _join_texts(batch, texts))
 
     return _prepare(read)
 
@@ -41,7 +41,7 @@ def read_example_rows(examples: Path, columns: Sequence[str]) -> RowBatches:
         for split in SPLITS:
             for batch in read_batches(examples, split, ["id", "label", "text", *columns]):
                 name = pa.array([split] * batch.num_rows, pa.string())
-                yield batch.append_column("split", name)
+                yield put_column(batch, "split", name)
 
     return _prepare(read)
 
@@ -106,7 +106,7 @@ def _prepare(read: Callable[[], Iterator["pa.RecordBatch"]]) -> RowBatches:
         start = 0
         for batch in read():
             end = start + batch.num_rows
-            yield batch.append_column(ROW, pa.array(range(start, end), pa.int64()))
+            yield put_column(batch, ROW, pa.array(range(start, end), pa.int64()))
             start = end
 
     return store_rows(LocalRows(number_rows).map(_add_comparison_forms))
@@ -117,8 +117,8 @@ def _add_comparison_forms(batch: "pa.RecordBatch") -> "pa.RecordBatch":
 
     forms = [normalise(text) for text in batch["text"].to_pylist()]
     compact = [form.replace(" ", "") for form in forms]
-    batch = batch.append_column("normal", pa.array(forms, pa.string()))
-    return batch.append_column("compact", pa.array(compact, pa.string()))
+    batch = put_column(batch, "normal", pa.array(forms, pa.string()))
+    return put_column(batch, "compact", pa.array(compact, pa.string()))
 
 
 def _join_texts(batch: "pa.RecordBatch", texts: "dict[str, _SplitTexts]") -> "pa.Array":
