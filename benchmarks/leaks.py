@@ -8,7 +8,10 @@ import random
 import time
 
 import pandas as pd
+import pyarrow as pa
 
+from plumbline.contract.manifest import BATCH_ROWS
+from plumbline.contract.rows import ROW, LocalRows, RowBatches
 from plumbline.tasks.text_classification.data import normalise
 from plumbline.tasks.text_classification.data.generated import draw_ticket
 from plumbline.tasks.text_classification.expectations.duplicates import find_near_leaks
@@ -21,21 +24,25 @@ def main() -> None:
     """Print how many rows are searched, what is found, and the CPU seconds."""
     parser = argparse.ArgumentParser(description="CPU seconds of the search for near copies.")
     parser.add_argument("rows", metavar="ROWS", type=int, nargs="?", default=30_000)
-    rows = draw_rows(parser.parse_args().rows)
+    num_rows = parser.parse_args().rows
+    rows = draw_rows(num_rows)
     start = time.process_time()
     findings = find_near_leaks(rows, "test", ("train", "validation"), SIMILARITY)
     seconds = time.process_time() - start
-    print(f"{len(rows):,} rows: {findings.notna().sum():,} near copies, {seconds:.1f} CPU s")
+    print(f"{num_rows:,} rows: {len(findings):,} near copies, {seconds:.1f} CPU s")
 
 
-def draw_rows(num_rows: int) -> pd.DataFrame:
+def draw_rows(num_rows: int) -> RowBatches:
     """Draw tickets, and divide them at random."""
     texts = [draw_ticket(random.Random(number), 0.0).text for number in range(num_rows)]
     rows = pd.DataFrame({"text": texts})
     rows["id"] = [f"r{row}" for row in range(num_rows)]
     rows["split"] = random.Random(0).choices(list(SHARES), list(SHARES.values()), k=num_rows)
     rows["normal"] = rows["text"].map(normalise)
-    return rows.assign(compact=rows["normal"].str.replace(" ", ""))
+    rows["compact"] = rows["normal"].str.replace(" ", "")
+    rows[ROW] = range(num_rows)
+    table = pa.Table.from_pandas(rows, preserve_index=False)
+    return LocalRows(lambda: iter(table.to_batches(BATCH_ROWS)))
 
 
 if __name__ == "__main__":
