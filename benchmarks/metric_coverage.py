@@ -74,12 +74,12 @@ def _measure(case: Case, name: str, repeats: int, resamples: int) -> str:
     intervals.NUM_RESAMPLES = NUM_RESAMPLES
     compute = METRICS[name]
     random = np.random.default_rng([case.num_rows, *name.encode()])
-    large = _draw(random, case, NUM_ROWS_OF_TRUTH)
+    large = draw_split(random, case, NUM_ROWS_OF_TRUTH)
     truth = float(compute(large.labels, large.ours).mean())
     below, above, false_gains, refused = 0, 0, 0, 0
     drawn_below, drawn_above, drawn_gains = 0, 0, 0
     for _ in range(repeats):
-        split = _draw(random, case, case.num_rows)
+        split = draw_split(random, case, case.num_rows)
         drawn, gain = _bootstrap(random, split, compute, resamples)
         drawn_below += drawn.low > truth
         drawn_above += drawn.high < truth
@@ -111,7 +111,7 @@ def _measure(case: Case, name: str, repeats: int, resamples: int) -> str:
     return f"| {' | '.join(columns)} |"
 
 
-def _draw(random: np.random.Generator, case: Case, num_rows: int) -> Split:
+def draw_split(random: np.random.Generator, case: Case, num_rows: int) -> Split:
     """Draw rows: what is hard about a row is hard for both models."""
     shares = np.array(case.shares)
     labels = random.choice(shares.size, num_rows, p=shares)

@@ -16,12 +16,15 @@ from tests.support.small_texts import SHIPPED
 
 from plumbline import entrypoint
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.params import Selective
 from plumbline.contract.records import Scores
 from plumbline.evidence.predictors import score_split
 from plumbline.statistics.intervals import compute_gain_interval, compute_mean_interval
 from plumbline.tasks.text_classification import expectations, scoring
 from plumbline.tasks.text_classification.data import ingest
 from plumbline.tasks.text_classification.data.generated import find_noisy, find_true_labels
+from plumbline.tasks.text_classification.models.export import choose_sealed_thresholds
+from plumbline.tasks.text_classification.models.forms import FormPolicy
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring.chosen_metric import (
     LabelAnswers,
@@ -125,11 +128,59 @@ def test_costs_are_those_of_params_and_1_for_other_errors() -> None:
     assert scores.metrics["expected_cost"] == pytest.approx(56 / 5)
 
 
+PROMISE = {"risk": 0.05, "min_coverage": 0.2}
+
+
+def _answer(right: int, wrong: int, left: int) -> Scores:
+    """Return scores of so many right and wrong answers, and of rows left to people."""
+    hits = np.array([1.0] * right + [0.0] * wrong + [1.0] * left)
+    rows = {"accuracy": hits, "answered": np.array([1.0] * (right + wrong) + [0.0] * left)}
+    return add_metric(
+        Scores(rows, {}),
+        LabelAnswers([], [], [], np.empty((0, 0))),
+        {"metric": "recall_at_precision", "selective": PROMISE, "confidence": 0.95},
+    )
+
+
+def test_recall_counts_the_rows_that_are_answered_rightly() -> None:
+    scores = _answer(right=60, wrong=2, left=38)
+    assert scores.metrics["recall_at_precision"] == 0.6
+    assert scores.per_example["recall_at_precision"].tolist() == [1.0] * 60 + [0.0] * 40
+    assert scores.per_example["correct"].sum() == 98  # as calibration and selective ask
+
+
+def test_answers_that_break_the_precision_have_no_recall_at_it() -> None:
+    assert _answer(right=80, wrong=20, left=0).metrics["recall_at_precision"] == 0
+    by_chance = _answer(right=27, wrong=3, left=70)  # 10 % of 30: the risk may still be 5 %
+    assert by_chance.metrics["recall_at_precision"] == 0.27
+    assert _answer(right=0, wrong=0, left=100).metrics["recall_at_precision"] == 0
+
+
+def test_the_precision_is_a_part_of_the_metric() -> None:
+    params = _choose(metric="recall_at_precision", selective=PROMISE)
+    task = TASK.configure(params)
+    assert task.metric.kind == "binary"
+    assert task.chosen["selective"] == PROMISE
+    with pytest.raises(ValidationError, match="recall_at_precision needs selective"):
+        _choose(metric="recall_at_precision")
+
+
+def test_a_model_that_is_not_known_to_keep_the_precision_answers_nothing() -> None:
+    asked = Selective(risk=0.05, min_coverage=0.2)
+    policy = FormPolicy(("fp32",), SHIPPED.evaluation.parity, 0.95, asked)
+    logits = np.random.default_rng(5).normal(0, 4, (200, 2))
+    wrong = choose_sealed_thresholds(policy, logits, logits.argmin(axis=1))
+    assert wrong["threshold"] > 1
+    right = choose_sealed_thresholds(policy, logits, logits.argmax(axis=1))
+    assert right["threshold"] == 0
+    unasked = FormPolicy(("fp32",), SHIPPED.evaluation.parity, 0.95, None)
+    assert choose_sealed_thresholds(unasked, logits, logits.argmin(axis=1))["threshold"] is None
+
+
 @pytest.mark.parametrize(
     "values",
     [
         {"metric": "f1"},
-        {"metric": "recall_at_precision"},
         {"metric": "expected_cost"},
         {"metric": "nll", "costs": COSTS},
         {"costs": COSTS},
@@ -197,6 +248,9 @@ def test_the_bound_is_what_a_model_reaches_that_knows_the_truth(generated: Path)
     assert bound.limit == pytest.approx(f1_score(rows["label"], truth, average="macro"))
     params = _choose_noisy(metric="average_precision")
     assert scoring.compute_bound(params, generated / "examples", "test").limit is None
+    params = _choose_noisy(metric="recall_at_precision", selective=PROMISE)
+    bound = scoring.compute_bound(params, generated / "examples", "test")
+    assert bound.limit == pytest.approx(hits.mean())
     params = _choose_noisy(metric="nll")
     bound = scoring.compute_bound(params, generated / "examples", "test")
     num_classes = 12

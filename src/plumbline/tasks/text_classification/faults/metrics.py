@@ -3,6 +3,8 @@
 from collections.abc import Callable
 
 from plumbline.contract.faults import Fault, FaultSite
+from plumbline.tasks.text_classification.faults.doubt import NOTHING_ASKED, PROMISE
+from plumbline.tasks.text_classification.faults.models import change_config
 
 DIFFERENCE = "max_detectable_difference: 0.10"
 
@@ -16,6 +18,19 @@ def plant_metric(metric: str) -> Callable[[FaultSite], None]:
     return plant
 
 
+def plant_precision(site: FaultSite) -> None:
+    """Make params choose the recall at a precision, and train for it."""
+    plant_metric("recall_at_precision")(site)
+    site.edit_params(NOTHING_ASKED, PROMISE)
+    site.retrain()
+
+
+def plant_lower_precision(site: FaultSite) -> None:
+    """Answer every row, which brings more recall than the precision allows."""
+    plant_precision(site)
+    change_config(site, threshold=0.0)
+
+
 FAULTS = (
     Fault(
         "another metric chosen after the evaluation",
@@ -24,6 +39,7 @@ FAULTS = (
         plant_metric("nll"),
         before="register",
     ),
+    Fault("recall by answers without the precision", "selective", "refuse", plant_lower_precision),
     Fault(
         "a sound model by another metric",
         "none",
@@ -36,4 +52,5 @@ FAULTS = (
         "promote",
         plant_metric("average_precision"),
     ),
+    Fault("a sound model by recall at a precision", "none", "promote", plant_precision),
 )

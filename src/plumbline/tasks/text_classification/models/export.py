@@ -32,6 +32,7 @@ WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 OPSET = 20
 TOLERANCE = 1e-4  # of logits, which are of the order of 1 to 10
+ABOVE_ALL_SCORES = 2.0  # a threshold that no probability reaches
 SET_OUTPUTS = ["labels"]  # that a bundle has besides the others where rows have sets of labels
 
 
@@ -109,14 +110,15 @@ def choose_sealed_thresholds(
 def _choose_threshold(policy: FormPolicy, confidence: np.ndarray, hits: np.ndarray) -> float | None:
     """Return the score from which the model answers itself; None where params ask for no risk.
 
-    None also where no score is known to keep it: the gate `selective` then refuses the model.
+    Where no score is known to keep it, the model leaves all rows to people, and the gate
+    `selective` refuses it.
     """
     if policy.selective is None:
         return None
     selection = choose_threshold(
         confidence, hits.astype(float), policy.selective.risk, policy.confidence
     )
-    return selection.threshold if selection else None
+    return selection.threshold if selection else ABOVE_ALL_SCORES
 
 
 def _export_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:

@@ -138,7 +138,8 @@ def compute_bound(params: TextParams, examples: Path, split: str) -> Bound:
     metric = params.evaluation.metric
     if metric == "average_precision":
         return Bound(None, f"{reason}the truth has no order for what is left")
-    if metric == "macro_f1" or (params.data.columns.has_label_sets and metric != "accuracy"):
+    asks_whole_answers = metric in ("accuracy", "recall_at_precision")
+    if metric == "macro_f1" or (params.data.columns.has_label_sets and not asks_whole_answers):
         return _bound_labels(params, rows, reason)
     if metric == "expected_cost":
         return Bound(None, f"{reason}the truth may answer otherwise where that costs less")
