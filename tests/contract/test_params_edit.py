@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.params_edit import edit_candidate
+from plumbline.contract.params_edit import edit_candidate, format_scalar
 from plumbline.contract.yaml_file import load_yaml
 
 BLOCK = """candidates:
@@ -26,6 +27,11 @@ def test_comments_stay_and_a_new_key_stands_before_the_search(tmp_path: Path) ->
     )
     assert path.read_text(encoding="utf-8") == expected
     assert load_yaml(path)["candidates"]["small"]["rate"] == 1e-05
+
+
+@pytest.mark.parametrize("value", [1.51e-06, -2e-07, 1e-05, 3.5, 1e22, 20])
+def test_a_number_is_read_back_as_it_was(value: float) -> None:
+    assert yaml.safe_load(format_scalar(value)) == value
 
 
 def test_a_new_key_in_braces(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The trials of a search as they go on: a live table at a terminal, else a line for each."""
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.live import Live
@@ -62,7 +62,7 @@ def _describe_trial(position: int, trial: "FrozenTrial", request: "SearchRequest
     state = describe_state(trial)
     result = f"{request.metric} {trial.value:.4f}" if state == "complete" else state
     kind = "trial" if request.winner is None else "repeat"
-    return f"{kind} {position}: {_describe_values(trial.params)}: {result}"
+    return f"{kind} {position}: {_describe_values(trial, request)}: {result}"
 
 
 def _build_table(attempts: dict[int, "FrozenTrial"], request: "SearchRequest") -> Table:
@@ -87,10 +87,14 @@ def _build_table(attempts: dict[int, "FrozenTrial"], request: "SearchRequest") -
     for position, trial in sorted(attempts.items(), key=rank)[:MAX_ROWS]:
         score = f"{trial.value:.4f}" if trial.state == TrialState.COMPLETE else ""
         epochs = str(len(trial.intermediate_values))
-        values = _describe_values(trial.params)
+        values = _describe_values(trial, request)
         table.add_row(str(position), escape(values), score, epochs, escape(describe_state(trial)))
     return table
 
 
-def _describe_values(values: dict[str, Any]) -> str:
-    return ", ".join(f"{key} {format_scalar(value)}" for key, value in values.items())
+def _describe_values(trial: "FrozenTrial", request: "SearchRequest") -> str:
+    """Describe what a trial has tried: a repeat has the winner's values, and another seed."""
+    if request.winner is not None:
+        distance = trial.params["repeat"]
+        return f"the seed of params.yaml + {distance}" if distance else "the seed of params.yaml"
+    return ", ".join(f"{key} {format_scalar(value)}" for key, value in trial.params.items())

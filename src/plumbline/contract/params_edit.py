@@ -10,7 +10,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 
 PLAIN = re.compile(r"[A-Za-z0-9./][\w./:@+-]*")  # a value that YAML reads as this very text
-WHOLE_MANTISSA = re.compile(r"(-?\d+)e")
+WHOLE_MANTISSA = re.compile(r"^(-?\d+)e")
 
 
 def edit_candidate(path: Path, candidate: str, values: Mapping[str, Any], anchor: str = "") -> None:
