@@ -1,6 +1,8 @@
 """register: put the winner into the registry with its evidence, or record the refusal."""
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,6 @@ def register(params: Params, task: Task[Params]) -> None:
 
 def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> None:
     evidence = document.read_evidence(params)
-    name = params.registry.model
     log.set_tag("plumbline.verdict", evidence["verdict"])
     if evidence["verdict"] == "error":
         raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
@@ -56,6 +57,19 @@ def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> 
         _refuse(params, evidence)
     recount.verify_scores(evidence, task.metric)
     replay.verify_judgement(evidence, params, task)
+    name = params.registry.model
+    with _explain_failures():
+        number = _register_winner(params, task, evidence, log)
+    registration_file.write_registration(name, evidence, number)
+    log.set_tag("plumbline.version", number)
+    log.set_pass_facts({"plumbline.version": number, "plumbline.model": name}, {})
+
+
+def _register_winner(
+    params: Params, task: Task[Params], evidence: dict[str, Any], log: run_log.RunLog
+) -> str:
+    """Find or add the version, give it the role that follows from the verdict; return its number."""
+    name = params.registry.model
     folder = document.locate_shipped(evidence, evidence["winner"])
     client = model_versions.connect_registry()
     version = registrations.find_registered_version(name, bundle.digest(folder))
@@ -78,10 +92,8 @@ def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> 
             _digest_evidence(),
             evidence["summary"],
         )
-    registration_file.write_registration(params.registry.model, evidence, number)
     remove_abandoned_registrations(client, name)
-    log.set_tag("plumbline.version", number)
-    log.set_pass_facts({"plumbline.version": number, "plumbline.model": name}, {})
+    return number
 
 
 def _record_registration(version: Any, evidence: dict[str, Any]) -> None:
@@ -107,9 +119,7 @@ def _renew_evidence(client: Any, version: Any, evidence: dict[str, Any]) -> bool
     It is not a challenger any longer if the evidence is against it. Returns whether it has this
     evidence because of this evaluation.
     """
-    from mlflow.exceptions import MlflowException
-
-    try:
+    with _explain_failures():
         with promotion.check_never_promoted(version.name, str(version.version)) as free:
             if free:
                 version_page.tag_model(client, version)
@@ -122,8 +132,6 @@ def _renew_evidence(client: Any, version: Any, evidence: dict[str, Any]) -> bool
         holder = model_versions.find_alias_holder(client, version.name, addresses.CHALLENGER)
         if evidence["verdict"] != "promote" and holder and holder.version == version.version:
             client.delete_registered_model_alias(version.name, addresses.CHALLENGER)
-    except (MlflowException, OSError) as error:
-        raise _explain_failure(error) from None
     return free
 
 
@@ -181,8 +189,6 @@ def _add_version(
     Return the version, and whether it is this one: another checkout may have registered the bundle
     meanwhile.
     """
-    from mlflow.exceptions import MlflowException
-
     winner = evidence["winner"]
     name = params.registry.model
     tags = {
@@ -192,28 +198,25 @@ def _add_version(
     for key, value in collect_lineage().items():
         if key != "dvc_lock":  # DVC writes it after this stage: see the run
             tags[f"plumbline.{key}"] = value
-    try:
-        run_id = _begin_run(client, name, winner, log)
-        for key, value in tags.items():
-            client.set_tag(run_id, key, value)
-        folder = document.locate_shipped(evidence, winner)
-        bundle.check_code(folder, task)
-        info = packaging.log_model(folder, layout.GOLDEN, task, run_id)
-        version_page.add_card(client, info.model_id, evidence)
-        digest = evidence["digests"]["bundle"]
-        problems = rehearsal.verify_package(info.model_uri, layout.GOLDEN, task, digest).problems
-        if problems:
-            raise BundleError(
-                "the package that the registry's store returns does not answer as measured: "
-                + "; ".join(problems)
-            )
-        _log_records(client, run_id)
-        tags |= {"plumbline.candidate": winner, "plumbline.task": task.name}
-        tags |= {version_page.VERDICT_TAG: evidence["verdict"]}
-        version_page.link_metrics(client, run_id, info.model_id, evidence)
-        version, is_new = _add_once(client, name, info, tags, evidence)
-    except (MlflowException, OSError) as error:
-        raise _explain_failure(error) from None
+    run_id = _begin_run(client, name, winner, log)
+    for key, value in tags.items():
+        client.set_tag(run_id, key, value)
+    folder = document.locate_shipped(evidence, winner)
+    bundle.check_code(folder, task)
+    info = packaging.log_model(folder, layout.GOLDEN, task, run_id)
+    version_page.add_card(client, info.model_id, evidence)
+    digest = evidence["digests"]["bundle"]
+    problems = rehearsal.verify_package(info.model_uri, layout.GOLDEN, task, digest).problems
+    if problems:
+        raise BundleError(
+            "the package that the registry's store returns does not answer as measured: "
+            + "; ".join(problems)
+        )
+    _log_records(client, run_id)
+    tags |= {"plumbline.candidate": winner, "plumbline.task": task.name}
+    tags |= {version_page.VERDICT_TAG: evidence["verdict"]}
+    version_page.link_metrics(client, run_id, info.model_id, evidence)
+    version, is_new = _add_once(client, name, info, tags, evidence)
     log.log_dataset(task.name, "training")
     return version, is_new
 
@@ -254,6 +257,16 @@ def _begin_run(client: Any, name: str, winner: str, log: run_log.RunLog) -> str:
     return str(client.create_run(experiment, run_name=f"register {winner}").info.run_id)
 
 
-def _explain_failure(error: Exception) -> RegistryError:
-    reason = store_location.shorten_error(error)
-    return RegistryError(f"registering failed ({reason}); run `dvc repro` to try again")
+@contextmanager
+def _explain_failures() -> Iterator[None]:
+    """Turn what MLflow and its stores raise inside the block into a RegistryError."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (MlflowException, SQLAlchemyError, OSError) as error:
+        reason = store_location.shorten_error(error)
+        raise RegistryError(
+            f"registering failed ({reason}); run `dvc repro` to try again"
+        ) from None
