@@ -127,6 +127,14 @@ def test_a_lock_of_dvc_that_is_cut_off_heals(ran: Checkout) -> None:
     assert json.loads(lock.read_text()) == {}
 
 
+def test_an_empty_lock_of_dvc_is_removed(ran: Checkout) -> None:
+    (ran.path / ".dvc/tmp/rwlock").write_text("")
+    damaged = ran.path / ".plumbline/damaged"
+    before = list(damaged.glob("*"))
+    assert ".dvc/tmp/rwlock, a lock of DVC, was empty" in run(ran)
+    assert list(damaged.glob("*")) == before
+
+
 def test_a_lock_of_a_process_that_only_has_the_number_is_dead(ran: Checkout) -> None:
     lock = ran.path / ".dvc/tmp/rwlock"
     held = {"pid": os.getppid(), "cmd": "/usr/bin/dvc repro"}

@@ -27,8 +27,13 @@ def check_rwlock() -> None:
     """
     if not RWLOCK.exists():
         return
+    content = RWLOCK.read_bytes()
+    if not content:  # a full disk leaves it so
+        RWLOCK.unlink()
+        report(f"{RWLOCK}, a lock of DVC, was empty; it is removed")
+        return
     try:
-        holders = list(_list_holders(json.loads(RWLOCK.read_bytes())))
+        holders = list(_list_holders(json.loads(content)))
     except (ValueError, KeyError, TypeError, AttributeError):
         aside = put_aside(RWLOCK)
         report(f"{RWLOCK}, a lock of DVC, was cut off; it is {aside} now")

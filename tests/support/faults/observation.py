@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import math
 import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +15,7 @@ DOCUMENTS = ("reports/evidence.json", "reports/metrics.json", "reports/registrat
 REGISTRY = ("model_versions", "registered_model_aliases")  # tables of MLflow
 FOLDERS = ("data", "models", "reports")
 MILLISECONDS = re.compile(rb"[\d.,]+ ms")  # in the model card: rounded, so that two may be equal
+ROUNDING = 1e-6
 # What git, DVC, MLflow and the tests keep for themselves.
 OWN = (".git", ".dvc", "mlruns", "src", "__pycache__", "tracking")
 
@@ -69,11 +71,19 @@ def compare(
 ) -> list[str]:
     """List the keys of results that differ, but for `times`, which differ in every run.
 
-    A time of one candidate may be equal twice: the same name means a time for all of them.
+    A time of one candidate may be equal twice: the same name means a time for all of them. Numbers
+    that differ by less than ROUNDING are equal: sums in torch depend on where arrays are in memory,
+    and the gate `export` reports the difference of two of them.
     """
     names = {_name_value(key) for key in times}
     keys = [key for key in expected.keys() | actual.keys() if _name_value(key) not in names]
-    return sorted(key for key in keys if expected.get(key) != actual.get(key))
+    return sorted(key for key in keys if not _is_equal(expected.get(key), actual.get(key)))
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=0, abs_tol=ROUNDING)
+    return bool(one == other)
 
 
 def _name_value(key: str) -> tuple[str, str]:
