@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,6 +15,7 @@ from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
 from plumbline.entrypoint import load_params
 from plumbline.tasks.text_classification.data import digest_text, ingest, normalise, read_split
+from plumbline.tasks.text_classification.expectations import find_leaks
 from plumbline.tasks.text_classification.params import TextParams
 
 ROOT = Path(__file__).parents[3]
@@ -303,6 +305,16 @@ def test_metadata_follows_each_row(folder: Path) -> None:
 def test_reading_what_is_not_there_says_what_to_run(folder: Path) -> None:
     with pytest.raises(DataError, match="dvc repro ingest"):
         read_split(folder, "train")
+
+
+def test_a_split_that_pandas_wrote_is_read_with_the_others(folder: Path) -> None:
+    ingest_bytes(CSV, folder)
+    path = folder / "out/test.parquet"
+    rows = pd.read_parquet(path)[:-1]
+    rows.to_parquet(path, index=False)
+    assert pq.read_schema(path).field("text").type == pa.large_string()
+    leaks = find_leaks(make_params("a.csv"), folder / "out")
+    assert {leak.num_rows for leak in leaks if leak.split == "test"} == {len(rows)}
 
 
 @pytest.mark.shared

@@ -37,7 +37,7 @@ def read_batches(
 ) -> Iterator["pa.RecordBatch"]:
     """Yield the rows of one split as `read_split` returns them, a few thousand at a time.
 
-    Columns that the split does not have are left out.
+    Columns that the split does not have are left out; the others are texts of one type.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -45,7 +45,8 @@ def read_batches(
     path = examples / f"{split}.parquet"
     try:
         with pq.ParquetFile(path) as file:
-            yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+            batches = file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+            yield from map(_cast_to_texts, batches)
     except (OSError, pa.ArrowInvalid) as error:
         raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
 
@@ -121,6 +122,13 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
 
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
+
+
+def _cast_to_texts(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    """Return the batch as ingest writes it: pandas has another type, and metadata of its own."""
+    import pyarrow as pa
+
+    return batch.cast(pa.schema([(name, pa.string()) for name in batch.schema.names]))
 
 
 def _build_schemas(
