@@ -1,10 +1,13 @@
 """Rows in batches: whatever the cut, the three verbs say the same, as often as they are asked."""
 
+import contextlib
 import random
 import tempfile
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +15,7 @@ import pytest
 from tests.support.batches import cut_table, join_batches
 
 from plumbline.contract.manifest import Manifest
-from plumbline.contract.rows import FIRST, ROW, store_rows
+from plumbline.contract.rows import FIRST, ROW, LocalRows, store_rows
 
 NUM_ROWS = 500
 CUTS = [1, 7, 499, 500, 1000]
@@ -73,6 +76,46 @@ def test_stored_rows_are_read_by_several_at_once_and_leave_no_file(
     assert len(list(tmp_path.iterdir())) == 1
     del rows, pairs
     assert list(tmp_path.iterdir()) == []
+
+
+def test_stored_rows_are_there_while_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    sizes = [batch.num_rows for batch in store_rows(cut_table(draw_table(), 100))]
+    assert sizes == [100] * 5
+    assert list(tmp_path.iterdir()) == []
+    assert list(store_rows(LocalRows(lambda: iter([])))) == []
+
+
+def test_rows_that_cannot_be_computed_leave_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def refuse(batch: pa.RecordBatch) -> pa.RecordBatch:
+        if batch[ROW][0].as_py():
+            raise ValueError("row 100")
+        return batch
+
+    with contextlib.suppress(ValueError):
+        store_rows(cut_table(draw_table(), 100).map(refuse))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_finding_first_rows_takes_as_much_memory_as_it_says() -> None:
+    num_rows = 400_000
+    numbers = np.arange(num_rows)
+    batch = pa.record_batch({"key": numbers // 2, ROW: numbers})
+    rows = LocalRows(lambda: iter([batch.slice(at, 1000) for at in range(0, num_rows, 1000)]))
+    rows.find_first(["key"])  # imports
+    tracemalloc.start()
+    kept = rows.find_first(["key"])
+    now, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert next(iter(kept))[FIRST][3].as_py() == 2
+    assert now / num_rows < 9
+    assert peak / num_rows < 35
 
 
 def test_a_manifest_is_summarised_and_read_in_part(
