@@ -58,7 +58,7 @@ AddFindings = Callable[[Values], dict[str, list[Any]]]
 def build_table(
     params: TextParams, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
 ) -> RowBatches:
-    """Return one row per example: manifest, text, and a column for each check that needs one.
+    """Return one row per example: COLUMNS, text, and a column for each check that needs one.
 
     Raises DataError where examples are not those of the manifest, ParamsError where the reference
     cannot be read.
@@ -92,16 +92,20 @@ def make_excerpt(text: str) -> str:
 
 
 def _add_findings(batch: "pa.RecordBatch", finders: Sequence[AddFindings]) -> "pa.RecordBatch":
-    """Return the batch with what was found; of the comparison form, only whether it is another."""
+    """Return what was found beside the task's own columns, without metadata, which have any name.
+
+    Of the comparison form, only whether it is another is kept.
+    """
     import pyarrow as pa
 
     values = batch.to_pydict()
+    batch = batch.select([ROW, *COLUMNS, "text", "compact"])
     for find in finders:
         for name, found in find(values).items():
             kind = pa.string() if all(isinstance(each, str | None) for each in found) else None
             batch = put_column(batch, name, pa.array(found, kind))
     hashes = pa.array(hash_columns(batch, ["compact"]).view("int64"))
-    return put_column(batch.drop_columns(["normal"]), "compact", hashes)
+    return put_column(batch, "compact", hashes)
 
 
 def _plan_ingest_findings(params: TextParams, facts: Mapping[str, Any]) -> AddFindings:
