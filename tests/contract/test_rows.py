@@ -121,7 +121,7 @@ def test_finding_first_rows_takes_as_much_memory_as_it_says() -> None:
 def test_a_manifest_is_summarised_and_read_in_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("plumbline.contract.manifest.BATCH_ROWS", 60)
+    monkeypatch.setattr("plumbline.contract.row_groups.BATCH_ROWS", 60)
     table = draw_table()
     table.to_parquet(tmp_path / "m.parquet", index=False)
     manifest = Manifest(tmp_path / "m.parquet")

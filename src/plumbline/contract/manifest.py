@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plumbline.contract.row_groups import read_row_groups
+
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-
-BATCH_ROWS = 8192
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,7 @@ class Manifest:
 
     def read_batches(self, columns: Sequence[str] | None = None) -> Iterator["pa.RecordBatch"]:
         """Yield all rows, in order, a few thousand at a time."""
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(self.path) as file:
-            yield from file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
+        yield from read_row_groups(self.path, columns)
 
     def read_held_out(self) -> "pd.DataFrame":
         """Return the rows of held-out splits, in order, and one of train for each of its labels."""

@@ -191,7 +191,7 @@ def test_profiles_that_are_read_in_batches_are_those_of_all_texts_at_once(
     labels = draw.choices(["one", "two", "three"], [6, 3, 1], k=900)
     pd.DataFrame({"text": texts, "label": labels}).to_parquet(tmp_path / "train.parquet")
     monkeypatch.setattr(class_profiles, "MAX_FEATURES", 700)  # of some thousands
-    monkeypatch.setattr("plumbline.tasks.text_classification.data.storage.BATCH_ROWS", 64)
+    monkeypatch.setattr("plumbline.contract.row_groups.BATCH_ROWS", 64)
     profiles = build_profiles(tmp_path)
 
     at_once = TfidfVectorizer(

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.row_groups import read_row_groups
 from plumbline.contract.task import LABEL_SET, SPLITS
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_text
-from plumbline.tasks.text_classification.data.parquet_batches import BATCH_ROWS, BatchWriter
+from plumbline.tasks.text_classification.data.parquet_batches import BatchWriter
 from plumbline.tasks.text_classification.data.policies import TextExample
 
 if TYPE_CHECKING:
@@ -40,13 +41,10 @@ def read_batches(
     Columns that the split does not have are left out; the others are texts of one type.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     path = examples / f"{split}.parquet"
     try:
-        with pq.ParquetFile(path) as file:
-            batches = file.iter_batches(BATCH_ROWS, columns=columns, use_threads=False)
-            yield from map(_cast_to_texts, batches)
+        yield from map(_cast_to_texts, read_row_groups(path, columns))
     except (OSError, pa.ArrowInvalid) as error:
         raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
 

@@ -10,6 +10,7 @@ from plumbline.contract.manifest import Manifest
 from plumbline.contract.rows import FIRST, ROW, LocalRows, RowBatches, put_column, store_rows
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import normalise, read_batches
+from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,11 +22,14 @@ def read_manifest_rows(manifest: Manifest, examples: Path, columns: Sequence[str
 
     Raises DataError where examples are not those of the manifest.
     """
+    import pyarrow as pa
 
     def read() -> Iterator["pa.RecordBatch"]:
         texts = {split: _SplitTexts(examples, split) for split in SPLITS}
         for batch in manifest.read_batches(columns):
-            yield put_column(batch, "text", _join_texts(batch, texts))
+            for start, chunk in cut_texts(_take_texts(batch, texts)):
+                rows = batch.slice(start, len(chunk))
+                yield put_column(rows, "text", pa.array(chunk, pa.string()))
 
     return _prepare(read)
 
@@ -121,14 +125,10 @@ def _add_comparison_forms(batch: "pa.RecordBatch") -> "pa.RecordBatch":
     return put_column(batch, "compact", pa.array(compact, pa.string()))
 
 
-def _join_texts(batch: "pa.RecordBatch", texts: "dict[str, _SplitTexts]") -> "pa.Array":
-    """Return the text of each row of the manifest: the next one in the examples of its split."""
-    import pyarrow as pa
-
-    found = []
+def _take_texts(batch: "pa.RecordBatch", texts: "dict[str, _SplitTexts]") -> Iterator[str]:
+    """Yield the text of each row of the manifest: the next one in the examples of its split."""
     for id_, split in zip(batch["id"].to_pylist(), batch["split"].to_pylist(), strict=True):
-        found.append(texts[split].take(id_))
-    return pa.array(found, pa.string())
+        yield texts[split].take(id_)
 
 
 class _SplitTexts:
