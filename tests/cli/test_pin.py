@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import ClassVar
 
 import huggingface_hub
 import pytest
 from huggingface_hub import HfApi, constants
+from tests.support.loopback import run_server
 from tests.support.small_texts import ROOT
 from tests.support.tiny_models import write_model
 
@@ -77,12 +77,9 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(Hub, "models", {"org/name": FILES})
     monkeypatch.setattr(Hub, "configs", {})
     monkeypatch.setattr(Hub, "asked", [])
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    Thread(target=server.serve_forever, daemon=True).start()
-    ask(f"http://127.0.0.1:{server.server_port}", monkeypatch, tmp_path)
-    yield
-    server.shutdown()
-    server.server_close()
+    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), Hub)) as address:
+        ask(address, monkeypatch, tmp_path)
+        yield
 
 
 def ask(endpoint: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

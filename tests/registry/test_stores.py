@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+from tests.support.loopback import run_server
 from tests.support.postgres import started
 from tests.support.racing import NAME, add_version, find_in_mlflow
 
@@ -195,13 +195,8 @@ def answering(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str
         def log_message(self, *_: object) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", requests
-    finally:
-        server.shutdown()
-        server.server_close()
+    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+        yield address, requests
 
 
 def basic(text: str) -> str:

@@ -4,9 +4,9 @@ import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from threading import Thread
 
 import pytest
+from tests.support.loopback import run_server
 from tests.support.serving.lines import MOODY, READY_S, Lines, Server, serving
 from tests.support.serving.moody import DIES, HANGS, NAN, QUITS, RAISES, SLOW
 
@@ -94,13 +94,8 @@ def test_traces_go_to_the_collector_that_the_environment_names(lines: Lines) -> 
         def log_message(self, *_: object) -> None:
             pass
 
-    collector = HTTPServer(("127.0.0.1", 0), Collector)
-    Thread(target=collector.serve_forever, daemon=True).start()
-    named = {
-        "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}",
-        "OTEL_BSP_SCHEDULE_DELAY": "200",
-    }
-    with serving(lines, **named) as server:
-        server.predict(1.0)
-        server.wait(lambda: "/v1/traces" in got)
-    collector.shutdown()
+    with run_server(HTTPServer(("127.0.0.1", 0), Collector)) as address:
+        named = {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_BSP_SCHEDULE_DELAY": "200"}
+        with serving(lines, **named) as server:
+            server.predict(1.0)
+            server.wait(lambda: "/v1/traces" in got)

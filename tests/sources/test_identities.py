@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, ClassVar
 
 import fsspec
@@ -14,6 +13,7 @@ import huggingface_hub
 import pytest
 from huggingface_hub import HfApi
 from tests.support.file_server import serve_folder
+from tests.support.loopback import run_server
 from tests.support.postgres import Server, started
 from tests.support.s3_server import serve_bucket
 from tests.support.small_sources import CSV
@@ -155,19 +155,15 @@ class DatasetHub(BaseHTTPRequestHandler):
 
 
 def test_a_hub_data_set_is_known_by_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), DatasetHub)
-    Thread(target=server.serve_forever, daemon=True).start()
-    endpoint = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setattr(huggingface_hub, "HfApi", partial(HfApi, endpoint=endpoint))
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    assert ask("hf://org/tickets")["commit"] == "1" * 40
-    monkeypatch.setattr(DatasetHub, "commit", "2" * 40)
-    assert ask("hf://org/tickets:small@main")["commit"] == "2" * 40
-    with pytest.raises(DataError, match="hf://org/nothing: cannot be read"):
-        ask("hf://org/nothing")
-    server.shutdown()
-    server.server_close()
+    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), DatasetHub)) as endpoint:
+        monkeypatch.setattr(huggingface_hub, "HfApi", partial(HfApi, endpoint=endpoint))
+        assert ask("hf://org/tickets")["commit"] == "1" * 40
+        monkeypatch.setattr(DatasetHub, "commit", "2" * 40)
+        assert ask("hf://org/tickets:small@main")["commit"] == "2" * 40
+        with pytest.raises(DataError, match="hf://org/nothing: cannot be read"):
+            ask("hf://org/nothing")
     assert ask(f"hf://org/tickets@{'3' * 40}")["commit"] == "3" * 40  # nothing to ask
     with pytest.raises(DataError, match="hf://org/tickets: cannot be read"):
         ask("hf://org/tickets")

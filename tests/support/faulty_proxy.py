@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 
+from tests.support.loopback import run_server
+
 # "busy": 503 in place of asking the store. "lost": the store did it, and its answer is cut off.
 Fault = Literal["busy", "lost"]
 OWN_HEADERS = ("connection", "transfer-encoding", "content-length")
@@ -83,9 +85,6 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def run_proxy(address: str) -> Iterator[FaultyProxy]:
     """Run a proxy before the store at `address` while the block runs."""
-    with FaultyProxy(address) as proxy:
-        thread = threading.Thread(target=proxy.serve_forever, daemon=True)
-        thread.start()
+    proxy = FaultyProxy(address)
+    with run_server(proxy):
         yield proxy
-        proxy.shutdown()
-        thread.join()

@@ -1,12 +1,12 @@
 """A folder over HTTP on loopback, as a web server would give it."""
 
 import http.server
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from tests.support.loopback import run_server
 
 
 class FolderHandler(http.server.SimpleHTTPRequestHandler):
@@ -27,15 +27,7 @@ class FolderHandler(http.server.SimpleHTTPRequestHandler):
             super().do_GET()
 
 
-@contextmanager
-def serve_folder(folder: Path) -> Iterator[str]:
+def serve_folder(folder: Path) -> AbstractContextManager[str]:
     """Give the address of a server for `folder`, which ends with the block."""
     handler = partial(FolderHandler, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{running.server_port}"
-        finally:
-            running.shutdown()
-            thread.join()
+    return run_server(http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler))

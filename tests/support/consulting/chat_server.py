@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.support.loopback import run_server
+
 USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 PATIENCE_S = 30.0  # the longest that a behaviour holds a connection
 
@@ -57,17 +59,12 @@ def run_chat_server(**scripts: list[str]) -> Iterator[ChatServer]:
     chat = ChatServer(scripts=dict(scripts))
     handler = type("Handler", (ChatHandler,), {"chat": chat})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
-    chat.url = f"http://127.0.0.1:{server.server_port}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield chat
-    finally:
-        chat.release.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with run_server(server) as address:
+        chat.url = f"{address}/v1"
+        try:
+            yield chat
+        finally:
+            chat.release.set()
 
 
 class ChatHandler(BaseHTTPRequestHandler):
