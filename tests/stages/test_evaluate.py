@@ -432,12 +432,34 @@ def test_whoever_is_shown_on_the_test_split_is_part_of_the_question(
     assert layout.read_json(layout.EVIDENCE)["looks"]["number"] == 2
 
 
-@pytest.mark.parametrize("path", [layout.VALIDATION, layout.MANIFEST])
+def cut_off(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:20])
+
+
+def damage_first_page(path: Path) -> None:
+    """Spoil the rows of a Parquet file, of which the schema at its end can still be read."""
+    content = bytearray(path.read_bytes())
+    content[4:64] = bytes(60)
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("path", "damage"),
+    [
+        (layout.VALIDATION, cut_off),
+        (layout.MANIFEST, cut_off),
+        (layout.MANIFEST, damage_first_page),
+    ],
+)
 def test_damaged_inputs_are_named_before_anything_is_scored(
-    checkout: Path, params: TextParams, task: Task, path: Path
+    checkout: Path,
+    params: TextParams,
+    task: Task,
+    path: Path,
+    damage: Callable[[Path], None],
 ) -> None:
     layout.METRICS.unlink()
-    path.write_bytes(path.read_bytes()[:20])
+    damage(path)
     with pytest.raises(PlumblineError, match=f"{path}: cannot be read"):
         evaluate(params, task)
     assert not layout.METRICS.exists()

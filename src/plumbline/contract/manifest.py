@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plumbline.contract.errors import DataError
 from plumbline.contract.row_groups import read_row_groups
 
 if TYPE_CHECKING:
@@ -15,25 +17,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A file such as data/manifest.parquet; what cannot be read raises OSError or ValueError."""
+    """A file such as data/manifest.parquet; what cannot be read raises DataError."""
 
     path: Path
+    remedy: str = "run `dvc repro ingest`"
 
     def list_columns(self) -> list[str]:
         """Return the names of its columns."""
         import pyarrow.parquet as pq
 
-        return list(pq.read_schema(self.path).names)
+        with self._explain_damage():
+            return list(pq.read_schema(self.path).names)
 
     def read(self, columns: Sequence[str] | None = None) -> "pd.DataFrame":
         """Return all rows, in order."""
         import pandas as pd
 
-        return pd.read_parquet(self.path, columns=None if columns is None else list(columns))
+        with self._explain_damage():
+            return pd.read_parquet(self.path, columns=None if columns is None else list(columns))
 
     def read_batches(self, columns: Sequence[str] | None = None) -> Iterator["pa.RecordBatch"]:
         """Yield all rows, in order, a few thousand at a time."""
-        yield from read_row_groups(self.path, columns)
+        with self._explain_damage():
+            yield from read_row_groups(self.path, columns)
 
     def read_held_out(self) -> "pd.DataFrame":
         """Return the rows of held-out splits, in order, and one of train for each of its labels."""
@@ -60,6 +66,15 @@ class Manifest:
             sizes.update(zip(rows["split"], rows["label"], strict=True))
             lengths.update(rows["length"])
         return ManifestSummary(sizes, lengths)
+
+    @contextmanager
+    def _explain_damage(self) -> Iterator[None]:
+        import pyarrow as pa
+
+        try:
+            yield
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise DataError(f"{self.path}: cannot be read ({error}); {self.remedy}") from None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def pause_collection() -> Iterator[None]:
-    """Look for no garbage while the block imports, nor ever in what it has imported."""
+    """Look for no garbage while the block imports, nor ever in what is alive at its end.
+
+    That is what it has imported, and little else: nothing of it is freed until the process ends,
+    unless its last reference goes.
+    """
     was_on = gc.isenabled()
     num_modules = len(sys.modules)
     gc.disable()

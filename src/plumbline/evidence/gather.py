@@ -104,12 +104,7 @@ def digest_files() -> dict[str, str]:
 def _read_manifest(params: Params, task: Task[Params]) -> "pd.DataFrame":
     """Return what an evaluation needs of the manifest, which is that of the examples."""
     manifest = Manifest(layout.MANIFEST)
-    try:
-        columns = manifest.list_columns()
-    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
-        raise PlumblineError(
-            f"{layout.MANIFEST}: cannot be read ({error}); run `dvc repro ingest`"
-        ) from None
+    columns = manifest.list_columns()
     for column in params.evaluation.slices:
         if column not in columns:
             hint = suggest_nearest(column, columns) or f"; it has {', '.join(columns)}"

@@ -83,6 +83,7 @@ def _prepare(folder: Path) -> Iterator[tuple[TemplateRecord, Path | None]]:
     _require_clean(folder)
     old_wheel = _require_wheel(folder, record)
     _refuse_downgrade(record)
+    answers = _read_answers(record, folder)
     with TemporaryDirectory() as name:
         scratch = Path(name)
         wheel = write_wheel(scratch / "dist")
@@ -93,10 +94,20 @@ def _prepare(folder: Path) -> Iterator[tuple[TemplateRecord, Path | None]]:
         _render_older(old_wheel, record, clone, scratch / "old")
         _commit_files(clone, f"plumbline {record.version}")
         _remove_files(clone)
-        render_repository(clone, InitAnswers(**record.answers), wheel)
+        render_repository(clone, answers, wheel)
         _commit_files(clone, f"Upgrade plumbline from {record.version} to {version('plumbline')}")
         _keep_ignored_files(folder, clone)
         yield record, clone
+
+
+def _read_answers(record: TemplateRecord, folder: Path) -> InitAnswers:
+    try:
+        return InitAnswers(**record.answers)
+    except TypeError as error:  # a key that is missing, or that this version does not know
+        raise PlumblineError(
+            f"{folder / RECORD}: answers: not what plumbline wrote ({error}); "
+            f"`git log -- {RECORD}` finds it"
+        ) from None
 
 
 def _require_clean(folder: Path) -> None:

@@ -97,9 +97,10 @@ def _ask_great_expectations(
             )
             asset = source.add_table_asset(TABLE, table_name=TABLE)
             whole = asset.add_batch_definition_whole_table("all")
-            answers = _run_checkpoint(context, whole, columns, checks)
-            source.get_engine().dispose()  # the file goes
-            return answers
+            try:
+                return _run_checkpoint(context, whole, columns, checks)
+            finally:
+                source.get_engine().dispose()  # the file goes
 
 
 def _run_checkpoint(

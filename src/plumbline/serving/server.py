@@ -6,6 +6,8 @@ import resource
 import socket
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,19 +76,26 @@ class Supervisor(Multiprocess):
 
 
 def _run_supervisor(supervisor: Multiprocess) -> None:
-    _keep_program_out_of_workers()
-    supervisor.run()
+    with _keep_program_out_of_workers():
+        supervisor.run()
     if STARTUP_FAILURE in [worker.exitcode for worker in supervisor.processes]:
         raise PlumblineError("no worker could start; see the log lines above for the reason")
 
 
-def _keep_program_out_of_workers() -> None:
-    """Let a worker import what it runs alone.
+@contextmanager
+def _keep_program_out_of_workers() -> Iterator[None]:
+    """Let workers that start inside the block import what they run alone.
 
     `multiprocessing` would run the file of the program in it again, to which nothing here belongs:
     that of `plumbline` imports the whole command line.
     """
-    vars(sys.modules["__main__"]).pop("__file__", None)
+    program = vars(sys.modules["__main__"])
+    file = program.pop("__file__", None)
+    try:
+        yield
+    finally:
+        if file is not None:
+            program["__file__"] = file
 
 
 def _fetch_versions(settings: Settings) -> None:

@@ -68,7 +68,7 @@ def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> 
 def _register_winner(
     params: Params, task: Task[Params], evidence: dict[str, Any], log: run_log.RunLog
 ) -> str:
-    """Find or add the version, give it the role that follows from the verdict; return its number."""
+    """Find or add the version, and give it the role that the verdict says; return its number."""
     name = params.registry.model
     folder = document.locate_shipped(evidence, evidence["winner"])
     client = model_versions.connect_registry()

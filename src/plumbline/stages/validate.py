@@ -96,15 +96,13 @@ def _read_ingested() -> tuple[Manifest, dict[str, Any]]:
 
     Raises DataError where they are missing, damaged or not of one ingest.
     """
-    import pyarrow as pa
-
     manifest = Manifest(layout.MANIFEST)
+    columns = manifest.list_columns()
     try:
-        columns = manifest.list_columns()
         source = layout.read_json(layout.SOURCE)
-    except (OSError, ValueError, pa.ArrowException) as error:
+    except (OSError, ValueError) as error:
         raise DataError(
-            f"{layout.MANIFEST} or {layout.SOURCE} cannot be read ({error}); run `dvc repro ingest`"
+            f"{layout.SOURCE}: cannot be read ({error}); run `dvc repro ingest`"
         ) from None
     missing = sorted(set(MANIFEST_COLUMNS) - set(columns))
     if missing:

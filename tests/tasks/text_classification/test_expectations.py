@@ -437,4 +437,5 @@ def test_a_reference_that_is_not_there_is_named(
     write_texts(tmp_path / "raw.csv", WORDS, 0.5, 8)
     outcome, error = run_stages("raw.csv", reference="gone/manifest.parquet")
     assert outcome == "rejected"
-    assert "validation.reference: gone/manifest.parquet cannot be read" in error
+    assert "gone/manifest.parquet: cannot be read" in error
+    assert "name another one in validation.reference" in error

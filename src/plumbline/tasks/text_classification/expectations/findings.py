@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.errors import ParamsError
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.rows import ROW, RowBatches, hash_columns, put_column
 from plumbline.tasks.text_classification.expectations import (
@@ -60,8 +59,7 @@ def build_table(
 ) -> RowBatches:
     """Return one row per example: COLUMNS, text, and a column for each check that needs one.
 
-    Raises DataError where examples are not those of the manifest, ParamsError where the reference
-    cannot be read.
+    Raises DataError where examples are not those of the manifest, or the reference cannot be read.
     """
     columns = [name for name in manifest.list_columns() if name in params.data.columns.metadata]
     rows = read_manifest_rows(manifest, examples, [*COLUMNS, *columns])
@@ -203,10 +201,8 @@ def _plan_word_findings(rows: RowBatches) -> AddFindings:
 
 def _plan_drift(rows: RowBatches, reference: Path) -> AddFindings:
     """Plan to say how different `rows` are from those of an earlier ingest."""
-    try:
-        given = read_manifest_rows(Manifest(reference), reference.parent / "examples", COLUMNS)
-    except (OSError, ValueError) as error:
-        raise ParamsError(f"validation.reference: {reference} cannot be read ({error})") from None
+    manifest = Manifest(reference, remedy="name another one in validation.reference")
+    given = read_manifest_rows(manifest, reference.parent / "examples", COLUMNS)
     before = select_splits(given, ["train"])
     label_drift = measure_label_distance(_count(before, "label"), _count(rows, "label"))
     length_drift = measure_length_distance(_count(before, "length"), _count(rows, "length"))
