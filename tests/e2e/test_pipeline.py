@@ -114,6 +114,10 @@ def test_rejected_data_cannot_be_trained_on(line: Checkout, first: str) -> None:
     assert "Traceback" not in done.stderr
     assert not any(stage.startswith("train") for stage in ran(done.stdout))
     direct = line.run(sys.executable, "-P", "pipelines/train.py", "closed", code=1)
+    assert "validate rejected data/manifest.parquet" in direct.stderr
+    assert "ok   outputs" in line.run("plumbline", "fsck").stdout
+    (line.path / "reports/validation.json").unlink()
+    direct = line.run(sys.executable, "-P", "pipelines/train.py", "closed", code=1)
     assert "not what was validated" in direct.stderr
     line.replace("params.yaml", "max_abs_x: 0.5", "max_abs_x: 1.0")
     line.run("dvc", "repro")

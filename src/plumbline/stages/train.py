@@ -103,13 +103,15 @@ def learn(
 
 def refuse_unvalidated() -> None:
     """Raise RejectedError for data that was not validated, or that changed since."""
-    report: dict[str, Any] = {"accepted": False}
+    report: dict[str, Any] = {"accepted": False, "manifest": None}
     if layout.VALIDATION.exists():
         report = layout.read_json(layout.VALIDATION)
-    if not report["accepted"] or report["manifest"] != layout.digest(layout.MANIFEST):
+    if report["manifest"] != layout.digest(layout.MANIFEST):
         raise RejectedError(
             f"{layout.MANIFEST} is not what was validated; run `dvc repro validate`"
         )
+    if not report["accepted"]:
+        raise RejectedError(f"validate rejected {layout.MANIFEST}; see {layout.VALIDATION_PAGE}")
 
 
 def _learn_seeds(

@@ -62,6 +62,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--points", type=int, default=60, help="how many faults to try")
     parser.add_argument("--seed", type=int, default=1, help="which ones")
     parser.add_argument("--task", choices=list_tasks(), default=SMALLEST, help="whose pipeline")
+    parser.add_argument("--params", type=Path, help="run the task as this params.yaml says")
     for name, values in (("--stages", STAGES), ("--actions", (*ACTIONS, FULL))):
         parser.add_argument(name, nargs="+", choices=values, default=values, help="only these")
     parser.add_argument("--results", type=Path, help="keeps what came of each point; is added to")
@@ -91,7 +92,7 @@ def work(arguments: argparse.Namespace, results: Results) -> dict[str, Counter[s
 
 def start_machines(folder: Path, arguments: argparse.Namespace) -> list[Machine]:
     """Prepare a machine for each worker, with one warm Python for all."""
-    pipeline = Pipeline(arguments.task)
+    pipeline = Pipeline(arguments.task, arguments.params)
     start_commands(folder, pipeline)
     has_decisions = not set(DECISIONS).isdisjoint(arguments.stages)
 

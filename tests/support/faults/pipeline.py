@@ -17,9 +17,13 @@ REASON = ("--reason", "a test")
 
 @dataclass(frozen=True)
 class Pipeline:
-    """The smallest task, which only tests have, or the small pipeline that a task's faults have."""
+    """The smallest task, which only tests have, or the small pipeline that a task's faults have.
+
+    With `params` the task runs as that file says.
+    """
 
     task: str
+    params: Path | None = None
 
     @cached_property
     def stages(self) -> dict[str, str]:
@@ -64,6 +68,8 @@ class Pipeline:
 
     @property
     def _path(self) -> Path:
+        if self.params is not None:
+            return self.params
         if self.task == SMALLEST:
             return LINE / "params.yaml"
         return TASKS / self.task / "faults/params.yaml"

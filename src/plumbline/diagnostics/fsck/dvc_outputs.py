@@ -177,12 +177,14 @@ def _choose_cache_remedy(out: Any, path: Path, *, is_intact: bool) -> str:
 
 def _is_refusal_record(out: Any) -> bool:
     """Whether this is the record of a refusal: DVC records only stages that succeed."""
-    if str(out) != str(layout.REGISTRATION) or not layout.REGISTRATION.exists():
-        return False
     try:
-        return layout.read_json(layout.REGISTRATION)["version"] is None
-    except (ValueError, KeyError, TypeError):
-        return False
+        if str(out) == str(layout.REGISTRATION):
+            return layout.read_json(layout.REGISTRATION)["version"] is None
+        if str(out) in (str(layout.VALIDATION), str(layout.VALIDATION_PAGE)):
+            return layout.read_json(layout.VALIDATION)["accepted"] is False
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return False
 
 
 def _find_object_fault(path: Path, digest: str) -> str | None:
