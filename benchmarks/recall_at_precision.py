@@ -76,7 +76,12 @@ def _measure(case: Case, precision: float, repeats: int) -> str:
             values.append(score_recall(test[number].hits, answered, risk, CONFIDENCE))
             true_answered = truth[number].scores >= threshold
             true_recalls.append(float((truth[number].hits * true_answered).mean()))
-        broken += truth[0].hits[truth[0].scores >= thresholds[0]].mean() < precision
+        recalls_there = [
+            float((answers.hits * (answers.scores >= threshold)).mean())
+            for answers, threshold in zip(validation, thresholds, strict=True)
+        ]
+        winner = int(np.argmax(recalls_there))
+        broken += truth[winner].hits[truth[winner].scores >= thresholds[winner]].mean() < precision
         recalls.append(true_recalls[0])
         interval = intervals.compute_mean_interval(values[0], "binary", CONFIDENCE)
         below += interval.low > true_recalls[0]
