@@ -344,6 +344,7 @@ def test_distances_are_0_for_equal_and_1_for_disjoint_samples() -> None:
     a, b = Counter("xy"), Counter("z")
     assert (drift.measure_label_distance(a, a), drift.measure_label_distance(a, b)) == (0, 1)
     assert drift.measure_label_distance(a, Counter("x")) == 0.5
+    assert drift.measure_label_distance(a, Counter()) == 0
     short, long = Counter([1, 2, 3]), Counter([7, 8])
     assert (
         drift.measure_length_distance(short, short),

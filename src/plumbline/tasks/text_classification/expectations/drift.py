@@ -41,8 +41,10 @@ class Vocabulary:
 def measure_label_distance(one: Counter[str], other: Counter[str]) -> float:
     """Return the total variation distance of two samples of labels: 0 equal, 1 disjoint.
 
-    Samples are how often each label occurs.
+    Samples are how often each label occurs; of an empty one nothing is known, and 0 is returned.
     """
+    if not one.total() or not other.total():
+        return 0.0
     shares = [one[label] / one.total() - other[label] / other.total() for label in one | other]
     return math.fsum(map(abs, shares)) / 2
 
