@@ -276,6 +276,20 @@ def test_columns_that_only_one_has_are_left_out() -> None:
     assert set(found["won"][0]) == {"id", "input", "ours", "theirs"}
 
 
+def test_where_a_model_leaves_rows_to_people_each_row_says_who_answered() -> None:
+    def answer(hits: list[float], answered: list[float]) -> Scores:
+        return Scores({"accuracy": np.array(hits), "answered": np.array(answered)}, {})
+
+    found = changes.find_flips(
+        ["r1"], {"text": ["p"]}, answer([1.0], [1.0]), answer([0.0], [0.0]), HIT
+    )
+    assert (found["won"][0]["ours_answered"], found["won"][0]["theirs_answered"]) == (True, False)
+    found = changes.find_flips(
+        ["r1"], {"text": ["p"]}, answer([1.0], [1.0]), answer([0.0], [1.0]), HIT
+    )
+    assert "ours_answered" not in found["won"][0]
+
+
 def test_all_are_counted_and_the_first_are_listed() -> None:
     found = changes.find_flips(
         list(range(50)), {"text": ["t"] * 50}, scores([1.0] * 50), scores([0.0] * 50), HIT, limit=3

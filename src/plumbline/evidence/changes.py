@@ -165,6 +165,10 @@ def _describe_flip(
         if isinstance(one[name][row], str):
             flip[f"ours_{name}"] = str(one[name][row])
             flip[f"theirs_{name}"] = str(other[name][row])
+    has_both = "answered" in one and "answered" in other
+    if has_both and not (one["answered"].all() and other["answered"].all()):
+        flip["ours_answered"] = bool(one["answered"][row])
+        flip["theirs_answered"] = bool(other["answered"][row])
     flip["ours"] = float(one[metric.name][row])
     flip["theirs"] = float(other[metric.name][row])
     return flip
