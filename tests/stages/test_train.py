@@ -155,8 +155,15 @@ def test_a_test_split_that_is_not_a_file_of_its_own_is_refused(
         train(*accepted, "closed")
 
 
-@pytest.mark.parametrize("change", ["rejected", "other manifest", "never validated"])
-def test_only_what_was_accepted(accepted: tuple[Params, Task], change: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "remedy"),
+    [
+        ("rejected", r"validate rejected data/manifest\.parquet; see reports/validation\.html"),
+        ("other manifest", "dvc repro validate"),
+        ("never validated", "dvc repro validate"),
+    ],
+)
+def test_only_what_was_accepted(accepted: tuple[Params, Task], change: str, remedy: str) -> None:
     if change == "rejected":
         layout.write_json(
             layout.VALIDATION, {"accepted": False, "manifest": layout.digest(layout.MANIFEST)}
@@ -165,6 +172,6 @@ def test_only_what_was_accepted(accepted: tuple[Params, Task], change: str) -> N
         pd.read_parquet(layout.MANIFEST).head(10).to_parquet(layout.MANIFEST, index=False)
     else:
         layout.VALIDATION.unlink()
-    with pytest.raises(RejectedError, match="dvc repro validate"):
+    with pytest.raises(RejectedError, match=remedy):
         train(*accepted, "closed")
     assert not layout.MODELS.exists()
