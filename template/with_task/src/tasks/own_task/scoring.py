@@ -6,7 +6,6 @@ from pathlib import Path
 from plumbline.contract.records import Case
 from plumbline.tasks.text_classification import scoring
 from plumbline.tasks.text_classification.scoring import (
-    add_metric,
     build_baselines,
     build_longest_input,
     check_answers,
@@ -16,7 +15,6 @@ from plumbline.tasks.text_classification.scoring import (
 )
 
 __all__ = [
-    "add_metric",
     "build_baselines",
     "build_longest_input",
     "check_answers",
