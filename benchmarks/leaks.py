@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from plumbline.contract.manifest import BATCH_ROWS
-from plumbline.contract.rows import ROW, LocalRows, RowBatches
+from plumbline.contract.rows import ROW, RowBatches, read_rows
 from plumbline.tasks.text_classification.data import normalise
 from plumbline.tasks.text_classification.data.generated import draw_ticket
 from plumbline.tasks.text_classification.expectations.duplicates import find_near_leaks
@@ -42,7 +42,7 @@ def draw_rows(num_rows: int) -> RowBatches:
     rows["compact"] = rows["normal"].str.replace(" ", "")
     rows[ROW] = range(num_rows)
     table = pa.Table.from_pandas(rows, preserve_index=False)
-    return LocalRows(lambda: iter(table.to_batches(BATCH_ROWS)))
+    return read_rows(lambda: iter(table.to_batches(BATCH_ROWS)))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Rows in batches: whatever the cut, the three verbs say the same, as often as they are asked."""
 
 import contextlib
-import random
 import tempfile
 import tracemalloc
 from collections import Counter
@@ -13,30 +12,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from tests.support.batches import cut_table, join_batches
+from tests.support.tables import draw_table
 
 from plumbline.contract.manifest import Manifest
-from plumbline.contract.rows import FIRST, ROW, LocalRows, store_rows
+from plumbline.contract.rows import FIRST, ROW, read_rows, store_batches, store_rows
 
-NUM_ROWS = 500
 CUTS = [1, 7, 499, 500, 1000]
 
 
-def draw_table() -> pd.DataFrame:
-    draw = random.Random(0)
-    return pd.DataFrame(
-        {
-            "id": [f"r{row}" for row in range(NUM_ROWS)],
-            "split": draw.choices(["train", "validation", "test"], k=NUM_ROWS),
-            "label": draw.choices(["a", "b", "ab"], k=NUM_ROWS),
-            "length": draw.choices(range(40), k=NUM_ROWS),
-        }
-    )
-
-
 @pytest.mark.parametrize("num_rows", CUTS)
-def test_the_verbs_say_what_one_table_says(num_rows: int) -> None:
+@pytest.mark.parametrize("part_rows", [0, 130])
+def test_the_verbs_say_what_one_table_says(
+    num_rows: int, part_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plumbline.contract.rows.PART_ROWS", part_rows)
     table = draw_table()
     rows = cut_table(table, num_rows)
+    if part_rows:
+        rows = store_batches(iter(rows))
+        assert len(rows.parts) == {1: 4, 7: 4, 499: 2, 500: 1, 1000: 1}[num_rows]
 
     lengths = rows.fold(lambda batch: batch["length"].to_pylist(), lambda one, other: one + other)
     assert lengths == table["length"].tolist()
@@ -85,7 +79,7 @@ def test_stored_rows_are_there_while_they_are_read(
     sizes = [batch.num_rows for batch in store_rows(cut_table(draw_table(), 100))]
     assert sizes == [100] * 5
     assert list(tmp_path.iterdir()) == []
-    assert list(store_rows(LocalRows(lambda: iter([])))) == []
+    assert list(store_rows(read_rows(lambda: iter([])))) == []
 
 
 def test_rows_that_cannot_be_computed_leave_no_file(
@@ -107,7 +101,7 @@ def test_finding_first_rows_takes_as_much_memory_as_it_says() -> None:
     num_rows = 400_000
     numbers = np.arange(num_rows)
     batch = pa.record_batch({"key": numbers // 2, ROW: numbers})
-    rows = LocalRows(lambda: iter([batch.slice(at, 1000) for at in range(0, num_rows, 1000)]))
+    rows = read_rows(lambda: iter([batch.slice(at, 1000) for at in range(0, num_rows, 1000)]))
     rows.find_first(["key"])  # imports
     tracemalloc.start()
     kept = rows.find_first(["key"])

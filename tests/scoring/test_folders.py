@@ -21,7 +21,7 @@ from tests.support.spark_cluster import SPARK, kill_with_children, run_spark_clu
 
 from plumbline.contract.errors import BusyError, DataError, ParamsError, PlumblineError
 from plumbline.scoring import FolderRequest, make_spark_engine, score_folder
-from plumbline.scoring.spark_master import find_reason
+from plumbline.spark.master import find_reason
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -6,15 +6,15 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from plumbline.contract.rows import ROW, LocalRows, RowBatches
+from plumbline.contract.rows import ROW, RowBatches, read_rows
 
 BATCH_ROWS = 50
 
 
-def cut_table(table: pd.DataFrame, num_rows: int = BATCH_ROWS) -> LocalRows:
+def cut_table(table: pd.DataFrame, num_rows: int = BATCH_ROWS) -> RowBatches:
     """Return the rows of a table, so many a batch, numbered by their place."""
     whole = pa.Table.from_pandas(table.assign(**{ROW: range(len(table))}), preserve_index=False)
-    return LocalRows(lambda: _cut(whole, num_rows))
+    return read_rows(lambda: _cut(whole, num_rows))
 
 
 def join_batches(rows: RowBatches) -> pd.DataFrame:

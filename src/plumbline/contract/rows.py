@@ -1,18 +1,20 @@
 """Rows of any number, as Arrow batches in order, and the three verbs that look at all of them.
 
-A task hands functions of one batch to `map` and `fold`, and names columns to `find_first`. Who runs
-these decides where the batches are, and how many are in memory. Here it is a loop over one batch at
-a time.
+A task hands functions of one batch to `map` and `fold`, and names columns to `find_first`. Rows lie
+in parts, each of which is read by itself; an engine (contract/engine.py) decides where, and how
+many at a time. Each part is read a batch at a time.
 """
 
-import os
-import tempfile
+import shutil
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import reduce
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from plumbline.contract.engine import Engine, LocalEngine, get_engine
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,103 +23,84 @@ if TYPE_CHECKING:
 # Names that no column of data has.
 ROW = "#row"  # the column with the number of each row, from 0
 FIRST = "#first"  # the column that `find_first` adds
+PART_ROWS = 50_000  # of stored rows, at least, but for the last part
 T = TypeVar("T")
+Batches = Iterator["pa.RecordBatch"]
 
 
-class RowBatches(Protocol):
+@dataclass(frozen=True)
+class RowBatches:
     """A table in batches, each of them with a column ROW; it may be read any number of times."""
 
-    def __iter__(self) -> Iterator["pa.RecordBatch"]:
-        """Return the batches, in order."""
-        ...
+    parts: Sequence["_Part"]
+    steps: Sequence["_Step"] = ()  # what is done with the batches of each part
+    engine: Engine = field(default_factory=LocalEngine)
+    # What is removed from disk with the last rows that need it.
+    folder: "_Folder | None" = None
+
+    def __iter__(self) -> Batches:
+        """Yield the batches, in order, to this process."""
+        for part in self.parts:
+            yield from _read_part(part, self.steps)
 
     def map(self, change: Callable[["pa.RecordBatch"], "pa.RecordBatch"]) -> "RowBatches":
         """Return the rows that `change` makes of each batch: other columns, or fewer rows."""
-        ...
+        return replace(self, steps=(*self.steps, _Change(change)))
 
     def fold(self, measure: Callable[["pa.RecordBatch"], T], merge: Callable[[T, T], T]) -> T:
-        """Measure each batch, and merge what was measured, in order; there is a batch."""
-        ...
+        """Measure each batch, and merge what was measured, in order; there is a batch.
+
+        `merge` is associative: batches of one part are merged first. It may change its first
+        argument.
+        """
+        measured = self.engine.run(partial(_fold_part, self.steps, measure, merge), self.parts)
+        return reduce(merge, (value for values in measured for value in values))
 
     def find_first(self, keys: Sequence[str]) -> "RowBatches":
-        """Return the rows with a column FIRST: the number of the earliest row with these keys."""
-        ...
+        """Return the rows with a column FIRST: the number of the earliest row with these keys.
 
-
-class LocalRows:
-    """Rows that one process reads, one batch at a time."""
-
-    def __init__(self, read: Callable[[], Iterator["pa.RecordBatch"]]) -> None:
-        self._read = read
-
-    def __iter__(self) -> Iterator["pa.RecordBatch"]:
-        return self._read()
-
-    def map(self, change: Callable[["pa.RecordBatch"], "pa.RecordBatch"]) -> "LocalRows":
-        """Return the rows that `change` makes of each batch."""
-        return LocalRows(lambda: map(change, self))
-
-    def fold(self, measure: Callable[["pa.RecordBatch"], T], merge: Callable[[T, T], T]) -> T:
-        """Measure each batch, and merge what was measured, in order; there is a batch."""
-        return reduce(merge, map(measure, self))
-
-    def find_first(self, keys: Sequence[str]) -> "LocalRows":
-        """Return the rows with a column FIRST, which takes 8 bytes a row, and 33 until it is found.
-
-        Keys are compared by a hash of 64 bits.
+        It takes 8 bytes a row, and 33 until it is found, in this process. Keys are compared by a
+        hash of 64 bits.
         """
-        first = _find_first(self, keys)
-
-        def read() -> Iterator["pa.RecordBatch"]:
-            start = 0
-            for batch in self:
-                end = start + batch.num_rows
-                yield put_column(batch, FIRST, _make_array(first[start:end]))
-                start = end
-
-        return LocalRows(read)
+        hashed = list(self.engine.run(partial(_hash_part, self.steps, keys), self.parts))
+        first = _find_first(hashed)
+        parts = [
+            replace(part, first=(*part.first, own))
+            for part, own in zip(self.parts, first, strict=True)
+        ]
+        place = len(self.parts[0].first) if self.parts else 0
+        return replace(self, parts=parts, steps=(*self.steps, _PutFirst(place)))
 
 
-def store_rows(rows: RowBatches) -> LocalRows:
-    """Write `rows` to a temporary file, and return them from there: to compute them once.
+def read_rows(read: Callable[[], Batches]) -> RowBatches:
+    """Return rows that this process alone reads, each time from the beginning."""
+    return RowBatches([_Part(read)])
 
-    The file is gone with what is returned, and with the last that reads it.
+
+def store_batches(batches: Batches) -> RowBatches:
+    """Write `batches` to temporary files, of one part each, and return them from there.
+
+    All processes of the chosen engine can read them. The files are gone with the last rows that
+    need them.
     """
-    stored = _StoredRows()
-    stored.write(rows)
-    return LocalRows(stored.read)
+    engine = get_engine()
+    folder = _Folder(engine.make_folder())
+    parts: list[_Part] = []
+    batch = next(batches, None)
+    while batch is not None:
+        path = folder.path / f"{len(parts):06}.arrow"
+        batch = _write_part(path, batch, batches)
+        parts.append(_Part(_StoredPart(str(path))))
+    return RowBatches(parts, engine=engine, folder=folder)
 
 
-class _StoredRows:
-    """A temporary file of batches, which is removed with the last reference to this."""
-
-    def __init__(self) -> None:
-        descriptor, name = tempfile.mkstemp(prefix="plumbline-", suffix=".arrow")
-        os.close(descriptor)
-        self._path = Path(name)
-        weakref.finalize(self, self._path.unlink, missing_ok=True)
-
-    def write(self, rows: RowBatches) -> None:
-        """Write all batches; they have one schema."""
-        import pyarrow as pa
-
-        options = pa.ipc.IpcWriteOptions(compression="lz4")
-        with ExitStack() as stack:
-            file = stack.enter_context(self._path.open("wb"))
-            writer = None
-            for batch in rows:
-                if writer is None:
-                    stream = pa.ipc.new_stream(file, batch.schema, options=options)
-                    writer = stack.enter_context(stream)
-                writer.write_batch(batch)
-
-    def read(self) -> Iterator["pa.RecordBatch"]:
-        """Yield the batches; each reader opens the file, so that two do not share a position."""
-        import pyarrow as pa
-
-        if self._path.stat().st_size:  # else there was no batch, and so no schema
-            with pa.OSFile(str(self._path)) as source, pa.ipc.open_stream(source) as reader:
-                yield from reader
+def store_rows(rows: RowBatches) -> RowBatches:
+    """Write `rows` to temporary files, and return them from there: to compute them once."""
+    folder = _Folder(rows.engine.make_folder())
+    targets = [str(folder.path / f"{number:06}.arrow") for number in range(len(rows.parts))]
+    items = list(zip(rows.parts, targets, strict=True))
+    parts = [_Part(stored) for stored in rows.engine.run(partial(_store_part, rows.steps), items)]
+    return RowBatches(parts, engine=rows.engine, folder=folder)
 
 
 def put_column(batch: "pa.RecordBatch", name: str, values: "pa.Array") -> "pa.RecordBatch":
@@ -134,11 +117,151 @@ def hash_columns(batch: "pa.RecordBatch", names: Sequence[str]) -> "np.ndarray":
     return pd.util.hash_pandas_object(batch.select(names).to_pandas(), index=False).to_numpy()
 
 
-def _find_first(rows: RowBatches, keys: Sequence[str]) -> "np.ndarray":
-    """Return for each row the number of the earliest one with its keys."""
+@dataclass(frozen=True)
+class _Part:
+    """Where the batches of one part come from, and what `find_first` found of its rows."""
+
+    read: Callable[[], Batches]
+    first: tuple["np.ndarray", ...] = ()
+
+
+class _Step(Protocol):
+    """What is done with the batches of a part."""
+
+    def __call__(self, batches: Batches, part: _Part) -> Batches: ...
+
+
+@dataclass(frozen=True)
+class _Change:
+    """A function of each batch."""
+
+    change: Callable[["pa.RecordBatch"], "pa.RecordBatch"]
+
+    def __call__(self, batches: Batches, part: _Part) -> Batches:
+        return map(self.change, batches)
+
+
+@dataclass(frozen=True)
+class _PutFirst:
+    """Adds the column FIRST from what was found of the part."""
+
+    place: int  # in `first` of the part
+
+    def __call__(self, batches: Batches, part: _Part) -> Batches:
+        import pyarrow as pa
+
+        first = part.first[self.place]
+        start = 0
+        for batch in batches:
+            end = start + batch.num_rows
+            yield put_column(batch, FIRST, pa.array(first[start:end]))
+            start = end
+
+
+def _read_part(part: _Part, steps: Sequence[_Step]) -> Batches:
+    batches = part.read()
+    for step in steps:
+        batches = step(batches, part)
+    return batches
+
+
+def _fold_part(
+    steps: Sequence[_Step],
+    measure: Callable[["pa.RecordBatch"], T],
+    merge: Callable[[T, T], T],
+    part: _Part,
+) -> list[T]:
+    """Return what was measured of the part as the only item; of a part without a batch none."""
+    measured = map(measure, _read_part(part, steps))
+    first = next(measured, None)
+    return [] if first is None else [reduce(merge, measured, first)]
+
+
+class _Folder:
+    """A folder of temporary files, which is removed with the last reference to this."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _StoredPart:
+    """Reads a file of batches; each reader opens it, so that two do not share a position."""
+
+    path: str
+
+    def __call__(self) -> Batches:
+        import pyarrow as pa
+
+        if Path(self.path).stat().st_size:  # else there was no batch, and so no schema
+            with pa.OSFile(self.path) as source, pa.ipc.open_stream(source) as reader:
+                yield from reader
+
+
+def _store_part(steps: Sequence[_Step], item: tuple[_Part, str]) -> _StoredPart:
+    """Write the batches of one part; an attempt that is made twice writes the same file twice."""
+    part, path = item
+    _write_batches(Path(path), _read_part(part, steps))
+    return _StoredPart(path)
+
+
+def _write_part(path: Path, first: "pa.RecordBatch", rest: Batches) -> "pa.RecordBatch | None":
+    """Write batches until the part is full; return the batch after them, if there is one."""
+    following: list[pa.RecordBatch] = []
+
+    def take() -> Batches:
+        num_rows = first.num_rows
+        yield first
+        for batch in rest:
+            if num_rows >= PART_ROWS:
+                following.append(batch)
+                return
+            num_rows += batch.num_rows
+            yield batch
+
+    _write_batches(path, take())
+    return following[0] if following else None
+
+
+def _write_batches(path: Path, batches: Batches) -> None:
+    """Write all batches, which have one schema; the file is complete or not there."""
+    import pyarrow as pa
+
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with ExitStack() as stack:
+        file = stack.enter_context(path.open("wb"))
+        writer = None
+        for batch in batches:
+            if writer is None:
+                writer = stack.enter_context(pa.ipc.new_stream(file, batch.schema, options=options))
+            writer.write_batch(batch)
+
+
+def _hash_part(
+    steps: Sequence[_Step], keys: Sequence[str], part: _Part
+) -> tuple["np.ndarray", "np.ndarray"]:
+    """Return the hash of the keys of each row, and its number."""
     import numpy as np
 
-    hashes, numbers = _join_numbers(rows, keys)
+    hashes = [np.zeros(0, dtype=np.uint64)]
+    numbers = [np.zeros(0, dtype=np.int64)]
+    for batch in _read_part(part, steps):
+        hashes.append(hash_columns(batch, keys))
+        numbers.append(batch[ROW].to_numpy())
+    return np.concatenate(hashes), np.concatenate(numbers)
+
+
+def _find_first(hashed: list[tuple["np.ndarray", "np.ndarray"]]) -> list["np.ndarray"]:
+    """Return for each row of each part the number of the earliest row with its keys."""
+    import numpy as np
+
+    if not hashed:
+        return []
+    ends = np.cumsum([len(numbers) for _, numbers in hashed])[:-1]
+    hashes = np.concatenate([hashes for hashes, _ in hashed])
+    numbers = np.concatenate([numbers for _, numbers in hashed])
+    hashed.clear()
     order = np.argsort(hashes, kind="stable")
     hashes = hashes[order]
     first = np.arange(len(order))  # of sorted hashes: the place of the first that is equal
@@ -149,22 +272,4 @@ def _find_first(rows: RowBatches, keys: Sequence[str]) -> "np.ndarray":
     first = numbers[first]
     in_order = np.empty_like(first)
     in_order[order] = first
-    return in_order
-
-
-def _join_numbers(rows: RowBatches, keys: Sequence[str]) -> tuple["np.ndarray", "np.ndarray"]:
-    """Return the hash of the keys of each row, and its number."""
-    import numpy as np
-
-    hashes = [np.zeros(0, dtype=np.uint64)]
-    numbers = [np.zeros(0, dtype=np.int64)]
-    for batch in rows:
-        hashes.append(hash_columns(batch, keys))
-        numbers.append(batch[ROW].to_numpy())
-    return np.concatenate(hashes), np.concatenate(numbers)
-
-
-def _make_array(values: "np.ndarray") -> "pa.Array":
-    import pyarrow as pa
-
-    return pa.array(values)
+    return np.split(in_order, ends)

@@ -14,6 +14,7 @@ from plumbline.evidence.disagreement import Disagreement, measure_disagreement
 from plumbline.evidence.export_check import compare_export
 from plumbline.evidence.gather import Subjects
 from plumbline.evidence.latency import measure_latency
+from plumbline.evidence.leaks import find_leaks
 from plumbline.evidence.measurements import (
     Measurements,
     check_order,
@@ -91,7 +92,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> Measurements:
         answers=tuple(recording.problems),
         export=compare_export(winner.bundle, digest, subjects, task),
         package=rehearse_winner(winner, digest, predictor, golden, recording, task),
-        leaks=task.expectations.find_leaks(params, layout.EXAMPLES),
+        leaks=find_leaks(params, task),
         bound=task.scoring.compute_bound(params, layout.EXAMPLES, "test"),
         behaviour=task.scoring.check_behaviour(params, layout.EXAMPLES, predictor),
     )

@@ -20,6 +20,7 @@ from plumbline.evidence import data_changes
 from plumbline.evidence.champion import ChampionOrigin
 from plumbline.evidence.disagreement import count_disagreement
 from plumbline.evidence.gather import Subjects, digest_files
+from plumbline.evidence.leaks import find_leaks
 from plumbline.evidence.measurements import (
     CHAMPION,
     Measurements,
@@ -81,7 +82,7 @@ def read_measurements(record: Record) -> Measurements:
         answers=tuple(evidence["answers"]),
         export=[ExportDifference(**difference) for difference in evidence["export"]],
         package=_read_rehearsal(evidence["rehearsal"]),
-        leaks=task.expectations.find_leaks(record.params, layout.EXAMPLES),
+        leaks=find_leaks(record.params, task),
         bound=task.scoring.compute_bound(record.params, layout.EXAMPLES, "test"),
         behaviour=[Case(**case) for case in evidence["behaviour"]],
     )

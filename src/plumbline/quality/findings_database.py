@@ -36,7 +36,7 @@ def _write_rows(connection: sqlite3.Connection, rows: RowBatches) -> list[str]:
     statement = ""
     for batch in rows:
         if not columns:
-            columns = _list_columns(batch)
+            columns = list_columns(batch)
             quoted = ", ".join(_quote(name) for name in columns)
             connection.execute(f"CREATE TABLE {TABLE} ({quoted})")
             marks = ", ".join("?" * len(columns))
@@ -47,7 +47,7 @@ def _write_rows(connection: sqlite3.Connection, rows: RowBatches) -> list[str]:
     return columns
 
 
-def _list_columns(batch: "pa.RecordBatch") -> list[str]:
+def list_columns(batch: "pa.RecordBatch") -> list[str]:
     """Return the names of columns; of those that differ in case alone, SQL can have the last one.
 
     What is computed comes after what the data have.

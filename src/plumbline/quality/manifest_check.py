@@ -10,7 +10,7 @@ import numpy as np
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.manifest import Manifest
-from plumbline.contract.rows import FIRST, ROW, LocalRows, put_column
+from plumbline.contract.rows import FIRST, ROW, put_column, read_rows
 from plumbline.contract.task import SPLITS, Task
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _require_known_rows(manifest: Manifest) -> None:
 
     An id in two splits is a leak, which the task's own checks name.
     """
-    rows = LocalRows(lambda: _number_rows(manifest))
+    rows = read_rows(lambda: _number_rows(manifest))
     for batch in rows.find_first(["split", "id"]):
         is_repeated = batch[FIRST].to_numpy() != batch[ROW].to_numpy()
         if is_repeated.any():

@@ -14,7 +14,8 @@ from plumbline.contract.errors import DataError
 from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Check
 from plumbline.contract.rows import RowBatches
-from plumbline.quality.findings_database import TABLE, open_database
+from plumbline.quality.findings_database import TABLE, list_columns, open_database
+from plumbline.spark.row_engine import SparkEngine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +81,7 @@ def _ask_great_expectations(
     """Return Great Expectations' answers as plain JSON values, by the name of the check."""
     import pandas as pd
 
-    with _silence_library():
+    with silence_library():
         with pause_collection():
             import great_expectations as gx
 
@@ -88,9 +89,15 @@ def _ask_great_expectations(
         context.variables.progress_bars = {"globally": False}
         context.enable_analytics(False)
         if isinstance(table, pd.DataFrame):
-            frame = context.data_sources.add_pandas("manifest").add_dataframe_asset(TABLE)
-            whole = frame.add_batch_definition_whole_dataframe("all")
+            pandas = context.data_sources.add_pandas("manifest")
+            whole = pandas.add_dataframe_asset(TABLE).add_batch_definition_whole_dataframe("all")
             return _run_checkpoint(context, whole, table.columns, checks, {"dataframe": table})
+        if isinstance(table.engine, SparkEngine):
+            spark = context.data_sources.add_spark("manifest", persist=False)
+            whole = spark.add_dataframe_asset(TABLE).add_batch_definition_whole_dataframe("all")
+            columns = list_columns(next(iter(table)))
+            with table.engine.open_frame(table, columns) as frame:
+                return _run_checkpoint(context, whole, columns, checks, {"dataframe": frame})
         with open_database(table) as (path, columns):
             source = context.data_sources.add_sqlite(
                 "manifest", connection_string=f"sqlite:///{path}"
@@ -135,7 +142,7 @@ def _run_checkpoint(
 
 
 @contextmanager
-def _silence_library() -> Iterator[None]:
+def silence_library() -> Iterator[None]:
     """Hide the library's own log lines and the deprecation warnings of what it imports."""
     logger = logging.getLogger("great_expectations")
     level = logger.level

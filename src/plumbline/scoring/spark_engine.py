@@ -1,30 +1,28 @@
 """Score the files of a folder on Spark: a task for each file, on whatever machine has a free core.
 
-This module alone imports pyspark. Executors need plumbline's serving dependencies, pyarrow and
+Executors need plumbline's serving dependencies, pyarrow and
 access to both folders; the model comes from here, and each executor verifies every byte of it.
 """
 
 import json
-import os
-import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError, PlumblineError
+from plumbline.contract.errors import BundleError
 from plumbline.contract.tar_files import extract_file
 from plumbline.registry.reader import contents
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.scoring.folder_files import FolderRequest, ScoredFile, try_file
 from plumbline.scoring.scorer import load_model, name_version
-from plumbline.scoring.spark_master import CONFIGURED, check_master, find_reason
 from plumbline.sources.addresses import find_local_path
+from plumbline.spark.master import check_master
+from plumbline.spark.session import locate_file, locate_folder, open_session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,18 +30,23 @@ if TYPE_CHECKING:
     from plumbline.contract.task import Predictor
     from plumbline.scoring.folder_scorer import Engine
 
+REMEDY = "what was scored is kept: repair it, and run the same command again"
+
 
 def make_spark_engine(master: str) -> "Engine":
     """Return the engine that scores on Spark; `master` is `spark` or an address such as yarn.
 
     ParamsError where Spark cannot be started here, or its master does not answer.
     """
-    check_master(master)
+    check_master(master, f"--on {master}", "here")
 
     def score_on_spark(
         model: CachedVersion, request: FolderRequest, names: Sequence[str]
     ) -> list[ScoredFile]:
-        with _open_session(master) as session, tempfile.TemporaryDirectory() as folder:
+        with (
+            open_session(master, "plumbline score", REMEDY) as session,
+            tempfile.TemporaryDirectory() as folder,
+        ):
             archive = _pack(model, Path(folder))
             session.sparkContext.addFile(str(archive))
             score_batches = _make_task(archive.name, model, _make_absolute(request), names)
@@ -65,33 +68,6 @@ def _make_absolute(request: FolderRequest) -> FolderRequest:
 def _find_absolute(address: str) -> str:
     local = find_local_path(address)
     return address if local is None else str(Path(local).absolute())
-
-
-@contextmanager
-def _open_session(master: str) -> Iterator[Any]:
-    """Give the session of Spark; one that was started for this ends with the block."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # Two attempts at one file at a time would be in each other's way.
-    builder = SparkSession.builder.appName("plumbline score").config("spark.speculation", "false")
-    if master != CONFIGURED:
-        builder = builder.master(master)
-    is_given = SparkSession.getActiveSession() is not None
-    try:
-        session = builder.getOrCreate()
-        try:
-            yield session
-        finally:
-            if not is_given:
-                session.stop()
-    except (PySparkException, Py4JError) as error:
-        raise PlumblineError(
-            f"--on {master}: Spark failed ({find_reason(str(error))}); what was scored is kept: "
-            "repair it, and run the same command again"
-        ) from None
 
 
 def _pack(model: CachedVersion, folder: Path) -> Path:
@@ -137,10 +113,8 @@ def _open_model(
     archive: str, model: CachedVersion, golden: str
 ) -> "tuple[CachedVersion, Predictor]":
     """Unpack the model on an executor, verify it, and load it: once in each process."""
-    from pyspark import SparkFiles
-
-    folder = Path(tempfile.mkdtemp(prefix="model-", dir=SparkFiles.getRootDirectory()))
-    with tarfile.open(SparkFiles.get(archive)) as tar:
+    folder = Path(tempfile.mkdtemp(prefix="model-", dir=locate_folder()))
+    with tarfile.open(locate_file(archive)) as tar:
         for member in tar:
             if member.isreg():
                 extract_file(tar, member, folder)

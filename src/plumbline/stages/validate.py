@@ -13,6 +13,7 @@ from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
 from plumbline.quality import runner
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.reporting.html import render_template
+from plumbline.spark.row_engine import use_named_engine
 from plumbline.statistics.reach import find_unreachable_limits
 from plumbline.tracking import run_log
 
@@ -33,7 +34,7 @@ def validate(params: Params, task: Task[Params]) -> None:
     """
     layout.write_json(layout.VALIDATION, LOCK_OUT)
     _refuse_limit_of_cost(params, task)
-    with run_log.track_run(params, "validate") as log:
+    with run_log.track_run(params, "validate") as log, use_named_engine("validate"):
         results, report = _check(params, task)
         _log_results(log, params, task, report)
         _announce(results, report)
@@ -64,7 +65,8 @@ def _check(
     check_manifest(manifest, task, layout.EXAMPLES)
     summary = manifest.summarise()
     table = task.expectations.build_table(params, layout.EXAMPLES, manifest, source)
-    checks = task.expectations.build_checks(params, summary.list_kinds())
+    with runner.silence_library():
+        checks = task.expectations.build_checks(params, summary.list_kinds())
     results = runner.run_checks(table, checks)
     report = _build_report(results, summary, source, runner.digest_suite(checks))
     notices = [*report["notices"], *_find_unreachable_limits(params, task, summary)]

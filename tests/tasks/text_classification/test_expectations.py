@@ -17,7 +17,7 @@ from tests.support.dirty_texts import make_values, read_checks, run_stages
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params_file import read_params
-from plumbline.contract.rows import LocalRows
+from plumbline.contract.rows import RowBatches
 from plumbline.stages.ingest import ingest
 from plumbline.tasks.text_classification.data.label_sets import join_labels, split_labels
 from plumbline.tasks.text_classification.expectations import (
@@ -64,7 +64,7 @@ def make_rows(*values: tuple[str, str, str]) -> pd.DataFrame:
     )
 
 
-def make_batches(*values: tuple[str, str, str]) -> LocalRows:
+def make_batches(*values: tuple[str, str, str]) -> RowBatches:
     """Return the rows of `make_rows`, a few in each batch."""
     return cut_table(make_rows(*values))
 
@@ -333,7 +333,7 @@ def test_labels_too_rare_to_judge_are_not_judged() -> None:
 def test_words_are_unknown_beyond_what_is_expected() -> None:
     rng = random.Random(5)
     texts = [" ".join(rng.choices(WORDS, k=8)) for _ in range(300)]
-    known = drift.Vocabulary(texts[:200])
+    known = drift.build_vocabulary(make_batches(*(("train", text, "a") for text in texts[:200])))
 
     assert known.expected == pytest.approx(0, abs=0.01)
     assert known.measure_excess(texts[200:]) == pytest.approx([0] * 100, abs=0.01)

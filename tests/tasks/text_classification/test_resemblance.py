@@ -12,6 +12,7 @@ from plumbline.tasks.text_classification.expectations.duplicates import find_nea
 from plumbline.tasks.text_classification.expectations.grams import count_grams
 from plumbline.tasks.text_classification.expectations.recent_answers import keep_recent
 from plumbline.tasks.text_classification.expectations.resemblance import find_resembling
+from plumbline.tasks.text_classification.expectations.text_chunks import ListedTexts
 from plumbline.tasks.text_classification.faults.sound_data import fill_templates
 
 BEFORE = {"validation": ("train",), "test": ("train", "validation")}
@@ -54,7 +55,7 @@ def test_copies_among_rows_of_a_template_are_found() -> None:
 def test_each_text_of_one_template_has_the_first_of_the_others_as_its_twin() -> None:
     known = [f"please send order number {number} to my address" for number in range(300)]
     checked = [*known[:2], "please send order number 999 to my address", "something else"]
-    assert find_resembling(known, checked, 0.9) == {
+    assert find_resembling(ListedTexts(known), checked, 0.9) == {
         checked[0]: known[1],
         checked[1]: known[0],
         checked[2]: known[0],
@@ -64,7 +65,7 @@ def test_each_text_of_one_template_has_the_first_of_the_others_as_its_twin() -> 
 def test_words_in_another_order_are_the_same_words() -> None:
     known = ["where is the parcel that i ordered", "a b c"]
     checked = ["ordered i that parcel the is where", "c b a", "where is the parcel that you lost"]
-    assert find_resembling(known, checked, 0.9) == {checked[0]: known[0]}
+    assert find_resembling(ListedTexts(known), checked, 0.9) == {checked[0]: known[0]}
 
 
 def test_grams_are_those_of_each_text() -> None:
@@ -87,14 +88,14 @@ def test_an_answer_is_kept_for_the_last_texts_alone() -> None:
     asked = []
 
     @keep_recent(2)
-    def join(known: list[str], checked: list[str], sign: str) -> str:
+    def join(known: ListedTexts, checked: list[str], sign: str) -> str:
         asked.append(sign)
-        return sign.join([*known, *checked])
+        return sign.join([*known.texts, *checked])
 
-    answers = [join(["a"], ["b"], sign) for sign in "+-+*-+"]
+    answers = [join(ListedTexts(["a"]), ["b"], sign) for sign in "+-+*-+"]
     assert answers == ["a+b", "a-b", "a+b", "a*b", "a-b", "a+b"]
     assert asked == ["+", "-", "*", "-", "+"]
-    assert join(["ab"], [], "+") == "ab"
+    assert join(ListedTexts(["ab"]), [], "+") == "ab"
 
 
 def write_sentence(draw: random.Random, num_words: int) -> str:

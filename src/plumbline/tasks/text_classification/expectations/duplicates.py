@@ -1,51 +1,53 @@
 """Texts that occur more than once: copies in a split, contradictions, and leaks between splits."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from plumbline.contract.rows import FIRST, ROW, RowBatches
+from plumbline.contract.rows import FIRST, ROW, RowBatches, put_column
 from plumbline.tasks.text_classification.expectations.excess import find_excess
 from plumbline.tasks.text_classification.expectations.recent_answers import keep_recent
-from plumbline.tasks.text_classification.expectations.similar_pairs import find_similar_pairs
+from plumbline.tasks.text_classification.expectations.similar_pairs import find_twins
+from plumbline.tasks.text_classification.expectations.text_chunks import Texts
 from plumbline.tasks.text_classification.expectations.text_rows import (
     TextColumn,
     collect_rows,
     drop_repeated,
     map_first_ids,
     select_splits,
+    select_values,
 )
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 COPY_KEYS = ("split", "label", "compact")
+TEXT = "#text"  # the column with the number of the first row that has the text
 Findings = dict[int, str]  # number of a row -> what is wrong with it
 
 
 def find_copies(rows: RowBatches) -> Findings:
     """For each row with the text and label of an earlier row of its split: that row."""
-    first_of: dict[int, int] = {}
-    for batch in rows.find_first(COPY_KEYS):
-        numbers, first = batch[ROW].to_numpy(), batch[FIRST].to_numpy()
-        is_copy = numbers != first
-        first_of.update(zip(numbers[is_copy].tolist(), first[is_copy].tolist(), strict=True))
-    wanted = set(first_of.values())
-    ids: dict[int, str] = {}
-    for batch in rows:
-        for number, id_ in zip(batch[ROW].to_pylist(), batch["id"].to_pylist(), strict=True):
-            if number in wanted:
-                ids[number] = id_
-    return {number: f"repeats {ids[first]}" for number, first in first_of.items()}
+    import pyarrow.compute as pc
+
+    marked = rows.find_first(COPY_KEYS)
+    repeated = marked.map(lambda batch: batch.filter(pc.not_equal(batch[FIRST], batch[ROW])))
+    copies = collect_rows(repeated, [FIRST])[FIRST]
+    originals = select_values(rows, ROW, copies.unique().tolist())
+    ids = collect_rows(originals, ["id"])["id"].to_dict()
+    pairs = zip(copies.index.tolist(), copies.tolist(), strict=True)
+    return {number: f"repeats {ids[first]}" for number, first in pairs}
 
 
 def find_conflicts(rows: RowBatches) -> Findings:
     """For each row whose text has another label as well in its split: that label."""
-    contradicted = _find_contradicted(rows)
+    marked = rows.find_first(("split", "compact")).map(_rename_first)
+    num_labels = collect_rows(drop_repeated(marked, COPY_KEYS), [TEXT])[TEXT].value_counts()
+    contradicted = num_labels.index[num_labels > 1].tolist()
+    found = collect_rows(select_values(marked, TEXT, contradicted), [TEXT, "label"])
     texts: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
-    for batch in rows.find_first(("split", "compact")):
-        values = (batch[name].to_pylist() for name in (FIRST, ROW, "label"))
-        for first, number, label in zip(*values, strict=True):
-            if first in contradicted:
-                texts[first].append((number, label))
+    for number, text, label in zip(found.index.tolist(), found[TEXT], found["label"], strict=True):
+        texts[text].append((number, label))
     findings: Findings = {}
     for members in texts.values():
         labels = sorted({label for _, label in members})
@@ -98,24 +100,14 @@ def find_near_leaks(
 
 @keep_recent(2)  # the selftest asks about the same two splits dozens of times
 def _find_twins(
-    known: Iterable[str], checked: Sequence[str], similarity: float
+    known: Texts, checked: Sequence[str], similarity: float
 ) -> dict[str, tuple[str, float]]:
     """For texts of `checked` with a text of `known` that is similar enough: it, and how similar."""
-    twins: dict[str, tuple[str, float]] = {}
-    for pair in find_similar_pairs(checked, known, similarity):
-        text = checked[pair.checked]
-        other, best = twins.get(text, ("", 0.0))
-        if (pair.similarity, pair.twin) > (best, other):
-            twins[text] = (pair.twin, pair.similarity)
-    return twins
+    return {
+        checked[number]: (twin.text, twin.similarity)
+        for number, twin in find_twins(checked, known, similarity).items()
+    }
 
 
-def _find_contradicted(rows: RowBatches) -> set[int]:
-    """Return the texts that have several labels in a split, as the number of their first row."""
-    parts = [np.zeros(0, dtype=np.int64)]
-    texts = iter(rows.find_first(("split", "compact")))
-    for labelled in rows.find_first(COPY_KEYS):
-        is_new = labelled[FIRST].to_numpy() == labelled[ROW].to_numpy()
-        parts.append(next(texts)[FIRST].to_numpy()[is_new])
-    distinct, counts = np.unique(np.concatenate(parts), return_counts=True)
-    return set(distinct[counts > 1].tolist())
+def _rename_first(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    return put_column(batch, TEXT, batch[FIRST])

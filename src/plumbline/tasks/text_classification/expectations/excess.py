@@ -1,19 +1,26 @@
 """Held-out rows that resemble earlier splits more often than these resemble themselves."""
 
-import random
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from plumbline.contract.rows import RowBatches
 from plumbline.statistics.independent import compute_share_difference_interval
-from plumbline.tasks.text_classification.expectations.resemblance import find_resembling
+from plumbline.tasks.text_classification.expectations.resemblance import (
+    find_all_resembling,
+    find_resembling,
+)
 from plumbline.tasks.text_classification.expectations.text_rows import (
     TextColumn,
     collect_rows,
+    count_rows,
+    draw_rows,
     drop_repeated,
     map_first_ids,
     select_splits,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MAX_SAMPLE = 4000  # texts that are held against all others, for what is usual
 OTHER = {"validation": "test", "test": "validation"}
@@ -41,12 +48,11 @@ def find_excess(
     asked = collect_rows(select_splits(rows, [split]), ["normal", "compact"])
     is_known = asked["compact"].isin(list(map_first_ids(known, "compact", asked["compact"])))
     ours = asked.loc[~is_known, "normal"]
-    texts = TextColumn(known, "normal")
     checked = list(dict.fromkeys(ours))
-    if not checked or not any(True for _ in texts):
+    if not checked or not count_rows(known):
         return {}
-    twins = find_resembling(texts, checked, similarity)
-    among_known, shown = _compare_with_known(texts, checked, len(twins), similarity)
+    twins = find_resembling(TextColumn(known, "normal"), checked, similarity)
+    among_known, shown = _compare_with_known(known, checked, len(twins), similarity)
     beside_others, others = _compare_with_held_out(rows, split, checked, len(twins), similarity)
     num_excess = int(max(among_known, beside_others, 0.0) * len(ours))
     twins = {**others, **twins}
@@ -62,12 +68,12 @@ def find_excess(
 
 
 def _compare_with_known(
-    texts: Iterable[str], checked: Sequence[str], num_twins: int, similarity: float
+    known: RowBatches, checked: Sequence[str], num_twins: int, similarity: float
 ) -> tuple[float, str]:
-    """Return the share of `checked` that is more than `texts` show among themselves, and these."""
+    """Return the share of `checked` that is more than `known` show among themselves, and these."""
     # As many as are checked: how many texts share a phrase depends on how many there are.
-    sample = _draw(texts, min(len(checked), MAX_SAMPLE))
-    num_usual = len(find_resembling(texts, sample, similarity))
+    sample = _draw_texts(known, min(len(checked), MAX_SAMPLE))
+    num_usual = len(find_resembling(TextColumn(known, "normal"), sample, similarity))
     excess = compute_share_difference_interval(
         (num_twins, len(checked)), (num_usual, len(sample)), CONFIDENCE
     )
@@ -81,17 +87,11 @@ def _compare_with_held_out(
 
     Return the share of `checked` that is too much, and the texts of train that were resembled.
     """
-    asked = set(checked)
-    others = []
-    for name in ("train", OTHER[split]):
-        distinct = TextColumn(drop_repeated(select_splits(rows, [name]), ["compact"]), "normal")
-        others.append(_Others(distinct, asked))
-    size = min(MAX_HELD_OUT, *map(_count, others))
-    close: list[dict[str, str]] = []
-    for texts in others:
-        sample = _draw(texts, size)
-        close.append(find_resembling(sample, checked, similarity, with_common=True))
-    in_train, elsewhere = close
+    train = _list_others(rows, "train", checked)
+    others = _list_others(rows, OTHER[split], checked)
+    size = min(MAX_HELD_OUT, count_rows(train), count_rows(others))
+    in_train = find_all_resembling(_draw_texts(train, size), checked, similarity)
+    elsewhere = find_all_resembling(_draw_texts(others, size), checked, similarity)
     if not in_train:
         return 0.0, {}
     excess = compute_share_difference_interval(
@@ -101,29 +101,19 @@ def _compare_with_held_out(
     return excess.low * max(1.0, num_twins / len(in_train)), in_train
 
 
-@dataclass(frozen=True)
-class _Others:
-    """Texts but for those of a set."""
+def _list_others(rows: RowBatches, split: str, checked: Sequence[str]) -> RowBatches:
+    """Return each text of a split once, but for those that are checked."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-    texts: Iterable[str]
-    left_out: Set[str]
+    asked = pa.array(checked, pa.string())
 
-    def __iter__(self) -> Iterator[str]:
-        return (text for text in self.texts if text not in self.left_out)
+    def drop_asked(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+        return batch.filter(pc.invert(pc.is_in(batch["normal"], asked)))
 
-
-def _draw(texts: Iterable[str], size: int) -> list[str]:
-    """Draw up to so many texts at random, the same ones each time."""
-    num_texts = _count(texts)
-    rng = random.Random(0)  # noqa: S311 - no secrets
-    drawn = rng.sample(range(num_texts), min(size, num_texts))
-    places = {number: place for place, number in enumerate(drawn)}
-    sample = [""] * len(drawn)
-    for number, text in enumerate(texts):
-        if number in places:
-            sample[places[number]] = text
-    return sample
+    return drop_repeated(select_splits(rows, [split]), ["compact"]).map(drop_asked)
 
 
-def _count(texts: Iterable[str]) -> int:
-    return sum(1 for _ in texts)
+def _draw_texts(rows: RowBatches, size: int) -> list[str]:
+    texts: list[str] = draw_rows(rows, size, ["normal"])["normal"].tolist()
+    return texts

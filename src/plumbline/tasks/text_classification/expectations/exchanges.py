@@ -1,10 +1,15 @@
 """Texts that differ from another one in one word, or in the order of their words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
-from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts
+from plumbline.tasks.text_classification.expectations.text_chunks import (
+    Texts,
+    cut_texts,
+    merge_first,
+)
 
 MIN_WORDS = 6  # in shorter texts one word is most of the meaning
 MAX_WORDS = 40  # in longer ones an exchanged word leaves nearly all n-grams as they were
@@ -14,30 +19,35 @@ GAP = np.uint64(0xD1B54A32D192ED03)  # in place of a word
 ORDERLESS = np.uint64(0x8CB92BA72F3D8DD7)  # of sums that do not depend on the order
 
 
-def find_exchanged(known: Iterable[str], checked: Sequence[str]) -> dict[str, str]:
-    """Map texts of `checked` to a text of `known` with one other word, or in another order.
+def find_exchanged(known: Texts, checked: Sequence[str]) -> dict[str, str]:
+    """Map texts of `checked` to the first of `known` with one other word, or in another order.
 
     The checked texts are indexed, the known ones are looked up in chunks.
     """
     keys, places = _index_gaps(checked)
+    return known.fold(partial(_find_in_chunk, checked, keys, places), merge_first, {})
+
+
+def _find_in_chunk(
+    checked: Sequence[str], keys: np.ndarray, places: np.ndarray, chunk: list[str]
+) -> dict[str, str]:
     owners: dict[int, list[str]] = {}  # first place of a key -> texts that have it and no twin
     twins: dict[str, str] = {}
-    for _, chunk in cut_texts(known):
-        known_keys, known_places = _hash_gaps(chunk)
-        starts = np.searchsorted(keys, known_keys)
-        ends = np.searchsorted(keys, known_keys, side="right")
-        is_shared = ends > starts
-        shared = np.column_stack([starts, ends, known_places])[is_shared]
-        for start, end, number in shared.tolist():
-            twin = chunk[number]
-            if start not in owners:
-                owners[start] = [checked[place] for place in places[start:end]]
-            waiting = owners[start]
-            for text in waiting:
-                if text != twin:
-                    twins.setdefault(text, twin)
-            # Who has a twin needs no other one: else all pairs of one template would be walked.
-            owners[start] = [twin] if twin in waiting else []
+    known_keys, known_places = _hash_gaps(chunk)
+    starts = np.searchsorted(keys, known_keys)
+    ends = np.searchsorted(keys, known_keys, side="right")
+    is_shared = ends > starts
+    shared = np.column_stack([starts, ends, known_places])[is_shared]
+    for start, end, number in shared.tolist():
+        twin = chunk[number]
+        if start not in owners:
+            owners[start] = [checked[place] for place in places[start:end]]
+        waiting = owners[start]
+        for text in waiting:
+            if text != twin:
+                twins.setdefault(text, twin)
+        # Who has a twin needs no other one: else all pairs of one template would be walked.
+        owners[start] = [twin] if twin in waiting else []
     return twins
 
 
@@ -60,14 +70,17 @@ def _hash_gaps(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     First comes one of all its words, whatever their order. Both arrays [hashes] are in the order of
     the texts; the second one has the number of the text.
     """
+    from pandas.util import hash_array
+
     words = [text.split() for text in texts]
     numbers = [number for number, parts in enumerate(words) if len(parts) >= MIN_WORDS]
     if not numbers:
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
     lengths = np.array([len(words[number]) for number in numbers])
-    hashes = np.array(
-        [hash(word) for number in numbers for word in words[number]], dtype=np.int64
-    ).view(np.uint64)
+    # The same in each process, which Python's own hash of a text is not.
+    hashes = hash_array(
+        np.array([word for number in numbers for word in words[number]], dtype=object)
+    )
     starts = np.cumsum(lengths) - lengths
     places = np.arange(len(hashes)) - np.repeat(starts, lengths)
     weights = np.cumprod(np.full(int(lengths.max()), BASE))[places]

@@ -21,11 +21,12 @@ from plumbline.tasks.text_classification.expectations import (
     recognition,
 )
 from plumbline.tasks.text_classification.expectations.drift import (
-    Vocabulary,
+    build_vocabulary,
     measure_label_distance,
     measure_length_distance,
 )
 from plumbline.tasks.text_classification.expectations.each_label import (
+    add_counts,
     choose_list_labels,
     count_labels,
     find_first_finding,
@@ -35,7 +36,6 @@ from plumbline.tasks.text_classification.expectations.personal import (
     mask_personal_data,
 )
 from plumbline.tasks.text_classification.expectations.text_rows import (
-    TextColumn,
     read_manifest_rows,
     select_splits,
 )
@@ -195,7 +195,7 @@ def _plan_row_findings(rows: RowBatches, params: TextParams) -> AddFindings:
 
 
 def _plan_word_findings(rows: RowBatches) -> AddFindings:
-    known = Vocabulary(TextColumn(select_splits(rows, ["train"]), "normal"))
+    known = build_vocabulary(select_splits(rows, ["train"]))
     return lambda values: {"unknown_words": known.measure_excess(values["normal"])}
 
 
@@ -206,7 +206,7 @@ def _plan_drift(rows: RowBatches, reference: Path) -> AddFindings:
     before = select_splits(given, ["train"])
     label_drift = measure_label_distance(_count(before, "label"), _count(rows, "label"))
     length_drift = measure_length_distance(_count(before, "length"), _count(rows, "length"))
-    known = Vocabulary(TextColumn(before, "normal"))
+    known = build_vocabulary(before)
 
     def find(values: Values) -> dict[str, list[Any]]:
         num_rows = len(values[ROW])
@@ -221,12 +221,7 @@ def _plan_drift(rows: RowBatches, reference: Path) -> AddFindings:
 
 def _count(rows: RowBatches, column: str) -> Counter[Any]:
     """Count how often each value of a column occurs."""
-
-    def merge(one: Counter[Any], other: Counter[Any]) -> Counter[Any]:
-        one.update(other)
-        return one
-
-    return rows.fold(lambda batch: Counter(batch[column].to_pylist()), merge)
+    return rows.fold(lambda batch: Counter(batch[column].to_pylist()), add_counts)
 
 
 def _keep(findings: Sequence[str | None], is_kept: Sequence[bool]) -> list[str | None]:

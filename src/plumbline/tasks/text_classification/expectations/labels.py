@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 from plumbline.contract.rows import ROW, RowBatches
 from plumbline.tasks.text_classification.data.words import LONG_WORD
-from plumbline.tasks.text_classification.expectations.text_rows import select_splits
+from plumbline.tasks.text_classification.expectations.text_rows import (
+    collect_rows,
+    select_splits,
+    select_values,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,25 +116,15 @@ def _select_judged(rows: RowBatches, sizes: LabelSizes, seed: int) -> "pd.DataFr
     """At most MAX_ROWS rows of train, without the labels that have too few for cross-validation."""
     import pandas as pd
 
-    labels = [label for (split, label), size in sizes.items() if split == "train"]
-    judged = {label for label in labels if sizes["train", label] >= NUM_FOLDS}
-    num_rows = sum(sizes["train", label] for label in judged)
-    drawn = pd.Series(range(num_rows))
-    if num_rows > MAX_ROWS:
+    judged = [
+        label for (split, label), size in sizes.items() if split == "train" and size >= NUM_FOLDS
+    ]
+    train = select_values(select_splits(rows, ["train"]), "label", judged)
+    drawn = pd.Series(collect_rows(train, []).index)
+    if len(drawn) > MAX_ROWS:
         drawn = drawn.sample(MAX_ROWS, random_state=seed)
-    places = {number: place for place, number in enumerate(drawn.tolist())}
-    found: list[tuple[int, int, str, str]] = []
-    number = 0
-    for batch in select_splits(rows, ["train"]):
-        values = zip(*(batch[name].to_pylist() for name in (ROW, "label", "text")), strict=True)
-        for row, label, text in values:
-            if label in judged:
-                if number in places:
-                    found.append((places[number], row, label, text))
-                number += 1
-    train = pd.DataFrame(sorted(found), columns=["place", "row", "label", "text"])
-    train = train.set_index("row")
-    return train[train["label"].map(train["label"].value_counts()) >= NUM_FOLDS]
+    texts = collect_rows(select_values(train, ROW, drawn.tolist()), ["label", "text"]).loc[drawn]
+    return texts[texts["label"].map(texts["label"].value_counts()) >= NUM_FOLDS]
 
 
 def _score_held_out(texts: "pd.Series", given: "np.ndarray", seed: int) -> "np.ndarray":

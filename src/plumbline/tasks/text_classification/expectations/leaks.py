@@ -9,8 +9,11 @@ from plumbline.contract.rows import FIRST, ROW, RowBatches
 from plumbline.tasks.text_classification.expectations import duplicates, recognition
 from plumbline.tasks.text_classification.expectations.findings import HELD_OUT, make_excerpt
 from plumbline.tasks.text_classification.expectations.text_rows import (
+    collect_rows,
+    count_rows,
     read_example_rows,
     select_splits,
+    select_values,
 )
 from plumbline.tasks.text_classification.params import TextParams
 
@@ -42,12 +45,9 @@ def find_leaks(params: TextParams, examples: Path) -> list[Leak]:
 
 def _find_copies(rows: RowBatches, split: str) -> dict[int, str]:
     """For each row of `split` with the text and label of an earlier one: that it is a copy."""
-    findings: dict[int, str] = {}
-    for batch in select_splits(rows, [split]).find_first(duplicates.COPY_KEYS):
-        for row, first in zip(batch[ROW].to_pylist(), batch[FIRST].to_pylist(), strict=True):
-            if row != first:
-                findings[row] = "a copy"
-    return findings
+    marked = select_splits(rows, [split]).find_first(duplicates.COPY_KEYS)
+    first = collect_rows(marked, [FIRST])[FIRST]
+    return dict.fromkeys(first.index[first != first.index].tolist(), "a copy")
 
 
 def _build_leak(
@@ -56,12 +56,11 @@ def _build_leak(
     rows: RowBatches,
     findings: Mapping[int, str],
 ) -> Leak:
-    total = 0
-    shown: list[str] = []
-    for batch in select_splits(rows, [split]):
-        total += batch.num_rows
-        values = (batch[name].to_pylist() for name in (ROW, "id", "text"))
-        for row, id_, text in zip(*values, strict=True):
-            if row in findings and len(shown) < MAX_EXAMPLES:
-                shown.append(f"{id_} ({make_excerpt(text)})")
-    return Leak(kind, split, len(findings), total, tuple(shown))
+    own = select_splits(rows, [split])
+    first = select_values(own, ROW, sorted(findings)[:MAX_EXAMPLES])
+    examples = collect_rows(first, ["id", "text"])
+    shown = tuple(
+        f"{id_} ({make_excerpt(text)})"
+        for id_, text in zip(examples["id"], examples["text"], strict=True)
+    )
+    return Leak(kind, split, len(findings), count_rows(own), shown)

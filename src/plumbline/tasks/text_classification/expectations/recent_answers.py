@@ -2,8 +2,10 @@
 
 import functools
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
+
+from plumbline.tasks.text_classification.expectations.text_chunks import ListedTexts, Texts
 
 Answer = TypeVar("Answer")
 AskTexts = Callable[..., Answer]  # of (known texts, checked texts, settings ...)
@@ -16,10 +18,8 @@ def keep_recent(num_answers: int) -> Callable[[AskTexts[Answer]], AskTexts[Answe
         answers: dict[tuple[Hashable, ...], Answer] = {}  # the latest is the last one
 
         @functools.wraps(ask)
-        def ask_or_recall(
-            known: Iterable[str], checked: Sequence[str], *settings: Hashable
-        ) -> Answer:
-            key = (_digest_texts(known), _digest_texts(checked), *settings)
+        def ask_or_recall(known: Texts, checked: Sequence[str], *settings: Hashable) -> Answer:
+            key = (_digest_texts(known), _digest_texts(ListedTexts(checked)), *settings)
             answer = answers.pop(key) if key in answers else ask(known, checked, *settings)
             answers[key] = answer
             if len(answers) > num_answers:
@@ -31,7 +31,12 @@ def keep_recent(num_answers: int) -> Callable[[AskTexts[Answer]], AskTexts[Answe
     return wrap
 
 
-def _digest_texts(texts: Iterable[str]) -> bytes:
+def _digest_texts(texts: Texts) -> bytes:
+    """Return a digest of the texts in these chunks."""
+    return hashlib.sha256(texts.fold(_digest_chunk, lambda one, other: one + other, b"")).digest()
+
+
+def _digest_chunk(texts: list[str]) -> bytes:
     total = hashlib.sha256()
     for text in texts:
         total.update(text.encode("utf-8", "surrogatepass") + b"\0")

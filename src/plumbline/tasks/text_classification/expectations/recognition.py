@@ -25,6 +25,7 @@ from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 # Three digits or more in a word: prices and years are like that too, but do not predict a label.
 IDENTIFIER = re.compile(r"(?<![^\W_])[^\W\d_]*+(?:\d[^\W\d_]*+){3,}+")
@@ -105,13 +106,19 @@ class _LearnedLabels:
         self.num_entries += 1
         self.counts.setdefault(value, Counter()).update(labels)
 
+    def merge(self, other: "_LearnedLabels") -> None:
+        self.num_entries += other.num_entries
+        for value, counts in other.counts.items():
+            self.counts.setdefault(value, Counter()).update(counts)
+
 
 def _learn_labels(
     rows: RowBatches, columns: Sequence[str], list_labels: ListLabels
 ) -> dict[str, _LearnedLabels]:
     """Learn the labels of the numbers in the texts, and those of the values of each column."""
-    learned = {name: _LearnedLabels() for name in ("the number", *columns)}
-    for batch in rows:
+
+    def learn(batch: "pa.RecordBatch") -> dict[str, _LearnedLabels]:
+        learned = {name: _LearnedLabels() for name in ("the number", *columns)}
         labels = [list_labels(label) for label in batch["label"].to_pylist()]
         for text, own in zip(batch["normal"].to_pylist(), labels, strict=True):
             for number in IDENTIFIER.findall(text):
@@ -120,7 +127,17 @@ def _learn_labels(
             for value, own in zip(batch[column].to_pylist(), labels, strict=True):
                 if value != "":
                     learned[column].add(value, own)
-    return learned
+        return learned
+
+    return rows.fold(learn, _merge_learned)
+
+
+def _merge_learned(
+    one: dict[str, _LearnedLabels], other: dict[str, _LearnedLabels]
+) -> dict[str, _LearnedLabels]:
+    for name, learned in other.items():
+        one[name].merge(learned)
+    return one
 
 
 def _add_recognised(

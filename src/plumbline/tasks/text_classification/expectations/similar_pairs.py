@@ -8,14 +8,15 @@ rarest n-gram first, few pairs have one. No pair is missed.
 The checked texts are indexed, which are the fewer ones; the known ones are looked up in chunks.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from plumbline.tasks.text_classification.expectations.grams import Grams, count_grams
-from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts
+from plumbline.tasks.text_classification.expectations.text_chunks import Texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,24 +26,39 @@ CHUNK_PAIRS = 200_000  # that are compared at once
 ROUNDING = 1e-9
 
 
-class SimilarPair(NamedTuple):
-    """A checked text, as its number, the known text that is its twin, and their similarity."""
+class Twin(NamedTuple):
+    """A known text, and its Jaccard similarity to a checked one, from 0 to 1."""
 
-    checked: int
-    twin: str
-    similarity: float  # Jaccard, from 0 to 1
+    similarity: float
+    text: str
 
 
-def find_similar_pairs(
-    checked: Sequence[str], known: Iterable[str], similarity: float
-) -> Iterator[SimilarPair]:
-    """Yield each (checked, known) pair with at least this Jaccard similarity of n-grams, from 0."""
+def find_twins(checked: Sequence[str], known: Texts, similarity: float) -> dict[int, Twin]:
+    """Map numbers of checked texts to the known text with the most n-grams in common.
+
+    Those with less than this similarity are left out. Of equally similar ones the last in the
+    order of texts counts.
+    """
     if not checked:
-        return
+        return {}
     index = _build_index(count_grams(checked), similarity)
-    for _, chunk in cut_texts(known):
-        for ours, theirs, score in _find_pairs(index, count_grams(chunk), similarity):
-            yield SimilarPair(ours, chunk[theirs], score)
+    return known.fold(partial(_find_chunk_twins, index, similarity), _keep_closest, {})
+
+
+def _find_chunk_twins(
+    index: "_FirstGramIndex", similarity: float, chunk: list[str]
+) -> dict[int, Twin]:
+    twins: dict[int, Twin] = {}
+    for number, place, score in _find_pairs(index, count_grams(chunk), similarity):
+        twin = Twin(score, chunk[place])
+        twins[number] = max(twins.get(number, twin), twin)
+    return twins
+
+
+def _keep_closest(one: dict[int, Twin], other: dict[int, Twin]) -> dict[int, Twin]:
+    for number, twin in other.items():
+        one[number] = max(one.get(number, twin), twin)
+    return one
 
 
 @dataclass(frozen=True)

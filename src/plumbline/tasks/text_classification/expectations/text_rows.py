@@ -1,20 +1,24 @@
 """The rows of a data set with their texts, in batches; what is computed of a text is so once."""
 
+import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.manifest import Manifest
-from plumbline.contract.rows import FIRST, ROW, LocalRows, RowBatches, put_column, store_rows
+from plumbline.contract.rows import FIRST, ROW, RowBatches, put_column, store_batches, store_rows
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import normalise, read_batches
-from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts
+from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts, merge_first
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+T = TypeVar("T")
 
 
 def read_manifest_rows(manifest: Manifest, examples: Path, columns: Sequence[str]) -> RowBatches:
@@ -31,7 +35,7 @@ def read_manifest_rows(manifest: Manifest, examples: Path, columns: Sequence[str
                 rows = batch.slice(start, len(chunk))
                 yield put_column(rows, "text", pa.array(chunk, pa.string()))
 
-    return _prepare(read)
+    return _prepare(read())
 
 
 def read_example_rows(examples: Path, columns: Sequence[str]) -> RowBatches:
@@ -47,17 +51,24 @@ def read_example_rows(examples: Path, columns: Sequence[str]) -> RowBatches:
                 name = pa.array([split] * batch.num_rows, pa.string())
                 yield put_column(batch, "split", name)
 
-    return _prepare(read)
+    return _prepare(read())
 
 
 def select_splits(rows: RowBatches, splits: Sequence[str]) -> RowBatches:
     """Return the rows of these splits."""
+    return select_values(rows, "split", splits)
+
+
+def select_values(rows: RowBatches, column: str, values: Sequence[Any]) -> RowBatches:
+    """Return the rows that have one of these values in a column."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    wanted = pa.array(values)
+
     def select(batch: "pa.RecordBatch") -> "pa.RecordBatch":
-        names = batch["split"]
-        return batch.filter(pc.is_in(names, pa.array(splits, names.type)))
+        own = batch[column]
+        return batch.filter(pc.is_in(own, wanted.cast(own.type)))
 
     return rows.map(select)
 
@@ -71,49 +82,90 @@ def drop_repeated(rows: RowBatches, keys: Sequence[str]) -> RowBatches:
 
 def collect_rows(rows: RowBatches, columns: Sequence[str]) -> "pd.DataFrame":
     """Return these columns of all rows; the index is the number of the row."""
-    import pandas as pd
+    import pyarrow as pa
 
-    tables = [batch.select([ROW, *columns]).to_pandas() for batch in rows]
-    if not tables:
-        return pd.DataFrame(columns=list(columns))
-    collected: pd.DataFrame = pd.concat(tables, ignore_index=True).set_index(ROW)
-    return collected
+    names = [ROW, *columns]
+    batches = rows.fold(lambda batch: [batch.select(names)], _extend)
+    collected: pd.DataFrame = pa.Table.from_batches(batches).to_pandas()
+    return collected.set_index(ROW)
+
+
+def count_rows(rows: RowBatches) -> int:
+    """Return how many rows there are."""
+    sizes = rows.fold(lambda batch: [batch.num_rows], _extend)
+    return sum(sizes)
+
+
+def draw_rows(rows: RowBatches, size: int, columns: Sequence[str]) -> "pd.DataFrame":
+    """Draw up to so many rows at random, the same ones each time, in an order that is drawn too."""
+    numbers = collect_rows(rows, []).index.tolist()
+    drawn = random.Random(0).sample(numbers, min(size, len(numbers)))  # noqa: S311 - no secrets
+    return collect_rows(select_values(rows, ROW, drawn), columns).loc[drawn]
 
 
 def map_first_ids(rows: RowBatches, column: str, values: Iterable[str]) -> dict[str, str]:
     """Map those of `values` that the column has to the id of the first row with it."""
     wanted = set(values)
-    found: dict[str, str] = {}
-    for batch in rows:
+
+    def find(batch: "pa.RecordBatch") -> dict[str, str]:
+        found: dict[str, str] = {}
         for value, id_ in zip(batch[column].to_pylist(), batch["id"].to_pylist(), strict=True):
             if value in wanted:
                 found.setdefault(value, id_)
-    return found
+        return found
+
+    return rows.fold(find, merge_first)
 
 
 @dataclass(frozen=True)
 class TextColumn:
-    """One text of each row, to be read again and again."""
+    """One text of each row."""
 
     rows: RowBatches
     name: str
 
-    def __iter__(self) -> Iterator[str]:
-        for batch in self.rows:
-            yield from batch[self.name].to_pylist()
+    def fold(self, measure: Callable[[list[str]], T], merge: Callable[[T, T], T], start: T) -> T:
+        """Measure each chunk, and merge what was measured, in order, into `start`."""
+        measured = self.rows.fold(
+            partial(_measure_chunks, self.name, measure, merge), partial(_merge_measured, merge)
+        )
+        return reduce(merge, measured, start)
 
 
-def _prepare(read: Callable[[], Iterator["pa.RecordBatch"]]) -> RowBatches:
+def _measure_chunks(
+    name: str,
+    measure: Callable[[list[str]], T],
+    merge: Callable[[T, T], T],
+    batch: "pa.RecordBatch",
+) -> list[T]:
+    """Return what was measured of the texts of a batch as the only item; without texts none."""
+    measured = [measure(chunk) for _, chunk in cut_texts(batch[name].to_pylist())]
+    return [reduce(merge, measured)] if measured else []
+
+
+def _merge_measured(merge: Callable[[T, T], T], one: list[T], other: list[T]) -> list[T]:
+    if one and other:
+        return [merge(one[0], other[0])]
+    return one or other
+
+
+def _extend(one: list[T], other: list[T]) -> list[T]:
+    one.extend(other)
+    return one
+
+
+def _prepare(batches: Iterator["pa.RecordBatch"]) -> RowBatches:
+    """Number the rows, and store them with the comparison forms of their texts."""
+    import pyarrow as pa
+
     def number_rows() -> Iterator["pa.RecordBatch"]:
-        import pyarrow as pa
-
         start = 0
-        for batch in read():
+        for batch in batches:
             end = start + batch.num_rows
             yield put_column(batch, ROW, pa.array(range(start, end), pa.int64()))
             start = end
 
-    return store_rows(LocalRows(number_rows).map(_add_comparison_forms))
+    return store_rows(store_batches(number_rows()).map(_add_comparison_forms))
 
 
 def _add_comparison_forms(batch: "pa.RecordBatch") -> "pa.RecordBatch":

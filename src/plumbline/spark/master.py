@@ -15,24 +15,28 @@ NAMED_ERROR = re.compile(r"(Caused by: )?[\w.]+(Error|Exception): ")
 MAX_REASON = 500  # characters
 
 
-def check_master(master: str) -> None:
-    """Raise ParamsError for what Spark itself would say late, or at length."""
+def check_master(master: str, place: str, without: str) -> None:
+    """Raise ParamsError for what Spark itself would say late, or at length.
+
+    `place` says where the master was named, such as `--on spark`, and `without` what to write there
+    to do without Spark.
+    """
     if not MASTER.fullmatch(master):
         raise ParamsError(
-            f"--on {master}: unknown; expected here, spark, local[4], spark://host:7077, yarn or "
+            f"{place}: unknown; expected {without}, spark, local[4], spark://host:7077, yarn or "
             "k8s://..."
         )
     if importlib.util.find_spec("pyspark") is None:
         raise ParamsError(
-            f"--on {master}: pyspark is not installed; install requirements-spark.lock "
-            "(see `plumbline docs score`)"
+            f"{place}: pyspark is not installed; install requirements-spark.lock "
+            "(see `plumbline docs scale`)"
         )
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         raise ParamsError(
-            f"--on {master}: no Java; install Java 17 or 21, or let JAVA_HOME name its folder"
+            f"{place}: no Java; install Java 17 or 21, or let JAVA_HOME name its folder"
         )
     if master.startswith("spark://"):
-        _require_reachable(master)
+        _require_reachable(master, place)
 
 
 def find_reason(message: str) -> str:
@@ -44,7 +48,7 @@ def find_reason(message: str) -> str:
     return lines[0][:MAX_REASON] if lines else "without a reason"
 
 
-def _require_reachable(master: str) -> None:
+def _require_reachable(master: str, place: str) -> None:
     """Raise ParamsError where none of the master's addresses answers; others may be spares."""
     errors = []
     for address in master.removeprefix("spark://").split(","):
@@ -55,4 +59,4 @@ def _require_reachable(master: str) -> None:
             errors.append(f"{address}: {error}")
         else:
             return
-    raise ParamsError(f"--on {master}: unreachable ({'; '.join(errors)}); is the master running?")
+    raise ParamsError(f"{place}: unreachable ({'; '.join(errors)}); is the master running?")

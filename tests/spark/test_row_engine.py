@@ -1,0 +1,168 @@
+"""Spark runs the functions of rows: what validate and the gate leakage find is the same."""
+
+import operator
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from tests.support.batches import cut_table, join_batches
+from tests.support.dirty_texts import make_values, read_checks, run_stages
+from tests.support.spark_cluster import SPARK, kill_with_children, run_spark_cluster
+from tests.support.tables import draw_table
+
+from plumbline.contract import layout
+from plumbline.contract.engine import get_engine
+from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.records import Leak
+from plumbline.contract.rows import FIRST, ROW, store_batches
+from plumbline.spark.row_engine import SparkEngine, use_named_engine
+from plumbline.tasks.text_classification.expectations import find_leaks
+from plumbline.tasks.text_classification.params import TextParams
+
+WORDS = ("parcel", "letter", "refund", "late", "lost", "broken", "invoice", "courier", "order")
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Rows with copies, contradictions, near copies and personal data; parts are small."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("plumbline.contract.rows.PART_ROWS", 300)
+    monkeypatch.setattr("plumbline.contract.row_groups.BATCH_ROWS", 100)
+    draw = random.Random(0)
+    rows = [
+        (" ".join(draw.choices(WORDS, k=9)) + f" of day {number}", draw.choice(["a", "b", "c"]))
+        for number in range(1500)
+    ]
+    rows += [(f"{text} please", label) for text, label in rows[:60]]
+    rows += [(text, "a" if label != "a" else "b") for text, label in rows[100:160]]
+    rows += [(text.upper(), label) for text, label in rows[200:260]]
+    rows += [(f"write to jane{number}@example.com now", "a") for number in range(9)]
+    lines = ["text,label", *(f"{text},{label}" for text, label in rows)]
+    (tmp_path / "raw.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "raw.csv"
+
+
+@pytest.mark.parametrize(
+    ("master", "scratch", "message"),
+    [
+        (
+            "nonsense",
+            "",
+            "PLUMBLINE_SPARK=nonsense: unknown; expected an empty value",
+        ),
+        ("yarn", "", "PLUMBLINE_SPARK=yarn: PLUMBLINE_SCRATCH is not set; let it name a folder"),
+        ("yarn", "nowhere", "PLUMBLINE_SCRATCH=nowhere: not a folder; name one that all"),
+        ("spark://127.0.0.1:1", "", r"PLUMBLINE_SPARK=.*: unreachable \(127.0.0.1:1: .*refused"),
+    ],
+)
+@SPARK
+def test_what_cannot_be_used_is_named(
+    master: str, scratch: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLUMBLINE_SPARK", master)
+    monkeypatch.setenv("PLUMBLINE_SCRATCH", scratch)
+    with pytest.raises(ParamsError, match=message), use_named_engine("validate"):
+        pass
+
+
+@SPARK
+@pytest.mark.slow
+def test_the_verbs_say_on_spark_what_they_say_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plumbline.contract.rows.PART_ROWS", 130)
+    table = draw_table()
+    long = table[table["length"] > 20]
+
+    with open_spark("local[2]", tmp_path, monkeypatch):
+        rows = store_batches(iter(cut_table(table, 50)))
+        is_long = rows.map(lambda batch: batch.filter(pc.greater(batch["length"], 20)))
+        lengths = is_long.fold(lambda batch: batch["length"].to_pylist(), operator.add)
+        first = join_batches(is_long.find_first(["split", "label"]))
+    assert lengths == long["length"].tolist()
+    groups = long.assign(number=long.index).groupby(["split", "label"])["number"]
+    assert first[FIRST].tolist() == groups.transform("first").tolist()
+    assert first[ROW].tolist() == long.index.tolist()
+
+
+@SPARK
+@pytest.mark.slow
+def test_what_a_function_raises_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse_row(batch: pa.RecordBatch) -> int:
+        if batch[ROW][0].as_py() == 150:
+            raise ValueError("row 150")
+        return batch.num_rows
+
+    message = r"^Spark failed \(.*ValueError: row 150\); repair it, or unset PLUMBLINE_SPARK.*$"
+    with (
+        pytest.raises(PlumblineError, match=message),
+        open_spark("local[2]", tmp_path, monkeypatch),
+    ):
+        store_batches(iter(cut_table(draw_table(), 50))).fold(refuse_row, operator.add)
+
+
+@SPARK
+@pytest.mark.slow
+def test_validate_and_the_gate_leakage_find_the_same_on_spark(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = check(source)
+    outcomes = Counter(result["passed"] for result in read_checks().values())
+    assert outcomes[False] > 2
+    assert outcomes[True] > 10
+    monkeypatch.setenv("PLUMBLINE_SPARK", "local[2]")
+    assert check(source) == here
+
+
+@SPARK
+@pytest.mark.slow
+def test_a_worker_is_killed_and_the_report_is_the_same(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = check(source)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with run_spark_cluster(tmp_path / "spark", num_workers=2) as (master, workers):
+        monkeypatch.setenv("PLUMBLINE_SPARK", master)
+        monkeypatch.setenv("PLUMBLINE_SCRATCH", str(scratch))
+        killed: list[int] = []
+
+        def kill_first_worker() -> None:
+            while len(list(scratch.glob("*/*/*.arrow"))) < 4:
+                time.sleep(0.05)
+            killed.append(kill_with_children(workers[0]))
+
+        thread = threading.Thread(target=kill_first_worker, daemon=True)
+        thread.start()
+        assert check(source) == here
+        thread.join(1)
+    assert killed[0] > 1  # the executor and its Python too
+    assert list(scratch.iterdir()) == []
+
+
+def check(source: str) -> tuple[str, bytes, list[Leak]]:
+    """Return what validate says, its report, and the leaks that evaluate finds."""
+    said = run_stages(source)[1]
+    values = make_values(source)
+    params = TextParams.model_validate(values)
+    with use_named_engine("leaks"):
+        leaks = find_leaks(params, layout.EXAMPLES)
+    return said, layout.VALIDATION.read_bytes(), leaks
+
+
+@contextmanager
+def open_spark(master: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("PLUMBLINE_SPARK", master)
+    monkeypatch.setenv("PLUMBLINE_SCRATCH", str(folder))
+    with use_named_engine("test"):
+        assert isinstance(get_engine(), SparkEngine)
+        yield
