@@ -2,9 +2,11 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from plumbline.contract.records import Scores
@@ -26,6 +28,15 @@ OLD = manifest(
     ("r3", "validation", "b", "x3"),
     ("r4", "test", "b", "x4"),
 )
+
+
+def compare_manifests(old: pd.DataFrame, new: pd.DataFrame, num_rows: int = 2) -> dict[str, Any]:
+    """Compare two manifests that are read so many rows at a time."""
+    keys = [
+        data_changes.read_keys(pa.Table.from_pandas(table).to_batches(max_chunksize=num_rows))
+        for table in (old.reset_index(drop=True), new.reset_index(drop=True))
+    ]
+    return data_changes.compare_manifests(*keys)
 
 
 def test_equal_params_have_no_changes() -> None:
@@ -52,9 +63,7 @@ def test_a_section_that_became_empty_is_seen() -> None:
 
 
 def test_the_same_data_in_another_order_is_the_same() -> None:
-    found = data_changes.compare_manifests(
-        OLD, OLD.iloc[::-1][["digest", "label", "length", "split", "id"]]
-    )
+    found = compare_manifests(OLD, OLD.iloc[::-1][["digest", "label", "length", "split", "id"]])
     assert found["same"]
     assert found["classes"] == []
     assert found["splits"]["train"] == {
@@ -85,9 +94,7 @@ PLANTS = {
 def test_every_kind_of_change_is_counted_in_its_split_alone(kind: str) -> None:
     split, edits = PLANTS[kind]
     rows = {row[0]: row[1:4] for row in OLD.itertuples(index=False, name=None)} | edits
-    found = data_changes.compare_manifests(
-        OLD, manifest(*((key, *row) for key, row in rows.items() if row))
-    )
+    found = compare_manifests(OLD, manifest(*((key, *row) for key, row in rows.items() if row)))
     assert not found["same"]
     counted = {
         (name, key): number
@@ -118,7 +125,7 @@ def test_each_test_row_that_is_not_as_it_was_counts_once(
 ) -> None:
     rows = {row[0]: row[1:4] for row in OLD.itertuples(index=False, name=None)} | edits
     new = manifest(*((key, *row) for key, row in rows.items() if row))
-    counts = data_changes.compare_manifests(OLD, new)["splits"]["test"]
+    counts = compare_manifests(OLD, new)["splits"]["test"]
     assert (counts["altered"], counts["before"]) == (altered, 1)
 
 
@@ -130,27 +137,25 @@ def test_rows_that_only_got_other_numbers_did_not_change() -> None:
         ("r4", "validation", "b", "x3"),
         ("r5", "test", "b", "x4"),
     )
-    train = data_changes.compare_manifests(OLD, shifted)["splits"]["train"]
+    train = compare_manifests(OLD, shifted)["splits"]["train"]
     assert (train["added"], train["removed"], train["changed"], train["relabelled"]) == (1, 0, 0, 0)
 
 
 def test_equal_contents_are_paired_one_to_one() -> None:
     old = manifest(("r1", "train", "a", "x"), ("r2", "train", "a", "x"))
     new = manifest(*(("s" + str(i), "train", "a", "x") for i in range(3)))
-    train = data_changes.compare_manifests(old, new)["splits"]["train"]
+    train = compare_manifests(old, new)["splits"]["train"]
     assert (train["before"], train["after"], train["added"], train["removed"]) == (2, 3, 1, 0)
 
 
 def test_a_changed_column_that_nothing_counts_is_still_a_change() -> None:
-    assert not data_changes.compare_manifests(
-        OLD.assign(channel="mail"), OLD.assign(channel="chat")
-    )["same"]
+    assert not compare_manifests(OLD.assign(channel="mail"), OLD.assign(channel="chat"))["same"]
 
 
 def test_the_classes_that_changed_most_stand_first() -> None:
     old = manifest(*((f"r{i}", "train", "abc"[i % 3], f"x{i}") for i in range(9)))
     new = manifest(*((f"r{i}", "train", "abbd"[i % 4], f"x{i}") for i in range(9)))
-    assert data_changes.compare_manifests(old, new)["classes"] == [
+    assert compare_manifests(old, new)["classes"] == [
         {"label": "c", "before": 3, "after": 0},
         {"label": "d", "before": 0, "after": 2},
         {"label": "b", "before": 3, "after": 4},
@@ -159,9 +164,9 @@ def test_the_classes_that_changed_most_stand_first() -> None:
 
 def test_everything_new_and_everything_gone() -> None:
     other = OLD.assign(id=[f"s{i}" for i in range(4)], digest=[f"y{i}" for i in range(4)])
-    train = data_changes.compare_manifests(OLD, other)["splits"]["train"]
+    train = compare_manifests(OLD, other)["splits"]["train"]
     assert (train["added"], train["removed"]) == (2, 2)
-    assert data_changes.compare_manifests(OLD.iloc[:0], OLD)["splits"]["test"]["added"] == 1
+    assert compare_manifests(OLD.iloc[:0], OLD)["splits"]["test"]["added"] == 1
 
 
 @pytest.fixture
@@ -326,7 +331,7 @@ def test_a_class_that_got_another_name_is_told_from_labels_that_were_changed() -
     )
 
     def count(labels: str) -> tuple[int, int]:
-        counts = data_changes.compare_manifests(old, old.assign(label=list(labels)))
+        counts = compare_manifests(old, old.assign(label=list(labels)))
         test = counts["splits"]["test"]
         return test["relabelled"], test["renamed"]
 
@@ -334,10 +339,10 @@ def test_a_class_that_got_another_name_is_told_from_labels_that_were_changed() -
     assert count("ppmnno") == (2, 0)  # not all of the class
     assert count("ooonno") == (3, 0)  # two classes became one
     assert count("nnnmmo") == (5, 5)  # two names exchanged
-    exchanged = data_changes.compare_manifests(old, old.assign(label=list("nnnmmo")))
+    exchanged = compare_manifests(old, old.assign(label=list("nnnmmo")))
     assert exchanged["renames"] == {"m": "n", "n": "m"}
     assert exchanged["splits"]["test"]["altered"] == 0
-    assert data_changes.compare_manifests(old, old)["renames"] == {}
+    assert compare_manifests(old, old)["renames"] == {}
 
 
 def test_sets_of_labels_that_changed_got_no_other_name() -> None:
@@ -346,6 +351,6 @@ def test_sets_of_labels_that_changed_got_no_other_name() -> None:
     old["label_set"] = [f'["a{number}", "b"]' for number in range(4)]
     others = [f"c|d{number}" for number in range(4)]
     lists = [f'["c", "d{number}"]' for number in range(4)]
-    found = data_changes.compare_manifests(old, old.assign(label=others, label_set=lists))
+    found = compare_manifests(old, old.assign(label=others, label_set=lists))
     assert (found["splits"]["test"]["relabelled"], found["splits"]["test"]["renamed"]) == (4, 0)
     assert found["renames"] == {}

@@ -139,9 +139,8 @@ def text(winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def written(found: dict, winner: Candidate, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(folder)
     layout.MANIFEST.parent.mkdir(exist_ok=True)
-    pd.DataFrame({"split": ["train", "test", "test"], "label": ["a", "a", "b"]}).to_parquet(
-        layout.MANIFEST
-    )
+    rows = {"split": ["train", "test", "test"], "label": ["a", "a", "b"], "length": [4, 4, 6]}
+    pd.DataFrame(rows).to_parquet(layout.MANIFEST)
     figure = Figure(
         "cost", "Accuracy against latency", "A caption.", '<svg role="img"><text>0.5</text></svg>'
     )

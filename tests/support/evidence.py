@@ -7,11 +7,13 @@ import pandas as pd
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.evidence import document, gates, replay, withholding
 from plumbline.evidence.champion import ChampionOrigin
 from plumbline.evidence.content import list_bundles
+from plumbline.evidence.data_changes import read_keys
 from plumbline.evidence.measurements import CHAMPION
 from plumbline.evidence.recall import Record
 from plumbline.evidence.split_use import describe_use
@@ -45,7 +47,8 @@ def write_evidence(
     use = describe_use(params, task, manifest, None, {})
     look = Look(use.question, use.split, use.plan, 1, use.plan, sketch=use.sketch)
     predictions = pd.read_parquet(layout.PREDICTIONS)
-    origin = champion and ChampionOrigin({}, 0.0, None, manifest)
+    keys = read_keys(Manifest(layout.MANIFEST).read_batches())
+    origin = champion and ChampionOrigin({}, 0.0, None, keys)
     evidence |= replay.derive_judgement(
         Record(evidence, predictions, manifest, params, task, look, origin)
     )

@@ -5,21 +5,20 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import Predictor, Task
 from plumbline.contract.yaml_file import load_yaml
+from plumbline.evidence.data_changes import ManifestKeys, read_keys
 from plumbline.registry.pinned_champion import find_compared_champion
 from plumbline.registry.promotion import read_history
 from plumbline.registry.reader import journal_check, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.registry.reader.versions import find_version
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class ChampionOrigin:
     # By which it is worse than the best champion so far; None too where another metric judged it.
     lag: float | None
     params: Mapping[str, Any] | None
-    manifest: "pd.DataFrame | None"
+    manifest: ManifestKeys | None
 
 
 @dataclass(frozen=True)
@@ -115,13 +114,12 @@ def _refuse_other_task(version: RegisteredVersion, task: Task[Any]) -> None:
 
 def _fetch_making(
     version: RegisteredVersion, evidence: Mapping[str, Any]
-) -> "tuple[Mapping[str, Any], pd.DataFrame]":
+) -> tuple[Mapping[str, Any], ManifestKeys]:
     """Fetch params.yaml and the manifest of a version; RegistryError where one is not there."""
-    import pandas as pd
-
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         params, manifest = (
             fetch_recorded_file(version, evidence, path, Path(private))
             for path in (layout.PARAMS, layout.MANIFEST)
         )
-        return load_yaml(params), pd.read_parquet(manifest)
+        remedy = "promote a version whose manifest is whole"
+        return load_yaml(params), read_keys(Manifest(manifest, remedy).read_batches())

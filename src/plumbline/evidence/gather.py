@@ -133,7 +133,9 @@ def _compare_origins(
         "params": changes.compare_params(
             hide_secrets_in_values(origin.params), hide_secrets_in_values(load_yaml(layout.PARAMS))
         ),
-        "data": data_changes.compare_manifests(origin.manifest, Manifest(layout.MANIFEST).read()),
+        "data": data_changes.compare_manifests(
+            origin.manifest, data_changes.read_keys(Manifest(layout.MANIFEST).read_batches())
+        ),
         "code": changes.compare_code(
             origin.lineage.get("git_commit", ""),
             lineage.get("git_commit", ""),

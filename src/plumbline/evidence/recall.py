@@ -95,8 +95,8 @@ def _read_subjects(record: Record) -> Subjects:
     bundles = evidence["bundles"]
     changes = None
     if origin is not None and origin.manifest is not None:
-        whole = Manifest(layout.MANIFEST).read()
-        changes = {"data": data_changes.compare_manifests(origin.manifest, whole)}
+        now = data_changes.read_keys(Manifest(layout.MANIFEST).read_batches())
+        changes = {"data": data_changes.compare_manifests(origin.manifest, now)}
     return Subjects(
         params=params,
         manifest=record.manifest,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import Metric
 from plumbline.evidence.document import extract_metrics
 from plumbline.evidence.measurements import CHAMPION
@@ -29,7 +30,7 @@ def verify_scores(evidence: Mapping[str, Any], metric: Metric) -> None:
 
     try:
         predictions = pd.read_parquet(layout.PREDICTIONS)
-        manifest = pd.read_parquet(layout.MANIFEST, columns=["id", "split"])
+        manifest = Manifest(layout.MANIFEST).read_held_out()
         scores = _list_scores(evidence, metric.name)
         for name, split, score in scores:
             _verify_score(predictions, manifest, (name, split, score), metric.name)

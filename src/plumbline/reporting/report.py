@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plumbline.contract import layout
+from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import Candidate, Figure
 from plumbline.contract.task import SPLITS, Columns
 from plumbline.evidence.verdict import EXIT_CODES
@@ -62,11 +63,9 @@ def _format_short_tables(winner: Candidate) -> dict[str, Any]:
 
 
 def _count_splits() -> list[dict[str, Any]]:
-    import pandas as pd
-
-    manifest = pd.read_parquet(layout.MANIFEST, columns=["split", "label"])
+    summary = Manifest(layout.MANIFEST).summarise()
     counts = []
     for split in SPLITS:
-        labels = manifest[manifest["split"] == split]["label"]
-        counts.append({"split": split, "num_rows": len(labels), "num_classes": labels.nunique()})
+        labels = summary.count_labels(split)
+        counts.append({"split": split, "num_rows": labels.total(), "num_classes": len(labels)})
     return counts
