@@ -4,10 +4,13 @@ Each runs on the generated tickets, in a process of its own: ingest, validate, t
 and what else evaluate reads of train and of the manifest. Memory is the peak, and a row costs what
 it adds to the size before. Held-out splits have the shares of the recipe, up to a number of rows.
 
-python benchmarks/scale.py [--held-out ROWS] [ROWS ...]
+With --spark, validate and the search for leaks alone, here and on each of these masters.
+
+python benchmarks/scale.py [--held-out ROWS] [--spark MASTER ...] [ROWS ...]
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -34,7 +37,9 @@ task = load_task(params.task).configure(params)
 """
 # The gate `leakage` asks for no more than this of the examples.
 FIND_LEAKS = """
-task.expectations.find_leaks(params, layout.EXAMPLES)
+from plumbline.evidence.leaks import find_leaks
+
+find_leaks(params, task)
 """
 READ_MANIFEST = """
 manifest = Manifest(layout.MANIFEST)
@@ -43,6 +48,11 @@ manifest.read_held_out()
 task.scoring.build_baselines(params, layout.EXAMPLES)
 """
 # Of the gate `behaviour`.
+COMPARE_MANIFESTS = """
+from plumbline.evidence.data_changes import compare_manifests, read_keys
+
+compare_manifests(*(read_keys(Manifest(layout.MANIFEST).read_batches()) for _ in range(2)))
+"""
 PROFILE_CLASSES = """
 build_profiles(layout.EXAMPLES)
 """
@@ -51,6 +61,7 @@ COMMANDS: Mapping[str, list[str]] = {
     "validate": [sys.executable, "-P", str(ROOT / "pipelines/validate.py")],
     "leakage": [sys.executable, "-P", "-c", LOAD_TASK + FIND_LEAKS],
     "manifest": [sys.executable, "-P", "-c", LOAD_TASK + READ_MANIFEST],
+    "changes": [sys.executable, "-P", "-c", LOAD_TASK + COMPARE_MANIFESTS],
     "profiles": [sys.executable, "-P", "-c", LOAD_TASK + PROFILE_CLASSES],
 }
 
@@ -66,8 +77,14 @@ def main() -> None:
     parser.add_argument(
         "--held-out", metavar="ROWS", type=int, default=10_000, help="at most, of each split"
     )
+    parser.add_argument(
+        "--spark", metavar="MASTER", nargs="+", default=[], help="such as local[1] local[2]"
+    )
     options = parser.parse_args()
     print(read_cpu_name())
+    if options.spark:
+        _compare_engines(options.rows, options.held_out, options.spark)
+        return
     print(
         f"{'rows':>10} {'':<9}{'memory':>10} {'bytes a row':>12} {'CPU s':>8} {'s a million':>12}"
     )
@@ -85,6 +102,30 @@ def main() -> None:
                 flush=True,
             )
         before, costs_before = num_rows, costs
+
+
+def _compare_engines(sizes: list[int], held_out: int, masters: list[str]) -> None:
+    """Print seconds of validate and of the search for leaks, and whether the report is the same."""
+    print(f"{'rows':>10} {'engine':<22}{'validate':>10} {'leakage':>9}  {'report':<10}")
+    for num_rows in sorted(set(sizes)):
+        with tempfile.TemporaryDirectory(prefix="plumbline-scale-") as name:
+            folder = Path(name)
+            _write_params(folder, num_rows, held_out)
+            measure_process(COMMANDS["ingest"], folder)
+            reports = []
+            for master in ["", *masters]:
+                os.environ["PLUMBLINE_SPARK"] = master
+                seconds = [
+                    measure_process(COMMANDS[stage], folder).seconds
+                    for stage in ("validate", "leakage")
+                ]
+                reports.append((folder / "reports/validation.json").read_bytes())
+                told = "the same" if reports[-1] == reports[0] else "differs"
+                print(
+                    f"{num_rows:>10,} {master or 'one process':<22}{seconds[0]:>8.1f} s "
+                    f"{seconds[1]:>7.1f} s  {told:<10}",
+                    flush=True,
+                )
 
 
 def _measure_stages(num_rows: int, held_out: int) -> dict[str, ProcessCost]:
