@@ -227,6 +227,7 @@ def test_the_report_does_not_depend_on_how_many_rows_are_read_at_once(
     } <= found
 
     monkeypatch.setattr("plumbline.contract.row_groups.BATCH_ROWS", 37)
+    monkeypatch.setattr("plumbline.contract.rows.PART_ROWS", 100)
     monkeypatch.setattr(
         "plumbline.tasks.text_classification.expectations.text_chunks.CHUNK_CHARACTERS", 700
     )
