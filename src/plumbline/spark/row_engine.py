@@ -7,8 +7,9 @@ files, in a folder that all executors see.
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,7 +33,8 @@ T = TypeVar("T")
 def use_named_engine(stage: str) -> Iterator[None]:
     """Let Spark run functions of rows inside the block, if $PLUMBLINE_SPARK names its master.
 
-    Raises ParamsError where Spark cannot be started with that, or executors would see no file.
+    It is started when it is first asked: a table in memory needs none. Raises ParamsError where
+    Spark cannot be started with that, or executors would see no file.
     """
     master = os.environ.get(MASTER, "")
     if not master:
@@ -41,18 +43,24 @@ def use_named_engine(stage: str) -> Iterator[None]:
     check_master(master, f"{MASTER}={master}", "an empty value")
     with (
         tempfile.TemporaryDirectory(prefix="plumbline-", dir=_find_scratch(master)) as folder,
-        open_session(master, f"plumbline {stage}", REMEDY) as session,
-        use_engine(SparkEngine(session, Path(folder))),
+        ExitStack() as stack,
     ):
-        yield
+        session = open_session(master, f"plumbline {stage}", REMEDY)
+        with use_engine(SparkEngine(partial(stack.enter_context, session), Path(folder))):
+            yield
 
 
 @dataclass(frozen=True)
 class SparkEngine:
     """Executors of one session of Spark."""
 
-    session: Any
+    open_session: Callable[[], Any]
     folder: Path  # which all executors see
+
+    @cached_property
+    def session(self) -> Any:
+        """The session, from when it is first asked for."""
+        return self.open_session()
 
     def run(self, work: Callable[[Item], T], items: Sequence[Item]) -> Iterator[T]:
         """Yield what `work` returns for each item, in order, once all are there."""
