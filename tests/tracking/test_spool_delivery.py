@@ -227,6 +227,55 @@ def test_a_failure_is_a_failed_run_and_the_end_of_the_pass(
     assert spool.list_passes() == []
 
 
+def test_a_run_does_not_join_a_pass_that_is_removed_meanwhile(
+    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process in the background removes a failed pass while the next stage looks for one."""
+    params, _ = tracked_line
+    with pytest.raises(RejectedError), run_log.track_run(params, "validate"):
+        raise RejectedError("no")
+    read_record = spool.read_record
+
+    def read_and_remove(path: Path) -> dict[str, Any]:
+        record = read_record(path)
+        if path.name == spool.PASS and (path.parent / spool.CLOSED).exists():
+            spool.remove_pass(path.parent)
+        return record
+
+    with monkeypatch.context() as patched:
+        patched.setattr(spool, "read_record", read_and_remove)
+        with run_log.track_run(params, "evaluate"):
+            pass
+    runs = [run for folder in spool.list_passes() for run in spool.list_runs(folder)]
+    assert "evaluate" in [run.describe()["name"] for run in runs]
+
+
+def test_a_pass_that_is_half_removed_is_no_pass(
+    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kill in the middle of its removal leaves nothing that a stage would join."""
+    params, _ = tracked_line
+
+    def refuse(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    log_register(params)
+    with monkeypatch.context() as patched:
+        patched.setattr("plumbline.tracking.spool.shutil.rmtree", refuse)
+        with pytest.raises(KeyboardInterrupt):
+            delivery.deliver()
+    assert spool.list_passes() == []
+    log_register(params)
+    assert delivery.deliver().problem is None
+    assert not (spool.locate_spool() / spool.REMOVED).exists()
+    assert [name for name, _ in list_names()].count("register") == 2
+
+
+def log_register(params: Params) -> None:
+    with run_log.track_run(params, "register"):
+        pass
+
+
 def test_a_stage_that_dvc_restored_is_linked_to_the_run_that_computed_it(
     tracked_line: tuple[Params, Task],
 ) -> None:

@@ -1,7 +1,6 @@
 """Bring what waits in the spool to MLflow: a run for each pass, below it one for each stage."""
 
 import fcntl
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -194,7 +193,7 @@ def _finish_pass(
         ids = [spool.read_record(run.folder / spool.DELIVERED) for run in spool.list_runs(folder)]
         for run_id in [parent_id, *(record["run_id"] for record in ids if record)]:
             client.set_tag(run_id, "plumbline.dvc_lock", digest)
-    shutil.rmtree(folder)
+    spool.remove_pass(folder)
 
 
 def _count_waiting(folder: Path) -> int:

@@ -93,13 +93,10 @@ def _identify_pass(params: Params) -> dict[str, Any]:
 
 def _find_open_pass(identity: dict[str, Any]) -> Path | None:
     """Find the pass that goes on; one of this folder that does not is closed for good."""
-    for folder in reversed(spool.list_passes()):
-        recorded = spool.read_record(folder / spool.PASS)
-        is_here = recorded.get("folder") == identity["folder"]
-        if is_here and not (folder / spool.CLOSED).exists():
-            if recorded["identity"] == _digest(identity):
-                return folder
-            spool.write_record(folder / spool.CLOSED, {"complete": False, "time": _get_time()})
+    for folder, recorded in spool.list_open_passes(Path(identity["folder"])):
+        if recorded["identity"] == _digest(identity):
+            return folder
+        spool.write_record(folder / spool.CLOSED, {"complete": False, "time": _get_time()})
     return None
 
 

@@ -18,6 +18,7 @@ from plumbline.tracking import store_location
 FOLDER = Path(".plumbline/tracking")
 PASS, RUN, EVENTS, FILES = "pass.json", "run.json", "events.jsonl", "files"
 CLOSED, DELIVERED, WARNED = "closed.json", "delivered.json", "warned"
+REMOVED = "removed"  # where a pass is that is being removed: no pass is below it
 DESCRIBED = "described.json"  # the runs of a pass that its own run in MLflow describes
 
 
@@ -64,6 +65,27 @@ def locate_spool() -> Path:
 def list_passes() -> list[Path]:
     """List the passes that MLflow does not have as a whole, oldest first."""
     return sorted(path.parent for path in locate_spool().glob(f"*/{PASS}"))
+
+
+def list_open_passes(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the passes of stages in the folder `root` that are not closed, the latest first.
+
+    Each comes with its record. A pass is closed before another process removes it: whether it is
+    closed is asked first, so that nothing joins one that is gone when its record is read.
+    """
+    for folder in reversed(list_passes()):
+        if not (folder / CLOSED).exists():
+            record = read_record(folder / PASS)
+            if record.get("folder") == str(root):
+                yield folder, record
+
+
+def remove_pass(folder: Path) -> None:
+    """Remove a pass; to others it is there as a whole, or not at all."""
+    removed = locate_spool() / REMOVED
+    removed.mkdir(exist_ok=True)
+    folder.rename(removed / folder.name)
+    shutil.rmtree(removed)
 
 
 def list_runs(folder: Path) -> list[SpooledRun]:

@@ -28,12 +28,10 @@ def open_search(params: Params, candidate: str, study: str, home: Path) -> Path 
     """
     if os.environ.get(SWITCH) == "off":
         return None
-    for folder in reversed(spool.list_passes()):
-        facts = spool.read_record(folder / spool.PASS)
-        if facts.get("folder") == str(home) and not (folder / spool.CLOSED).exists():
-            if facts.get("identity") == study:
-                return folder
-            close_search(folder)
+    for folder, facts in spool.list_open_passes(home):
+        if facts.get("identity") == study:
+            return folder
+        close_search(folder)
     try:
         return _create_folder(params, candidate, study, home)
     except OSError as error:
