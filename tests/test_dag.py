@@ -13,6 +13,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from plumbline.contract.task import Task
+from plumbline.entrypoint import load_params
+from plumbline.evidence.document import describe_params
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/plumbline"
@@ -137,6 +139,12 @@ def test_every_value_in_params_belongs_to_a_stage() -> None:
     listed = {str(key).split(".")[0] for name in STAGES for key in get_stage(name)["params"]}
     values = YAML(typ="safe").load((ROOT / "params.yaml").read_text(encoding="utf-8"))
     assert set(values) - {"drift"} <= listed  # drift is looked for in what comes after all stages
+
+
+def test_evaluate_runs_again_for_whatever_evidence_says_of_params() -> None:
+    """`register` compares it with params.yaml, and would ask for what DVC takes as up to date."""
+    described = describe_params(load_params(ROOT / "params.yaml"))
+    assert set(described) <= set(get_stage("evaluate")["params"])
 
 
 def list_locks(name: str, task: str) -> set[str]:
