@@ -442,16 +442,18 @@ def _write_examples(arguments: argparse.Namespace, folder: Path) -> Path:
 def _write_sample(arguments: argparse.Namespace, num_rows: int) -> Path:
     """Write `num_rows` train rows, drawn at random, and validation rows of the same classes."""
     import numpy as np
-    import pyarrow.parquet as pq
 
-    train = pq.read_table(arguments.examples / "train.parquet")
+    from plumbline.sources.shard_writer import write_split
+    from plumbline.tasks.text_classification.data import read_split
+
+    train = read_split(arguments.examples, "train")
     train = train.take(np.random.default_rng(0).permutation(len(train))[:num_rows])
     classes = set(train["label"].to_pylist())
-    validation = pq.read_table(arguments.examples / "validation.parquet")
+    validation = read_split(arguments.examples, "validation")
     labels = validation["label"].to_pylist()
     known = [row for row, label in enumerate(labels) if label in classes]
-    pq.write_table(train, "train.parquet")
-    pq.write_table(validation.take(known[:64]), "validation.parquet")
+    write_split(Path.cwd(), "train", train)
+    write_split(Path.cwd(), "validation", validation.take(known[:64]))
     return Path.cwd()
 
 

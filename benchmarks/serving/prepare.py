@@ -44,7 +44,7 @@ def main() -> None:
     for name in ("config.json", "tokenizer.json", FULL):
         shutil.copyfile(bundle / name, into / name)
     quantize(into)
-    num_texts, num_kept = choose(into, checkout / "data/examples/test.parquet")
+    num_texts, num_kept = choose(into, checkout / "data/examples")
     pipeline(bundle, into, len(config["classes"]))
     counts = {"num_classes": len(config["classes"]), "num_texts": num_texts, "num_kept": num_kept}
     print(json.dumps(found | counts))
@@ -92,9 +92,9 @@ def quantize(folder: Path) -> None:
 
 def choose(folder: Path, examples: Path) -> tuple[int, int]:
     """Write the test texts with a clear fp32 label; return how many were read, how many kept."""
-    import pyarrow.parquet as pq
+    from plumbline.tasks.text_classification.data import read_split
 
-    texts = pq.read_table(examples, columns=["text"])["text"].to_pylist()[:NUM_TEXTS]
+    texts = read_split(examples, "test", ["text"])["text"].to_pylist()[:NUM_TEXTS]
     model = Classifier(folder, FULL)
     limit = json.loads((folder / "config.json").read_text(encoding="utf-8"))["max_tokens"]
     kept = []

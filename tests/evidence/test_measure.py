@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.shards import write_rows
 from tests.support.small_texts import LIMITS
 
 from plumbline import bundle
@@ -120,8 +121,8 @@ def test_a_candidate_that_cannot_be_scored_is_named(
     monkeypatch.chdir(tmp_path)
     layout.EXAMPLES.mkdir(parents=True)
     for split in ("train", "validation", "test"):
-        pd.DataFrame({"id": ["1"], "text": ["hi"], "label": ["a"]}).to_parquet(
-            layout.EXAMPLES / f"{split}.parquet"
+        write_rows(
+            layout.EXAMPLES, split, pd.DataFrame({"id": ["1"], "text": ["hi"], "label": ["a"]})
         )
     (tmp_path / "predictor.py").write_text(CANNOT[fault])
     task = _with_predictor(load_task("text_classification"), tmp_path / "predictor.py")

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.support.dirty_texts import make_values, run_stages
+from tests.support.shards import read_rows, write_rows
 from tests.support.small_signals import small_params
 
 from plumbline.contract import layout
@@ -39,8 +40,7 @@ def seal_source() -> None:
 
 
 def edit_examples(split: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
-    path = layout.EXAMPLES / f"{split}.parquet"
-    change(pd.read_parquet(path)).to_parquet(path, index=False)
+    write_rows(layout.EXAMPLES, split, change(read_rows(layout.EXAMPLES, split)))
     seal_source()
 
 
@@ -53,9 +53,9 @@ def exchange_labels(rows: pd.DataFrame) -> pd.DataFrame:
 def test_labels_that_are_exchanged_are_named_with_row_and_both_values(
     texts: TextParams, split: str
 ) -> None:
-    before = pd.read_parquet(layout.EXAMPLES / f"{split}.parquet")
+    before = read_rows(layout.EXAMPLES, split)
     edit_examples(split, exchange_labels)
-    after = pd.read_parquet(layout.EXAMPLES / f"{split}.parquet")
+    after = read_rows(layout.EXAMPLES, split)
     row = int((before["label"] != after["label"]).to_numpy().argmax())
 
     with pytest.raises(DataError) as caught:

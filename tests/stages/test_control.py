@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from tests.support.shards import read_rows
 from tests.support.small_texts import NUM_ROWS, WORDS, small_params, write_examples
 
 from plumbline import bundle
@@ -62,9 +62,7 @@ def test_permuted_labels_are_those_labels_on_other_texts(task: Task, tmp_path: P
     target.mkdir()
     shuffle_labels(layout.EXAMPLES, target, seed=1, max_rows=10_000)
     for split in ("train", "validation"):
-        old, new = (
-            pd.read_parquet(folder / f"{split}.parquet") for folder in (layout.EXAMPLES, target)
-        )
+        old, new = (read_rows(folder, split) for folder in (layout.EXAMPLES, target))
         assert sorted(old["label"]) == sorted(new["label"])
         assert sorted(old["text"]) == sorted(new["text"])
         agree = np.mean(
@@ -77,8 +75,6 @@ def test_few_rows_keep_validation_within_the_classes_of_train(task: Task, tmp_pa
     target = tmp_path / "shuffled"
     target.mkdir()
     shuffle_labels(layout.EXAMPLES, target, seed=1, max_rows=2)
-    train_rows, validation = (
-        pd.read_parquet(target / f"{split}.parquet") for split in ("train", "validation")
-    )
+    train_rows, validation = (read_rows(target, split) for split in ("train", "validation"))
     assert len(train_rows) == 2 < NUM_ROWS["train"]
     assert set(validation["label"]) <= set(train_rows["label"])

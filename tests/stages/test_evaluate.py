@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
+from tests.support.shards import read_rows, write_rows
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -130,7 +131,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
             )
         table = pd.DataFrame(rows, columns=["id", "split", "text", "label", "channel"])
         for split, part in table.groupby("split"):
-            part.drop(columns="split").to_parquet(layout.EXAMPLES / f"{split}.parquet", index=False)
+            write_rows(layout.EXAMPLES, split, part.drop(columns="split"))
         tables = [
             pd.concat(task.data.list_rows(layout.EXAMPLES, name)).assign(split=name)
             for name in SPLITS
@@ -406,11 +407,11 @@ def test_labels_that_changed_since_validation_are_refused(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
     """In the examples alone: an error, before a look at the test split; in both: a gate."""
-    test = pd.read_parquet(layout.EXAMPLES / "test.parquet")
+    test = read_rows(layout.EXAMPLES, "test")
     test["label"] = bundle.load(layout.locate_bundle("good")).predict(
         {"text": test["text"].tolist()}
     )["label"]
-    test.to_parquet(layout.EXAMPLES / "test.parquet", index=False)
+    write_rows(layout.EXAMPLES, "test", test)
     with pytest.raises(DataError, match=r"test, row 1 \(r200\): label is 'delivery' there"):
         evaluate(params, task)
     assert layout.read_json(layout.EVIDENCE)["verdict"] == "error"
@@ -546,10 +547,9 @@ def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
     evaluate(params, task)
     register(params, task)  # first_champion: true
     for split in SPLITS:
-        path = layout.EXAMPLES / f"{split}.parquet"
-        rows = pd.read_parquet(path)
+        rows = read_rows(layout.EXAMPLES, split)
         renamed = rows["label"].replace({"refund": "money back"})
-        rows.assign(label=renamed).to_parquet(path, index=False)
+        write_rows(layout.EXAMPLES, split, rows.assign(label=renamed))
     tables = [
         pd.concat(task.data.list_rows(layout.EXAMPLES, name)).assign(split=name) for name in SPLITS
     ]

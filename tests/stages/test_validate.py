@@ -10,6 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 from tests.support.checkouts import find_python
 from tests.support.dirty_texts import ROOT, make_values, run_stages
+from tests.support.shards import read_rows, write_rows
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError, RejectedError
@@ -163,7 +164,7 @@ def test_validation_that_breaks_off_leaves_nothing_accepted(source: Path) -> Non
 
 def test_examples_that_are_not_those_of_the_manifest_are_refused(source: Path) -> None:
     run_stages("raw.csv", **LOOSE)
-    (layout.EXAMPLES / "test.parquet").write_bytes((layout.EXAMPLES / "train.parquet").read_bytes())
+    write_rows(layout.EXAMPLES, "test", read_rows(layout.EXAMPLES, "train"))
 
     with pytest.raises(DataError, match="not what ingest wrote"):
         validate(TextParams.model_validate(make_values("raw.csv")), TASK)

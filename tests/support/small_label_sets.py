@@ -5,7 +5,6 @@ import random
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from tests.support.small_texts import (
     FILLERS,
     SHIPPED,
@@ -16,6 +15,7 @@ from tests.support.small_texts import (
 from tests.support.small_trained import train_candidates
 
 from plumbline.contract import layout
+from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification.data.label_sets import join_labels
 from plumbline.tasks.text_classification.params import TextParams
 
@@ -46,7 +46,7 @@ def write_set_examples(folder: Path) -> None:
                 "label_set": [json.dumps(sorted(each)) for each in sets],
             }
         )
-        pq.write_table(table, folder / f"{split}.parquet")
+        write_split(folder, split, table)
 
 
 def train_on_sets(folder: Path) -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import cast
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from plumbline.contract.params import Parity
 from plumbline.entrypoint import load_params
+from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification.params import EnsembleConfig, TextParams
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,7 +62,7 @@ def write_examples(folder: Path) -> None:
         texts = [_draw_sentence(draw, label) for label in labels]
         ids = [f"{split}-{row:04}" for row in range(count)]
         table = pa.table({"id": ids, "text": texts, "label": labels})
-        pq.write_table(table, folder / f"{split}.parquet")
+        write_split(folder, split, table)
 
 
 def small_params(**changes: object) -> TextParams:

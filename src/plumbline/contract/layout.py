@@ -11,6 +11,7 @@ from typing import Any
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.leftovers import make_aside_file
+from plumbline.contract.listing import digest_names, has_listing, read_listing
 from plumbline.contract.parent_watch import require_parents
 from plumbline.contract.system_errors import name_path
 
@@ -108,13 +109,19 @@ def publish(source: Path, target: Path) -> None:
 
 
 def digest(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the sorted names and digests of the files in a folder."""
+    """Return the SHA-256 of a file, or of the sorted names and digests of the files in a folder.
+
+    Those of shards are taken from their listing: who reads a shard compares it with that.
+    """
     if path.is_file():
         return _digest_file(path)
-    total = hashlib.sha256()
-    for file in sorted(p for p in path.rglob("*") if p.is_file()):
-        total.update(f"{file.relative_to(path).as_posix()}\0{digest(file)}\n".encode())
-    return total.hexdigest()
+    return read_listing(path).digest() if has_listing(path) else digest_files(path)
+
+
+def digest_files(folder: Path) -> str:
+    """Return the SHA-256 of the sorted names and digests of all files in a folder."""
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return digest_names((file.relative_to(folder).as_posix(), _digest_file(file)) for file in files)
 
 
 def _digest_file(path: Path) -> str:

@@ -9,10 +9,13 @@ from plumbline import bundle
 from plumbline.contract import layout, ranks, trainings
 from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.leftovers import make_aside_folder
+from plumbline.contract.listing import LISTING, has_listing, read_listing
 from plumbline.contract.params import Params
 from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
+from plumbline.sources.shard_writer import write_listing
+from plumbline.sources.shards import verify_shard
 from plumbline.tracking import run_log
 from plumbline.tracking.seed_log import SeedLog
 
@@ -44,9 +47,15 @@ def link_all_but_test(examples: Path, target: Path) -> None:
     """Give `target` the files of `examples` without those of the test split (`test.*`).
 
     Who learns never gets the answers that decide. Raises DataError where no file is of the test
-    split alone: then another file holds it.
+    split alone: then another file holds it; and for a shard that is not what its listing says.
     """
     files = sorted(path for path in examples.rglob("*") if path.is_file())
+    if has_listing(examples):
+        listing = read_listing(examples).replace_split(TEST, ())
+        for shard in listing.shards:
+            verify_shard(examples, shard)
+        write_listing(target, listing)
+        files.remove(examples / LISTING)
     kept = [path for path in files if path.name.partition(".")[0] != TEST]
     if len(kept) == len(files):
         raise DataError(

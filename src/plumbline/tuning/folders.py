@@ -60,7 +60,7 @@ def _link_examples(target: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
     link_all_but_test(layout.EXAMPLES, aside)
-    if target.is_dir() and layout.digest(aside) == layout.digest(target):
+    if target.is_dir() and layout.digest_files(aside) == layout.digest_files(target):
         shutil.rmtree(aside)
         return
     shutil.rmtree(target, ignore_errors=True)

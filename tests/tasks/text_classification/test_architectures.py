@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from tests.support.small_texts import (
     SilentLog,
@@ -17,6 +16,7 @@ from tests.support.tiny_models import NUM_POSITIONS, write_model
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
+from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, weights
 from plumbline.tasks.text_classification.models.architectures import (
     SUPPORTED,
@@ -65,7 +65,7 @@ def test_a_supported_encoder_is_trained_exported_and_answers(
     fitting.fit(learner, params, CANDIDATE, SilentLog())
     (tmp_path / "bundle").mkdir()
     learner.save(tmp_path / "bundle")  # the graph's logits are held against the model's
-    texts = pq.read_table(examples / "test.parquet")["text"].to_pylist()
+    texts = read_split(examples, "test")["text"].to_pylist()
     answers = {}
     config = layout.read_json(tmp_path / "bundle/config.json")
     assert config["int8"] == {"int8-static": "passes"}

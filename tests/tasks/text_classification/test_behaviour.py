@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
+from tests.support.shards import read_rows, write_rows
 
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.tasks.text_classification.data.words import UNBROKEN
@@ -70,9 +71,7 @@ def examples(tmp_path: Path) -> Path:
             for label in labels
         ]
         ids = [f"{split}{i}" for i in range(size)]
-        pd.DataFrame({"id": ids, "text": texts, "label": labels}).to_parquet(
-            tmp_path / f"{split}.parquet"
-        )
+        write_rows(tmp_path, split, pd.DataFrame({"id": ids, "text": texts, "label": labels}))
     return tmp_path
 
 
@@ -109,17 +108,17 @@ def test_a_model_that_never_reads_is_found_out(examples: Path) -> None:
 
 
 def test_a_phrase_is_put_where_a_model_of_few_tokens_reads_it(examples: Path) -> None:
-    rows = pd.read_parquet(examples / "test.parquet")
+    rows = read_rows(examples, "test")
     rows["text"] = rows["text"] + " and so on" * 100
-    rows.to_parquet(examples / "test.parquet")
+    write_rows(examples, "test", rows)
     counts = passed(examples, Words(limit=6))
     assert counts["a phrase peculiar to a class makes it more probable"] == (12, 12)
 
 
 def test_what_no_training_text_tells_is_not_asked(examples: Path) -> None:
-    rows = pd.read_parquet(examples / "train.parquet")
+    rows = read_rows(examples, "train")
     rows["text"] = [f"order {number}" for number in range(len(rows))]
-    rows.to_parquet(examples / "train.parquet")
+    write_rows(examples, "train", rows)
     counts = passed(examples, Words())
     assert counts["a phrase peculiar to a class makes it more probable"] == (0, 0)
 
@@ -134,9 +133,9 @@ def test_a_text_with_little_of_its_class_is_not_typical(
 
 
 def test_a_change_that_changes_nothing_is_not_asked(examples: Path) -> None:
-    rows = pd.read_parquet(examples / "test.parquet")
+    rows = read_rows(examples, "test")
     rows["text"] = rows["text"].str.upper().str.split().str[:2].str.join(" ")
-    rows.to_parquet(examples / "test.parquet")
+    write_rows(examples, "test", rows)
     counts = passed(examples, Words())
     assert counts["case"] == (0, 0)
     assert counts["typo"] == (0, 0)  # a text of two words can lose its only word
@@ -155,7 +154,7 @@ def test_a_phrase_of_a_script_without_blanks_is_found(tmp_path: Path) -> None:
         texts = [f"{CHINESE[label]}{number}" for number, label in enumerate(labels)]
         ids = [f"{split}{number}" for number in range(size)]
         table = pd.DataFrame({"id": ids, "text": texts, "label": labels})
-        table.to_parquet(tmp_path / f"{split}.parquet")
+        write_rows(tmp_path, split, table)
     profiles = build_profiles(tmp_path)
     for name, phrase in zip(profiles.names, profiles.phrases, strict=True):
         assert phrase is not None
@@ -175,10 +174,10 @@ def test_a_phrase_that_chance_gave_to_a_class_is_not_asked(tmp_path: Path) -> No
     texts = [" ".join(f"w{number}" for number in draw.integers(0, 900, 12)) for _ in range(600)]
     labels = draw.permutation(["negative", "positive"] * 300)
     table = pd.DataFrame({"id": range(600), "text": texts, "label": labels})
-    table.to_parquet(tmp_path / "train.parquet")
+    write_rows(tmp_path, "train", table)
     assert build_profiles(tmp_path).phrases == [None, None]
     table["text"] = np.where(labels == "negative", "too " + table["text"], table["text"])
-    table.to_parquet(tmp_path / "train.parquet")
+    write_rows(tmp_path, "train", table)
     assert build_profiles(tmp_path).phrases == ["too", None]
 
 
@@ -189,7 +188,7 @@ def test_profiles_that_are_read_in_batches_are_those_of_all_texts_at_once(
     words = ["".join(draw.choices("abcdefgh", k=draw.randrange(1, 4))) for _ in range(400)]
     texts = [" ".join(draw.choices(words, k=9)) for _ in range(900)]
     labels = draw.choices(["one", "two", "three"], [6, 3, 1], k=900)
-    pd.DataFrame({"text": texts, "label": labels}).to_parquet(tmp_path / "train.parquet")
+    write_rows(tmp_path, "train", pd.DataFrame({"text": texts, "label": labels}))
     monkeypatch.setattr(class_profiles, "MAX_FEATURES", 700)  # of some thousands
     monkeypatch.setattr("plumbline.contract.row_groups.BATCH_ROWS", 64)
     profiles = build_profiles(tmp_path)

@@ -12,9 +12,11 @@ from sklearn.metrics import (
     f1_score,
     log_loss,
 )
+from tests.support.shards import read_rows, write_rows
 from tests.support.small_texts import SHIPPED
 
 from plumbline import entrypoint
+from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Selective
 from plumbline.contract.records import Scores
@@ -73,7 +75,7 @@ class RankedAnswers:
     forms = ("exact",)
 
     def __init__(self, examples: Path) -> None:
-        rows = pd.read_parquet(examples / "test.parquet")
+        rows = read_rows(examples, "test")
         draw = np.random.default_rng(2)
         logits = draw.normal(0, 1, (len(rows), 3)) + 2 * np.eye(3)[rows["label"].map("abc".index)]
         self.probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
@@ -93,7 +95,7 @@ class RankedAnswers:
 def test_metrics_of_the_whole_split_agree_with_sklearn(name: str, tmp_path: Path) -> None:
     labels = np.random.default_rng(1).choice(["a", "b"], 300, p=[0.8, 0.2])
     ids = [f"row{number}" for number in range(300)]
-    pd.DataFrame({"id": ids, "text": ids, "label": labels}).to_parquet(tmp_path / "test.parquet")
+    write_rows(tmp_path, "test", pd.DataFrame({"id": ids, "text": ids, "label": labels}))
     predictor = RankedAnswers(tmp_path)
     scores = scoring.score(tmp_path, "test", predictor, {"metric": name})
     predicted = np.array(list("abc"))[predictor.probabilities.argmax(axis=1)]
@@ -223,7 +225,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _read_truth(generated: Path, params: TextParams) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the test rows, and which of them have a label that is not true."""
-    rows = pd.read_parquet(generated / "examples/test.parquet")
+    rows = read_rows(generated / "examples", "test")
     noisy = find_noisy(params, rows["id"].tolist())
     return rows, rows["id"].isin(noisy).to_numpy()
 
@@ -268,7 +270,7 @@ def test_the_bound_is_what_a_model_reaches_that_knows_the_truth(generated: Path)
 def test_what_costs_decide_has_no_bound_and_a_cheapest_answer(
     generated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = pd.read_parquet(generated / "examples/train.parquet")
+    rows = read_rows(generated / "examples", "train")
     rare = rows["label"].value_counts().index[-1]
     costs = {label: {other: 1.0 for other in rows["label"].unique() if other not in (label, rare)}
              for label in rows["label"].unique()}  # fmt: skip
@@ -282,7 +284,7 @@ def test_what_costs_decide_has_no_bound_and_a_cheapest_answer(
         (generated / "data/examples").symlink_to(generated / "examples")
     monkeypatch.chdir(generated)
     scores = score_split(TASK.configure(params), "test", cheapest)
-    is_rare = pd.read_parquet("data/examples/test.parquet")["label"] == rare
+    is_rare = read_rows(layout.EXAMPLES, "test")["label"] == rare
     assert scores.metrics["expected_cost"] == pytest.approx(1 - is_rare.mean())
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 from pydantic import ValidationError
@@ -13,6 +12,7 @@ from tests.support.small_texts import FILLERS, SilentLog, small_params, write_ex
 from torch.nn import functional
 
 from plumbline.contract.errors import ParamsError
+from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.tasks.text_classification.models.batches import LabelledTexts, TrainingTexts
@@ -50,7 +50,7 @@ def _write_skewed_examples(folder: Path) -> None:
             labels.append(label)
         ids = [f"{split}-{row:04}" for row in range(300)]
         table = pa.table({"id": ids, "text": texts, "label": labels})
-        pq.write_table(table, folder / f"{split}.parquet")
+        write_split(folder, split, table)
 
 
 def test_balanced_weights_make_all_classes_count_alike() -> None:

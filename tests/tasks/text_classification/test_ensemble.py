@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from tests.support.made_once import make_once
 from tests.support.small_texts import SilentLog, small_params, write_examples
@@ -15,6 +14,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.entrypoint import load_params
 from plumbline.tasks.text_classification import predictor, scoring
+from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, compare_export
 from plumbline.tasks.text_classification.models.ensemble import draw_row_weights
 from plumbline.training import fitting
@@ -37,7 +37,7 @@ def members(trained: Path, request: pytest.FixtureRequest) -> predictor.Predicto
 
 @pytest.fixture(scope="module")
 def texts(trained: Path) -> list[str]:
-    return pq.read_table(trained / layout.EXAMPLES / "test.parquet")["text"].to_pylist()
+    return read_split(trained / layout.EXAMPLES, "test")["text"].to_pylist()
 
 
 def test_both_parts_sum_to_the_entropy_of_the_mean(

@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 import torch
 from sklearn.metrics import f1_score
@@ -17,7 +16,7 @@ from torch.nn import functional
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.tasks.text_classification import predictor, scoring
-from plumbline.tasks.text_classification.data import label_sets, shuffle_labels
+from plumbline.tasks.text_classification.data import label_sets, read_split, shuffle_labels
 from plumbline.tasks.text_classification.faults import faulty_tagger
 from plumbline.tasks.text_classification.faults.label_sets import HARMLESS, draw_tagged_rows
 from plumbline.tasks.text_classification.models import build_learner, compare_export
@@ -34,7 +33,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 @pytest.fixture(scope="module")
 def texts(trained: Path) -> list[str]:
-    return pq.read_table(trained / layout.EXAMPLES / "test.parquet")["text"].to_pylist()
+    return read_split(trained / layout.EXAMPLES, "test")["text"].to_pylist()
 
 
 @pytest.fixture(params=["linear in fp32", "transformer in fp32", "transformer in int8-static"])
@@ -168,8 +167,8 @@ def test_a_bundle_of_sets_names_labels_among_its_outputs(trained: Path) -> None:
 
 def test_shuffled_sets_stay_sets(trained: Path, tmp_path: Path) -> None:
     shuffle_labels(trained / layout.EXAMPLES, tmp_path, seed=1, max_rows=300)
-    before = pq.read_table(trained / layout.EXAMPLES / "train.parquet").to_pandas()
-    after = pq.read_table(tmp_path / "train.parquet").to_pandas()
+    before = read_split(trained / layout.EXAMPLES, "train").to_pandas()
+    after = read_split(tmp_path, "train").to_pandas()
     assert (after["label"].map(label_sets.serialize_labels) == after["label_set"]).all()
     assert (after["label"] != before.set_index("id")["label"][after["id"]].to_numpy()).mean() > 0.5
     learner = build_learner(small_params(), "linear", tmp_path)

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -23,6 +22,8 @@ from tests.support.small_texts import (
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.entrypoint import load_params
+from plumbline.sources.shard_writer import write_split
+from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, weights
 from plumbline.tasks.text_classification.models.batches import LengthBucketSampler
 from plumbline.tasks.text_classification.models.export import fit_temperature
@@ -74,10 +75,10 @@ def test_a_bundle_is_the_same_twice_and_names_no_path(
 
 def test_linear_features_are_those_of_scikit_learn(examples: Path) -> None:
     learner = build_learner(small_params(), "linear", examples)
-    texts = pq.read_table(examples / "train.parquet")["text"].to_pylist()
+    texts = read_split(examples, "train")["text"].to_pylist()
     reference = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"\w+")  # noqa: S106
     reference.fit(texts)
-    validation_texts = pq.read_table(examples / "validation.parquet")["text"].to_pylist()
+    validation_texts = read_split(examples, "validation")["text"].to_pylist()
     expected = reference.transform(validation_texts).toarray()
     rows = learner.data.validation
     weights = np.zeros((len(rows), len(reference.vocabulary_) + 1))
@@ -87,13 +88,13 @@ def test_linear_features_are_those_of_scikit_learn(examples: Path) -> None:
 
 
 def test_one_class_and_a_class_unknown_to_train_are_errors(examples: Path) -> None:
-    table = pq.read_table(examples / "validation.parquet")
+    table = read_split(examples, "validation")
     others = ["other"] * len(table)
     strange = pa.table({"id": table["id"], "text": table["text"], "label": others})
-    pq.write_table(strange, examples / "validation.parquet")
+    write_split(examples, "validation", strange)
     with pytest.raises(TrainingError, match="labels that the train split does not have: other"):
         build_learner(small_params(), "linear", examples)
-    pq.write_table(strange, examples / "train.parquet")
+    write_split(examples, "train", strange)
     with pytest.raises(TrainingError, match=r"candidates\.linear: one class"):
         build_learner(small_params(), "linear", examples)
 
@@ -204,7 +205,7 @@ def test_a_pretrained_encoder_learns_and_its_graph_agrees(
     fitting.fit(learner, params, "minilm", SilentLog())
     Path("bundle").mkdir()
     learner.save(Path("bundle"))
-    table = pq.read_table(examples / "test.parquet")
+    table = read_split(examples, "test")
     answers = load("bundle").predict({"text": table["text"].to_pylist()})
     hits = np.array(answers["label"]) == np.array(table["label"].to_pylist())
     assert hits.mean() > 0.8
@@ -213,9 +214,9 @@ def test_a_pretrained_encoder_learns_and_its_graph_agrees(
 def test_what_a_model_does_not_read_is_said_and_left_in_its_bundle(
     examples: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table = pq.read_table(examples / "train.parquet")
+    table = read_split(examples, "train")
     texts = [f"{text} {text} {text} {text}" for text in table["text"].to_pylist()]
-    pq.write_table(table.set_column(1, "text", pa.array(texts)), examples / "train.parquet")
+    write_split(examples, "train", table.set_column(1, "text", pa.array(texts)))
     learner = build_learner(accept_small_splits(small_params()), "transformer", examples)
     Path("bundle").mkdir()
     learner.save(Path("bundle"))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 from tests.support.made_once import make_once
 from tests.support.small_texts import CANDIDATES, small_params
@@ -16,6 +15,7 @@ from tests.support.small_trained import SHARED, train_on_texts
 
 from plumbline.contract import layout
 from plumbline.tasks.text_classification import predictor
+from plumbline.tasks.text_classification.data import read_split
 
 TOLERANCE = 1e-6  # of a probability
 
@@ -43,7 +43,7 @@ def answerer(trained: Path, request: pytest.FixtureRequest) -> predictor.Predict
 
 @pytest.fixture(scope="module")
 def texts(trained: Path) -> list[str]:
-    test_texts = pq.read_table(trained / layout.EXAMPLES / "test.parquet")["text"].to_pylist()
+    test_texts = read_split(trained / layout.EXAMPLES, "test")["text"].to_pylist()
     return [*test_texts, "ünïcødé 🎉 مرحبا", "refund " * 500, "?"]
 
 

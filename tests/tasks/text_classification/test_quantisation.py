@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
-import pyarrow.parquet as pq
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tests.support.small_texts import (
@@ -18,6 +17,7 @@ from tests.support.small_texts import (
 )
 
 from plumbline.contract.params import Parity
+from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, form_trials, forms
 from plumbline.tasks.text_classification.models.export import fit_temperature
 from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph
@@ -152,7 +152,7 @@ def test_the_form_that_is_served_is_in_the_bundle_with_a_temperature_of_its_own(
     for name, config in configs.items():
         graphs = {path.name for path in (trained / name).glob("*.onnx")}
         assert graphs == set(config["forms"].values())
-    rows = pq.read_table(trained / "examples/validation.parquet")
+    rows = read_split(trained / "examples", "validation")
     truth = np.searchsorted(configs["lenient"]["classes"], rows["label"].to_pylist())
     for name, form in (("strict", "fp32"), ("lenient", "int8-static")):
         predictor = load(trained / name)
@@ -204,7 +204,7 @@ def test_a_form_that_depends_on_its_company_makes_room_for_the_next(
 def test_the_forms_of_a_model_agree_and_int8_is_smaller(
     trained: Path, name: str, form: str
 ) -> None:
-    texts = pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
+    texts = read_split(trained / "examples", "test")["text"].to_pylist()
     ours, theirs = load(trained / name, form), load(trained / name, "fp32")
     assert ours.num_bytes < theirs.num_bytes
     quantised = ours.compute_probabilities(texts)
@@ -217,7 +217,7 @@ def test_the_forms_of_a_model_agree_and_int8_is_smaller(
 def test_no_form_s_answer_depends_on_the_other_texts_of_a_request(
     trained: Path, name: str, form: str
 ) -> None:
-    texts = pq.read_table(trained / "examples/test.parquet")["text"].to_pylist()
+    texts = read_split(trained / "examples", "test")["text"].to_pylist()
     for one in (form, "fp32"):
         predictor = load(trained / name, one)
         alone = np.concatenate([predictor.compute_logits([text]) for text in texts])

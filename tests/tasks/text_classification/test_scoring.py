@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, log_loss
+from tests.support.shards import read_rows, write_rows
 
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.statistics import calibration
@@ -52,13 +53,13 @@ def examples(tmp_path: Path) -> Path:
         labels = rng.choice(NAMES, size, p=[0.5, 0.3, 0.2])
         ids = [f"{split}{i}" for i in range(size)]
         table = pd.DataFrame({"id": ids, "text": ids, "label": labels})
-        table.to_parquet(tmp_path / f"{split}.parquet", index=False)
+        write_rows(tmp_path, split, table)
     return tmp_path
 
 
 @pytest.fixture
 def probabilities_of(examples: Path) -> dict[str, list[float]]:
-    texts = pd.read_parquet(examples / "test.parquet")["text"]
+    texts = read_rows(examples, "test")["text"]
     return dict(
         zip(texts, np.random.default_rng(4).dirichlet([0.6] * 3, len(texts)).tolist(), strict=True)
     )
@@ -68,7 +69,7 @@ def test_metrics_agree_with_sklearn(
     examples: Path, probabilities_of: dict[str, list[float]]
 ) -> None:
     found = score(examples, "test", FixedAnswers(probabilities_of))
-    actual = pd.read_parquet(examples / "test.parquet")["label"].to_numpy()
+    actual = read_rows(examples, "test")["label"].to_numpy()
     probabilities = np.array(list(probabilities_of.values()))
     predicted = np.array(NAMES)[probabilities.argmax(axis=1)]
     assert found.metrics["accuracy"] == pytest.approx(np.mean(actual == predicted))
@@ -146,7 +147,7 @@ def test_a_class_the_predictor_never_saw_is_wrong_but_not_infinitely(
     examples: Path, tmp_path: Path
 ) -> None:
     table = pd.DataFrame({"id": ["1", "2"], "text": ["x", "y"], "label": ["a", "new"]})
-    table.to_parquet(tmp_path / "test.parquet", index=False)
+    write_rows(tmp_path, "test", table)
     found = score(examples, "test", FixedAnswers({"x": [1.0, 0, 0], "y": [1.0, 0, 0]}))
     assert found.per_example["accuracy"].tolist() == [1.0, 0.0]
     assert np.isfinite(found.per_example["nll"]).all()

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import average_precision_score, f1_score, jaccard_score
 from sklearn.preprocessing import MultiLabelBinarizer
@@ -17,8 +16,9 @@ from tests.support.small_texts import WORDS, small_params
 
 from plumbline.contract import layout
 from plumbline.contract.manifest import Manifest
+from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification import expectations, predictor, scoring
-from plumbline.tasks.text_classification.data import ingest, read_label_sets
+from plumbline.tasks.text_classification.data import ingest, read_label_sets, read_split
 from plumbline.tasks.text_classification.data.generated import find_true_labels
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels
 from plumbline.tasks.text_classification.params import TextParams
@@ -37,7 +37,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 @pytest.fixture(scope="module")
 def texts(trained: Path) -> list[str]:
-    return pq.read_table(trained / layout.EXAMPLES / "test.parquet")["text"].to_pylist()
+    return read_split(trained / layout.EXAMPLES, "test")["text"].to_pylist()
 
 
 def test_they_learn_and_beat_every_baseline(trained: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_label_that_has_two_thresholds_is_found() -> None:
 
 
 def test_a_baseline_answers_the_most_frequent_set(trained: Path) -> None:
-    sets = pq.read_table(trained / layout.EXAMPLES / "train.parquet")["label"].to_pandas()
+    sets = read_split(trained / layout.EXAMPLES, "train")["label"].to_pandas()
     baseline = scoring.build_baselines(small_params(), trained / layout.EXAMPLES)["majority"]
     assert isinstance(baseline, SetBaseline)
     answers = baseline.predict({"text": ["a", "b"]}, top_k=99)
@@ -189,7 +189,7 @@ def test_in_jaccard_a_label_of_most_rows_is_a_baseline(tmp_path: Path) -> None:
     sets = ["(none)"] * 10 + [f"a|b{number}" for number in range(40)]
     lists = [serialize_labels(each) for each in sets]
     table = pa.table({"id": sets, "label": sets, "label_set": lists})
-    pq.write_table(table, tmp_path / "train.parquet")
+    write_split(tmp_path, "train", table)
     params = make_set_params(evaluation={"metric": "jaccard"})
     baselines = scoring.build_baselines(params, tmp_path)
     answers = {name: each.predict({"text": ["a"]}) for name, each in baselines.items()}

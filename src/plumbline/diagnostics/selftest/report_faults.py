@@ -6,6 +6,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.faults import Fault, FaultSite
+from plumbline.contract.listing import LISTING, has_listing
 from plumbline.diagnostics.selftest.gate_faults import use_champion_bundle
 
 OTHER = "is not what the evidence is about"
@@ -36,8 +37,16 @@ def drop_last_row(path: Path) -> Callable[[FaultSite], None]:
 
 
 def _add_byte(site: FaultSite) -> None:
-    file = min(path for path in layout.EXAMPLES.rglob("*") if path.is_file())
+    """Add a byte to the first file, which a listing of the files then has as it is."""
+    examples = layout.EXAMPLES
+    file = min(path for path in examples.rglob("*") if path.is_file() and path.name != LISTING)
     file.write_bytes(file.read_bytes() + b"\n")
+    if has_listing(examples):
+        listing = layout.read_json(examples / LISTING)
+        for shard in listing["shards"]:
+            if shard["name"] == file.name:
+                shard["sha256"] = layout.digest(file)
+        layout.write_json(examples / LISTING, listing)
 
 
 def _append_to_report(site: FaultSite) -> None:

@@ -128,7 +128,7 @@ def list_hidden_folders(private: Path) -> list[str]:
 @contextmanager
 def keep_unchanged(package: Path) -> Iterator[None]:
     """Make every file read-only meanwhile; BundleError where one changed nevertheless."""
-    before = layout.digest(package)
+    before = layout.digest_files(package)
     paths = [package, *package.rglob("*")]
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in paths}
     for path, mode in modes.items():
@@ -139,7 +139,7 @@ def keep_unchanged(package: Path) -> Iterator[None]:
         for path, mode in modes.items():
             if path.exists():
                 path.chmod(mode)
-    after = layout.digest(package)
+    after = layout.digest_files(package)
     if after != before:
         raise BundleError(
             f"the packaged model changed its own files: digest {before[:12]} before it answered, "

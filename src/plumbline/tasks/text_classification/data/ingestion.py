@@ -48,7 +48,7 @@ LABEL_SYNONYMS = (
 
 
 def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]:
-    """Write `examples`/{train,validation,test}.parquet and `manifest`; return data/source.json.
+    """Write the shards of `examples` with their listing, and `manifest`; return data/source.json.
 
     Examples have the columns id, text, label and the metadata columns, all text, and where rows
     have sets of labels also `label_set`, the labels as a JSON list. The manifest has

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from plumbline.contract.task import LABEL_SET
+from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.storage import has_label_sets, read_split
 
@@ -14,7 +15,6 @@ def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> No
     """
     import numpy as np
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     random = np.random.default_rng(seed)
     known: set[str] = set()
@@ -33,4 +33,4 @@ def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> No
         if not known:
             known = set().union(*own)
         is_known = pa.array([each <= known for each in own])
-        pq.write_table(table.filter(is_known), target / f"{split}.parquet")
+        write_split(target, split, table.filter(is_known))

@@ -5,12 +5,13 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.errors import DataError
-from plumbline.contract.row_groups import read_row_groups
+from plumbline.contract.listing import Listing
 from plumbline.contract.task import LABEL_SET, SPLITS
+from plumbline.sources.parquet_batches import BatchWriter
+from plumbline.sources.shard_writer import ShardWriter, write_listing
+from plumbline.sources.shards import ShardedSplit
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_text
-from plumbline.tasks.text_classification.data.parquet_batches import BatchWriter
 from plumbline.tasks.text_classification.data.policies import TextExample
 
 if TYPE_CHECKING:
@@ -21,16 +22,9 @@ if TYPE_CHECKING:
 def read_split(examples: Path, split: str, columns: list[str] | None = None) -> "pa.Table":
     """Read the columns of one split (all: id, text, label, metadata), in order.
 
-    Raises DataError where there is none.
+    Raises DataError where there is none, or where it is not what ingest wrote.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    path = examples / f"{split}.parquet"
-    try:
-        return pq.read_table(path, columns=columns, partitioning=None)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
+    return ShardedSplit(examples, split).read(columns)
 
 
 def read_batches(
@@ -40,20 +34,12 @@ def read_batches(
 
     Columns that the split does not have are left out; the others are texts of one type.
     """
-    import pyarrow as pa
-
-    path = examples / f"{split}.parquet"
-    try:
-        yield from map(_cast_to_texts, read_row_groups(path, columns))
-    except (OSError, pa.ArrowInvalid) as error:
-        raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
+    yield from map(_cast_to_texts, ShardedSplit(examples, split).read_batches(columns))
 
 
 def has_label_sets(examples: Path, split: str) -> bool:
     """Whether the label of a row is the text of a set of labels; ingest lists them then."""
-    import pyarrow.parquet as pq
-
-    return LABEL_SET in pq.read_schema(examples / f"{split}.parquet").names
+    return LABEL_SET in ShardedSplit(examples, split).list_columns()
 
 
 def read_label_sets(examples: Path, split: str) -> list[tuple[str, ...]]:
@@ -82,7 +68,10 @@ def list_rows(examples: Path, split: str) -> Iterator["pd.DataFrame"]:
 
 
 class ExampleWriter(AbstractContextManager["ExampleWriter"]):
-    """Writes each example into the file of its split, and one row into the manifest."""
+    """Writes each example into a shard of its split, and one row into the manifest.
+
+    The listing of the shards is there once all of them are.
+    """
 
     def __init__(
         self,
@@ -94,12 +83,13 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
         has_sets: bool,
     ) -> None:
         example_schema, manifest_schema = _build_schemas(metadata, is_generated, has_sets)
+        self._examples = examples
         self._num_metadata = len(metadata)
         self._has_sets = has_sets
-        self._splits: dict[str, BatchWriter] = {}
+        self._splits: dict[str, ShardWriter] = {}
         with ExitStack() as stack:  # closes what is open, should the next one fail
             for split in SPLITS:
-                writer = BatchWriter(examples / f"{split}.parquet", example_schema)
+                writer = ShardWriter(examples, split, example_schema)
                 self._splits[split] = stack.enter_context(writer)
             self._manifest = stack.enter_context(BatchWriter(manifest, manifest_schema))
             self._stack = stack.pop_all()
@@ -120,6 +110,11 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
 
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
+        if error[0] is None:
+            listing = Listing()
+            for split, writer in self._splits.items():
+                listing = listing.replace_split(split, writer.shards)
+            write_listing(self._examples, listing)
 
 
 def _cast_to_texts(batch: "pa.RecordBatch") -> "pa.RecordBatch":

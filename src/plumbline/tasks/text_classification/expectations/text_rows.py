@@ -187,7 +187,7 @@ class _SplitTexts:
     """The texts of one split, one after another."""
 
     def __init__(self, examples: Path, split: str) -> None:
-        self._place = examples / f"{split}.parquet"
+        self._place = f"{examples}: {split}"
         self._texts = self._read(examples, split)
 
     def take(self, id_: str) -> str:

@@ -6,6 +6,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.faults import FaultSite
 from plumbline.contract.task import SPLITS
+from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification.data import list_rows, read_split
 
 COPY = "copy:"  # before the id of a row that is there twice; a number may follow
@@ -21,7 +22,9 @@ def read_rows(split: str) -> pd.DataFrame:
 
 def write_rows(split: str, rows: pd.DataFrame) -> None:
     """Replace the examples of a split; the manifest stays."""
-    rows.to_parquet(layout.EXAMPLES / f"{split}.parquet", index=False)
+    import pyarrow as pa
+
+    write_split(layout.EXAMPLES, split, pa.Table.from_pandas(rows, preserve_index=False))
 
 
 def accept_rows(site: FaultSite) -> None:

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from plumbline.sources.shard_writer import write_split
+from plumbline.tasks.text_classification.data import read_split
+
 PARAMS_FILE = Path(__file__).with_name("params.yaml")
 # What the first champion has to do with.
 FEATURES, FEW_FEATURES = "max_features: 20000", "max_features: 400"
@@ -20,10 +23,9 @@ def read_weak_fixture() -> str:
 def sample_examples(examples: Path, target: Path, share: float, seed: int) -> None:
     """Write a random `share` of train, and all of validation in random order, to `target`."""
     import numpy as np
-    import pyarrow.parquet as pq
 
     for split in ("train", "validation"):
-        rows = pq.read_table(examples / f"{split}.parquet")
+        rows = read_split(examples, split)
         size = round(share * len(rows)) if split == "train" else len(rows)
         picked = np.random.default_rng(seed).permutation(len(rows))[:size]
-        pq.write_table(rows.take(picked), target / f"{split}.parquet")
+        write_split(target, split, rows.take(picked))
