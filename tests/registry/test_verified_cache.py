@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import resource
 import shutil
 import sqlite3
 import stat
@@ -403,6 +405,19 @@ def test_a_cache_that_cannot_be_written_is_reported(here: Path, tmp_path: Path) 
     (tmp_path / "file").write_text("")
     with pytest.raises(RegistryError, match="set PLUMBLINE_CACHE"):
         VerifiedModelCache(URI, tmp_path / "file").fetch_latest()
+
+
+def test_a_disk_that_keeps_no_copy_is_named_and_not_the_store(here: Path, tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(RegistryError) as refused:
+            VerifiedModelCache(URI).fetch_latest()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    said, copies = str(refused.value), tmp_path / "cache/models"
+    assert re.match(rf"{copies}/\S+: file too large \(EFBIG\); allow larger files", said), said
+    assert list(copies.iterdir()) == []
 
 
 def belong_to_another(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:

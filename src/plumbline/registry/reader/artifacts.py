@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from plumbline.bundle.files import create_private_file
 from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
+from plumbline.contract.system_errors import explain_system_error, name_path
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.stores import RegistryStore
@@ -37,12 +38,15 @@ def fetch_artifact(
     BundleError where it is longer than `limit` bytes.
     """
     path = f"{location}/{name}"
+    with _explain_failures(path), store.open_artifact(location, name) as source:
+        chunks = _read_chunks(source, path, limit)
+        with _explain_refusal(target), create_private_file(target) as copy:
+            copy.writelines(chunks)
+
+
+def _read_chunks(source: "IO[bytes]", path: str, limit: int) -> Iterator[bytes]:
     deadline = time.monotonic() + TIMEOUT_S
-    with (
-        _explain_failures(path),
-        store.open_artifact(location, name) as source,
-        create_private_file(target) as copy,
-    ):
+    with _explain_failures(path):
         while chunk := source.read(CHUNK):
             limit -= len(chunk)
             if limit < 0:
@@ -51,7 +55,7 @@ def fetch_artifact(
                 )
             if time.monotonic() > deadline:
                 raise TimeoutError(f"incomplete after {TIMEOUT_S:.0f} s")
-            copy.write(chunk)
+            yield chunk
         if isinstance(source, HTTPResponse) and source.length:
             raise IncompleteRead(b"", source.length)
 
@@ -97,6 +101,16 @@ def _explain_failures(path: str) -> Iterator[None]:
         message = getattr(error, "strerror", None) or str(error) or type(error).__name__
         kind = MissingArtifactError if _is_missing(error) else RegistryError
         raise kind(f"{path}: cannot be fetched ({message.splitlines()[0][:200]})") from None
+
+
+@contextmanager
+def _explain_refusal(target: Path) -> Iterator[None]:
+    """Turn what the disk of the copy refuses into a RegistryError about that disk."""
+    try:
+        yield
+    except OSError as error:
+        refused = name_path(error, target)
+        raise RegistryError(explain_system_error(refused or error)) from None
 
 
 def _is_missing(error: Exception) -> bool:
