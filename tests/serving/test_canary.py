@@ -5,6 +5,7 @@ import fcntl
 import os
 import shutil
 import signal
+import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -88,6 +89,17 @@ def test_the_limit_is_what_evidence_measured_and_is_printed(lines: Lines) -> Non
         said = server.log.read_text()
     assert "canary: it may differ from the champion on 5.7% of the rows" in said
     assert "(evidence: 0.0% of 1000 test rows differ)" in said
+    assert "the journal will not say so" not in said
+
+
+def test_a_journal_that_takes_no_entry_is_reported_at_the_start(lines: Lines) -> None:
+    refuse = "CREATE TRIGGER refuse BEFORE INSERT ON plumbline_journal BEGIN "
+    with sqlite3.connect(lines.folder / "mlruns/journal.db") as database:
+        database.execute(refuse + "SELECT RAISE(ABORT, 'no right to add'); END")
+    with serving(lines, "--canary", "3=50%") as server:
+        said = server.log.read_text()
+    assert "canary: if it is returned, the journal will not say so: " in said
+    assert "(no right to add)" in said
 
 
 def test_a_canary_that_was_not_compared_with_this_champion_needs_a_limit(lines: Lines) -> None:
