@@ -29,12 +29,12 @@ def check_due(
     from plumbline.drift import training_due
     from plumbline.entrypoint import load_params
 
-    found = training_due.check_due(load_params(layout.PARAMS), record=record)
-    verdict = "due" if found.is_due else "not due"
-    print_plain(f"{verdict}: {found.reason}")
+    due = training_due.check_due(load_params(layout.PARAMS), record=record)
+    verdict = "due" if due.is_due else "not due"
+    print_plain(f"{verdict}: {due.reason}")
     if workflow:
-        github.set_outputs(due="yes" if found.is_due else "no")
-        github.add_summary(f"## Training is {verdict}\n\n{found.reason}")
+        github.set_outputs(due="yes" if due.is_due else "no")
+        github.add_summary(f"## Training is {verdict}\n\n{due.reason}")
         return
-    if not found.is_due:
+    if not due.is_due:
         raise typer.Exit(NOT_DUE)

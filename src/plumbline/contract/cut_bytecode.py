@@ -41,12 +41,12 @@ def remove_cut_bytecode(error: BaseException) -> str | None:
     if frame.f_code.co_name != READER or frame.f_locals.get("source_path") is None:
         return None
     path = str(frame.f_locals["bytecode_path"])
-    found = f"{path}: cut off, as on a full disk"
+    problem = f"{path}: cut off, as on a full disk"
     try:
         Path(path).unlink(missing_ok=True)
     except OSError as reason:
         return (
-            f"{found}; it cannot be removed ({reason.strerror}): remove it, or set "
+            f"{problem}; it cannot be removed ({reason.strerror}): remove it, or set "
             "PYTHONPYCACHEPREFIX to a folder that you may write to"
         )
-    return f"{found}; it was removed, run the same command again"
+    return f"{problem}; it was removed, run the same command again"

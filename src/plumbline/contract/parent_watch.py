@@ -72,15 +72,15 @@ def _find_parents() -> list["Process"]:
     """
     import psutil
 
-    found = []
+    parents = []
     for parent in psutil.Process().parents():
-        found.append(parent)
+        parents.append(parent)
         try:
             if not _has_starter(parent.environ()):
                 break
         except psutil.Error:
             continue
-    return found
+    return parents
 
 
 def _is_alive(process: "Process") -> bool:

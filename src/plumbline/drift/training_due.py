@@ -32,10 +32,10 @@ def check_due(params: Params, *, record: bool) -> DueTraining:
     every_days = params.drift.retrain.every_days
     if every_days is None:
         return DueTraining(False, f"params.yaml has no {KEY}")
-    found = judge_due(promotion.read_history(name), every_days, get_utc_time())
-    if found.is_due and record:
-        promotion.record_verdict(name, "retrain", "", "", found.last, found.reason)
-    return found
+    due = judge_due(promotion.read_history(name), every_days, get_utc_time())
+    if due.is_due and record:
+        promotion.record_verdict(name, "retrain", "", "", due.last, due.reason)
+    return due
 
 
 def judge_due(history: Sequence[Entry], every_days: int, now: datetime) -> DueTraining:

@@ -1,11 +1,12 @@
 """What changed since the champion was made: params, code, and the answers to examples."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from plumbline.contract.dotted_keys import flatten
 from plumbline.contract.lineage import ask_git
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
@@ -20,8 +21,8 @@ def compare_params(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[
 
     The value is None where a key is missing.
     """
-    before = dict(_flatten(old))
-    after = dict(_flatten(new))
+    before = dict(flatten(old))
+    after = dict(flatten(new))
     changed = []
     for key in sorted(before.keys() | after.keys()):
         one = before.get(key)
@@ -98,15 +99,6 @@ def find_flips(
         "num_lost": len(lost),
         "lost": describe(lost),
     }
-
-
-def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield dotted keys with their values."""
-    for key, value in values.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flatten(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
 
 
 def _find_problem(commit: str) -> str | None:

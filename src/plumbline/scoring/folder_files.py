@@ -89,21 +89,21 @@ def score_file(
     run = _describe_run(model, request, source.identify(name))
     before = read_record(target, name)
     own = before if before and before.run == run else None
-    found = target.identify(name) if target.has_file(name) else None
-    if own and own.output and own.output == found:
+    existing = target.identify(name) if target.has_file(name) else None
+    if own and own.output and own.output == existing:
         return _build_result(name, own, (stamp, target.stamp(name)), is_kept=True)
-    if found and not request.overwrite and not (own and _is_replaceable(own, found, target)):
+    if existing and not request.overwrite and not (own and _is_replaceable(own, existing, target)):
         raise ParamsError(
             f"{target.show(name)}: exists, and is not what this run writes (another version, "
             "other options, other content, or it was changed); add --overwrite to replace it"
         )
     target.delete(LISTING)
-    begun = FileRecord(run, replaced=found)
+    begun = FileRecord(run, replaced=existing)
     write_record(target, name, begun)
     try:
         record = _score_once(model, predictor, request, name, watch, begun)
     except PlumblineError:
-        if found and before:
+        if existing and before:
             write_record(target, name, before)  # what it is about is still there
         raise
     if source.stamp(name) != stamp:

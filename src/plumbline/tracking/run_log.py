@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from plumbline.contract import ranks
+from plumbline.contract.dotted_keys import flatten
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.sources.shown_params import hide_secrets_in_values
@@ -32,7 +33,7 @@ class RunLog:
 
     def log_params(self, values: Mapping[str, Any]) -> None:
         """Record parameters; nested ones under dotted keys, addresses without their secrets."""
-        flat = {key: str(hide_secrets_in_values(value)) for key, value in _flatten(values)}
+        flat = {key: str(hide_secrets_in_values(value)) for key, value in flatten(values)}
         self._write("params", values=flat)
 
     def log_metrics(self, values: Mapping[str, float], step: int = 0) -> None:
@@ -81,7 +82,7 @@ class RunLog:
 
         The names of its metrics begin with `prefix`.
         """
-        flat = {key: str(value) for key, value in _flatten(facts)}
+        flat = {key: str(value) for key, value in flatten(facts)}
         self._write("model", name=candidate, digest=digest, params=flat, prefix=prefix)
 
     @property
@@ -185,11 +186,3 @@ def _warn(reason: str) -> None:
         reason,
         spool.FOLDER,
     )
-
-
-def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in values.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flatten(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value

@@ -89,12 +89,12 @@ class CheckpointStore:
         One that is damaged is put aside with a warning, and training starts over. All processes
         get what the first one reads.
         """
-        found = group.broadcast(self._find(module) if ranks.is_main() else None)
-        if found is None:
+        checkpoint = group.broadcast(self._find(module) if ranks.is_main() else None)
+        if checkpoint is None:
             return TrainingState()
-        _copy_into(module, found.weights)
-        self._found = found
-        return found.state
+        _copy_into(module, checkpoint.weights)
+        self._found = checkpoint
+        return checkpoint.state
 
     def _find(self, module: torch.nn.Module) -> "Checkpoint | None":
         if not self.folder.exists():

@@ -44,9 +44,10 @@ def find_conflicts(rows: RowBatches) -> Findings:
     marked = rows.find_first(("split", "compact")).map(_rename_first)
     num_labels = collect_rows(drop_repeated(marked, COPY_KEYS), [TEXT])[TEXT].value_counts()
     contradicted = num_labels.index[num_labels > 1].tolist()
-    found = collect_rows(select_values(marked, TEXT, contradicted), [TEXT, "label"])
+    labelled = collect_rows(select_values(marked, TEXT, contradicted), [TEXT, "label"])
+    columns = (labelled.index.tolist(), labelled[TEXT], labelled["label"])
     texts: defaultdict[int, list[tuple[int, str]]] = defaultdict(list)
-    for number, text, label in zip(found.index.tolist(), found[TEXT], found["label"], strict=True):
+    for number, text, label in zip(*columns, strict=True):
         texts[text].append((number, label))
     findings: Findings = {}
     for members in texts.values():

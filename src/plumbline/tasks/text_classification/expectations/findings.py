@@ -147,17 +147,17 @@ def _plan_label_findings(
     def find(values: Values) -> dict[str, list[Any]]:
         own = [list_labels(label) for label in values["label"]]
         in_train = [split == "train" for split in values["split"]]
-        found: dict[str, list[Any]] = {}
+        columns: dict[str, list[Any]] = {}
         for name, findings in of_all.items():
-            found[name] = [find_first_finding(findings, each) for each in own]
+            columns[name] = [find_first_finding(findings, each) for each in own]
         for name, findings in of_train.items():
             given = [find_first_finding(findings, each) for each in own]
-            found[name] = _keep(given, in_train)
+            columns[name] = _keep(given, in_train)
         signs = [giveaways.describe_label_words(words, text) for text in values["normal"]]
-        found["label_words"] = _keep(signs, in_train)
+        columns["label_words"] = _keep(signs, in_train)
         if has_sets:
-            found["num_labels"] = [num_labels[split] for split in values["split"]]
-        return found
+            columns["num_labels"] = [num_labels[split] for split in values["split"]]
+        return columns
 
     return find
 

@@ -154,9 +154,9 @@ def _add_recognised(
     num_values = len(known.counts)
     if num_values < MIN_VALUES or known.num_entries > MAX_ROWS_EACH * num_values:
         return
-    found = asked[asked.isin(list(known.counts))]
+    recognised = asked[asked.isin(list(known.counts))]
     # Of several values the last one.
-    shared = dict(zip(found.index.tolist(), found.tolist(), strict=True))
+    shared = dict(zip(recognised.index.tolist(), recognised.tolist(), strict=True))
     if len(shared) < max(1, MIN_SHARED * len(labels)):
         return
     learned = {value: counts.most_common(1)[0][0] for value, counts in known.counts.items()}

@@ -108,11 +108,11 @@ def map_first_ids(rows: RowBatches, column: str, values: Iterable[str]) -> dict[
     wanted = set(values)
 
     def find(batch: "pa.RecordBatch") -> dict[str, str]:
-        found: dict[str, str] = {}
+        first: dict[str, str] = {}
         for value, id_ in zip(batch[column].to_pylist(), batch["id"].to_pylist(), strict=True):
             if value in wanted:
-                found.setdefault(value, id_)
-        return found
+                first.setdefault(value, id_)
+        return first
 
     return rows.fold(find, merge_first)
 
@@ -194,9 +194,9 @@ class _SplitTexts:
         """Return the next text, which has to be that of the row `id_`."""
         own, text = next(self._texts, (None, ""))
         if own != id_:
-            found = "no more rows" if own is None else own
+            actual = "no more rows" if own is None else own
             raise DataError(
-                f"{self._place}: expected {id_} as in the manifest, found {found}; "
+                f"{self._place}: expected {id_} as in the manifest, found {actual}; "
                 "run `dvc repro -f ingest`"
             )
         return text
