@@ -13,7 +13,7 @@ from execnet import XSpec
 from tests.support import checkouts
 from tests.support.checkouts import LINE, Checkout, make_checkout
 from tests.support.order import get_rank
-from tests.support.warm import commands
+from tests.support.warm import commands, forked_program
 from tests.support.warm.blank_store import install_blank_store
 
 from plumbline.contract.params import Params
@@ -71,6 +71,7 @@ def warm_commands(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> N
         controller = os.getpid() if worker_id == "master" else os.getppid()
         folder = commands.write_commands(shared / "warm", controller)
         checkouts.warm_commands[:] = [folder]
+        forked_program.servers[:] = [(folder.parent, controller)]
         install_blank_store(folder.parent)
         clean_run.PYTHON = str(folder / "python")
 

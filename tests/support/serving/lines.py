@@ -5,7 +5,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from tests.support.checkouts import get_clean_environment
 from tests.support.evidence import write_evidence
+from tests.support.warm.forked_program import ForkedProgram, start_server
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -115,7 +115,7 @@ def register_as_measured(
 class Server:
     """`plumbline serve` as a process of its own."""
 
-    process: subprocess.Popen[str]
+    process: "ForkedProgram | subprocess.Popen[bytes]"
     port: int
     log: Path
 
@@ -172,22 +172,10 @@ def serving(
     free.bind(("127.0.0.1", 0))
     port = free.getsockname()[1]
     log = lines.folder / f"serve-{port}.log"
-    command = [
-        str(Path(sys.executable).with_name("plumbline")),
-        "serve",
-        uri,
-        "--port",
-        str(port),
-        *options,
-    ]
+    arguments = ["serve", uri, "--port", str(port), *options]
     with log.open("w") as written:
-        process = subprocess.Popen(
-            command,
-            cwd=lines.folder,
-            env=lines.environment | environment,
-            stdout=written,
-            stderr=written,
-            text=True,
+        process = start_server(
+            arguments, lines.folder, lines.environment | environment, written.fileno()
         )
     server = Server(process, port, log)
     try:

@@ -6,7 +6,8 @@ A stage of the pipeline spends 3 to 15 CPU seconds on importing torch, lightning
 Expectations, and the tests of whole checkouts start hundreds of stages. The server imports only
 libraries, nothing of plumbline: each program imports the sources of its own checkout.
 It listens on FOLDER/socket and ends when the process CONTROLLER (pytest) is gone. In the folder
-`isolated` it imports only what a clean process may have that tries a package of MLflow.
+`isolated` it imports only what a clean process may have that tries a package of MLflow, in the
+folder `serving` only what a server of models may have.
 Where PLUMBLINE_TEST_SOURCES names a folder, it imports plumbline from there: for checkouts that all
 have those sources.
 """
@@ -34,6 +35,25 @@ from pathlib import Path
 from typing import Any
 
 ISOLATED_LIBRARIES = ("pandas", "mlflow", "mlflow.pyfunc")
+# Without prometheus_client and opentelemetry, which read variables when they are imported.
+SERVING_LIBRARIES = (
+    "numpy",
+    "sqlalchemy",
+    "sqlalchemy.dialects.sqlite",
+    "pydantic",
+    "ruamel.yaml",
+    "typer",
+    "rich.console",
+    "fastapi",
+    "fastapi.openapi.utils",
+    "uvicorn.protocols.http.httptools_impl",
+    "uvicorn.supervisors.multiprocess",
+    "uvloop",
+    "anyio._backends._asyncio",
+    "tempfile",
+    "sqlite3",
+    "http.client",
+)
 LIBRARIES = (
     "numpy",
     "pandas",
@@ -124,6 +144,8 @@ class Server:
             return request
         for stream in streams:
             os.close(stream)
+        if request.get("reports_pid"):
+            client.sendall(pid.to_bytes(4, "big"))
         self.clients[pid] = client
         self.selector.register(client, selectors.EVENT_READ, pid)
         return None
@@ -291,6 +313,8 @@ def main() -> None:
     install(folder.parent)
     if folder.name == "isolated":
         load_libraries(ISOLATED_LIBRARIES)
+    elif folder.name == "serving":
+        load_libraries(SERVING_LIBRARIES)
     else:
         load_libraries(LIBRARIES)
         if sources := os.environ.get(SOURCES):
@@ -302,6 +326,9 @@ def main() -> None:
     gc.enable()
     request = Server(listener, controller).serve()
     if request is not None:
+        if folder.name == "serving":
+            zygote = runpy.run_path(str(Path(__file__).with_name("zygote.py")))
+            request = zygote["fork_zygote"](request)
         leave(run({"executable": str(folder.parent / "bin/python")} | request, base))
 
 
