@@ -40,6 +40,7 @@ def test_a_failed_run_does_not_say_again_that_the_disk_is_full(
     monkeypatch.chdir(tmp_path)
     for module, name in (
         (door, "load_params"),
+        (door, "require_settings"),
         (dvc_processes, "check_rwlock"),
         (dvc_lock, "check_pipeline"),
         (dvc_lock, "check_lock"),

@@ -1,7 +1,7 @@
 """Sign bundles with a key, in the form of OpenSSF Model Signing: who vouches for one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import BundleError, ParamsError
 
@@ -17,18 +17,17 @@ def write_signature(folder: Path, key: Path, target: Path) -> None:
 
     The key is PEM, of an elliptic curve, without a password; else ParamsError.
     """
-    hashing = _configure_hashing()
-    from model_signing import signing
+    _configure_signing(key).sign(folder, target)
 
-    try:
-        config = signing.Config()  # type: ignore[no-untyped-call]  # model_signing has no types
-        config = config.use_elliptic_key_signer(private_key=key).set_hashing_config(hashing)
-    except Exception as error:  # noqa: BLE001  of a key that is anything at all
-        raise ParamsError(
-            f"{key}: not a valid private key of an elliptic curve, without a password "
-            f"({_shorten(error)})"
-        ) from None
-    config.sign(folder, target)
+
+def check_private_key(key: Path) -> None:
+    """Raise ParamsError where `write_signature` could not use the private `key`."""
+    _configure_signing(key)
+
+
+def check_public_key(public_key: Path) -> None:
+    """Raise ParamsError where `verify_signature` could not use the `public_key`."""
+    _configure_verifying(public_key)
 
 
 def verify_signature(
@@ -39,27 +38,45 @@ def verify_signature(
     In errors the folder is called `label`. ParamsError where the public key cannot be used.
     """
     label = label or folder
-    hashing = _configure_hashing()
-    from model_signing import verifying
-
     if not signature.is_file():
         raise BundleError(
             f"{label}: is not signed, and only what {public_key} signed may be used here"
         )
-    try:
-        config = verifying.Config()  # type: ignore[no-untyped-call]  # model_signing has no types
-        config = config.use_elliptic_key_verifier(public_key=public_key)
-        config = config.set_hashing_config(hashing)
-    except Exception as error:  # noqa: BLE001  of a key that is anything at all
-        raise ParamsError(
-            f"{public_key}: not a valid public key of an elliptic curve ({_shorten(error)})"
-        ) from None
+    config = _configure_verifying(public_key)
     try:
         config.verify(folder, signature)
     except Exception as error:  # of a signature that is anything at all
         raise BundleError(
             f"{label}: has no valid signature by {public_key} ({_shorten(error)}); do not use it"
         ) from error
+
+
+def _configure_signing(key: Path) -> Any:
+    hashing = _configure_hashing()
+    from model_signing import signing
+
+    try:
+        config = signing.Config()  # type: ignore[no-untyped-call]  # model_signing has no types
+        return config.use_elliptic_key_signer(private_key=key).set_hashing_config(hashing)
+    except Exception as error:  # noqa: BLE001  of a key that is anything at all
+        raise ParamsError(
+            f"{key}: not a valid private key of an elliptic curve, without a password "
+            f"({_shorten(error)})"
+        ) from None
+
+
+def _configure_verifying(public_key: Path) -> Any:
+    hashing = _configure_hashing()
+    from model_signing import verifying
+
+    try:
+        config = verifying.Config()  # type: ignore[no-untyped-call]  # model_signing has no types
+        config = config.use_elliptic_key_verifier(public_key=public_key)
+        return config.set_hashing_config(hashing)
+    except Exception as error:  # noqa: BLE001  of a key that is anything at all
+        raise ParamsError(
+            f"{public_key}: not a valid public key of an elliptic curve ({_shorten(error)})"
+        ) from None
 
 
 def _configure_hashing() -> "Config":

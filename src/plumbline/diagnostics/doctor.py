@@ -1,14 +1,12 @@
 """What a run needs: checked before the run fails for want of it."""
 
-import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from plumbline.contract import layout
+from plumbline.contract import layout, locked_packages
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.lineage import run_git
 from plumbline.diagnostics.result import DiagnosticResult
@@ -16,8 +14,6 @@ from plumbline.entrypoint import load_params
 from plumbline.registry import model_versions
 from plumbline.registry.reader import addresses
 
-LOCKS = (Path("requirements.lock"), Path("requirements-cpu.lock"))
-PINNED = re.compile(r"^([a-z0-9._-]+)==([^ \\;]+)(?= \\$)", re.MULTILINE)
 CONFLICT_MARKERS = ("<<<<<<<", ">>>>>>>")
 OLDEST_PYTHON = (3, 11)
 NEWEST_PYTHON = (3, 13)
@@ -49,24 +45,22 @@ def _check_python() -> DiagnosticResult:
 
 def _check_packages() -> DiagnosticResult:
     """Compare the installed packages with the lock files."""
-    locks = "\n".join(_read_text(path) for path in LOCKS)
-    pins = dict(PINNED.findall(locks))
-    if not pins:
+    num_pins = len(locked_packages.read_pins())
+    if not num_pins:
         return DiagnosticResult(
             "packages",
             False,
             "requirements.lock is not here",
             "run from the top folder of the repository",
         )
-    different = []
-    for name, pin in sorted(pins.items()):
-        installed = _find_installed_version(name)
-        if installed != pin:
-            different.append(f"{name} {installed} (lock: {pin})")
+    different = [
+        f"{name} {installed or 'missing'} (lock: {' or '.join(sorted(pins))})"
+        for name, installed, pins in locked_packages.find_differences()
+    ]
     if different:
         message = f"{len(different)} differ from the lock: {', '.join(different[:5])}"
         return DiagnosticResult("packages", False, message, "make setup")
-    return DiagnosticResult("packages", True, f"{len(pins)} as locked")
+    return DiagnosticResult("packages", True, f"{num_pins} as locked")
 
 
 def _check_git() -> DiagnosticResult:
@@ -148,13 +142,6 @@ def _check_device() -> DiagnosticResult:
     else:
         name = f"CPU, {torch.get_num_threads()} threads"
     return DiagnosticResult("device", True, f"{name}; torch {torch.__version__}")
-
-
-def _find_installed_version(name: str) -> str:
-    try:
-        return version(name).partition("+")[0]
-    except PackageNotFoundError:
-        return "missing"
 
 
 def _read_text(path: Path) -> str:

@@ -9,11 +9,13 @@ from types import FrameType
 from plumbline.contract import layout
 from plumbline.contract.checkout_lock import lock_run
 from plumbline.contract.errors import DamagedFileError, PlumblineError
+from plumbline.contract.locked_packages import require_locked_versions
 from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated
 from plumbline.contract.system_errors import NO_SPACE
 from plumbline.door import dvc_lock, dvc_processes, repair
 from plumbline.door.cut_copies import remove_cut_copies
 from plumbline.door.damaged import report
+from plumbline.door.early_checks import require_settings
 from plumbline.door.reproduction import RunRequest, StageError, reproduce
 from plumbline.entrypoint import load_params
 from plumbline.registry import lost_models
@@ -25,11 +27,14 @@ KILLED = 137  # what a shell says of a stage that got SIGKILL; DVC gives a negat
 def run(request: RunRequest) -> int:
     """Check what DVC will read, let it run, and repair what it restored; return the exit code.
 
-    Nothing is started where params.yaml, dvc.yaml or dvc.lock cannot be read (ParamsError), another
-    process is at work here (BusyError), or the registry lost what the journal says is there
-    (RegistryError). An error of DVC is raised as PlumblineError.
+    Nothing is started where params.yaml, dvc.yaml or dvc.lock cannot be read, a setting is missing
+    or packages are not as locked (ParamsError), another process is at work here (BusyError), or the
+    registry lost what the journal says is there (RegistryError). An error of DVC is raised as
+    PlumblineError.
     """
     load_params(layout.PARAMS)
+    require_locked_versions()
+    require_settings(request.targets)
     with lock_run(), _pass_on_sigterm():
         dvc_processes.check_rwlock()
         remove_cut_copies()

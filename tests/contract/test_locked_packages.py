@@ -1,0 +1,44 @@
+"""Packages of other versions than the locks say make no result."""
+
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from tests.support.checkouts import ROOT
+
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.locked_packages import LOCKS, require_locked_versions
+
+
+def write_lock(text: str) -> None:
+    Path("requirements.lock").write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_environment_of_the_tests_is_as_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert all(path.exists() for path in LOCKS)
+    require_locked_versions()
+
+
+def test_another_version_is_named_with_that_of_the_lock() -> None:
+    write_lock("numpy==0.1 \\\n    --hash=sha256:ab\n")
+    with pytest.raises(ParamsError, match=rf"1 installed .* numpy {version('numpy')} \(lock: 0.1"):
+        require_locked_versions()
+
+
+def test_a_build_for_another_device_may_have_its_own_version() -> None:
+    write_lock("numpy==0.1 \\\n    --hash=sha256:ab\n")
+    other = f"numpy=={version('numpy')} \\\n    --hash=sha256:ab\nnvidia==1 \\\n"
+    Path("requirements-cuda.lock").write_text(other, encoding="utf-8")
+    require_locked_versions()
+
+
+@pytest.mark.parametrize("text", ["", "no-such-package==1 \\\n", "numpy==0.1 ; python < '3' \\\n"])
+def test_what_is_not_installed_or_not_for_this_python_is_not_asked_for(text: str) -> None:
+    write_lock(text)
+    require_locked_versions()
