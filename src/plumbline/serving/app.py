@@ -18,6 +18,7 @@ from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.contract.quick_end import skip_last_collection
 from plumbline.serving import open_inference, openapi
 from plumbline.serving.access import AccessRules
+from plumbline.serving.direct_routes import add_direct_routes
 from plumbline.serving.early_refusal import EarlyRefusals
 from plumbline.serving.errors import NotReadyError, RequestError
 from plumbline.serving.guards import REQUEST_ID, GuardMiddleware
@@ -64,7 +65,8 @@ def create_app(settings: Settings) -> FastAPI:
 
     router = TrafficRouter(settings)
     access = AccessRules(settings)
-    refusals = None if _has_collector() else EarlyRefusals(access, router)
+    is_traced = _has_collector()
+    refusals = None if is_traced else EarlyRefusals(access, router)
     app = FastAPI(
         title="plumbline",
         lifespan=run_lifespan,
@@ -74,7 +76,6 @@ def create_app(settings: Settings) -> FastAPI:
         telemetry=_configure_telemetry(),
     )
     app.state.settings = settings
-    app.add_middleware(GuardMiddleware, access=access, router=router)
     app.add_exception_handler(RequestError, handle_request_error)
     app.add_exception_handler(HTTPException, handle_http_exception)
     app.add_exception_handler(Exception, handle_unexpected_error)
@@ -83,6 +84,9 @@ def create_app(settings: Settings) -> FastAPI:
     _add_invocations_route(app, router, settings)
     _add_model_routes(app, router)
     _add_infer_route(app, router, settings)
+    if not is_traced:
+        add_direct_routes(app)
+    app.add_middleware(GuardMiddleware, access=access, router=router)
     if settings.consulting:
         from plumbline.serving.consult_route import add_consult_route
 
@@ -241,5 +245,5 @@ def _configure_telemetry() -> Any:
 
 
 def _has_collector() -> bool:
-    """Whether requests are traced; then refusals, too, have to pass through the application."""
+    """Whether requests are traced; then each has to pass through all of the framework."""
     return bool(os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
