@@ -12,7 +12,6 @@ are to what one text costs in `int8-dynamic`, alone.
 
 import argparse
 import json
-import os
 import tempfile
 import time
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from machine import read_cpu_name
+from machine import describe_machine
 from tokenizers import Tokenizer
 
 from plumbline.contract import layout
@@ -34,7 +33,6 @@ from plumbline.tasks.text_classification.models.int8.states import draw_texts
 from plumbline.tasks.text_classification.predictor import EncodedText, TokenFeatures, open_graph
 
 SIZES = (1, 8, 16, 32)
-VECTOR_UNITS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_int8")
 
 
 def main() -> None:
@@ -44,7 +42,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=64, help="timed; all test texts are answered")
     parser.add_argument("--rounds", type=int, default=8)
     arguments = parser.parse_args()
-    print(f"{read_cpu_name()} ({describe_units()})")
+    print(describe_machine())
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
         sessions = open_forms(arguments.model, Path(folder))
     table = read_split(layout.EXAMPLES, "test", ["text", "label"])
@@ -105,7 +103,7 @@ def print_costs(sessions: dict[str, Any], texts: list[EncodedText], num_rounds: 
                 spent.setdefault((form, size), []).append(1000 * seconds / len(texts))
     base = min(spent[DYNAMIC, 1])
     print(f"\nCPU ms a text (times cheaper than {DYNAMIC} alone), least of {num_rounds} rounds")
-    print(f"load of the machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores\n")
+    print()
     print("| form | " + " | ".join(f"batch {size}" for size in SIZES) + " |")
     print("|---" * (len(SIZES) + 1) + "|")
     for form in sessions:
@@ -139,14 +137,6 @@ def soften(logits: np.ndarray) -> np.ndarray:
     """Return probabilities, without the temperature of the bundle."""
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     return powers / powers.sum(axis=1, keepdims=True)
-
-
-def describe_units() -> str:
-    """Name the vector units for whole numbers and small floats that Linux reports."""
-    path = Path("/proc/cpuinfo")
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    flags = next((line.split() for line in text.splitlines() if line.startswith("flags")), [])
-    return ", ".join(unit for unit in VECTOR_UNITS if unit in flags) or "vector units not known"
 
 
 if __name__ == "__main__":

@@ -4,18 +4,18 @@ python -m benchmarks.refusals [--requests 4000] [--rounds 6]
 
 A server is filled up, then 32 connections ask it for what it refuses. The path of the second kind
 has a query, which the protocol leaves to the application: that is how all were refused before.
-Prints microseconds of CPU of the server's worker a refusal, the CPU's name, and the load.
+Prints microseconds of CPU of the server's worker a refusal.
 """
 
 import argparse
-import os
 import socket
 import tempfile
 from pathlib import Path
 from statistics import median
 
 import pytest
-from benchmarks.machine import read_cpu_name
+from benchmarks.machine import describe_machine
+from benchmarks.processes import read_cpu_us
 from tests.support.serving.full import WHOLE, full
 from tests.support.serving.lines import Lines, Server, make
 from tests.support.serving.load import list_workers
@@ -43,7 +43,7 @@ def main() -> None:
             for _ in range(arguments.rounds):
                 for kind, request in KINDS.items():
                     costs[kind].append(measure(server, request, arguments.requests))
-    print(f"{read_cpu_name()}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(describe_machine())
     print("us of CPU a refusal: median of the rounds (least, most)")
     for kind, found in costs.items():
         print(f"{kind:<12} {median(found):6.0f} ({min(found):.0f}, {max(found):.0f})")
@@ -78,12 +78,6 @@ def ask_all(opened: list[socket.socket], request: bytes) -> None:
             received += connection.recv(65_536)
         if not received.startswith(b"HTTP/1.1 429"):
             raise SystemExit(f"expected a refusal, got {received[:200]!r}")
-
-
-def read_cpu_us(worker: str) -> float:
-    """CPU time that all threads of a process have used (Linux)."""
-    files = Path(f"/proc/{worker}/task").glob("*/schedstat")
-    return sum(int(file.read_text().split()[0]) for file in files) / 1e3
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from machine import read_cpu_name
+from machine import describe_machine
 from serving import servers, tables
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -97,7 +97,7 @@ def _measure_all(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
                     )
             except servers.ServerError as error:
                 one["problems"].append(str(error))
-    machine = {"cpu": read_cpu_name(), "cores": psutil.cpu_count(), "max_others": MAX_OTHERS}
+    machine = {"machine": describe_machine(), "max_others": MAX_OTHERS}
     return {"subject": subject, **machine, "generator": own, "servers": found}
 
 

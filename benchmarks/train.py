@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from machine import read_cpu_name
+from machine import describe_machine, measure_peaks
 
 from plumbline import entrypoint
 
@@ -65,8 +65,6 @@ PARTS = {
 WARM_UP = 2  # steps that are not timed
 PADDED = 128  # tokens
 BATCH = 32
-PEAK_SIZE = 2048
-PEAK_REPEATS = 20
 
 
 def main() -> None:
@@ -144,13 +142,12 @@ def _compare_parts(arguments: argparse.Namespace, examples: Path) -> None:
 
 def _print_use(own: dict[str, Any]) -> None:
     """Print which share of the machine's limit a training reaches."""
-    peaks = own["peaks"]
+    limit = own["threads"] * own["peaks"][own["precision"]]
     print(
-        f"plumbline computes at {own['flops'] / 1e9:.0f} GFLOP/s in {own['precision']}, "
-        f"{own['flops'] / peaks[own['precision']]:.0%} of a {PEAK_SIZE}-wide matrix product in it; "
-        f"such a product: {peaks['fp32'] / 1e9:.0f} GFLOP/s in fp32, {peaks['bf16'] / 1e9:.0f} in "
-        f"bf16; {read_cpu_name()}, {os.cpu_count()} cores"
+        f"plumbline computes at {own['flops'] / 1e9:.0f} GFLOP/s in {own['precision']} on "
+        f"{own['threads']} threads, {own['flops'] / limit:.0%} of as many cores in a matrix product"
     )
+    print(describe_machine(own["peaks"]))
 
 
 def _compare_accuracy(arguments: argparse.Namespace, examples: Path) -> None:
@@ -193,6 +190,8 @@ def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
+    import torch
+
     from plumbline.entrypoint import load_params
     from plumbline.tasks.text_classification.models import build_learner
     from plumbline.training import fitting
@@ -233,7 +232,7 @@ def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.accuracy:
         return result | {"accuracy": _measure_own_accuracy(learner, arguments.examples)}
     flops = rate * _count_flops_per_sample(learner)
-    return result | {"flops": flops, "peaks": _measure_peaks()}
+    return result | {"flops": flops, "threads": torch.get_num_threads(), "peaks": measure_peaks()}
 
 
 def _choose_other_precision(params: Any) -> Any:
@@ -294,22 +293,6 @@ def _count_flops_per_sample(learner: Any) -> float:
             weights += weight.numel()
     attention = 12 * encoder.config.num_hidden_layers * encoder.config.hidden_size
     return float((6 * weights * lengths + attention * lengths.astype(float) ** 2).mean())
-
-
-def _measure_peaks() -> dict[str, float]:
-    """Return the FLOP/s of a large matrix product in fp32 and in bf16."""
-    import torch
-
-    peaks = {}
-    for name, dtype in {"fp32": torch.float32, "bf16": torch.bfloat16}.items():
-        left, right = torch.randn(2, PEAK_SIZE, PEAK_SIZE).to(dtype)
-        seconds = []
-        for _ in range(PEAK_REPEATS):
-            start = time.perf_counter()
-            left @ right
-            seconds.append(time.perf_counter() - start)
-        peaks[name] = 2 * PEAK_SIZE**3 / min(seconds)
-    return peaks
 
 
 def _train_with_hugging_face(

@@ -35,8 +35,8 @@ def _subject(found: dict[str, Any]) -> str:
     ]
     lines = [
         f"{subject['uri']}, {subject['num_classes']} classes; {subject['num_kept']} of "
-        f"{subject['num_texts']} test texts (those with a clear fp32 label); "
-        f"{found['cpu']}, {found['cores']} cores, shared with the load generator",
+        f"{subject['num_texts']} test texts (those with a clear fp32 label)",
+        f"{found['machine']}; shared with the load generator",
         f"load generator: {cost:.0f} us of CPU a request; {quickest:,.0f} requests/s with a server "
         "that does nothing",
     ]
