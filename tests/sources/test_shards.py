@@ -15,7 +15,6 @@ from plumbline.contract.listing import LISTING
 from plumbline.contract.task import SPLITS
 from plumbline.sources import shard_writer
 from plumbline.sources.shard_writer import write_split
-from plumbline.sources.shards import ShardedSplit
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import link_all_but_test
 from plumbline.tasks.text_classification.data import has_label_sets, read_batches, read_split
@@ -188,4 +187,4 @@ def test_a_split_that_is_written_again_leaves_no_shard_of_before(
     names = [*(f"train.{number:05}.parquet" for number in range(4)), "test.00000.parquet"]
     assert [shard["name"] for shard in read_shards(tmp_path)] == names
     assert list_files(tmp_path) == sorted([LISTING, *names])
-    assert ShardedSplit(tmp_path, "train").read().equals(rows)
+    assert read_split(tmp_path, "train").equals(rows)

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from tests.support.batches import cut_table, join_batches
-from tests.support.dirty_texts import make_values, read_checks, run_stages
+from tests.support.dirty_texts import make_values, read_checks, run_with
+from tests.support.s3_server import serve_bucket
 from tests.support.spark_cluster import SPARK, kill_with_children, run_spark_cluster
 from tests.support.tables import draw_table
 
@@ -149,11 +150,26 @@ def test_a_worker_is_killed_and_the_report_is_the_same(
     assert list(scratch.iterdir()) == []
 
 
-def check(source: str) -> tuple[str, bytes, list[Leak]]:
+@SPARK
+@pytest.mark.slow
+@pytest.mark.service
+def test_executors_read_shards_from_an_object_store(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plumbline.sources.shard_writer.SHARD_ROWS", 300)
+    here = check(source)
+    with serve_bucket("shards", monkeypatch) as store:
+        monkeypatch.setenv("PLUMBLINE_SPARK", "local[2]")
+        assert check(source, "s3://shards/tickets") == here
+        assert len(store.ls("shards/tickets", detail=False)) > 5
+
+
+def check(source: str, shards: str | None = None) -> tuple[str, bytes, list[Leak]]:
     """Return what validate says, its report, and the leaks that evaluate finds."""
-    said = run_stages(source)[1]
     values = make_values(source)
+    values["data"]["shards"] = shards
     params = TextParams.model_validate(values)
+    said = run_with(params)[1]
     with use_named_engine("leaks"):
         leaks = find_leaks(params, layout.EXAMPLES)
     return said, layout.VALIDATION.read_bytes(), leaks

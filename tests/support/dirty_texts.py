@@ -32,7 +32,11 @@ def run_stages(source: Any, **validation: Any) -> tuple[str, str]:
     """
     values = make_values(source)
     values["validation"] |= validation
-    params = TextParams.model_validate(values)
+    return run_with(TextParams.model_validate(values))
+
+
+def run_with(params: TextParams) -> tuple[str, str]:
+    """Return the same for any parameters."""
     try:
         ingest(params, TASK)
     except PlumblineError as error:

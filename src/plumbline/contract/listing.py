@@ -34,6 +34,8 @@ class Listing:
     """All shards, one split after another, those of a split in the order of its rows."""
 
     shards: tuple[Shard, ...] = ()
+    # Where the shards are, each named by its SHA-256; None: in the folder of the listing.
+    address: str | None = None
 
     def digest(self) -> str:
         """Return the digest that a folder with just these shards in it would have."""
@@ -49,11 +51,12 @@ class Listing:
         ordered = []
         for name in SPLITS:
             ordered += own if name == split else self.list_split(name)
-        return Listing(tuple(ordered))
+        return Listing(tuple(ordered), self.address)
 
     def build_content(self) -> dict[str, Any]:
         """Return what the file has, as JSON values."""
-        return {"shards": [asdict(shard) for shard in self.shards]}
+        content: dict[str, Any] = {"shards": [asdict(shard) for shard in self.shards]}
+        return content if self.address is None else content | {"address": self.address}
 
 
 def name_shard(split: str, number: int) -> str:
@@ -76,9 +79,10 @@ def read_listing(folder: Path) -> Listing:
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None
     try:
-        listing = Listing(tuple(Shard(**item) for item in content["shards"]))
+        shards = tuple(Shard(**item) for item in content["shards"])
+        listing = Listing(shards, content.get("address"))
         expected = _list_names(listing)
-    except (LookupError, TypeError) as error:
+    except (AttributeError, LookupError, TypeError) as error:
         raise DataError(
             f"{path}: not a listing of shards ({type(error).__name__}: {error}); {REMEDY}"
         ) from None

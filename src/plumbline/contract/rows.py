@@ -77,6 +77,11 @@ def read_rows(read: Callable[[], Batches]) -> RowBatches:
     return RowBatches([_Part(read)])
 
 
+def read_parts(parts: Sequence[Callable[[], Batches]]) -> RowBatches:
+    """Return rows of which any process of the chosen engine can read each part by itself."""
+    return RowBatches([_Part(read) for read in parts], engine=get_engine())
+
+
 def store_batches(batches: Batches) -> RowBatches:
     """Write `batches` to temporary files, of one part each, and return them from there.
 

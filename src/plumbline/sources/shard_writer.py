@@ -17,6 +17,7 @@ from plumbline.contract.listing import (
 from plumbline.contract.row_groups import BATCH_ROWS
 from plumbline.contract.rows import PART_ROWS
 from plumbline.sources.parquet_batches import BatchWriter
+from plumbline.sources.shard_store import ShardStore
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,14 +28,18 @@ SHARD_ROWS = PART_ROWS  # of each shard of a split but the last
 class ShardWriter(AbstractContextManager["ShardWriter"]):
     """Takes the rows of one split; `shards` are what was written, once the block has ended.
 
-    A split without rows has one shard, which says what its columns are.
+    They go to `store`, if there is one, each when it is full; else into `folder`. A split without
+    rows has one shard, which says what its columns are.
     """
 
-    def __init__(self, folder: Path, split: str, schema: "pa.Schema") -> None:
+    def __init__(
+        self, folder: Path, split: str, schema: "pa.Schema", store: ShardStore | None = None
+    ) -> None:
         self.shards: list[Shard] = []
         self._folder = folder
         self._split = split
         self._schema = schema
+        self._store = store
         self._begin()
 
     def add(self, row: Sequence[Any], size: int = 0) -> None:
@@ -58,7 +63,7 @@ class ShardWriter(AbstractContextManager["ShardWriter"]):
 
     def _end(self) -> None:
         self._writer.__exit__(None)
-        self.shards.append(_describe_shard(self._path, self._split, self._num_rows))
+        self.shards.append(_keep_shard(self._path, self._split, self._num_rows, self._store))
 
 
 def write_listing(folder: Path, listing: Listing) -> None:
@@ -71,6 +76,7 @@ def write_split(folder: Path, split: str, table: "pa.Table") -> None:
     import pyarrow.parquet as pq
 
     before = read_listing(folder) if has_listing(folder) else Listing()
+    store = None if before.address is None else ShardStore(before.address)
     for shard in before.list_split(split):
         (folder / shard.name).unlink(missing_ok=True)
     shards: list[Shard] = []
@@ -78,9 +84,14 @@ def write_split(folder: Path, split: str, table: "pa.Table") -> None:
         path = folder / name_shard(split, len(shards))
         rows = table.slice(start, SHARD_ROWS)
         pq.write_table(rows, path, compression="zstd", row_group_size=BATCH_ROWS)
-        shards.append(_describe_shard(path, split, len(rows)))
+        shards.append(_keep_shard(path, split, len(rows), store))
     write_listing(folder, before.replace_split(split, shards))
 
 
-def _describe_shard(path: Path, split: str, num_rows: int) -> Shard:
-    return Shard(path.name, split, num_rows, layout.digest(path))
+def _keep_shard(path: Path, split: str, num_rows: int, store: ShardStore | None) -> Shard:
+    """Describe a complete shard, and move it into the store, if there is one."""
+    shard = Shard(path.name, split, num_rows, layout.digest(path))
+    if store is not None:
+        store.keep(path, shard.sha256)
+        path.unlink()
+    return shard

@@ -1,5 +1,7 @@
 """Shards that ingest wrote: each is compared with the listing before its rows are read."""
 
+import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,81 +10,110 @@ from typing import TYPE_CHECKING
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
-from plumbline.contract.listing import LISTING, REMEDY, Shard, read_listing
+from plumbline.contract.listing import LISTING, REMEDY, Listing, Shard, read_listing
 from plumbline.contract.row_groups import read_row_groups
+from plumbline.sources.shard_store import ShardStore
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
 @dataclass(frozen=True)
-class ShardedSplit:
-    """One split in the folder of its shards; DataError for what is not what the listing says."""
+class ShardReader:
+    """Reads one shard, wherever its bytes are; DataError for what is not what the listing says."""
 
-    folder: Path
-    split: str
+    folder: Path  # of the listing, and of the shard where it has no address
+    address: str | None
+    shard: Shard
+
+    @contextmanager
+    def open(self) -> Iterator[Path]:
+        """Yield the file, which is a copy for this block where the shard is at an address."""
+        with self._take() as path:
+            self._verify(path)
+            yield path
 
     def read(self, columns: Sequence[str] | None = None) -> "pa.Table":
         """Return these columns (all, if None) of all rows, in order."""
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        tables = []
-        for shard in self._list_shards():
-            with self._open(shard) as path:
-                tables.append(pq.read_table(path, columns=columns, partitioning=None))
-        return pa.concat_tables(tables)
+        with self.open() as path, self._explain_damage():
+            names = None if columns is None else list(columns)
+            return pq.read_table(path, columns=names, partitioning=None)
 
     def read_batches(self, columns: Sequence[str] | None = None) -> Iterator["pa.RecordBatch"]:
         """Yield the rows in order, a few thousand at a time; columns that are not there are not."""
-        for shard in self._list_shards():
-            with self._open(shard) as path:
-                yield from read_row_groups(path, columns)
+        with self.open() as path, self._explain_damage():
+            yield from read_row_groups(path, columns)
 
     def list_columns(self) -> list[str]:
         """Return the names of the columns."""
         import pyarrow.parquet as pq
 
-        with self._open(self._list_shards()[0]) as path:
+        with self.open() as path, self._explain_damage():
             return list(pq.read_schema(path).names)
 
-    def _list_shards(self) -> list[Shard]:
-        shards = read_listing(self.folder).list_split(self.split)
-        if not shards:
-            raise DataError(f"{self.folder / LISTING}: no shard of {self.split}; {REMEDY}")
-        return shards
+    @property
+    def _shown(self) -> str:
+        if self.address is not None:
+            return ShardStore(self.address).show(self.shard.sha256)
+        return str(self.folder / self.shard.name)
 
     @contextmanager
-    def _open(self, shard: Shard) -> Iterator[Path]:
-        """Yield the file of a shard, which is what the listing says."""
-        import pyarrow as pa
+    def _take(self) -> Iterator[Path]:
+        if self.address is None:
+            yield self.folder / self.shard.name
+            return
+        folder = Path(tempfile.mkdtemp(prefix="plumbline-shard-"))
+        try:
+            path = folder / self.shard.name
+            ShardStore(self.address).fetch(self.shard.sha256, path)
+            yield path
+        finally:  # also where the reader is dropped before the last row
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _verify(self, path: Path) -> None:
         import pyarrow.parquet as pq
 
-        path = self.folder / shard.name
-        verify_shard(self.folder, shard)
-        try:
-            num_rows = pq.read_metadata(path).num_rows
-            if num_rows != shard.rows:
+        shard = self.shard
+        listing = self.folder / LISTING
+        if not path.is_file():
+            raise DataError(f"{self._shown}: not found, {listing} names it; {REMEDY}")
+        with self._explain_damage():
+            found = layout.digest(path)
+            if found != shard.sha256:
                 raise DataError(
-                    f"{path}: {num_rows:,} rows, {self.folder / LISTING} has {shard.rows:,}; "
-                    f"{REMEDY}"
+                    f"{self._shown}: digest mismatch: expected {shard.sha256[:12]} as in "
+                    f"{listing}, found {found[:12]}; {REMEDY}"
                 )
-            yield path
+            num_rows = pq.read_metadata(path).num_rows
+        if num_rows != shard.rows:
+            raise DataError(
+                f"{self._shown}: {num_rows:,} rows, {listing} has {shard.rows:,}; {REMEDY}"
+            )
+
+    @contextmanager
+    def _explain_damage(self) -> Iterator[None]:
+        import pyarrow as pa
+
+        try:
+            yield
         except (OSError, pa.ArrowInvalid) as error:
-            raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None
+            raise DataError(f"{self._shown}: cannot be read ({error}); {REMEDY}") from None
 
 
-def verify_shard(folder: Path, shard: Shard) -> None:
-    """Raise DataError that names the file of a shard which is gone, or has other bytes."""
-    path = folder / shard.name
-    if not path.is_file():
-        raise DataError(f"{path}: not found, {folder / LISTING} names it; {REMEDY}")
-    try:
-        found = layout.digest(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}); {REMEDY}") from None
-    if found != shard.sha256:
-        raise DataError(
-            f"{path}: digest mismatch: expected {shard.sha256[:12]} as in {folder / LISTING}, "
-            f"found {found[:12]}; {REMEDY}"
-        )
+def list_readers(folder: Path, split: str) -> list[ShardReader]:
+    """Return a reader for each shard of a split, in order; DataError where there is none."""
+    listing = read_listing(folder)
+    readers = [ShardReader(folder, listing.address, each) for each in listing.list_split(split)]
+    if not readers:
+        raise DataError(f"{folder / LISTING}: no shard of {split}; {REMEDY}")
+    return readers
+
+
+def verify_files(folder: Path, listing: Listing) -> None:
+    """Raise DataError for a shard whose file in the folder is gone, or is not as listed."""
+    if listing.address is None:
+        for shard in listing.shards:
+            with ShardReader(folder, None, shard).open():
+                pass

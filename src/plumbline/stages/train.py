@@ -9,13 +9,13 @@ from plumbline import bundle
 from plumbline.contract import layout, ranks, trainings
 from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.leftovers import make_aside_folder
-from plumbline.contract.listing import LISTING, has_listing, read_listing
+from plumbline.contract.listing import has_listing, read_listing
 from plumbline.contract.params import Params
 from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
 from plumbline.sources.shard_writer import write_listing
-from plumbline.sources.shards import verify_shard
+from plumbline.sources.shards import verify_files
 from plumbline.tracking import run_log
 from plumbline.tracking.seed_log import SeedLog
 
@@ -49,13 +49,10 @@ def link_all_but_test(examples: Path, target: Path) -> None:
     Who learns never gets the answers that decide. Raises DataError where no file is of the test
     split alone: then another file holds it; and for a shard that is not what its listing says.
     """
-    files = sorted(path for path in examples.rglob("*") if path.is_file())
     if has_listing(examples):
-        listing = read_listing(examples).replace_split(TEST, ())
-        for shard in listing.shards:
-            verify_shard(examples, shard)
-        write_listing(target, listing)
-        files.remove(examples / LISTING)
+        _share_shards(examples, target)
+        return
+    files = sorted(path for path in examples.rglob("*") if path.is_file())
     kept = [path for path in files if path.name.partition(".")[0] != TEST]
     if len(kept) == len(files):
         raise DataError(
@@ -65,10 +62,7 @@ def link_all_but_test(examples: Path, target: Path) -> None:
     for path in kept:
         linked = target / path.relative_to(examples)
         linked.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.link(path, linked)
-        except OSError:  # another disk, or one without links
-            shutil.copyfile(path, linked)
+        _link(path, linked)
 
 
 def learn(
@@ -121,6 +115,23 @@ def refuse_unvalidated() -> None:
         )
     if not report["accepted"]:
         raise RejectedError(f"validate rejected {layout.MANIFEST}; see {layout.VALIDATION_PAGE}")
+
+
+def _share_shards(examples: Path, target: Path) -> None:
+    """Give `target` the listing without the test split, and the shards that are in `examples`."""
+    listing = read_listing(examples).replace_split(TEST, ())
+    verify_files(examples, listing)
+    if listing.address is None:
+        for shard in listing.shards:
+            _link(examples / shard.name, target / shard.name)
+    write_listing(target, listing)
+
+
+def _link(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except OSError:  # another disk, or one without links
+        shutil.copyfile(path, target)
 
 
 def _learn_seeds(

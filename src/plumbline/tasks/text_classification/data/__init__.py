@@ -9,6 +9,7 @@ from plumbline.tasks.text_classification.data.storage import (
     read_batches,
     read_inputs,
     read_label_sets,
+    read_shard,
     read_split,
 )
 
@@ -21,6 +22,7 @@ __all__ = [
     "read_batches",
     "read_inputs",
     "read_label_sets",
+    "read_shard",
     "read_split",
     "shuffle_labels",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 from plumbline.contract.errors import DataError
 from plumbline.sources.parts import locate_parts
 from plumbline.sources.records import ReadRequest, SourcePart, WantedColumn
+from plumbline.sources.shard_store import ShardStore
 from plumbline.tasks.text_classification.data.copies import HeldOutRows
 from plumbline.tasks.text_classification.data.generated import build_generated_part
 from plumbline.tasks.text_classification.data.label_cells import LabelCells
@@ -60,6 +61,8 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     Raises DataError for a source or row that cannot be used, and ParamsError where params do not
     fit the source.
     """
+    shards = params.data.shards
+    store = None if shards is None else ShardStore(shards)
     parts = _list_parts(params)
     request = _build_request(params)
     cells = LabelCells(params.data.columns)
@@ -80,6 +83,7 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
         params.data.columns.metadata,
         is_generated=params.data.source == "generated",
         has_sets=cells.has_sets,
+        store=store,
     ) as writer:
         for part in parts:
             num_before = counts.num_rows

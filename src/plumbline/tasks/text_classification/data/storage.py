@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.listing import Listing
 from plumbline.contract.task import LABEL_SET, SPLITS
 from plumbline.sources.parquet_batches import BatchWriter
+from plumbline.sources.shard_store import ShardStore
 from plumbline.sources.shard_writer import ShardWriter, write_listing
-from plumbline.sources.shards import ShardedSplit
+from plumbline.sources.shards import ShardReader, list_readers
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_text
 from plumbline.tasks.text_classification.data.policies import TextExample
@@ -24,7 +25,9 @@ def read_split(examples: Path, split: str, columns: list[str] | None = None) -> 
 
     Raises DataError where there is none, or where it is not what ingest wrote.
     """
-    return ShardedSplit(examples, split).read(columns)
+    import pyarrow as pa
+
+    return pa.concat_tables(reader.read(columns) for reader in list_readers(examples, split))
 
 
 def read_batches(
@@ -34,12 +37,20 @@ def read_batches(
 
     Columns that the split does not have are left out; the others are texts of one type.
     """
-    yield from map(_cast_to_texts, ShardedSplit(examples, split).read_batches(columns))
+    for reader in list_readers(examples, split):
+        yield from read_shard(reader, columns)
+
+
+def read_shard(
+    reader: ShardReader, columns: Sequence[str] | None = None
+) -> Iterator["pa.RecordBatch"]:
+    """Yield the rows of one shard as `read_batches` does."""
+    return map(_cast_to_texts, reader.read_batches(columns))
 
 
 def has_label_sets(examples: Path, split: str) -> bool:
     """Whether the label of a row is the text of a set of labels; ingest lists them then."""
-    return LABEL_SET in ShardedSplit(examples, split).list_columns()
+    return LABEL_SET in list_readers(examples, split)[0].list_columns()
 
 
 def read_label_sets(examples: Path, split: str) -> list[tuple[str, ...]]:
@@ -81,15 +92,17 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
         *,
         is_generated: bool,
         has_sets: bool,
+        store: ShardStore | None,
     ) -> None:
         example_schema, manifest_schema = _build_schemas(metadata, is_generated, has_sets)
         self._examples = examples
+        self._store = store
         self._num_metadata = len(metadata)
         self._has_sets = has_sets
         self._splits: dict[str, ShardWriter] = {}
         with ExitStack() as stack:  # closes what is open, should the next one fail
             for split in SPLITS:
-                writer = ShardWriter(examples, split, example_schema)
+                writer = ShardWriter(examples, split, example_schema, store)
                 self._splits[split] = stack.enter_context(writer)
             self._manifest = stack.enter_context(BatchWriter(manifest, manifest_schema))
             self._stack = stack.pop_all()
@@ -111,7 +124,7 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
         if error[0] is None:
-            listing = Listing()
+            listing = Listing(address=None if self._store is None else self._store.address)
             for split, writer in self._splits.items():
                 listing = listing.replace_split(split, writer.shards)
             write_listing(self._examples, listing)

@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.manifest import Manifest
-from plumbline.contract.rows import FIRST, ROW, RowBatches, put_column, store_batches, store_rows
+from plumbline.contract.rows import (
+    FIRST,
+    ROW,
+    RowBatches,
+    put_column,
+    read_parts,
+    store_batches,
+    store_rows,
+)
 from plumbline.contract.task import SPLITS
-from plumbline.tasks.text_classification.data import normalise, read_batches
+from plumbline.sources.shards import ShardReader, list_readers
+from plumbline.tasks.text_classification.data import normalise, read_batches, read_shard
 from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts, merge_first
 
 if TYPE_CHECKING:
@@ -28,14 +37,15 @@ def read_manifest_rows(manifest: Manifest, examples: Path, columns: Sequence[str
     """
     import pyarrow as pa
 
-    def read() -> Iterator["pa.RecordBatch"]:
+    def read_texts() -> Iterator["pa.RecordBatch"]:
         texts = {split: _SplitTexts(examples, split) for split in SPLITS}
         for batch in manifest.read_batches(columns):
             for start, chunk in cut_texts(_take_texts(batch, texts)):
                 rows = batch.slice(start, len(chunk))
                 yield put_column(rows, "text", pa.array(chunk, pa.string()))
 
-    return _prepare(read())
+    rows = store_batches(_number_rows(read_texts(), 0))
+    return store_rows(rows.map(_add_comparison_forms))
 
 
 def read_example_rows(examples: Path, columns: Sequence[str]) -> RowBatches:
@@ -43,15 +53,16 @@ def read_example_rows(examples: Path, columns: Sequence[str]) -> RowBatches:
 
     A column that the examples do not have is left out.
     """
-    import pyarrow as pa
-
-    def read() -> Iterator["pa.RecordBatch"]:
-        for split in SPLITS:
-            for batch in read_batches(examples, split, ["id", "label", "text", *columns]):
-                name = pa.array([split] * batch.num_rows, pa.string())
-                yield put_column(batch, "split", name)
-
-    return _prepare(read())
+    parts = []
+    start = 0
+    for split in SPLITS:
+        for reader in list_readers(examples, split):
+            parts.append(_ShardRows(reader, ("id", "label", "text", *columns), start))
+            start += reader.shard.rows
+    if all(part.reader.address is not None for part in parts):  # so every machine can read them
+        return store_rows(read_parts(parts).map(_add_comparison_forms))
+    batches = (batch for part in parts for batch in part())
+    return store_rows(store_batches(batches).map(_add_comparison_forms))
 
 
 def select_splits(rows: RowBatches, splits: Sequence[str]) -> RowBatches:
@@ -154,18 +165,30 @@ def _extend(one: list[T], other: list[T]) -> list[T]:
     return one
 
 
-def _prepare(batches: Iterator["pa.RecordBatch"]) -> RowBatches:
-    """Number the rows, and store them with the comparison forms of their texts."""
+@dataclass(frozen=True)
+class _ShardRows:
+    """Reads columns of a shard, with `split` and the numbers of its rows."""
+
+    reader: ShardReader
+    columns: Sequence[str]
+    start: int  # the number of the first row
+
+    def __call__(self) -> Iterator["pa.RecordBatch"]:
+        import pyarrow as pa
+
+        for batch in _number_rows(read_shard(self.reader, self.columns), self.start):
+            split = pa.array([self.reader.shard.split] * batch.num_rows, pa.string())
+            yield put_column(batch, "split", split)
+
+
+def _number_rows(batches: Iterable["pa.RecordBatch"], start: int) -> Iterator["pa.RecordBatch"]:
+    """Number the rows, from `start`."""
     import pyarrow as pa
 
-    def number_rows() -> Iterator["pa.RecordBatch"]:
-        start = 0
-        for batch in batches:
-            end = start + batch.num_rows
-            yield put_column(batch, ROW, pa.array(range(start, end), pa.int64()))
-            start = end
-
-    return store_rows(store_batches(number_rows()).map(_add_comparison_forms))
+    for batch in batches:
+        end = start + batch.num_rows
+        yield put_column(batch, ROW, pa.array(range(start, end), pa.int64()))
+        start = end
 
 
 def _add_comparison_forms(batch: "pa.RecordBatch") -> "pa.RecordBatch":
