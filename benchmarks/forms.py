@@ -23,7 +23,7 @@ from machine import describe_machine
 from tokenizers import Tokenizer
 
 from plumbline.contract import layout
-from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.data import count_rows, read_rows, read_split
 from plumbline.tasks.text_classification.models.int8.forms import (
     DYNAMIC,
     INT8_FORMS,
@@ -57,8 +57,12 @@ def open_forms(model: Path, folder: Path) -> dict[str, Any]:
     config = json.loads((model / "config.json").read_text(encoding="utf-8"))
     graph = onnx.load(model / config["forms"]["fp32"])
     features = TokenFeatures(Tokenizer.from_file(str(model / "tokenizer.json")))
-    train = read_split(layout.EXAMPLES, "train", ["text"])["text"].to_pylist()
-    texts = draw_texts(features.encode_texts(train))
+
+    def read_encoded(numbers: list[int]) -> list[EncodedText]:
+        rows = read_rows(layout.EXAMPLES, "train", numbers, ["text"])
+        return features.encode_texts(rows["text"].to_pylist())
+
+    texts = draw_texts(count_rows(layout.EXAMPLES, "train"), read_encoded)
     sessions = {"fp32": open_graph(model / config["forms"]["fp32"])}
     for form in INT8_FORMS:
         start = time.process_time()

@@ -48,7 +48,7 @@ def write_model(folder: Path, model_type: str, **changes: Any) -> Path:
 
     logging.disable_progress_bar()
 
-    tokenizer = train_tokenizer(WORDS, 400, NUM_POSITIONS)
+    tokenizer = train_tokenizer([WORDS], 400, NUM_POSITIONS)
     sizes = {"vocab_size": tokenizer.get_vocab_size(), **SIZES, **OTHERS.get(model_type, {})}
     config = AutoConfig.for_model(model_type, **(sizes | changes))
     torch.manual_seed(0)
@@ -65,7 +65,7 @@ def write_text_generator(folder: Path) -> Path:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    tokenizer = train_tokenizer(WORDS, 400, NUM_POSITIONS)
+    tokenizer = train_tokenizer([WORDS], 400, NUM_POSITIONS)
     tokenizer.no_truncation()
     config = GPT2Config(
         vocab_size=tokenizer.get_vocab_size(),

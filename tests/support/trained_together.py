@@ -21,8 +21,8 @@ from torch.nn import functional
 from plumbline.contract import layout, ranks
 from plumbline.contract.records import Learner
 from plumbline.tasks.text_classification.models import build_learner
-from plumbline.tasks.text_classification.models.batches import Batch
 from plumbline.tasks.text_classification.models.classifier import TextClassifier
+from plumbline.tasks.text_classification.models.encoded_texts import Batch
 from plumbline.training import fitting
 from plumbline.training.loop import TrainingLoop
 

@@ -1,10 +1,12 @@
 """The batches of a training that may resume in the middle of an epoch, shared among processes."""
 
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, Sampler
 
 from plumbline.contract import ranks
 from plumbline.contract.errors import TrainingError
@@ -27,24 +29,62 @@ class ResumableDataModule(L.LightningDataModule):  # type: ignore[misc]  # light
         loader = self.data.train_dataloader()
         if hasattr(loader.batch_sampler, "set_epoch"):
             loader.batch_sampler.set_epoch(self.state.epoch)
-        all_rows = list(loader.batch_sampler)
-        _require_rows(all_rows, "raise batch_size")
-        batches = [_select_own_rows(batch) for batch in all_rows]
-        self.num_batches = len(batches)
-        return _replace_batches(loader, batches[self.state.batch :])
+        own = OwnRows(loader.batch_sampler, _select_own_rows, self.state.batch)
+        own.require_rows("raise batch_size")
+        self.num_batches = own.num_batches
+        return _replace_batches(loader, own)
 
     def val_dataloader(self) -> "DataLoader[Any]":
         """Return this process's rows of the validation batches: each row is in one process."""
         loader = self.data.val_dataloader()
-        all_rows = list(loader.batch_sampler)
-        _require_rows(all_rows, "give validation more rows")
-        own = [batch[ranks.get_rank() :: ranks.get_world_size()] for batch in all_rows]
-        batches = [batch for batch in own if batch]
-        self.num_validation_rows = sum(map(len, batches))
-        return _replace_batches(loader, batches)
+        own = OwnRows(loader.batch_sampler, _select_every_nth_row)
+        own.require_rows("give validation more rows")
+        self.num_validation_rows = own.num_rows
+        return _replace_batches(loader, own)
 
 
-def _replace_batches(loader: "DataLoader[Any]", batches: list[list[int]]) -> "DataLoader[Any]":
+class OwnRows(Sampler[list[int]]):
+    """This process's rows of each batch, selected when the batch is asked for.
+
+    `batches` are the same whenever they are iterated. Those without rows of this process are left
+    out, and so are the first `num_done`.
+    """
+
+    def __init__(
+        self,
+        batches: Iterable[list[int]],
+        select: Callable[[list[int]], list[int]],
+        num_done: int = 0,
+    ) -> None:
+        self._batches = batches
+        self._select = select
+        self._num_done = num_done
+        self._largest = 0
+        self.num_batches = 0  # with those that are done
+        self.num_rows = 0
+        for batch in batches:
+            num_own = len(select(batch))
+            self._largest = max(self._largest, len(batch))
+            self.num_batches += num_own > 0
+            self.num_rows += num_own
+
+    def __len__(self) -> int:
+        return self.num_batches - self._num_done
+
+    def __iter__(self) -> Iterator[list[int]]:
+        own = filter(None, map(self._select, self._batches))
+        return islice(own, self._num_done, None)
+
+    def require_rows(self, remedy: str) -> None:
+        """Raise TrainingError where even the largest batch leaves a process without rows."""
+        if self._largest < ranks.get_world_size():
+            raise TrainingError(
+                f"batches of {self._largest} rows cannot be shared by {ranks.get_world_size()} "
+                f"processes; {remedy}, or lower training.processes"
+            )
+
+
+def _replace_batches(loader: "DataLoader[Any]", batches: OwnRows) -> "DataLoader[Any]":
     return DataLoader(
         loader.dataset,
         batch_sampler=batches,
@@ -52,16 +92,6 @@ def _replace_batches(loader: "DataLoader[Any]", batches: list[list[int]]) -> "Da
         num_workers=loader.num_workers,
         pin_memory=torch.cuda.is_available(),
     )
-
-
-def _require_rows(batches: list[list[int]], remedy: str) -> None:
-    """Raise TrainingError where even the largest batch leaves a process without rows of its own."""
-    num_rows = max(map(len, batches), default=0)
-    if num_rows < ranks.get_world_size():
-        raise TrainingError(
-            f"batches of {num_rows} rows cannot be shared by {ranks.get_world_size()} processes; "
-            f"{remedy}, or lower training.processes"
-        )
 
 
 def _select_own_rows(batch: list[int]) -> list[int]:
@@ -72,3 +102,8 @@ def _select_own_rows(batch: list[int]) -> list[int]:
     world_size = ranks.get_world_size()
     padding = [batch[i % len(batch)] for i in range(-len(batch) % world_size)]
     return (batch + padding)[ranks.get_rank() :: world_size]
+
+
+def _select_every_nth_row(batch: list[int]) -> list[int]:
+    """Return this process's rows of a batch, of which each row is in one process."""
+    return batch[ranks.get_rank() :: ranks.get_world_size()]

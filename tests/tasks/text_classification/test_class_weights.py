@@ -1,6 +1,7 @@
 """Class weights and label smoothing: what they change, and that without them nothing changes."""
 
 import random
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,8 @@ from plumbline.contract.errors import ParamsError
 from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.models import build_learner
-from plumbline.tasks.text_classification.models.batches import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
+from plumbline.tasks.text_classification.models.texts import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.training import fitting
 
@@ -24,7 +25,8 @@ LABELS = ["common"] * 90 + ["rare"] * 10
 
 
 def _texts() -> TrainingTexts:
-    train = LabelledTexts([""] * len(LABELS), LABELS)
+    counts = Counter(LABELS)
+    train = LabelledTexts(Path(), "train", has_sets=False, num_rows=100, label_counts=counts)
     return TrainingTexts(train, train, ["common", "rare"], 4000)
 
 

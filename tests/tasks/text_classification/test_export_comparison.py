@@ -58,7 +58,10 @@ def serve_int8(form: str) -> None:
     """Add an int8 form of the graph to the bundle, calibrated with texts of train."""
     config = layout.read_json(BUNDLE / "config.json")
     texts = read_split(layout.EXAMPLES, "train", ["text"])["text"].to_pylist()
-    encoded = draw_texts(load(BUNDLE, "fp32")._features.encode_texts(texts))
+    features = load(BUNDLE, "fp32")._features
+    encoded = draw_texts(
+        len(texts), lambda numbers: features.encode_texts([texts[number] for number in numbers])
+    )
     name = f"model.{form}.onnx"
     write_int8_form(form, onnx.load(BUNDLE / "model.onnx"), encoded, BUNDLE / name)
     forms = {"fp32": "model.onnx", form: name}

@@ -243,15 +243,19 @@ def test_zero_is_exact_in_every_range(low: float, high: float) -> None:
     assert -int(chosen.zero_point) <= 0 <= 255 - int(chosen.zero_point)
 
 
+def draw_from(texts: list[EncodedText]) -> list[EncodedText]:
+    return draw_texts(len(texts), lambda numbers: [texts[number] for number in numbers])
+
+
 def test_a_sample_is_drawn_that_long_texts_make_smaller() -> None:
     short = [(np.full(5, row), np.ones(5)) for row in range(1000)]
-    sample = draw_texts(short)
+    sample = draw_from(short)
     assert len(sample) == NUM_TEXTS
-    assert [ids[0] for ids, _ in sample] == [ids[0] for ids, _ in draw_texts(short)]
+    assert [ids[0] for ids, _ in sample] == [ids[0] for ids, _ in draw_from(short)]
     assert len({int(ids[0]) for ids, _ in sample}) == NUM_TEXTS
     long = [(np.zeros(4096), np.ones(4096))] * 100
-    assert len(draw_texts(long)) == MAX_TOKENS // 4096
-    assert len(draw_texts([(np.zeros(MAX_TOKENS + 1), np.ones(MAX_TOKENS + 1))])) == 1
+    assert len(draw_from(long)) == MAX_TOKENS // 4096
+    assert len(draw_from([(np.zeros(MAX_TOKENS + 1), np.ones(MAX_TOKENS + 1))])) == 1
 
 
 @pytest.mark.slow
@@ -277,7 +281,7 @@ def test_a_pretrained_encoder_answers_alone_as_in_batches_of_mixed_length(
     expected = load("bundle", "fp32").compute_logits(texts)
     for form in (STATIC, ROW):
         path = Path("bundle") / f"model.{form}.onnx"
-        write_int8_form(form, graph, draw_texts(features.encode_texts(train)), path)
+        write_int8_form(form, graph, draw_from(features.encode_texts(train)), path)
         predictor = load("bundle", form)
         together = predictor.compute_logits(texts)
         for number in np.random.default_rng(0).permutation(len(texts)):

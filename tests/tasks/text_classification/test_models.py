@@ -82,7 +82,7 @@ def test_linear_features_are_those_of_scikit_learn(examples: Path) -> None:
     expected = reference.transform(validation_texts).toarray()
     rows = learner.data.validation
     weights = np.zeros((len(rows), len(reference.vocabulary_) + 1))
-    for row, (ids, values) in enumerate(zip(rows.ids, rows.values, strict=True)):
+    for row, (ids, values) in enumerate(rows.read_rows(range(len(rows)))):
         weights[row, ids] = values
     np.testing.assert_allclose(weights[:, 1:], expected, atol=1e-6)
 
@@ -231,7 +231,7 @@ def test_what_a_model_does_not_read_is_said_and_left_in_its_bundle(
 
 def test_blanks_take_no_tokens_from_words() -> None:
     texts = ["where is my parcel", "cancel my order today"]
-    tokenizer = train_tokenizer(texts, vocabulary=300, max_tokens=8)
+    tokenizer = train_tokenizer([texts], vocabulary=300, max_tokens=8)
     for text in texts:
         ids = tokenizer.encode(text).ids
         assert tokenizer.encode(text.replace(" ", "  ")).ids == ids
@@ -239,9 +239,9 @@ def test_blanks_take_no_tokens_from_words() -> None:
 
 
 def test_nothing_is_said_of_texts_that_are_read_to_their_end() -> None:
-    tokenizer = train_tokenizer(["one two three"] * 9, 300, 64)
-    assert measure_reading(tokenizer, ["one two", "three"], 64).describe(None) == []
-    reading = measure_reading(tokenizer, ["one two three " * 20], 16)
+    tokenizer = train_tokenizer([["one two three"] * 9], 300, 64)
+    assert measure_reading(tokenizer, [["one two"], ["three"]], 64).describe(None) == []
+    reading = measure_reading(tokenizer, [["one two three " * 20]], 16)
     assert reading.cut_share == 1
     assert "max_tokens: 32 would" in reading.describe(32)[0]
     assert "max_tokens: " not in reading.describe(16)[0]

@@ -1,5 +1,6 @@
 """From any source to examples that stages and models read back."""
 
+from plumbline.tasks.text_classification.data.chosen_rows import count_rows, read_rows
 from plumbline.tasks.text_classification.data.ingestion import ingest
 from plumbline.tasks.text_classification.data.normalisation import digest_text, normalise
 from plumbline.tasks.text_classification.data.permutation import shuffle_labels
@@ -14,6 +15,7 @@ from plumbline.tasks.text_classification.data.storage import (
 )
 
 __all__ = [
+    "count_rows",
     "digest_text",
     "has_label_sets",
     "ingest",
@@ -23,6 +25,7 @@ __all__ = [
     "read_inputs",
     "read_label_sets",
     "read_shard",
+    "read_rows",
     "read_split",
     "shuffle_labels",
 ]

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from plumbline.contract.task import LABEL_SET
 from plumbline.sources.shard_writer import write_split
+from plumbline.tasks.text_classification.data.chosen_rows import count_rows, read_rows
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
-from plumbline.tasks.text_classification.data.storage import has_label_sets, read_split
+from plumbline.tasks.text_classification.data.storage import has_label_sets
 
 
 def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> None:
@@ -19,9 +20,9 @@ def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> No
     random = np.random.default_rng(seed)
     known: set[str] = set()
     for split in ("train", "validation"):
-        table = read_split(examples, split)
         has_sets = has_label_sets(examples, split)
-        table = table.take(random.permutation(len(table))[:max_rows])
+        numbers = random.permutation(count_rows(examples, split))[:max_rows]
+        table = read_rows(examples, split, numbers.tolist())
         labels = random.permutation(np.array(table["label"].to_pylist(), dtype=object)).tolist()
         columns = {"label": labels}
         if has_sets:

@@ -1,13 +1,12 @@
 """How much a row of each class counts in the loss."""
 
-from collections import Counter
 from collections.abc import Mapping
 
 import torch
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.suggestion import suggest_nearest
-from plumbline.tasks.text_classification.models.batches import TrainingTexts
+from plumbline.tasks.text_classification.models.texts import TrainingTexts
 
 
 def weigh_classes(weights: str | Mapping[str, float], texts: TrainingTexts) -> torch.Tensor | None:
@@ -18,7 +17,7 @@ def weigh_classes(weights: str | Mapping[str, float], texts: TrainingTexts) -> t
     """
     if weights == "none":
         return None
-    counts = Counter(texts.train.labels)
+    counts = texts.train.label_counts
     if isinstance(weights, Mapping):
         _refuse_unknown(weights, texts.classes)
         values = [weights.get(name, 1.0) for name in texts.classes]

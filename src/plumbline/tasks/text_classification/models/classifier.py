@@ -7,7 +7,7 @@ import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 from torch.nn import functional
 
-from plumbline.tasks.text_classification.models.batches import Batch
+from plumbline.tasks.text_classification.models.encoded_texts import Batch
 from plumbline.tasks.text_classification.models.losses import (
     compute_losses,
     find_hits,

@@ -16,15 +16,10 @@ from plumbline.tasks.text_classification.models.architectures import (
     check_vocabulary,
     get_max_tokens,
 )
-from plumbline.tasks.text_classification.models.batches import (
-    EncodedTexts,
-    LabelledTexts,
-    TextDataModule,
-    TrainingTexts,
-    encode_labels,
-)
+from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
+from plumbline.tasks.text_classification.models.encoded_texts import encode_split
 from plumbline.tasks.text_classification.models.layers import (
     UsedEmbedding,
     use_cheap_layers,
@@ -32,6 +27,7 @@ from plumbline.tasks.text_classification.models.layers import (
 )
 from plumbline.tasks.text_classification.models.optimizers import configure_optimizers
 from plumbline.tasks.text_classification.models.reading import measure_reading
+from plumbline.tasks.text_classification.models.texts import TrainingTexts
 from plumbline.tasks.text_classification.models.tokenizer import read_tokenizer, train_tokenizer
 from plumbline.tasks.text_classification.params import (
     EncoderConfig,
@@ -39,6 +35,7 @@ from plumbline.tasks.text_classification.params import (
     PretrainedConfig,
     TransformerConfig,
 )
+from plumbline.tasks.text_classification.predictor import TokenFeatures
 
 INPUT_NAMES = ("input_ids", "attention_mask")
 UNKEPT = ("auto_map", "code_revision", "dtype", "torch_dtype", "transformers_version")
@@ -81,7 +78,7 @@ def plan_pretrained(config: PretrainedConfig, seed: int, texts: TrainingTexts) -
         torch.manual_seed(seed)
         if config.lora:
             return MeanPooledClassifier(_add_lora(encoder, config.lora), len(texts.classes))
-        used = np.unique(np.concatenate([*data.train.ids, *data.validation.ids]))
+        used = np.union1d(data.train.find_ids(), data.validation.find_ids())
         full = encoder.get_input_embeddings()
         encoder.set_input_embeddings(UsedEmbedding(full, torch.from_numpy(used)))
         return MeanPooledClassifier(encoder, len(texts.classes))
@@ -91,7 +88,7 @@ def plan_pretrained(config: PretrainedConfig, seed: int, texts: TrainingTexts) -
 
 def plan_transformer(config: TransformerConfig, seed: int, texts: TrainingTexts) -> ModelDesign:
     """Plan a small encoder from scratch; its tokenizer is trained on the train split alone."""
-    tokenizer = train_tokenizer(texts.train.texts, config.vocabulary, config.max_tokens)
+    tokenizer = train_tokenizer(texts.train.iterate_texts(), config.vocabulary, config.max_tokens)
     data = _tokenize_splits(config, seed, tokenizer, texts)
     notes = _describe_reading(config, tokenizer, texts, None)
 
@@ -150,7 +147,8 @@ def _describe_reading(
 
     The sentences are also left in the bundle, for the report.
     """
-    notes = measure_reading(tokenizer, texts.train.texts, config.max_tokens).describe(limit)
+    reading = measure_reading(tokenizer, texts.train.iterate_texts(), config.max_tokens)
+    notes = reading.describe(limit)
     for note in notes:
         print(f"train: note: {note}", flush=True)  # noqa: T201 (the stage's result)
     return notes
@@ -159,16 +157,12 @@ def _describe_reading(
 def _tokenize_splits(
     config: EncoderConfig, seed: int, tokenizer: Tokenizer, texts: TrainingTexts
 ) -> TextDataModule:
-    train = _tokenize_split(tokenizer, texts.train, texts.classes)
-    validation = _tokenize_split(tokenizer, texts.validation, texts.classes)
+    features = TokenFeatures(tokenizer)
+    train, validation = (
+        encode_split(INPUT_NAMES, split, texts.classes, features, has_values=False)
+        for split in (texts.train, texts.validation)
+    )
     return TextDataModule(train, validation, config.batch_size, seed)
-
-
-def _tokenize_split(tokenizer: Tokenizer, split: LabelledTexts, classes: list[str]) -> EncodedTexts:
-    encodings = tokenizer.encode_batch_fast(list(split.texts))
-    ids = [np.array(encoding.ids) for encoding in encodings]
-    masks = [np.ones_like(row) for row in ids]
-    return EncodedTexts(INPUT_NAMES, ids, masks, encode_labels(split, classes))
 
 
 def _add_lora(encoder: Any, lora: LoraSettings) -> Any:

@@ -17,13 +17,14 @@ import torch
 from torch.nn import functional
 
 from plumbline.contract.records import Learner
-from plumbline.tasks.text_classification.models.batches import Batch
 from plumbline.tasks.text_classification.models.classifier import TextClassifier
 from plumbline.tasks.text_classification.models.designs import ModelDesign, build_trainable
+from plumbline.tasks.text_classification.models.encoded_texts import Batch
 from plumbline.tasks.text_classification.models.export import export_model
 from plumbline.tasks.text_classification.models.forms import FormPolicy
 from plumbline.tasks.text_classification.params import LinearConfig
 
+BLOCK = 65_536  # rows whose weights are drawn at once
 OUTPUTS = ["epistemic", "aleatoric"]  # that the bundle of an ensemble has besides the others
 
 
@@ -96,6 +97,10 @@ def assemble_ensemble(
 
 
 def draw_row_weights(num_rows: int, num_members: int, seed: int) -> np.ndarray:
-    """Draw how often each member sees each row (rows, members), float32: Poisson with mean 1."""
+    """Draw how often each member sees each row (rows, members), uint8: Poisson with mean 1."""
     random = np.random.default_rng((seed, num_members))
-    return random.poisson(1.0, (num_rows, num_members)).astype(np.float32)
+    weights = np.empty((num_rows, num_members), np.uint8)
+    for start in range(0, num_rows, BLOCK):
+        block = weights[start : start + BLOCK]
+        block[:] = random.poisson(1.0, block.shape)
+    return weights

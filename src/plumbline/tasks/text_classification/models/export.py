@@ -13,7 +13,8 @@ from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import REFERENCE
 from plumbline.statistics.selection import choose_threshold
-from plumbline.tasks.text_classification.models.batches import EncodedTexts, TextDataModule
+from plumbline.tasks.text_classification.models.batches import TextDataModule
+from plumbline.tasks.text_classification.models.encoded_texts import EncodedTexts
 from plumbline.tasks.text_classification.models.form_trials import FILES, choose_form
 from plumbline.tasks.text_classification.models.forms import FormPolicy
 from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph

@@ -14,7 +14,12 @@ from plumbline.contract import layout
 from plumbline.contract.params import REFERENCE
 from plumbline.contract.records import ExportDifference
 from plumbline.contract.task import Columns
-from plumbline.tasks.text_classification.data import read_inputs, read_label_sets, read_split
+from plumbline.tasks.text_classification.data import (
+    count_rows,
+    read_inputs,
+    read_label_sets,
+    read_rows,
+)
 from plumbline.tasks.text_classification.models.label_decisions import (
     choose_label_thresholds,
     encode_sets,
@@ -111,8 +116,13 @@ def _derive_form(form: str, folder: Path, config: Any, path: Path) -> None:
     if form != STATIC:
         write_int8_form(form, graph, [], path)
         return
-    train = read_split(layout.EXAMPLES, "train", ["text"])["text"].to_pylist()
-    write_int8_form(form, graph, draw_texts(_encode_texts(folder, config, train)), path)
+
+    def read_encoded(numbers: list[int]) -> list[EncodedText]:
+        rows = read_rows(layout.EXAMPLES, "train", numbers, ["text"])
+        return _encode_texts(folder, config, rows["text"].to_pylist())
+
+    texts = draw_texts(count_rows(layout.EXAMPLES, "train"), read_encoded)
+    write_int8_form(form, graph, texts, path)
     derived = onnx.load(path)
     adopt_close_ranges(derived, onnx.load(folder / config["forms"][form]), RANGE_TOLERANCE)
     onnx.save(derived, path)

@@ -83,7 +83,7 @@ def _try_forms(
 
     Where none passes, that is the one which is left for comparison, and not served.
     """
-    texts = draw_texts(list(zip(data.train.ids, data.train.values, strict=True)))
+    texts = draw_texts(len(data.train), data.train.read_rows)
     trials: list[FormTrial] = []
     for form in INT8_FORMS:
         path = folder / FILES[form]

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.records import Learner
-from plumbline.tasks.text_classification.data import has_label_sets, read_split
-from plumbline.tasks.text_classification.models.batches import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.models.forms import read_form_policy
+from plumbline.tasks.text_classification.models.texts import TrainingTexts, read_training_texts
 from plumbline.tasks.text_classification.params import (
     EnsembleConfig,
     LinearConfig,
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def build_learner(params: TextParams, candidate: str, examples: Path) -> Learner:
     """Return the model and batches of `candidate`, ready to train; ingest wrote `examples`."""
     config = params.candidates[candidate]
-    texts = _read_training_texts(examples, params.data.policies.max_chars)
+    texts = read_training_texts(examples, params.data.policies.max_chars)
     if len(texts.classes) < 2:
         raise TrainingError(
             f"candidates.{candidate}: one class in the train split ({texts.classes}); "
@@ -50,15 +49,3 @@ def _plan_model(config: ModelConfig, seed: int, texts: TrainingTexts) -> "ModelD
     if isinstance(config, TransformerConfig):
         return encoder.plan_transformer(config, seed, texts)
     return encoder.plan_pretrained(config, seed, texts)
-
-
-def _read_training_texts(examples: Path, max_chars: int) -> TrainingTexts:
-    train = _read_labelled_texts(examples, "train")
-    validation = _read_labelled_texts(examples, "validation")
-    return TrainingTexts(train, validation, sorted(train.list_classes()), max_chars)
-
-
-def _read_labelled_texts(examples: Path, split: str) -> LabelledTexts:
-    table = read_split(examples, split, ["text", "label"])
-    has_sets = has_label_sets(examples, split)
-    return LabelledTexts(table["text"].to_pylist(), table["label"].to_pylist(), has_sets)

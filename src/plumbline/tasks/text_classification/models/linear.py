@@ -3,7 +3,6 @@
 The vocabulary comes from the train split.
 """
 
-from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,14 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from plumbline.tasks.text_classification.models.batches import (
-    EncodedTexts,
-    LabelledTexts,
-    TextDataModule,
-    TrainingTexts,
-    encode_labels,
-)
+from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
+from plumbline.tasks.text_classification.models.encoded_texts import encode_split
+from plumbline.tasks.text_classification.models.gram_counts import GramCounter
+from plumbline.tasks.text_classification.models.texts import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.params import LinearConfig
-from plumbline.tasks.text_classification.predictor import TfidfFeatures, extract_grams
+from plumbline.tasks.text_classification.predictor import TfidfFeatures
 
 INPUT_NAMES = ("ids", "weights")
 # An epoch that lowers the loss by less does not keep the training going: for its last third, the
@@ -50,8 +46,8 @@ def plan_linear(config: LinearConfig, seed: int, texts: TrainingTexts) -> ModelD
     classes = texts.classes
     vocabulary, idf = _choose_vocabulary(texts.train, config.max_features)
     features = TfidfFeatures(vocabulary, idf)
-    train = _encode_split(features, texts.train, classes)
-    validation = _encode_split(features, texts.validation, classes)
+    train = encode_split(INPUT_NAMES, texts.train, classes, features, has_values=True)
+    validation = encode_split(INPUT_NAMES, texts.validation, classes, features, has_values=True)
     data = TextDataModule(train, validation, config.batch_size, seed)
 
     def build_model(seed: int) -> torch.nn.Module:
@@ -85,26 +81,13 @@ def _choose_vocabulary(train: LabelledTexts, max_features: int) -> tuple[list[st
 
     Of equally common grams, the first in alphabetical order are kept.
     """
-    counts: Counter[str] = Counter()
-    for text in train.texts:
-        counts.update(set(extract_grams(text)))
-    by_count = sorted(counts, key=lambda gram: (-counts[gram], gram))
-    vocabulary = sorted(by_count[:max_features])
-    documents = np.array([counts[gram] for gram in vocabulary])
-    idf = np.log((1 + len(train.texts)) / (1 + documents)) + 1
-    return vocabulary, idf.astype(np.float32)
-
-
-def _encode_split(
-    features: TfidfFeatures, split: LabelledTexts, classes: list[str]
-) -> EncodedTexts:
-    ids = []
-    weights = []
-    for text in split.texts:
-        text_ids, text_weights = features.encode_text(text)
-        ids.append(text_ids)
-        weights.append(text_weights)
-    return EncodedTexts(INPUT_NAMES, ids, weights, encode_labels(split, classes))
+    with GramCounter() as counter:
+        for texts in train.iterate_texts():
+            counter.add(texts)
+        counts = counter.find_common(max_features)
+    documents = np.array(list(counts.values()))
+    idf = np.log((1 + train.num_rows) / (1 + documents)) + 1
+    return list(counts), idf.astype(np.float32)
 
 
 def _configure_optimizer(config: LinearConfig, model: torch.nn.Module) -> Any:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from plumbline.tasks.text_classification.models.batches import EncodedTexts
+from plumbline.tasks.text_classification.models.encoded_texts import EncodedTexts
 from plumbline.tasks.text_classification.predictor import ONE_BY_ONE, open_graph
 
 BATCH = 32

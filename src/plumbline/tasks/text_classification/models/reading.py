@@ -1,6 +1,6 @@
 """How much of its texts a model reads: what is beyond `max_tokens` is cut, and that is said."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,12 +33,18 @@ class Reading:
         return [sentence]
 
 
-def measure_reading(tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int) -> Reading:
-    """Count the tokens of `texts` without a limit, and those beyond `max_tokens`."""
+def measure_reading(tokenizer: Tokenizer, texts: Iterable[list[str]], max_tokens: int) -> Reading:
+    """Count the tokens of `texts`, some at a time, without a limit, and those beyond `max_tokens`.
+
+    In memory is one number a text.
+    """
     unlimited = Tokenizer.from_str(tokenizer.to_str())
     unlimited.no_truncation()
-    encodings = unlimited.encode_batch_fast(list(texts))
-    lengths = np.array([len(encoding.ids) for encoding in encodings])
+    counts = []
+    for chunk in texts:
+        encodings = unlimited.encode_batch_fast(chunk)
+        counts.append(np.array([len(encoding.ids) for encoding in encodings], np.int32))
+    lengths = np.concatenate(counts)
     beyond = np.maximum(lengths - max_tokens, 0)
     proposed = int(np.ceil(np.quantile(lengths, ENOUGH) / STEP)) * STEP
     return Reading(

@@ -1,6 +1,6 @@
 """Tokenizers: one that came with pretrained weights, or one trained on the train split."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from tokenizers import (
@@ -22,8 +22,8 @@ def read_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
     return _set_truncation(Tokenizer.from_file(str(path)), max_tokens)
 
 
-def train_tokenizer(texts: Sequence[str], vocabulary: int, max_tokens: int) -> Tokenizer:
-    """Train a byte-level BPE tokenizer of at most `vocabulary` entries.
+def train_tokenizer(texts: Iterable[list[str]], vocabulary: int, max_tokens: int) -> Tokenizer:
+    """Train a byte-level BPE tokenizer of at most `vocabulary` entries on texts, some at a time.
 
     The method is that of Sennrich et al. 2016 (arXiv:1508.07909). WordPiece is not an option: its
     trainer numbers pieces in the order of a hash table, which differs from process to process.

@@ -1,6 +1,6 @@
 """What the states of a graph are on texts of the train split."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,18 @@ MAX_TOKENS = 16_384  # of all texts together: of long ones, fewer are enough
 Bounds = tuple[np.ndarray, np.ndarray]  # the least and the largest value of each channel
 
 
-def draw_texts(texts: Sequence[EncodedText]) -> list[EncodedText]:
+def draw_texts(
+    num_texts: int, read_texts: Callable[[list[int]], list[EncodedText]]
+) -> list[EncodedText]:
     """Draw the texts of train to calibrate with; the same in every call with the same texts.
 
-    They are NUM_TEXTS, or fewer where together they have more than MAX_TOKENS tokens.
+    `read_texts` returns the texts with some numbers, out of `num_texts`. They are NUM_TEXTS, or
+    fewer where together they have more than MAX_TOKENS tokens.
     """
-    rows = np.random.default_rng(NUM_TEXTS).permutation(len(texts))[:NUM_TEXTS]
-    tokens = np.cumsum([len(texts[row][0]) for row in rows])
-    num_rows = max(1, int((tokens <= MAX_TOKENS).sum()))
-    return [texts[row] for row in rows[:num_rows]]
+    numbers = np.random.default_rng(NUM_TEXTS).permutation(num_texts)[:NUM_TEXTS]
+    texts = read_texts(numbers.tolist())
+    tokens = np.cumsum([len(ids) for ids, _ in texts])
+    return texts[: max(1, int((tokens <= MAX_TOKENS).sum()))]
 
 
 def measure_bounds(

@@ -1,0 +1,138 @@
+"""The rows of a split as a model reads them: encoded once, then read from files batch by batch."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+
+from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.models.array_files import ArrayWriter, StoredArray
+from plumbline.tasks.text_classification.models.label_decisions import encode_sets
+from plumbline.tasks.text_classification.models.texts import LabelledTexts
+from plumbline.tasks.text_classification.predictor import EncodedText
+
+Batch = dict[str, torch.Tensor]
+
+
+class TextEncoder(Protocol):
+    """Encodes texts as the predictor does."""
+
+    def encode_texts(self, texts: Sequence[str]) -> list[EncodedText]:
+        """Return ids and, for each, a number."""
+        ...
+
+
+class EncodedTexts(Dataset[Batch]):
+    """Texts as arrays of token ids (`names[0]`) and of a number for each id (`names[1]`).
+
+    Ids, numbers and targets lie in files; in memory are two numbers a row, its length and where it
+    begins. Without `values` each number is 1.
+    """
+
+    def __init__(
+        self,
+        names: tuple[str, str],
+        ids: StoredArray,
+        values: StoredArray | None,
+        targets: StoredArray,
+        lengths: np.ndarray,
+    ) -> None:
+        self.names = names
+        self._ids = ids
+        self._values = values
+        self._targets = targets
+        self.lengths = lengths
+        self._starts = np.cumsum(lengths, dtype=np.int64) - lengths
+        # (rows, members): how often each member of an ensemble learns from a row.
+        self.row_weights: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def targets(self) -> np.ndarray:
+        """Class indices (rows,), or of sets ones where a row has the label (rows, classes)."""
+        return self._targets.rows
+
+    def read_rows(self, rows: Sequence[int]) -> list[EncodedText]:
+        """Return ids and numbers of some rows, as the predictor encodes them."""
+        texts = []
+        for row in rows:
+            cells = self._starts[row] + np.arange(self.lengths[row])
+            ids = self._ids.take(cells).astype(np.int64)
+            values = np.ones_like(ids) if self._values is None else self._values.take(cells)
+            texts.append((ids, values))
+        return texts
+
+    def __getitems__(self, rows: list[int]) -> Batch:
+        """Tensors of shape (rows, tokens of the longest), padded with 0, and `labels` (rows,).
+
+        Of sets, `labels` are (rows, classes), float32. Where rows have weights, also `row_weights`
+        (rows, members).
+        """
+        lengths = self.lengths[rows]
+        columns = np.arange(lengths.max())
+        is_text = columns < lengths[:, None]
+        cells = (self._starts[rows][:, None] + columns)[is_text]
+        ids = np.zeros(is_text.shape, np.int64)
+        ids[is_text] = self._ids.take(cells)
+        values = is_text.astype(np.int64)
+        if self._values is not None:
+            values = np.zeros(is_text.shape, self._values.rows.dtype)
+            values[is_text] = self._values.take(cells)
+        batch = {
+            self.names[0]: torch.from_numpy(ids),
+            self.names[1]: torch.from_numpy(values),
+            "labels": torch.from_numpy(self._targets.take(np.array(rows))),
+        }
+        if self.row_weights is not None:
+            batch["row_weights"] = torch.from_numpy(self.row_weights[rows].astype(np.float32))
+        return batch
+
+    def find_ids(self) -> np.ndarray:
+        """Return each id that a row has, once, in ascending order."""
+        found = np.empty(0, np.int64)
+        for block in self._ids.iterate_blocks():
+            found = np.union1d(found, block)
+        return found
+
+
+def encode_split(
+    names: tuple[str, str],
+    split: LabelledTexts,
+    classes: list[str],
+    encoder: TextEncoder,
+    *,
+    has_values: bool,
+) -> EncodedTexts:
+    """Encode the texts of a split, and its labels as indices or sets of `classes`.
+
+    Without `has_values` the number of each id is 1, and is not stored.
+    """
+    index = {label: number for number, label in enumerate(classes)}
+    lengths = [np.empty(0, np.int32)]
+    target_type = np.float32 if split.has_sets else np.int64
+    with (
+        ArrayWriter(np.int32) as ids,
+        ArrayWriter(np.float32) as values,
+        ArrayWriter(target_type) as targets,
+    ):
+        for texts, labels in split.iterate_rows():
+            encoded = encoder.encode_texts(texts)
+            lengths.append(np.array([len(row) for row, _ in encoded], np.int32))
+            ids.append(np.concatenate([row for row, _ in encoded]))
+            if has_values:
+                values.append(np.concatenate([numbers for _, numbers in encoded]))
+            if split.has_sets:
+                targets.append(encode_sets([split_labels(text) for text in labels], classes))
+            else:
+                targets.append(np.array([index[label] for label in labels]))
+        return EncodedTexts(
+            names,
+            ids.finish(),
+            values.finish() if has_values else None,
+            targets.finish(),
+            np.concatenate(lengths),
+        )

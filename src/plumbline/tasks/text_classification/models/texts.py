@@ -1,0 +1,77 @@
+"""The splits that a candidate learns from, read from their files a few texts at a time."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from plumbline.contract.errors import TrainingError
+from plumbline.tasks.text_classification.data import has_label_sets, read_batches
+from plumbline.tasks.text_classification.data.label_sets import split_labels
+
+CHUNK = 1024  # texts in memory at once, with what is computed from them
+
+
+@dataclass(frozen=True)
+class LabelledTexts:
+    """The texts and labels of one split, in order; read from the file at each request.
+
+    What stays in memory are counts.
+    """
+
+    examples: Path
+    split: str
+    has_sets: bool  # a label is the text of a set of labels
+    num_rows: int
+    label_counts: Counter[str]  # rows that have each label; those of sets one by one
+
+    def iterate_texts(self) -> Iterator[list[str]]:
+        """Yield up to CHUNK texts at a time."""
+        for batch in read_batches(self.examples, self.split, ["text"]):
+            for start in range(0, batch.num_rows, CHUNK):
+                yield batch["text"].slice(start, CHUNK).to_pylist()
+
+    def iterate_rows(self) -> Iterator[tuple[list[str], list[str]]]:
+        """Yield up to CHUNK texts and their labels at a time."""
+        for batch in read_batches(self.examples, self.split, ["text", "label"]):
+            for start in range(0, batch.num_rows, CHUNK):
+                part = batch.slice(start, CHUNK)
+                yield part["text"].to_pylist(), part["label"].to_pylist()
+
+
+@dataclass(frozen=True)
+class TrainingTexts:
+    """The two splits that a candidate learns from, and the sorted class names of the first."""
+
+    train: LabelledTexts
+    validation: LabelledTexts
+    classes: list[str]
+    max_chars: int  # at which ingest cut them
+
+
+def read_training_texts(examples: Path, max_chars: int) -> TrainingTexts:
+    """Return the splits in `examples`; TrainingError for a label that only validation has."""
+    train = _count_labels(examples, "train")
+    validation = _count_labels(examples, "validation")
+    unknown = sorted(validation.label_counts.keys() - train.label_counts.keys())
+    if unknown:
+        raise TrainingError(
+            "the validation split has labels that the train split does not have: "
+            + ", ".join(unknown[:5])
+        )
+    return TrainingTexts(train, validation, sorted(train.label_counts), max_chars)
+
+
+def _count_labels(examples: Path, split: str) -> LabelledTexts:
+    has_sets = has_label_sets(examples, split)
+    num_rows = 0
+    counts: Counter[str] = Counter()
+    for batch in read_batches(examples, split, ["label"]):
+        labels = batch["label"].to_pylist()
+        num_rows += len(labels)
+        if has_sets:
+            for text in labels:
+                counts.update(split_labels(text))
+        else:
+            counts.update(labels)
+    return LabelledTexts(examples, split, has_sets, num_rows, counts)

@@ -1,0 +1,113 @@
+"""Encoded texts: they lie in files, memory keeps a few numbers a row, and nothing is left over."""
+
+import tempfile
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from tests.support.small_texts import small_params, write_examples
+
+from plumbline.tasks.text_classification.models import build_learner
+from plumbline.tasks.text_classification.models.array_files import ArrayWriter
+from plumbline.tasks.text_classification.predictor import TfidfFeatures
+from plumbline.training.checkpoint import TrainingState
+from plumbline.training.resumable_data import ResumableDataModule
+
+BYTES_A_ROW = 60  # lengths and starts, the order of an epoch, and what sorting it takes
+
+
+def test_a_batch_holds_its_rows_as_the_predictor_encodes_them(tmp_path: Path) -> None:
+    write_examples(tmp_path / "examples")
+    learner = build_learner(small_params(), "linear", tmp_path / "examples")
+    table = pq.read_table(tmp_path / "examples/train.parquet")
+    grams = sorted({gram for text in table["text"].to_pylist() for gram in text.split()})
+    encoded = learner.data.train
+    rows = [5, 0, 111, 5]
+    batch = encoded.__getitems__(rows)
+    assert batch["ids"].dtype == torch.int64
+    assert batch["weights"].dtype == torch.float32
+    classes = ["billing", "delivery", "login"]
+    labels = [classes.index(table["label"][row].as_py()) for row in rows]
+    assert batch["labels"].tolist() == labels
+    assert len(grams) > 20
+    for position, (ids, weights) in enumerate(encoded.read_rows(rows)):
+        assert batch["ids"][position, : len(ids)].tolist() == ids.tolist()
+        assert batch["weights"][position, : len(ids)].tolist() == weights.tolist()
+        assert not batch["ids"][position, len(ids) :].any()
+        assert not batch["weights"][position, len(ids) :].any()
+    assert [len(ids) for ids, _ in encoded.read_rows(range(112))] == encoded.lengths.tolist()
+
+
+def write_rows(folder: Path, num_rows: int) -> None:
+    folder.mkdir()
+    words = ["parcel", "invoice", "password", "late", "refund", "locked", "again", "please"]
+    draw = np.random.default_rng(0)
+    for split, count in (("train", num_rows), ("validation", 50)):
+        numbers = draw.integers(0, len(words), (count, 6))
+        texts = [" ".join(words[number] for number in row) for row in numbers]
+        labels = [words[row[0]] for row in numbers]
+        ids = [str(row) for row in range(count)]
+        pq.write_table(
+            pa.table({"id": ids, "text": texts, "label": labels}), folder / f"{split}.parquet"
+        )
+
+
+def measure_peak(examples: Path) -> int:
+    """Return the most bytes that Python and NumPy hold while the batches of an epoch are made."""
+    tracemalloc.start()
+    try:
+        data = build_learner(small_params(), "linear", examples).data
+        for batch in ResumableDataModule(data, TrainingState()).train_dataloader():
+            assert len(batch["labels"])
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_keeps_a_few_numbers_of_each_row(tmp_path: Path) -> None:
+    peaks = []
+    for run, num_rows in enumerate((100, 1_500, 6_500)):  # the first one imports
+        write_rows(tmp_path / str(run), num_rows)
+        peaks.append(measure_peak(tmp_path / str(run)))
+    assert (peaks[2] - peaks[1]) / 5_000 < BYTES_A_ROW
+
+
+def test_no_file_is_left_when_a_training_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    write_examples(tmp_path / "examples")
+    learner = build_learner(small_params(), "linear", tmp_path / "examples")
+    assert len(next(iter(learner.data.train_dataloader()))["labels"]) == 16
+    assert not list(temporary.iterdir())  # while it runs: the files have no name
+
+
+def test_rows_of_arrays_come_back_in_any_order() -> None:
+    numbers = np.random.default_rng(0).normal(size=(3000, 7)).astype(np.float32)
+    with ArrayWriter(np.float32) as writer:
+        for start in range(0, 3000, 1000):
+            writer.append(numbers[start : start + 1000])
+        stored = writer.finish()
+    asked = np.array([2999, 0, 17, 17, 1500])
+    assert (stored.take(asked) == numbers[asked]).all()
+    assert (stored.rows == numbers).all()
+    assert (np.concatenate(list(stored.iterate_blocks())) == numbers).all()
+    with ArrayWriter(np.int32) as writer:
+        assert len(writer.finish().rows) == 0
+
+
+def test_a_text_without_a_known_word_is_one_cell_of_padding(tmp_path: Path) -> None:
+    write_examples(tmp_path / "examples")
+    table = pq.read_table(tmp_path / "examples/validation.parquet")
+    texts = pa.array(["?!", *table["text"].to_pylist()[1:]])
+    pq.write_table(table.set_column(1, "text", texts), tmp_path / "examples/validation.parquet")
+    rows = build_learner(small_params(), "linear", tmp_path / "examples").data.validation
+    [(ids, weights)] = rows.read_rows([0])
+    expected = TfidfFeatures(["a"], np.ones(1, np.float32)).encode_text("?!")
+    assert (ids.tolist(), weights.tolist()) == tuple(each.tolist() for each in expected)

@@ -1,0 +1,37 @@
+"""Counts of grams: exact, also where they are too many for memory."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from plumbline.tasks.text_classification.models import gram_counts
+from plumbline.tasks.text_classification.models.gram_counts import GramCounter
+from plumbline.tasks.text_classification.predictor import extract_grams
+
+
+def draw_texts(num_texts: int) -> list[str]:
+    draw = random.Random(3)
+    words = ["Zoll", "été", "naïve", "請求", "order", *map(str, range(150))]
+    return [" ".join(draw.choices(words, k=draw.randint(1, 6))) for _ in range(num_texts)]
+
+
+@pytest.mark.parametrize("max_files", [2, 1000])
+def test_counts_from_files_are_those_of_memory(
+    max_files: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = draw_texts(800)
+    counts = Counter(gram for text in texts for gram in set(extract_grams(text)))
+    best = sorted(counts, key=lambda gram: (-counts[gram], gram))[:300]
+    with GramCounter() as counter:
+        counter.add(texts)
+        in_memory = counter.find_common(300)
+    monkeypatch.setattr(gram_counts, "MAX_GRAMS", 100)
+    monkeypatch.setattr(gram_counts, "MAX_FILES", max_files)
+    with GramCounter() as counter:
+        for start in range(0, 800, 50):
+            counter.add(texts[start : start + 50])
+        assert counter._files
+        from_files = counter.find_common(300)
+    assert in_memory == from_files == {gram: counts[gram] for gram in best}
+    assert list(from_files) == sorted(best)
