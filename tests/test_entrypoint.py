@@ -85,6 +85,24 @@ def test_other_processes_than_params_ask_for_are_refused(tmp_path: Path) -> None
     assert "Traceback" not in done.stderr
 
 
+def test_too_few_addresses_are_refused_before_a_library_waits_for_ever(tmp_path: Path) -> None:
+    limited = f"ulimit -v 1000000; exec {sys.executable} -P {ROOT}/pipelines/ingest.py"
+    done = subprocess.run(
+        ["bash", "-c", limited],
+        cwd=tmp_path,
+        env=get_clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "ingest: the limit on addresses (`ulimit -v`) is 976 MiB; a stage"
+    )
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_a_launcher_that_cannot_be_run_is_named(tmp_path: Path) -> None:
     done = run_train(tmp_path, "linear", PLUMBLINE_LAUNCH="/nowhere/srun torchrun")
     assert done.returncode == 2

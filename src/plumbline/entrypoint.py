@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from plumbline.contract import layout, leftovers, ranks
+from plumbline.contract.address_space import require_address_space
 from plumbline.contract.checkout_lock import lock_stage
 from plumbline.contract.errors import ParamsError, PlumblineError, TrainingError
 from plumbline.contract.launching import launch, refuse_second_launch
@@ -76,6 +77,7 @@ def main(stage: str) -> int:
 
 def _run(stage: str, name: str | None) -> None:
     """Check params and the candidate's name; run the stage, or let several processes run it."""
+    require_address_space()
     params = load_params(layout.PARAMS)
     task = load_task(params.task)
     candidate = None if name is None else _check_candidate(params, name)

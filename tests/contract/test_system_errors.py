@@ -35,6 +35,8 @@ def test_a_write_without_a_path_gets_that_of_the_file_it_replaces(tmp_path: Path
         (OSError("20000 requested and 3568 written"), "(ENOSPC)"),  # of NumPy
         (MemoryError(), "(ENOMEM)"),
         (RuntimeError("can't allocate memory. Error code 12 (Cannot allocate memory)"), "(ENOMEM)"),
+        (RuntimeError("can't start new thread"), "(EAGAIN)"),
+        (ImportError("libx.so: failed to map segment from shared object"), "(ENOMEM)"),
         (ConnectionError("the peer has gone\nand more"), "ConnectionError: the peer has gone"),
     ],
 )

@@ -24,7 +24,8 @@ REMEDIES = {
     errno.EMFILE: f"allow more open files (`ulimit -n 4096`), {AGAIN}",
     errno.ENFILE: f"this machine has too many open files: end other programs, {AGAIN}",
     errno.ENOMEM: _MEMORY,
-    errno.EAGAIN: f"allow more processes (`ulimit -u`), or end other programs, {AGAIN}",
+    errno.EAGAIN: "allow more processes (`ulimit -u`) and addresses (`ulimit -v`), or end other "
+    f"programs, {AGAIN}",
     errno.EFBIG: f"allow larger files (`ulimit -f`), {AGAIN}",
     errno.ENAMETOOLONG: f"work in a folder with a shorter path, {AGAIN}",
 }
@@ -32,10 +33,12 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 # Libraries in Rust, Python and C++ put the number into the text of an exception of their own.
 NUMBER = re.compile(r"\(os error (\d+)\)|\[[Ee]rrno (\d+)\]|Error code (\d+) \(")
 SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")  # NumPy drops the number
-SQLITE = {
+WORDS = {  # of SQLite, Python and the dynamic loader
     "database or disk is full": errno.ENOSPC,
     "disk I/O error": errno.EIO,
     "attempt to write a readonly database": errno.EROFS,
+    "can't start new thread": errno.EAGAIN,
+    "failed to map segment from shared object": errno.ENOMEM,
 }
 
 
@@ -60,7 +63,7 @@ def find_errno(error: BaseException) -> int | None:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         return errno.ENOMEM
     text = str(error)
-    for words, number in SQLITE.items():
+    for words, number in WORDS.items():
         if words in text:
             return number
     if SHORT_WRITE.fullmatch(text):
