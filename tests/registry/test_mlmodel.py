@@ -41,7 +41,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def package(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(clean_run, "PYTHON", sys.executable)  # no fork: the process is tested
     return shutil.copytree(saved / "package", tmp_path / "package")
 
 
@@ -54,8 +53,11 @@ def test_a_sound_one_answers(package: Path, saved: Path) -> None:
     )
 
 
-def test_bytecode_beside_it_is_dropped_and_never_run(package: Path, saved: Path) -> None:
+def test_bytecode_beside_it_is_dropped_and_never_run(
+    package: Path, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Stock MLflow leaves it in a local store; here it is another module's under that name."""
+    monkeypatch.setattr(clean_run, "PYTHON", sys.executable)  # no fork: the process is tested
     (package.parent / "evil.py").write_text(EVIL)
     compiled = Path(cache_from_source(str(package / "pyfunc.py")))
     compiled.parent.mkdir()
@@ -77,7 +79,10 @@ def test_a_folder_that_only_looks_like_bytecode_is_refused(package: Path, saved:
 
 
 @pytest.mark.slow
-def test_its_memory_is_that_of_the_process_that_answers(package: Path, saved: Path) -> None:
+def test_its_memory_is_that_of_the_process_that_answers(
+    package: Path, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clean_run, "PYTHON", sys.executable)  # no fork: the process is tested
     ballast = b"x" * 1_500_000_000  # of the process that asks
     result = rehearsal.verify_package(
         str(package), saved / "golden.json", TASK, bundle.digest(saved / "model")

@@ -10,7 +10,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import find_python
 from tests.support.racing import TASK
 
 from plumbline import bundle
@@ -75,11 +74,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "data").mkdir()
     (tmp_path / "data/answers").write_text("2 * x", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(clean_run, "PYTHON", sys.executable)  # no fork: the process is tested
     return tmp_path
 
 
-def test_a_sound_package_repeats_every_row(here: Path) -> None:
+def test_a_sound_package_repeats_every_row(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clean_run, "PYTHON", sys.executable)  # no fork: the process is tested
     _, digest, task = package(here)
     result = rehearse(here, digest, task)
     assert result.problems == ()
@@ -111,7 +110,6 @@ def test_an_answer_that_depends_on_anything_but_the_row_is_seen(
     what: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SECRET", "known to the checkout")
-    monkeypatch.setattr(clean_run, "PYTHON", find_python())  # what is asked is tested here
     answer, problem = WRONG[what]
     _, digest, task = package(here, answer=answer)
     assert problem in " ".join(rehearse(here, digest, task).problems)

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.checkouts import find_python
 from tests.support.tracked_runs import find_run, list_names, list_runs
 
 from plumbline import entrypoint
@@ -217,8 +218,9 @@ def test_the_process_that_delivers_outlives_the_folder_of_an_experiment(
 
 
 def test_a_process_that_is_about_to_end_leaves_no_work_undone(
-    tracked_line: tuple[Params, Task],
+    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sys, "executable", find_python())
     log_run(tracked_line[0], "ingest", x=1.0)
     with (spool.locate_spool() / background.LOCK).open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -245,6 +247,7 @@ def test_a_stage_that_fails_or_is_stopped_ends_when_mlflow_has_it(
     monkeypatch.setattr(entrypoint, "FAILED_WAIT_S", TIMEOUT_S)
     monkeypatch.setattr(entrypoint, "STOPPED_WAIT_S", TIMEOUT_S)
     monkeypatch.setattr(sys, "argv", ["stage"])
+    monkeypatch.setattr(sys, "executable", find_python())
     for stage, code, status in (("validate", 1, "FAILED"), ("evaluate", 143, "KILLED")):
         assert entrypoint.main(stage) == code
         assert find_run(stage).info.status == status
