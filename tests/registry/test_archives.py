@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.support.serving.lines import Lines, make
+from tests.support.serving.lines import Lines
 from tests.support.serving.models import line_task
 
 from plumbline.contract.errors import RegistryError
@@ -26,13 +26,16 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Lines:
+def own(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Lines:
     """A registry of lines whose champion has changed once."""
-    found = Lines(tmp_path_factory.mktemp("own"))
-    with pytest.MonkeyPatch.context() as patch:
-        make(found.folder, *line_task(patch))
-    found.champion("2")
-    return found
+    lines = Lines(tmp_path_factory.mktemp("own"))
+    archive = lines.folder / "registry.tar"
+    with Lines(template).here():
+        archives.pack(archive)
+    with lines.here():
+        archives.unpack(archive)
+    lines.champion("2")
+    return lines
 
 
 @pytest.fixture

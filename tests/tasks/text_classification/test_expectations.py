@@ -138,11 +138,11 @@ def test_leaks_are_exact_or_near_but_not_both() -> None:
 
 def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
     rng = random.Random(7)
-    known = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=60)) for _ in range(3000)]
+    known = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=60)) for _ in range(1500)]
     near = [
-        text[:30] + "#" + text[31:] for text in known[:500]
+        text[:30] + "#" + text[31:] for text in known[:250]
     ]  # 3 of 58 3-grams changed: similarity 55/61
-    far = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=60)) for _ in range(1000)]
+    far = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=60)) for _ in range(500)]
     rows = make_batches(
         *[("train", text, "x") for text in known], *[("test", text, "x") for text in near + far]
     )
@@ -150,10 +150,10 @@ def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
     started = time.process_time()
     findings = duplicates.find_near_leaks(rows, "test", ["train"], 0.9)
 
-    assert time.process_time() - started < 10
-    assert len(findings) >= 490
-    assert all(f" f:{row - 3000}" in value for row, value in findings.items())
-    assert sum("% similar to" in finding for finding in findings.values()) >= 490
+    assert time.process_time() - started < 5
+    assert len(findings) >= 245
+    assert all(f" f:{row - 1500}" in value for row, value in findings.items())
+    assert sum("% similar to" in finding for finding in findings.values()) >= 245
 
 
 def _exchange_a_word(text: str) -> str:
