@@ -85,7 +85,8 @@ class Predictor:
         self.num_bytes = graph.stat().st_size
         self._session = open_graph(graph)
         self._names = [argument.name for argument in self._session.get_inputs()]
-        self._threads = ThreadPoolExecutor(_num_cores(), thread_name_prefix="onnxruntime")
+        self._num_cores = _num_cores()
+        self._threads = ThreadPoolExecutor(self._num_cores, thread_name_prefix="onnxruntime")
 
     def predict(
         self, columns: Mapping[str, Sequence[Any]], top_k: int = 3, threshold: float = 0.0
@@ -162,7 +163,7 @@ class Predictor:
             logits[batch] = answered.reshape(len(batch), self.members, len(self.classes))
 
         lengths = [len(ids) for ids, _ in rows]
-        batches = _plan_batches(lengths, self._features.call_cells, self._max_rows)
+        batches = _share_rows(lengths, self._features.call_cells, self._max_rows, self._num_cores)
         if len(batches) == 1:
             run_batch(batches[0])
         else:
@@ -316,7 +317,33 @@ def _check_text(row: int, text: Any) -> str:
     return text
 
 
-def _plan_batches(lengths: list[int], call_cells: int, max_rows: int = MAX_ROWS) -> list[list[int]]:
+def _share_rows(
+    lengths: list[int], call_cells: int, max_rows: int, num_cores: int
+) -> list[list[int]]:
+    """Split rows into the batches that cost least or, if that ends sooner, into some for each core.
+
+    Few rows are cheapest in one batch, which keeps one core busy while the others wait.
+    """
+    cheapest = _plan_batches(lengths, call_cells, max_rows)
+    even_rows = -(-len(lengths) // num_cores)
+    if len(lengths) < 2 or even_rows >= max_rows:
+        return cheapest
+    shared = _plan_batches(lengths, call_cells, even_rows)
+    return min(cheapest, shared, key=lambda b: _estimate_time(b, lengths, call_cells, num_cores))
+
+
+def _estimate_time(
+    batches: list[list[int]], lengths: list[int], call_cells: int, num_cores: int
+) -> int:
+    """Return when the last core ends, in cells; to hand batches to threads costs as a call does."""
+    busy = [0] * num_cores
+    for batch in batches:
+        first_free = busy.index(min(busy))
+        busy[first_free] += call_cells + len(batch) * max(lengths[row] for row in batch)
+    return max(busy) + (call_cells if len(batches) > 1 else 0)
+
+
+def _plan_batches(lengths: list[int], call_cells: int, max_rows: int) -> list[list[int]]:
     """Split rows into batches of similar length so that padding and calls cost least, in cells.
 
     The longest rows come first. The best way to split the first n rows is the best last batch
