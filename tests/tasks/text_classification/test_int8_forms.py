@@ -34,6 +34,21 @@ from plumbline.tasks.text_classification.params import PretrainedConfig
 from plumbline.tasks.text_classification.predictor import EncodedText, TokenFeatures, load
 
 WIDTH, WORDS, ANSWERS = 16, 1200, 24
+# ONNX Runtime registers them for its CPU provider on every architecture, arm64 as well: no
+# condition on the processor stands around them in core/providers/cpu/cpu_execution_provider.cc and
+# contrib_ops/cpu/cpu_contrib_kernels.cc. docs/OperatorKernels.md there lists the types.
+ON_EVERY_CPU = {
+    STATIC: {"QuantizeLinear", "com.microsoft:MatMulIntegerToFloat"},
+    ROW: {
+        "Abs",
+        "Div",
+        "Max",
+        "QuantizeLinear",
+        "ReduceMax",
+        "com.microsoft:MatMulIntegerToFloat",
+    },
+    DYNAMIC: {"DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger"},
+}
 
 
 @pytest.fixture
@@ -132,6 +147,18 @@ def test_weights_keep_to_seven_bits_output_by_output(
         assert 60 <= np.abs(weights).max() <= 64  # two products with 255 stay below 2 ** 15
         assert any(one.shape == (wide,) for one in constants.values() if one.dtype == np.float32)
     assert derived.ByteSize() < 0.5 * model.ByteSize()
+
+
+@pytest.mark.parametrize("form", INT8_FORMS)
+def test_a_form_adds_only_operators_that_every_cpu_has(
+    form: str, model: onnx.ModelProto, texts: list[EncodedText], tmp_path: Path
+) -> None:
+    derived = derive(form, model, texts, tmp_path)
+    assert list_operators(derived) - list_operators(model) == ON_EVERY_CPU[form]
+
+
+def list_operators(model: onnx.ModelProto) -> set[str]:
+    return {":".join(filter(None, (node.domain, node.op_type))) for node in model.graph.node}
 
 
 @pytest.mark.parametrize("form", INT8_FORMS)
