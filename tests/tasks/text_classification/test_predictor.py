@@ -157,7 +157,7 @@ def test_it_runs_where_plumbline_and_torch_are_not(
 @pytest.mark.parametrize("call_cells", [0, 12, 1000])
 def test_batches_are_bounded_and_hold_like_lengths(call_cells: int) -> None:
     lengths = [3, 500, 4, 4000, 3, *[5] * 100, 9000]
-    batches = predictor._share_rows(lengths, call_cells, predictor.MAX_ROWS, num_cores=2)
+    batches = predictor._share_rows(lengths, call_cells, predictor.MAX_ROWS)
     assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) <= predictor.MAX_ROWS
@@ -166,25 +166,23 @@ def test_batches_are_bounded_and_hold_like_lengths(call_cells: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lengths", "call_cells", "num_cores", "batches"),
+    ("lengths", "call_cells", "batches"),
     [
-        ([], 12, 1, []),
-        ([26], 12, 2, [[0]]),
+        ([], 12, []),
+        ([26], 12, [[0]]),
         # A call more is paid for by less padding.
-        ([10, 50, 10, 50], 12, 1, [[1, 3], [0, 2]]),
-        ([10, 50, 10, 50], 100, 1, [[1, 3, 0, 2]]),
-        ([10, 14, 12], 12, 1, [[1, 2, 0]]),
+        ([10, 50, 10, 50], 12, [[1, 3], [0, 2]]),
+        ([4, 6, 5], 12, [[1, 2, 0]]),
         # No core waits while another has several rows.
-        ([26, 26], 12, 2, [[0], [1]]),
-        ([26] * 8, 12, 2, [[0, 1, 2, 3], [4, 5, 6, 7]]),
-        ([26] * 8, 12, 4, [[0, 1], [2, 3], [4, 5], [6, 7]]),
+        ([26, 26], 12, [[0], [1]]),
+        ([26] * 8, 12, [[0, 1, 2, 3], [4, 5, 6, 7]]),
         # Where a call costs more than its rows, one is made.
-        ([8, 8], 12, 2, [[0, 1]]),
-        ([20] * 8, 1000, 2, [[0, 1, 2, 3, 4, 5, 6, 7]]),
+        ([8, 8], 12, [[0, 1]]),
+        ([10, 50, 10, 50], 100, [[1, 3, 0, 2]]),
+        ([20] * 8, 1000, [[0, 1, 2, 3, 4, 5, 6, 7]]),
     ],
 )
 def test_rows_are_split_as_ends_soonest(
-    lengths: list[int], call_cells: int, num_cores: int, batches: list[list[int]]
+    lengths: list[int], call_cells: int, batches: list[list[int]]
 ) -> None:
-    shared = predictor._share_rows(lengths, call_cells, predictor.MAX_ROWS, num_cores)
-    assert shared == batches
+    assert predictor._share_rows(lengths, call_cells, predictor.MAX_ROWS) == batches

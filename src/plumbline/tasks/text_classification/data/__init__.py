@@ -24,8 +24,8 @@ __all__ = [
     "read_batches",
     "read_inputs",
     "read_label_sets",
-    "read_shard",
     "read_rows",
+    "read_shard",
     "read_split",
     "shuffle_labels",
 ]

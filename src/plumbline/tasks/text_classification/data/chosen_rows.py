@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plumbline.sources.shards import list_readers
 from plumbline.tasks.text_classification.data.storage import read_batches, read_split
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 def count_rows(examples: Path, split: str) -> int:
     """Return the number of rows of one split."""
-    return sum(batch.num_rows for batch in read_batches(examples, split, ["label"]))
+    return sum(reader.shard.rows for reader in list_readers(examples, split))
 
 
 def read_rows(
