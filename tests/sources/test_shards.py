@@ -131,6 +131,16 @@ def write_listing_text(text: str) -> Callable[[Path], None]:
         (write_listing_text('{"shards": []}'), r"listing\.json: no shard of train"),
         (
             write_listing_text(
+                '{"shards": [{"name": "a", "split": "train", "rows": "1", "sha256": ""}]}'
+            ),
+            r"listing\.json: not a listing of shards \(TypeError: a shard is \{'name': 'a'",
+        ),
+        (
+            write_listing_text('{"shards": [], "address": 7}'),
+            r"listing\.json: not a listing of shards \(TypeError: address is 7",
+        ),
+        (
+            write_listing_text(
                 '{"shards": [{"name": "../x", "split": "train", "rows": 1, "sha256": ""}]}'
             ),
             r"listing\.json: expected the shard train\.00000\.parquet, found '\.\./x'",

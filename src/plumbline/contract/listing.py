@@ -60,7 +60,7 @@ class Listing:
 
 
 def name_shard(split: str, number: int) -> str:
-    """Return the name of the shard with this number, from 0; names sort in order."""
+    """Return the name of the shard of a split with this number, from 0."""
     return f"{split}.{number:05}.parquet"
 
 
@@ -79,8 +79,7 @@ def read_listing(folder: Path) -> Listing:
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None
     try:
-        shards = tuple(Shard(**item) for item in content["shards"])
-        listing = Listing(shards, content.get("address"))
+        listing = _build_listing(content)
         expected = _list_names(listing)
     except (AttributeError, LookupError, TypeError) as error:
         raise DataError(
@@ -98,6 +97,22 @@ def digest_names(files: Iterable[tuple[str, str]]) -> str:
     for name, sha256 in sorted(files):
         total.update(f"{name}\0{sha256}\n".encode())
     return total.hexdigest()
+
+
+def _build_listing(content: Any) -> Listing:
+    """Return the listing in a JSON value; LookupError, TypeError or AttributeError where none is.
+
+    What the values say is checked by who reads a shard.
+    """
+    shards = tuple(Shard(**item) for item in content["shards"])
+    for shard in shards:
+        types = [type(value) for value in asdict(shard).values()]
+        if types != [str, str, int, str]:
+            raise TypeError(f"a shard is {asdict(shard)}")
+    address = content.get("address")
+    if address is not None and not isinstance(address, str):
+        raise TypeError(f"address is {address!r}")
+    return Listing(shards, address)
 
 
 def _list_names(listing: Listing) -> list[str]:
