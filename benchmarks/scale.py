@@ -1,12 +1,14 @@
 """Memory and time of what looks at all rows of a data set, as they become more.
 
-Each runs on the generated tickets, in a process of its own: ingest, validate, the search for leaks,
-and what else evaluate reads of train and of the manifest. Memory is the peak, and a row costs what
-it adds to the size before. Held-out splits have the shares of the recipe, up to a number of rows.
+Each runs on the generated tickets, in a process of its own: ingest, validate, the training of a
+linear model and of a small transformer for one epoch, the search for leaks, and what else evaluate
+reads of train and of the manifest. Memory is the peak, and a row costs what it adds to the size
+before. Held-out splits have the shares of the recipe, up to a number of rows.
 
-With --spark, validate and the search for leaks alone, here and on each of these masters.
+With --only, ingest and some of these; with --spark, validate and the search for leaks alone, here
+and on each of these masters.
 
-python benchmarks/scale.py [--held-out ROWS] [--spark MASTER ...] [ROWS ...]
+python benchmarks/scale.py [--held-out ROWS] [--only NAME ...] [--spark MASTER ...] [-- ROWS ...]
 """
 
 import argparse
@@ -56,9 +58,19 @@ compare_manifests(*(read_keys(Manifest(layout.MANIFEST).read_batches()) for _ in
 PROFILE_CLASSES = """
 build_profiles(layout.EXAMPLES)
 """
+# The stage `train` without its log: examples become a sealed bundle.
+TRAIN = """
+from plumbline.stages.train import learn
+from plumbline.tracking.run_log import RunLog
+
+learn(params, task, "{candidate}", layout.EXAMPLES, RunLog(), must_learn=True)
+"""
+SMALL = {"hidden": 32, "layers": 1, "heads": 2}  # changes of the recipe's transformer
 COMMANDS: Mapping[str, list[str]] = {
     "ingest": [sys.executable, "-P", str(ROOT / "pipelines/ingest.py")],
     "validate": [sys.executable, "-P", str(ROOT / "pipelines/validate.py")],
+    "linear": [sys.executable, "-P", "-c", LOAD_TASK + TRAIN.format(candidate="linear")],
+    "transformer": [sys.executable, "-P", "-c", LOAD_TASK + TRAIN.format(candidate="transformer")],
     "leakage": [sys.executable, "-P", "-c", LOAD_TASK + FIND_LEAKS],
     "manifest": [sys.executable, "-P", "-c", LOAD_TASK + READ_MANIFEST],
     "changes": [sys.executable, "-P", "-c", LOAD_TASK + COMPARE_MANIFESTS],
@@ -78,6 +90,10 @@ def main() -> None:
         "--held-out", metavar="ROWS", type=int, default=10_000, help="at most, of each split"
     )
     parser.add_argument(
+        "--only", metavar="NAME", nargs="+", default=list(COMMANDS), choices=COMMANDS,
+        help=f"beside ingest: {', '.join(COMMANDS)}",
+    )  # fmt: skip
+    parser.add_argument(
         "--spark", metavar="MASTER", nargs="+", default=[], help="such as local[1] local[2]"
     )
     options = parser.parse_args()
@@ -86,17 +102,17 @@ def main() -> None:
         _compare_engines(options.rows, options.held_out, options.spark)
         return
     print(
-        f"{'rows':>10} {'':<9}{'memory':>10} {'bytes a row':>12} {'CPU s':>8} {'s a million':>12}"
+        f"{'rows':>10} {'':<12}{'memory':>10} {'bytes a row':>12} {'CPU s':>8} {'s a million':>12}"
     )
-    before, costs_before = BASE_ROWS, _measure_stages(BASE_ROWS, options.held_out)
+    before, costs_before = BASE_ROWS, _measure_stages(BASE_ROWS, options.held_out, options.only)
     for num_rows in sorted(set(options.rows)):
-        costs = _measure_stages(num_rows, options.held_out)
+        costs = _measure_stages(num_rows, options.held_out, options.only)
         for stage, cost in costs.items():
             num_more = num_rows - before
             peak_more = cost.peak_mb - costs_before[stage].peak_mb
             seconds_more = cost.cpu_seconds - costs_before[stage].cpu_seconds
             print(
-                f"{num_rows:>10,} {stage:<9}{cost.peak_mb:>7.0f} MB "
+                f"{num_rows:>10,} {stage:<12}{cost.peak_mb:>7.0f} MB "
                 f"{peak_more * 1e6 / num_more:>12,.0f} {cost.cpu_seconds:>8.1f} "
                 f"{seconds_more * 1e6 / num_more:>12,.0f}",
                 flush=True,
@@ -128,11 +144,13 @@ def _compare_engines(sizes: list[int], held_out: int, masters: list[str]) -> Non
                 )
 
 
-def _measure_stages(num_rows: int, held_out: int) -> dict[str, ProcessCost]:
+def _measure_stages(num_rows: int, held_out: int, only: list[str]) -> dict[str, ProcessCost]:
     with tempfile.TemporaryDirectory(prefix="plumbline-scale-") as folder:
         _write_params(Path(folder), num_rows, held_out)
         return {
-            stage: measure_process(command, Path(folder)) for stage, command in COMMANDS.items()
+            stage: measure_process(command, Path(folder))
+            for stage, command in COMMANDS.items()
+            if stage in ("ingest", *only)
         }
 
 
@@ -143,6 +161,8 @@ def _write_params(folder: Path, num_rows: int, held_out: int) -> None:
     for split in ("validation", "test"):
         share = params["data"]["split"][split]
         params["data"]["split"][split] = min(share, held_out / num_rows)
+    params["candidates"]["linear"]["max_epochs"] = 1
+    params["candidates"]["transformer"] |= {"max_epochs": 1, **SMALL}
     # Many tickets of one grammar are nearly copies of each other.
     params["validation"]["warnings"] = list(get_args(CheckName))
     with (folder / "params.yaml").open("w", encoding="utf-8") as file:

@@ -95,7 +95,7 @@ def test_rows_of_arrays_come_back_in_any_order() -> None:
             writer.append(numbers[start : start + 1000])
         stored = writer.finish()
     asked = np.array([2999, 0, 17, 17, 1500])
-    assert (stored.take(asked) == numbers[asked]).all()
+    assert (stored.rows[asked] == numbers[asked]).all()
     assert (stored.rows == numbers).all()
     assert (np.concatenate(list(stored.iterate_blocks())) == numbers).all()
     with ArrayWriter(np.int32) as writer:

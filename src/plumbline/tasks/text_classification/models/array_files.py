@@ -15,26 +15,20 @@ BLOCK = 1 << 20  # numbers that are read at once
 
 
 class StoredArray:
-    """An array of one or two axes that is read from a file, a few rows at a time."""
+    """An array of one or two axes in a file; its `rows` are read when they are used."""
 
     def __init__(self, rows: np.ndarray, mapping: mmap.mmap | None) -> None:
         self.rows = rows
         self._mapping = mapping  # of the file, which the rows are a view of
-
-    def take(self, numbers: np.ndarray) -> np.ndarray:
-        """Return a copy of the rows with these numbers."""
-        taken: np.ndarray = self.rows[numbers]
-        self._release_memory()
-        return taken
 
     def iterate_blocks(self) -> Iterator[np.ndarray]:
         """Yield all rows in order, up to BLOCK numbers at a time."""
         size = max(1, BLOCK // max(1, self.rows[:1].size))
         for start in range(0, len(self.rows), size):
             yield self.rows[start : start + size]
-            self._release_memory()
+            self.release_memory()
 
-    def _release_memory(self) -> None:
+    def release_memory(self) -> None:
         """Give back what was read: its pages count as memory of this process until then."""
         if self._mapping is not None:
             self._mapping.madvise(mmap.MADV_DONTNEED)

@@ -13,6 +13,9 @@ from plumbline.tasks.text_classification.models.label_decisions import encode_se
 from plumbline.tasks.text_classification.models.texts import LabelledTexts
 from plumbline.tasks.text_classification.predictor import EncodedText
 
+# Rows that are read before their pages are given back: with each page come up to 15 neighbours.
+KEPT_ROWS = 1024
+
 Batch = dict[str, torch.Tensor]
 
 
@@ -47,6 +50,7 @@ class EncodedTexts(Dataset[Batch]):
         self._starts = np.cumsum(lengths, dtype=np.int64) - lengths
         # (rows, members): how often each member of an ensemble learns from a row.
         self.row_weights: np.ndarray | None = None
+        self._num_read = 0
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -61,8 +65,8 @@ class EncodedTexts(Dataset[Batch]):
         texts = []
         for row in rows:
             cells = self._starts[row] + np.arange(self.lengths[row])
-            ids = self._ids.take(cells).astype(np.int64)
-            values = np.ones_like(ids) if self._values is None else self._values.take(cells)
+            ids = self._ids.rows[cells].astype(np.int64)
+            values = np.ones_like(ids) if self._values is None else self._values.rows[cells]
             texts.append((ids, values))
         return texts
 
@@ -77,16 +81,17 @@ class EncodedTexts(Dataset[Batch]):
         is_text = columns < lengths[:, None]
         cells = (self._starts[rows][:, None] + columns)[is_text]
         ids = np.zeros(is_text.shape, np.int64)
-        ids[is_text] = self._ids.take(cells)
+        ids[is_text] = self._ids.rows[cells]
         values = is_text.astype(np.int64)
         if self._values is not None:
             values = np.zeros(is_text.shape, self._values.rows.dtype)
-            values[is_text] = self._values.take(cells)
+            values[is_text] = self._values.rows[cells]
         batch = {
             self.names[0]: torch.from_numpy(ids),
             self.names[1]: torch.from_numpy(values),
-            "labels": torch.from_numpy(self._targets.take(np.array(rows))),
+            "labels": torch.from_numpy(self._targets.rows[rows]),
         }
+        self._release_memory(len(rows))
         if self.row_weights is not None:
             batch["row_weights"] = torch.from_numpy(self.row_weights[rows].astype(np.float32))
         return batch
@@ -97,6 +102,15 @@ class EncodedTexts(Dataset[Batch]):
         for block in self._ids.iterate_blocks():
             found = np.union1d(found, block)
         return found
+
+    def _release_memory(self, num_rows: int) -> None:
+        self._num_read += num_rows
+        if self._num_read < KEPT_ROWS:
+            return
+        self._num_read = 0
+        for array in (self._ids, self._values, self._targets):
+            if array is not None:
+                array.release_memory()
 
 
 def encode_split(
