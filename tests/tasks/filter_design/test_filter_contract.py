@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 from tests.support import task_contract
-from tests.support.small_filters import build_params
+from tests.support.small_filters import list_values
 
+from plumbline.tasks.filter_design.params import FilterParams
 from plumbline.tasks.filter_design.task import TASK
 
 
@@ -13,4 +14,6 @@ from plumbline.tasks.filter_design.task import TASK
 def test_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert task_contract.is_record(TASK)
-    task_contract.check(build_params(), TASK, "textbook")
+    values = list_values()
+    values["data"]["generated"]["rows"] = {"train": 40, "validation": 25, "test": 40}
+    task_contract.check(FilterParams.model_validate(values), TASK, "textbook")

@@ -1,8 +1,10 @@
 """Specifications on disk: repeatable, possible or not as the theorem says, and never leaked."""
 
+import contextlib
 import csv
 import json
 import math
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -94,13 +96,21 @@ def test_designs_are_those_of_the_textbook(tmp_path: Path) -> None:
         assert np.abs(design.ratios).max() < 2
 
 
+@pytest.fixture(scope="module")
+def validated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as ingest and validate leave it; tests change copies."""
+    folder = tmp_path_factory.mktemp("validated")
+    with contextlib.chdir(folder):
+        ingest(build_params(), TASK)
+        validate(build_params(), TASK)
+    return folder
+
+
 @pytest.fixture
-def accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FilterParams:
+def accepted(validated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FilterParams:
+    shutil.copytree(validated, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    params = build_params()
-    ingest(params, TASK)
-    validate(params, TASK)
-    return params
+    return build_params()
 
 
 def seal_changed_test(specifications: list[Specification]) -> None:
