@@ -132,7 +132,7 @@ bench-forms: setup  ## CPU time of a text in fp32 and each int8 form, and what t
 bench-drift: setup  ## false alarms and power of plumbline drift, with the model that `make run` left
 	@python benchmarks/drift.py
 
-bench-tracking: setup  ## how much longer a pass takes because MLflow is told of it
+bench-tracking: setup  ## how much longer a pass takes because it is logged to MLflow
 	@python benchmarks/tracking.py
 
 bench-tune: setup  ## what a search gains on banking77, with TPE and at random; data: PLUMBLINE_TEST_DATA

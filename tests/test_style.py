@@ -55,7 +55,7 @@ def test_no_class_name_is_used_twice() -> None:
 
 
 def test_messages_and_comments_use_words_that_can_be_searched() -> None:
-    wrong = census.list_idioms(MODULES)
+    wrong = census.list_idioms([*MODULES, *read_documents()])
     assert not wrong, "plain words (see IDIOMS in census.py):\n" + "\n".join(wrong)
 
 
@@ -152,6 +152,14 @@ def test_a_class_name_used_twice_is_seen(tmp_path: Path) -> None:
     for name in ("one", "other"):
         (tmp_path / f"{name}.py").write_text("class Rows:\n    pass\n", encoding="utf-8")
     assert list(census.list_repeated_classes(census.read_package(tmp_path))) == ["Rows"]
+
+
+def read_documents() -> list[census.Module]:
+    """Read what a user reads: the pages, the targets of make, and the comments of params files."""
+    patterns = ("*.md", "docs/**/*.md", "data/raw/*.md", "template/**/*.md", "recipes/*.yaml")
+    paths = [path for pattern in patterns for path in sorted(census.ROOT.glob(pattern))]
+    paths += [census.ROOT / "Makefile", census.ROOT / "dvc.yaml"]
+    return [census.Module(path, path.read_text(encoding="utf-8")) for path in paths]
 
 
 def list_stray_helpers(folder: Path) -> list[str]:

@@ -16,7 +16,7 @@ BYTES = {
 
 
 def check_tensors(file: BufferedReader) -> None:
-    """ValueError if the header of the open file is wrong, or the file holds more than tensors."""
+    """Raise ValueError if the header of an open file is wrong, or it holds more than tensors."""
     length = os.fstat(file.fileno()).st_size
     size = int.from_bytes(os.pread(file.fileno(), 8, 0), "little")
     if length < 8 or not 2 <= size <= min(MAX_HEADER, length - 8):
@@ -52,7 +52,7 @@ def _read_header(file: BufferedReader, size: int) -> dict[str, Any]:
 
 
 def _read_span(name: str, tensor: Any) -> tuple[int, int, str]:
-    """First byte, last byte and name of a tensor, once its dtype, shape and offsets agree."""
+    """Return first byte, last byte and name of a tensor; its dtype, shape and offsets agree."""
     match tensor:
         case {"dtype": str(dtype), "shape": list(shape), "data_offsets": [first, last], **rest} if (
             not rest
@@ -68,10 +68,11 @@ def _read_span(name: str, tensor: Any) -> tuple[int, int, str]:
         )
     if len(shape) > MAX_RANK or not all(map(_is_count, (*shape, first, last))):
         raise ValueError(f"tensor {name!r:.100} has a shape or offsets that are not numbers from 0")
-    if last - first != prod(shape) * BYTES[dtype]:
+    expected = prod(shape) * BYTES[dtype]
+    if last - first != expected:
         raise ValueError(
-            f"tensor {name!r:.100} of shape {shape!r:.100} and dtype {dtype} "
-            f"in {last - first:,} bytes"
+            f"tensor {name!r:.100} of shape {shape!r:.100} and dtype {dtype}: "
+            f"expected {expected:,} bytes, found {last - first:,}"
         )
     return first, last, name
 

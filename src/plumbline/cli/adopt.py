@@ -7,9 +7,9 @@ EXAMPLE = 'plumbline adopt ticket-router --reason "moved in the UI; better on re
 
 
 def adopt(name: ModelName, reason: Reason = "") -> None:
-    """Put a move of the alias champion of NAME in MLflow through every check of `promote`.
+    """Record a champion of NAME that was set in MLflow, if it passes every check of `promote`.
 
-    What passes is journaled; else nothing is changed, and the message says why. Requires --reason.
+    Otherwise nothing is changed, and the message says why. Requires --reason.
     """
     from plumbline.registry import adoption
 

@@ -36,7 +36,7 @@ def open_policy(
             label = version.registered.label
             policy = _load_folder(version.folder, path, file, pairs, version.bundle, label)
     if form not in (None, policy.form):
-        raise ParamsError(f"--normalise {form}: the policy was trained on {policy.form}; leave out")
+        raise ParamsError(f"--normalise {form}: the policy was trained on {policy.form}; omit it")
     return policy
 
 

@@ -35,7 +35,7 @@ def run_selftest(
         typer.Option("--list", help="Print what would be planted and what is expected; run none."),
     ] = False,
 ) -> None:
-    """Plant faults and sound models: each fault must be refused by its gate, no sound model.
+    """Plant faults and sound models: a gate must refuse each fault, and no sound model.
 
     Takes minutes. Exit code 0 if every result is the expected one, else 1.
     """

@@ -51,7 +51,7 @@ def sign_version(
 
 @contextmanager
 def _open_key(key: Path | None, variable: str | None) -> Iterator[Path]:
-    """Yield a file with the key; one that is made for it is gone after the block."""
+    """Yield a file with the key; a file that is made for it is removed after the block."""
     if (key is None) == (variable is None):
         raise ParamsError("name the private key by --key or by --key-variable, one of them")
     if key is not None:

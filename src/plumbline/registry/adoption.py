@@ -14,7 +14,7 @@ from plumbline.registry.reconciliation import lock_decisions, reconcile
 
 
 def adopt(name: str, reason: str) -> Entry:
-    """Put a move of the alias champion in MLflow through every check of `promote`, and journal it.
+    """Journal a champion that was set in MLflow, if it passes every check of `promote`.
 
     Raises RegistryError where nothing was moved, and what `promote` raises, with the way back.
     """
