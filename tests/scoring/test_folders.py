@@ -306,7 +306,7 @@ def test_an_object_store_gets_the_answers_of_a_local_folder(
 
 @pytest.mark.slow
 @pytest.mark.service
-@pytest.mark.parametrize("fault", ["busy", "lost"])
+@pytest.mark.parametrize("fault", ["busy", "lost", "changed"])
 def test_a_store_that_fails_at_any_request_gets_the_same_answers_from_the_next_run(
     model: Model, given: Path, bucket: object, monkeypatch: pytest.MonkeyPatch, fault: Fault
 ) -> None:

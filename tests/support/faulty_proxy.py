@@ -10,7 +10,8 @@ from typing import Literal
 from tests.support.loopback import run_server
 
 # "busy": 503 in place of asking the store. "lost": the store did it, and its answer is cut off.
-Fault = Literal["busy", "lost"]
+# "changed": a bit of what is sent, or else of what is answered, is another one.
+Fault = Literal["busy", "lost", "changed"]
 OWN_HEADERS = ("connection", "transfer-encoding", "content-length")
 BUSY = b"<Error><Code>ServiceUnavailable</Code><Message>try again</Message></Error>"
 
@@ -53,6 +54,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "busy":
             self._answer(503, [], BUSY)
             return
+        if fault == "changed":
+            body = _flip(body)
         connection = http.client.HTTPConnection(self.server.store, timeout=30)
         connection.request(self.command, self.path, body, dict(self.headers))
         given = connection.getresponse()
@@ -61,6 +64,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "lost":
             self.close_connection = True
             return
+        if fault == "changed" and not body:
+            content = _flip(content)
         self._answer(given.status, given.getheaders(), content)
 
     def _answer(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
@@ -80,6 +85,16 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing of each request."""
 
     do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _pass_on  # noqa: N815  names of http.server
+
+
+def _flip(content: bytes) -> bytes:
+    """Return the bytes with one bit in their middle changed."""
+    middle = len(content) // 2
+    return (
+        content[:middle]
+        + bytes(byte ^ 1 for byte in content[middle : middle + 1])
+        + content[middle + 1 :]
+    )
 
 
 @contextmanager
