@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 VECTOR_UNITS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
-PEAK_SIZE = 1024
+PEAK_SIZES = {"cpu": 1024, "cuda": 8192}  # rows and columns of both factors
 PEAK_REPEATS = 12
 
 
@@ -29,19 +29,19 @@ def list_vector_units() -> list[str]:
     return [unit for unit in VECTOR_UNITS if flags and unit in flags[0]]
 
 
-def measure_peaks() -> dict[str, float]:
-    """Return what one core computes a second in a large matrix product, by kind of number.
+def measure_peaks(device: str = "cpu") -> dict[str, float]:
+    """Return what one core, or a GPU, computes a second in a large matrix product, by kind.
 
-    Operations a second, where a multiplication and an addition are two; of CPU time, which other
-    programs on the machine change little. The best of a few.
+    Operations a second, where a multiplication and an addition are two; the best of a few. On a
+    core it is CPU time, which other programs on the machine change little.
     """
     import torch
 
     num_threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    shape = (PEAK_SIZE, PEAK_SIZE)
-    left, right = torch.randn(2, *shape)
-    small_left, small_right = torch.randint(-64, 64, (2, *shape), dtype=torch.int8)
+    shape = (PEAK_SIZES[device], PEAK_SIZES[device])
+    left, right = torch.randn(2, *shape).to(device)
+    small_left, small_right = torch.randint(-64, 64, (2, *shape), dtype=torch.int8).to(device)
     peaks = {
         "fp32": _time_product(torch.matmul, left, right),
         "bf16": _time_product(torch.matmul, left.bfloat16(), right.bfloat16()),
@@ -51,7 +51,7 @@ def measure_peaks() -> dict[str, float]:
     return peaks
 
 
-def describe_machine(peaks: dict[str, float] | None = None) -> str:
+def describe_machine(peaks: dict[str, float] | None = None, device: str = "cpu") -> str:
     """Return CPU, vector units, cores, load and matrix peaks as one line; without `peaks` measure.
 
     A figure without these cannot be compared with one of another machine.
@@ -60,17 +60,35 @@ def describe_machine(peaks: dict[str, float] | None = None) -> str:
     rates = [f"{rate / 1e9:.0f} in {kind}" for kind, rate in (peaks or measure_peaks()).items()]
     return (
         f"{read_cpu_name()} ({units}), {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
-        f"one core in a {PEAK_SIZE}-wide matrix product: {', '.join(rates)} (10^9 operations/s)"
+        f"{_name_unit(device)} in a {PEAK_SIZES[device]}-wide matrix product: {', '.join(rates)} "
+        "(10^9 operations/s)"
     )
 
 
+def _name_unit(device: str) -> str:
+    if device == "cpu":
+        return "one core"
+    import torch
+
+    return str(torch.cuda.get_device_name())
+
+
 def _time_product(multiply: Callable[[Any, Any], Any], left: Any, right: Any) -> float:
+    read_clock = _read_gpu_clock if left.is_cuda else time.thread_time
     seconds = []
     for _ in range(PEAK_REPEATS):
-        start = time.thread_time()
+        start = read_clock()
         multiply(left, right)
-        seconds.append(time.thread_time() - start)
-    return 2.0 * PEAK_SIZE**3 / min(seconds)
+        seconds.append(read_clock() - start)
+    return 2.0 * len(left) ** 3 / min(seconds)
+
+
+def _read_gpu_clock() -> float:
+    """Return the time at which the GPU has done what it was given."""
+    import torch
+
+    torch.cuda.synchronize()
+    return time.perf_counter()
 
 
 def _read_cpu_lines(name: str) -> list[str]:

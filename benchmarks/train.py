@@ -8,6 +8,10 @@ What each part of plumbline's own training step gains, by leaving it out:
 
 python benchmarks/train.py --ablation [--rounds 3] ...
 
+The same on a GPU, where there is one; each part of the first two is measured on that device:
+
+python benchmarks/train.py --device cuda [--ablation]
+
 Whole trainings, with test accuracy:
 
 python benchmarks/train.py --accuracy [--seeds 11 12 13] [--epochs 5] ...
@@ -62,14 +66,22 @@ PARTS = {
     "attention": "PyTorch's own attention",
     "precision": "the other one of fp32 and bf16",
 }
+GPU_PARTS = {
+    "used-embedding": PARTS["used-embedding"],
+    "buckets": PARTS["buckets"],
+    "precision": PARTS["precision"],
+    "compile": "no torch.compile",
+}
 WARM_UP = 2  # steps that are not timed
 PADDED = 128  # tokens
+DEVICES = ("cpu", "cuda")
 BATCH = 32
 
 
 def main() -> None:
     """Run one peer, or each in a separate process."""
     arguments = _parse_arguments()
+    _check_device(arguments.device)
     if arguments.peer:
         print(json.dumps(_measure(arguments)))
         return
@@ -102,11 +114,24 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--rounds", type=int, default=1, help="how often each is measured; the best counts"
     )
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="for all peers alike")
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
-    parser.add_argument("--without", choices=PARTS, help=argparse.SUPPRESS)
+    parser.add_argument("--without", choices=PARTS | GPU_PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--examples", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
+
+
+def _check_device(device: str) -> None:
+    if device == "cpu":
+        return
+    import torch
+
+    if not torch.cuda.is_available():
+        raise SystemExit(
+            "--device cuda: PyTorch finds no CUDA device on this machine (torch "
+            f"{torch.__version__}); run it where nvidia-smi lists one, after make TORCH=cuda setup"
+        )
 
 
 def _compare_speed(arguments: argparse.Namespace, examples: Path) -> None:
@@ -125,7 +150,8 @@ def _compare_speed(arguments: argparse.Namespace, examples: Path) -> None:
 
 
 def _compare_parts(arguments: argparse.Namespace, examples: Path) -> None:
-    rates: dict[str | None, list[float]] = {None: []} | {name: [] for name in PARTS}
+    parts = PARTS if arguments.device == "cpu" else GPU_PARTS
+    rates: dict[str | None, list[float]] = {None: []} | {name: [] for name in parts}
     for _ in range(arguments.rounds):
         for part, measured in rates.items():
             result = _run_peer(OWN, arguments, examples, 0, part)
@@ -136,18 +162,18 @@ def _compare_parts(arguments: argparse.Namespace, examples: Path) -> None:
     print(f"{'plumbline':<60}{'samples/s':>10}{'gain':>9}")
     print(f"{'as it is':<60}{whole:>10.1f}")
     for part, measured in rates.items():
-        print(f"{PARTS[str(part)]:<60}{max(measured):>10.1f}{whole / max(measured):>7.2f} x")
+        print(f"{parts[str(part)]:<60}{max(measured):>10.1f}{whole / max(measured):>7.2f} x")
     _print_use(own)
 
 
 def _print_use(own: dict[str, Any]) -> None:
     """Print which share of the machine's limit a training reaches."""
-    limit = own["threads"] * own["peaks"][own["precision"]]
+    limit = own["units"] * own["peaks"][own["precision"]]
     print(
-        f"plumbline computes at {own['flops'] / 1e9:.0f} GFLOP/s in {own['precision']} on "
-        f"{own['threads']} threads, {own['flops'] / limit:.0%} of as many cores in a matrix product"
+        f"plumbline computes at {own['flops'] / 1e9:.0f} GFLOP/s in {own['precision']}, "
+        f"{own['flops'] / limit:.0%} of a large matrix product on {own['units']} {own['unit']}"
     )
-    print(describe_machine(own["peaks"]))
+    print(describe_machine(own["peaks"], own["device"]))
 
 
 def _compare_accuracy(arguments: argparse.Namespace, examples: Path) -> None:
@@ -168,6 +194,7 @@ def _run_peer(
     command = [sys.executable, __file__, "--peer", peer, "--examples", str(examples)]
     command += ["--seed", str(seed)]
     command += ["--epochs", str(arguments.epochs), "--threads", str(arguments.threads)]
+    command += ["--device", arguments.device]
     if arguments.accuracy:
         command.append("--accuracy")
     if without:
@@ -213,8 +240,11 @@ def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     epochs = arguments.epochs if arguments.accuracy else 1
     config = config.model_copy(update={"max_epochs": epochs, "batch_size": BATCH})
     params = params.model_copy(update={"seed": arguments.seed, "candidates": {CANDIDATE: config}})
+    params = _change_training(params, device=arguments.device)
     if arguments.without == "precision":
         params = _choose_other_precision(params)
+    elif arguments.without == "compile":
+        params = _change_training(params, compile="off")
     elif arguments.without:
         _leave_out(arguments.without)
     if arguments.accuracy:
@@ -232,16 +262,25 @@ def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.accuracy:
         return result | {"accuracy": _measure_own_accuracy(learner, arguments.examples)}
     flops = rate * _count_flops_per_sample(learner)
-    return result | {"flops": flops, "threads": torch.get_num_threads(), "peaks": measure_peaks()}
+    is_cpu = arguments.device == "cpu"
+    return result | {
+        "flops": flops,
+        "device": arguments.device,
+        "units": torch.get_num_threads() if is_cpu else 1,
+        "unit": "cores" if is_cpu else "GPU",
+        "peaks": measure_peaks(arguments.device),
+    }
 
 
 def _choose_other_precision(params: Any) -> Any:
     from plumbline.training.hardware import choose_hardware
 
     chosen = choose_hardware(params.training).precision
-    other = "fp32" if chosen == "bf16" else "bf16"
-    training = params.training.model_copy(update={"precision": other})
-    return params.model_copy(update={"training": training})
+    return _change_training(params, precision="fp32" if chosen == "bf16" else "bf16")
+
+
+def _change_training(params: Any, **values: str) -> Any:
+    return params.model_copy(update={"training": params.training.model_copy(update=values)})
 
 
 def _leave_out(part: str) -> None:
@@ -345,7 +384,7 @@ def _train_with_hugging_face(
         save_strategy="no",
         report_to=[],
         disable_tqdm=True,
-        use_cpu=True,
+        use_cpu=arguments.device == "cpu",
         dataloader_pin_memory=False,
         logging_strategy="no",
     )
@@ -377,12 +416,15 @@ class _StepClock:
 
     def build_callback(self) -> Any:
         """Return the callback that notes the time of each step."""
+        import torch
         from transformers import TrainerCallback
 
         times = self.times
 
         class Callback(TrainerCallback):
             def on_step_end(self, *_: Any, **__: Any) -> None:
+                if torch.cuda.is_initialized():
+                    torch.cuda.synchronize()
                 times.append(time.perf_counter())
 
         return Callback()
