@@ -3,16 +3,19 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
+import pytest
 from tests.support.small_texts import write_examples
 
+from plumbline.sources import shard_writer
+from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification.data import count_rows, read_rows, read_split
 
 
-def test_chosen_rows_are_those_of_the_whole_table(tmp_path: Path) -> None:
+def test_chosen_rows_are_those_of_the_whole_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard_writer, "SHARD_ROWS", 30)
     write_examples(tmp_path / "examples")
-    path = tmp_path / "examples/train.parquet"
-    pq.write_table(pq.read_table(path), path, row_group_size=10)
     whole = read_split(tmp_path / "examples", "train")
     assert count_rows(tmp_path / "examples", "train") == len(whole) == 112
     numbers = np.random.default_rng(0).permutation(112)[:30].tolist()
@@ -23,7 +26,7 @@ def test_chosen_rows_are_those_of_the_whole_table(tmp_path: Path) -> None:
 
 def test_a_split_without_rows_has_none_to_choose(tmp_path: Path) -> None:
     write_examples(tmp_path / "examples")
-    path = tmp_path / "examples/train.parquet"
-    pq.write_table(pq.read_table(path).slice(0, 0), path)
+    rows = read_split(tmp_path / "examples", "train")
+    write_split(tmp_path / "examples", "train", rows.slice(0, 0))
     assert count_rows(tmp_path / "examples", "train") == 0
     assert len(read_rows(tmp_path / "examples", "train", [])) == 0
