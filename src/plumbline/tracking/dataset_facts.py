@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any
 
 from plumbline.contract import layout
+from plumbline.contract.manifest import Manifest
 
 MAX_DIGEST = 36  # characters that every store can hold
 MAX_SOURCE = 60_000
@@ -20,7 +21,9 @@ def describe_dataset(name: str) -> dict[str, Any]:
     for field in pq.read_schema(layout.MANIFEST):
         kind = COLUMN_TYPES.get(str(field.type), "string")
         columns.append({"type": kind, "name": field.name, "required": True})
-    splits = Counter(pq.read_table(layout.MANIFEST, columns=["split"])["split"].to_pylist())
+    splits: Counter[str] = Counter()
+    for batch in Manifest(layout.MANIFEST).read_batches(["split"]):
+        splits.update(batch["split"].to_pylist())
     num_rows = sum(splits.values())
     profile = {"num_rows": num_rows, "num_elements": num_rows * len(columns)}
     return {
