@@ -1,7 +1,8 @@
-"""What `init` writes beside the data: the same answers and the same plumbline, the same files.
+"""What `init` writes beside the data; equal answers to an equal plumbline give equal files.
 
-`python -m plumbline.init.rendering FOLDER WHEEL`, with the answers as JSON on standard input: so a
-later plumbline asks the one in an older wheel what it wrote. Every version keeps to that call.
+`python -m plumbline.init.rendering FOLDER WHEEL`, with the answers as JSON on standard input: a
+later plumbline runs the code in an older wheel this way, to learn what that version wrote. No
+version may change that call.
 """
 
 import json
@@ -45,8 +46,8 @@ def render_repository(target: Path, answers: InitAnswers, wheel: Path) -> Propos
 
 
 def _is_written(path: Path) -> bool:
-    is_held = path in NOT_WRITTEN or path.parts[0] in IN_WHEEL
-    return not is_held and not path.is_relative_to(WITH_TASK)
+    is_left_out = path in NOT_WRITTEN or path.parts[0] in IN_WHEEL
+    return not is_left_out and not path.is_relative_to(WITH_TASK)
 
 
 def _write_file(target: Path, path: Path, root: Path, name: str) -> None:
@@ -60,8 +61,8 @@ def _write_file(target: Path, path: Path, root: Path, name: str) -> None:
 def _write_params(target: Path, text: str, task: str | None) -> None:
     path = target / layout.PARAMS
     path.write_text(text, encoding="utf-8")
-    load_params(path)  # what `make run` would refuse is not written
-    if task:  # has the params of text classification
+    load_params(path)  # so that `make run` does not refuse it
+    if task:  # an own task begins with the params of text classification
         path.write_text(text.replace(TASK_LINE, f"\ntask: {task}\n", 1), encoding="utf-8")
 
 

@@ -25,8 +25,8 @@ def require_allowed(decision: Decision, earlier: Sequence[Entry]) -> None:
 
     `first` and `promote` take a version that was registered with this bundle and evidence, neither
     refused nor returned since, and never champion; `override` one that was registered; `rollback`
-    a former champion as it was chosen. JournalError, RefusedError, RegistryError or BundleError say
-    what is against it.
+    a former champion as it was chosen. Raises JournalError, RefusedError, RegistryError or
+    BundleError with the reason why not.
     """
     if decision.action == "rollback":
         _require_as_chosen(decision, earlier)
@@ -38,8 +38,8 @@ def require_allowed(decision: Decision, earlier: Sequence[Entry]) -> None:
     _refuse_former_champion(decision, earlier)
 
 
-def require_founded(move: Entry, earlier: Sequence[Entry]) -> None:
-    """JournalIntegrityError where the entries before a move that is in the journal forbid it."""
+def verify_recorded_move(move: Entry, earlier: Sequence[Entry]) -> None:
+    """Raise JournalIntegrityError for a move in the journal that the entries before it forbid."""
     moves = [entry for entry in earlier if entry.moves]
     champion = moves[-1].version if moves else NO_CHAMPION
     try:
@@ -53,7 +53,7 @@ def require_founded(move: Entry, earlier: Sequence[Entry]) -> None:
 
 
 def refuse_unfit(model: str, version: str, bundle: str, entries: Sequence[Entry]) -> None:
-    """RefusedError where this bundle was refused since it was registered, or returned as a canary.
+    """Raise RefusedError for a bundle that was refused after its registration, or returned.
 
     A bundle that is registered again under another number is the same model: it stays returned.
     """
@@ -75,7 +75,7 @@ def refuse_unfit(model: str, version: str, bundle: str, entries: Sequence[Entry]
 
 
 def build_forgery_error(move: Entry, reason: str) -> JournalIntegrityError:
-    """The error for a move that is in the journal and that plumbline did not write."""
+    """Build the error for a move in the journal that plumbline did not write."""
     return JournalIntegrityError(
         f"{move.model}: journal entry {move.number} ({move.action} of version {move.version}) was "
         f"not written by plumbline: {reason}. The champion was not changed; restore the journal "
@@ -84,9 +84,9 @@ def build_forgery_error(move: Entry, reason: str) -> JournalIntegrityError:
 
 
 def _require_as_chosen(decision: Decision, earlier: Sequence[Entry]) -> None:
-    """BundleError where a former champion has other files or evidence than made it champion.
+    """Require that a former champion has the files and the evidence that it was chosen with.
 
-    RegistryError where it never was champion.
+    Raises BundleError where it has others, RegistryError where it never was champion.
     """
     decisions = [entry for entry in earlier if entry.moves and entry.version == decision.version]
     if not decisions:
@@ -122,7 +122,7 @@ def _require_registered(decision: Decision, earlier: Sequence[Entry]) -> None:
         )
     last = rulings[-1]
     if last.action == "refuse" and decision.action != "override":
-        return  # refused below, which says more than that its evidence is another
+        return  # `refuse_unfit` refuses it, with a better reason than other evidence
     if last.evidence != decision.evidence:
         raise JournalError(
             f"{_label(decision)}: its evidence is not that of journal entry {last.number} "
@@ -135,7 +135,7 @@ def _require_registered(decision: Decision, earlier: Sequence[Entry]) -> None:
 def _refuse_former_champion(decision: Decision, earlier: Sequence[Entry]) -> None:
     """Refuse a version that was champion once.
 
-    Its evidence is of that time and says nothing of today; `rollback` is the way.
+    Its evidence is as old as that, so it cannot be promoted again; `rollback` brings it back.
     """
     for entry in earlier:
         if entry.moves and entry.version == decision.version:

@@ -28,7 +28,7 @@ from plumbline.registry.journal_head import (
     format_intent,
     is_intended,
 )
-from plumbline.registry.journal_rules import NO_CHAMPION, build_forgery_error, require_founded
+from plumbline.registry.journal_rules import NO_CHAMPION, build_forgery_error, verify_recorded_move
 from plumbline.registry.reader.addresses import CHAMPION, describe_registry
 from plumbline.tracking import store_location
 
@@ -157,5 +157,5 @@ def _require_sound_move(move: Entry, entries: list[Entry]) -> None:
     evidence, verdict or signature do.
     """
     earlier = [entry for entry in entries if entry.number < move.number]
-    require_founded(move, earlier)
+    verify_recorded_move(move, earlier)
     promotion_checks.require_grounds(move, earlier)

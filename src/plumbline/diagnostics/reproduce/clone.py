@@ -72,7 +72,7 @@ def _pin_champion(subject: ReproductionSubject, clone: Path) -> None:
 
 
 def _copy_data(clone: Path) -> int:
-    """Copy the files below `data.watch` that are neither in git nor in `clone`; their number."""
+    """Copy the files below `data.watch` that are neither in git nor in `clone`; return how many."""
     watched = Path(load_yaml(clone / layout.PARAMS)["data"]["watch"])
     if watched.is_absolute() or ".." in watched.parts:  # the clone reads it there, or not at all
         return 0

@@ -24,7 +24,7 @@ def open_workers(folder: Path) -> Iterator[ProcessPoolExecutor]:
     """Yield a pool whose processes write temporary files below `folder`.
 
     Where the block ends by an error or an interruption, the processes end, and so do those that
-    they started: their work is for nothing.
+    they started: nobody would use their results.
     """
     temporary = folder / "tmp"
     temporary.mkdir()
