@@ -13,7 +13,7 @@ from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import Predictor, Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.data_changes import ManifestKeys, read_keys
-from plumbline.registry.pinned_champion import find_compared_champion
+from plumbline.registry.compared_champion import find_compared_champion
 from plumbline.registry.promotion import read_history
 from plumbline.registry.reader import journal_check, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
