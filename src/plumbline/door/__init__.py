@@ -105,6 +105,8 @@ def _explain(failure: StageError | PlumblineError | None) -> int:
     if isinstance(failure, PlumblineError):
         raise failure
     code = failure.code
+    if -code in (signal.SIGINT, signal.SIGTERM):  # a second one, which came as the stage ended
+        code = 128 - code
     if code > 0 and code != KILLED:
         _print_all([f"stopped at {failure.stage} (exit code {code}), which says above why"])
         return code
