@@ -21,6 +21,7 @@ from plumbline.contract.errors import (
     BundleError,
     EvidenceError,
     JournalError,
+    ParamsError,
     RefusedError,
     RegistryError,
 )
@@ -422,6 +423,15 @@ def test_a_bundle_with_a_predictor_of_its_own_is_not_registered(
         register(*evaluated)
     assert versions() == []
     assert not canary.exists()
+
+
+def test_a_key_that_cannot_be_used_registers_nothing_unsigned(
+    evaluated: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLUMBLINE_PRIVATE_KEY", "nowhere.pem")
+    with pytest.raises(ParamsError, match=r"nowhere\.pem: not a valid private key"):
+        register(*evaluated)
+    assert versions() == []
 
 
 class RemoteLine(StrictModel):

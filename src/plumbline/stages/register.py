@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
+from plumbline.bundle import signatures
 from plumbline.contract import experiment, layout
 from plumbline.contract.errors import BundleError, EvidenceError, RefusedError, RegistryError
 from plumbline.contract.lineage import collect_lineage
@@ -57,6 +58,9 @@ def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> 
         _refuse(params, evidence)
     recount.verify_scores(evidence, task.metric)
     replay.verify_judgement(evidence, params, task)
+    key = signing.find_private_key()
+    if key is not None:
+        signatures.check_private_key(key)  # before there is a version, which would be unsigned
     name = params.registry.model
     with _explain_failures():
         number = _register_winner(params, task, evidence, log)
