@@ -4,7 +4,6 @@ bf16 is faster than fp32 on one CPU and slower on the next.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,7 +62,8 @@ def seed_generators(device: str, number: int) -> None:
 def measure_bf16_speedup() -> float:
     """Measure how many times faster bf16 is than fp32 on this CPU.
 
-    The measured work is one linear layer, forward and backward.
+    The measured work is one linear layer, forward and backward, on one thread and in CPU time:
+    other programs on the machine change that little.
     """
     layer = torch.nn.Linear(WIDTH, INNER)
     rows = torch.randn(ROWS, WIDTH, generator=torch.Generator().manual_seed(0))
@@ -72,10 +72,15 @@ def measure_bf16_speedup() -> float:
         with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
             layer(rows).sum().backward()
 
+    num_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
     seconds: dict[bool, list[float]] = {False: [], True: []}
-    for _ in range(REPEATS):  # in turn, so that other load on the machine slows down both
+    for _ in range(REPEATS):  # in turn, since the clock of a CPU changes
         for enabled, times in seconds.items():
-            times.append(_time_call(lambda enabled=enabled: run_step(enabled)))  # type: ignore[misc]
+            start = time.thread_time()
+            run_step(enabled)
+            times.append(time.thread_time() - start)
+    torch.set_num_threads(num_threads)
     return min(seconds[False]) / min(seconds[True])
 
 
@@ -98,9 +103,3 @@ def _choose_precision(device: Device) -> Precision:
     if device == "mps":
         return "fp32"
     return "bf16" if measure_bf16_speedup() > MIN_SPEEDUP else "fp32"
-
-
-def _time_call(call: Callable[[], None]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
