@@ -5,7 +5,7 @@ import resource
 from plumbline.contract.errors import ParamsError
 
 # Below it Arrow waits for ever for threads that it could not start, and others abort.
-MIN_BYTES = 2 << 30
+MIN_BYTES = 3 << 30  # on two cores; each more takes some for its threads
 
 
 def require_address_space() -> None:
