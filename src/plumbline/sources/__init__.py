@@ -22,4 +22,7 @@ that reads sources uses these keys.
     text_lines     lines, decoded and bounded
     csv_files, jsonl_files, arrow_files   one module for each format
     csv_limits     the csv module's limit on cells, for all of plumbline
+    shards         reads the shards that ingest wrote, each compared with their listing
+    shard_writer   writes them; parquet_batches: rows for one Parquet file, in bounded memory
+    shard_store    shards at an address, such as s3://bucket/folder
 """
