@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -94,10 +95,13 @@ def test_the_limit_is_what_evidence_measured_and_is_printed(lines: Lines) -> Non
 
 def test_a_journal_that_takes_no_entry_is_reported_at_the_start(lines: Lines) -> None:
     refuse = "CREATE TRIGGER refuse BEFORE INSERT ON plumbline_journal BEGIN "
-    with sqlite3.connect(lines.folder / "mlruns/journal.db") as database:
+    with closing(sqlite3.connect(lines.folder / "mlruns/journal.db")) as database:
         database.execute(refuse + "SELECT RAISE(ABORT, 'no right to add'); END")
-    with serving(lines, "--canary", "3=50%") as server:
-        said = server.log.read_text()
+        try:
+            with serving(lines, "--canary", "3=50%") as server:
+                said = server.log.read_text()
+        finally:
+            database.execute("DROP TRIGGER refuse")
     assert "canary: if it is returned, the journal will not say so: " in said
     assert "(no right to add)" in said
 
