@@ -46,6 +46,11 @@ def run_spark_cluster(folder: Path, num_workers: int) -> Iterator[tuple[str, lis
             process.wait(30)
 
 
+def count_children(pid: int) -> int:
+    """Return how many processes are below this one: of a worker, an executor and its Python."""
+    return len(psutil.Process(pid).children(recursive=True))
+
+
 def kill_with_children(pid: int) -> int:
     """Kill a process and all below it; return how many."""
     try:
