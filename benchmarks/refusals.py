@@ -8,17 +8,15 @@ Prints microseconds of CPU of the server's worker a refusal.
 """
 
 import argparse
-import socket
 import tempfile
 from pathlib import Path
 from statistics import median
 
 import pytest
 from benchmarks.machine import describe_machine
-from benchmarks.processes import read_cpu_us
+from benchmarks.worker_cost import measure_cpu_us
 from tests.support.serving.full import WHOLE, full
-from tests.support.serving.lines import Lines, Server, make
-from tests.support.serving.load import list_workers
+from tests.support.serving.lines import Lines, make
 from tests.support.serving.models import line_task
 
 CONNECTIONS = 32
@@ -42,7 +40,8 @@ def main() -> None:
         with full(lines) as (server, _):
             for _ in range(arguments.rounds):
                 for kind, request in KINDS.items():
-                    costs[kind].append(measure(server, request, arguments.requests))
+                    cost = measure_cpu_us(server, request, arguments.requests, CONNECTIONS, 429)
+                    costs[kind].append(cost)
     print(describe_machine())
     print("us of CPU a refusal: median of the rounds (least, most)")
     for kind, found in costs.items():
@@ -51,33 +50,6 @@ def main() -> None:
         late / early for early, late in zip(costs["protocol"], costs["application"], strict=True)
     ]
     print(f"application / protocol, of each round: {median(ratios):.1f} x")
-
-
-def measure(server: Server, request: bytes, num_requests: int) -> float:
-    """Return microseconds of CPU of the worker a request."""
-    (worker,) = list_workers(server.process.pid)
-    opened = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(CONNECTIONS)]
-    ask_all(opened, request)
-    before = read_cpu_us(worker)
-    turns = num_requests // CONNECTIONS
-    for _ in range(turns):
-        ask_all(opened, request)
-    used = read_cpu_us(worker) - before
-    for connection in opened:
-        connection.close()
-    return used / (turns * CONNECTIONS)
-
-
-def ask_all(opened: list[socket.socket], request: bytes) -> None:
-    """Send a request on each connection, then read a refusal from each."""
-    for connection in opened:
-        connection.sendall(request)
-    for connection in opened:
-        received = connection.recv(65_536)
-        while not received.endswith(b"}"):
-            received += connection.recv(65_536)
-        if not received.startswith(b"HTTP/1.1 429"):
-            raise SystemExit(f"expected a refusal, got {received[:200]!r}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ turns with this one. Prints microseconds of CPU a request, sockets included, by 
 
 import argparse
 import json
-import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,10 +17,9 @@ from statistics import median
 
 import pytest
 from benchmarks.machine import describe_machine
-from benchmarks.processes import read_cpu_us
+from benchmarks.worker_cost import measure_cpu_us
 from tests.support.serving.full import HOST, JSON
 from tests.support.serving.lines import Lines, Server, make, serving
-from tests.support.serving.load import list_workers
 from tests.support.serving.models import line_task
 
 CLIENTS = (1, 16, 64)
@@ -49,7 +47,9 @@ def main() -> None:
             for _ in range(arguments.rounds):
                 for case in list_cases(servers):
                     name, path, clients = case
-                    cost = measure(servers[name], path, clients, arguments.requests)
+                    cost = measure_cpu_us(
+                        servers[name], encode(path), arguments.requests, clients, 200
+                    )
                     costs.setdefault(case, []).append(cost)
     print(describe_machine())
     print("us of CPU a request: median of the rounds (least, most)")
@@ -74,39 +74,11 @@ def list_cases(servers: dict[str, Server]) -> list[Case]:
     return [(name, path, clients) for path in BODIES for clients in CLIENTS for name in servers]
 
 
-def measure(server: Server, path: str, clients: int, num_requests: int) -> float:
-    """Return microseconds of CPU of the worker a request."""
-    (worker,) = list_workers(server.process.pid)
-    request = encode(path)
-    opened = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(clients)]
-    ask_all(opened, request)
-    before = read_cpu_us(worker)
-    turns = num_requests // clients
-    for _ in range(turns):
-        ask_all(opened, request)
-    used = read_cpu_us(worker) - before
-    for connection in opened:
-        connection.close()
-    return used / (turns * clients)
-
-
 def encode(path: str) -> bytes:
     """Return the request for one row."""
     body = json.dumps(BODIES[path]).encode()
     head = b"POST %s HTTP/1.1\r\n" % path.encode() + HOST + JSON
     return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
-
-
-def ask_all(opened: list[socket.socket], request: bytes) -> None:
-    """Send a request on each connection, then read an answer from each."""
-    for connection in opened:
-        connection.sendall(request)
-    for connection in opened:
-        received = connection.recv(65_536)
-        while not received.endswith(b"}"):
-            received += connection.recv(65_536)
-        if not received.startswith(b"HTTP/1.1 200"):
-            raise SystemExit(f"expected an answer, got {received[:200]!r}")
 
 
 if __name__ == "__main__":
