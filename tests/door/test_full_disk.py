@@ -5,9 +5,10 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from tests.support.failing_stage import replace_reproduction
 
 from plumbline import door
-from plumbline.door import dvc_lock, dvc_processes, repair
+from plumbline.door import dvc_lock, repair
 from plumbline.door.reproduction import RunRequest, StageError
 
 
@@ -38,18 +39,7 @@ def test_a_failed_run_does_not_say_again_that_the_disk_is_full(
         return []
 
     monkeypatch.chdir(tmp_path)
-    for module, name in (
-        (door, "load_params"),
-        (door, "require_settings"),
-        (dvc_processes, "check_rwlock"),
-        (dvc_lock, "check_pipeline"),
-        (dvc_lock, "check_lock"),
-        (door.lost_models, "require_local_models"),
-        (dvc_lock, "keep_copy"),
-    ):
-        monkeypatch.setattr(module, name, lambda *_: None)
-    monkeypatch.setattr(repair, "repair_outputs", lambda **_: [])
-    monkeypatch.setattr(door, "reproduce", reproduce)
+    replace_reproduction(monkeypatch, reproduce)
     monkeypatch.setattr(*writer, fail)
     with pytest.raises(OSError, match="not written") if is_said else nullcontext():
         assert door.run(RunRequest()) == 1

@@ -4,9 +4,9 @@ import signal
 from pathlib import Path
 
 import pytest
+from tests.support.failing_stage import replace_reproduction
 
 from plumbline import door
-from plumbline.door import dvc_lock, dvc_processes, repair
 from plumbline.door.reproduction import RunRequest, StageError
 
 
@@ -30,17 +30,6 @@ def test_the_exit_code_is_that_of_the_signal(
         raise StageError("train", -number)
 
     monkeypatch.chdir(tmp_path)
-    for module, name in (
-        (door, "load_params"),
-        (door, "require_settings"),
-        (dvc_processes, "check_rwlock"),
-        (dvc_lock, "check_pipeline"),
-        (dvc_lock, "check_lock"),
-        (door.lost_models, "require_local_models"),
-        (dvc_lock, "keep_copy"),
-    ):
-        monkeypatch.setattr(module, name, lambda *_: None)
-    monkeypatch.setattr(repair, "repair_outputs", lambda **_: [])
-    monkeypatch.setattr(door, "reproduce", reproduce)
+    replace_reproduction(monkeypatch, reproduce)
     assert door.run(RunRequest()) == code
     assert said in capsys.readouterr().err

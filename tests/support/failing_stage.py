@@ -1,0 +1,27 @@
+"""`plumbline run` whose stage ends as a test says, without DVC and what is checked before it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from plumbline import door
+from plumbline.door import dvc_lock, dvc_processes, repair
+from plumbline.door.reproduction import RunRequest
+
+
+def replace_reproduction(
+    monkeypatch: pytest.MonkeyPatch, reproduce: Callable[[RunRequest], None]
+) -> None:
+    """Let `reproduce` be what DVC does; nothing is wrong before it, nor to repair after it."""
+    for module, name in (
+        (door, "load_params"),
+        (door, "require_settings"),
+        (dvc_processes, "check_rwlock"),
+        (dvc_lock, "check_pipeline"),
+        (dvc_lock, "check_lock"),
+        (door.lost_models, "require_local_models"),
+        (dvc_lock, "keep_copy"),
+    ):
+        monkeypatch.setattr(module, name, lambda *_: None)
+    monkeypatch.setattr(repair, "repair_outputs", lambda **_: [])
+    monkeypatch.setattr(door, "reproduce", reproduce)
