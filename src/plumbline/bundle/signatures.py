@@ -1,5 +1,7 @@
 """Sign bundles with a key, in the form of OpenSSF Model Signing: who vouches for one."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,28 +57,29 @@ def _configure_signing(key: Path) -> Any:
     hashing = _configure_hashing()
     from model_signing import signing
 
-    try:
+    problem = f"{key}: not a valid private key of an elliptic curve, without a password"
+    with _explain_failures(problem):
         config = signing.Config()  # type: ignore[no-untyped-call]  # model_signing has no types
         return config.use_elliptic_key_signer(private_key=key).set_hashing_config(hashing)
-    except Exception as error:  # noqa: BLE001  of a key that is anything at all
-        raise ParamsError(
-            f"{key}: not a valid private key of an elliptic curve, without a password "
-            f"({_shorten(error)})"
-        ) from None
 
 
 def _configure_verifying(public_key: Path) -> Any:
     hashing = _configure_hashing()
     from model_signing import verifying
 
-    try:
+    with _explain_failures(f"{public_key}: not a valid public key of an elliptic curve"):
         config = verifying.Config()  # type: ignore[no-untyped-call]  # model_signing has no types
         config = config.use_elliptic_key_verifier(public_key=public_key)
         return config.set_hashing_config(hashing)
+
+
+@contextmanager
+def _explain_failures(problem: str) -> Iterator[None]:
+    """Raise ParamsError with `problem` for what the library raises of a key."""
+    try:
+        yield
     except Exception as error:  # noqa: BLE001  of a key that is anything at all
-        raise ParamsError(
-            f"{public_key}: not a valid public key of an elliptic curve ({_shorten(error)})"
-        ) from None
+        raise ParamsError(f"{problem} ({_shorten(error)})") from None
 
 
 def _configure_hashing() -> "Config":

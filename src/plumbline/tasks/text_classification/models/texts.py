@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plumbline.contract.errors import TrainingError
-from plumbline.tasks.text_classification.data import has_label_sets, read_batches
+from plumbline.tasks.text_classification.data import count_rows, has_label_sets, read_batches
 from plumbline.tasks.text_classification.data.label_sets import split_labels
 
 CHUNK = 1024  # texts in memory at once, with what is computed from them
@@ -64,14 +64,12 @@ def read_training_texts(examples: Path, max_chars: int) -> TrainingTexts:
 
 def _count_labels(examples: Path, split: str) -> LabelledTexts:
     has_sets = has_label_sets(examples, split)
-    num_rows = 0
     counts: Counter[str] = Counter()
     for batch in read_batches(examples, split, ["label"]):
         labels = batch["label"].to_pylist()
-        num_rows += len(labels)
         if has_sets:
             for text in labels:
                 counts.update(split_labels(text))
         else:
             counts.update(labels)
-    return LabelledTexts(examples, split, has_sets, num_rows, counts)
+    return LabelledTexts(examples, split, has_sets, count_rows(examples, split), counts)
