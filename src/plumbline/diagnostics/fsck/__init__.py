@@ -1,6 +1,7 @@
 """Whether git, dvc.lock, the DVC cache, MLflow's runs, the registry and the journal agree."""
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
@@ -13,15 +14,25 @@ from plumbline.tracking import store_location
 
 
 def examine() -> list[DiagnosticResult]:
-    """Run all checks; one fault hides no other."""
-    results = check_outputs()
+    """Run all checks; one fault hides no other.
+
+    A second process looks at the files of DVC meanwhile: the imports of DVC and of MLflow take the
+    most time, about as much each.
+    """
+    with ProcessPoolExecutor(1) as second:
+        outputs = second.submit(check_outputs)
+        decided = _check_registry()
+        return [*outputs.result(), *decided]
+
+
+def _check_registry() -> list[DiagnosticResult]:
     try:
         lost = [
             DiagnosticResult("registry", False, describe_loss(name, last), REMEDY)
             for name, last in find_local_losses().items()
         ]
         if lost:
-            return [*results, *decisions.check_pin_file(), *lost]
+            return [*decisions.check_pin_file(), *lost]
         state = load_state()
     except PlumblineError as error:
         message = f"{error}; runs and decisions were not checked"
@@ -30,11 +41,11 @@ def examine() -> list[DiagnosticResult]:
             "then run fsck again"
         )
         unreachable = DiagnosticResult("registry", False, message, remedy)
-        return [*results, *decisions.check_pin_file(), unreachable]
+        return [*decisions.check_pin_file(), unreachable]
     if state is None:
         empty = DiagnosticResult("registry", True, "nothing was registered here yet")
-        return [*results, *decisions.check_pin_file(), empty]
-    return [*results, *_check_state(state)]
+        return [*decisions.check_pin_file(), empty]
+    return _check_state(state)
 
 
 def _check_state(state: RegistryState) -> list[DiagnosticResult]:
