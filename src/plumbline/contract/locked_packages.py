@@ -1,15 +1,17 @@
-"""Installed packages beside the locks of the checkout, whose digests results have as theirs."""
+"""Compare installed packages with the lock files, whose digests are recorded with results."""
 
 import re
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from packaging.requirements import InvalidRequirement, Requirement
+
 from plumbline.contract.errors import ParamsError
 
 LOCKS = (Path("requirements.lock"), Path("requirements-cpu.lock"))
 OTHER_BUILD = Path("requirements-cuda.lock")  # may pin another version of what the CPU's lock has
-PINNED = re.compile(r"^([a-z0-9._-]+)==([^ \\;]+)(?= \\$)", re.MULTILINE)
+PINNED = re.compile(r"^[a-z0-9._-]+==[^\\\n]+", re.MULTILINE)  # up to the hashes
 MAX_NAMED = 5
 
 
@@ -40,21 +42,37 @@ def find_differences() -> Iterator[tuple[str, str | None, set[str]]]:
 
 
 def read_pins() -> dict[str, set[str]]:
-    """Read the versions that the locks allow, of packages that every machine has."""
+    """Read the versions that the locks allow, of packages that this machine has or must have."""
     pins = {name: {pin} for path in LOCKS for name, pin in _read(path)}
     for name, pin in _read(OTHER_BUILD):
-        if name in pins:
-            pins[name].add(pin)
+        if name in pins or _find_installed_version(name):
+            pins.setdefault(name, set()).add(pin)
     return pins
 
 
-def _read(path: Path) -> list[tuple[str, str]]:
+def _read(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield names and versions, without those for another Python or another system."""
     text = path.read_text(encoding="utf-8") if path.exists() else ""
-    return PINNED.findall(text)
+    for line in PINNED.findall(text):
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement:
+            raise ParamsError(
+                f"{path}: not a valid requirement: {line.strip()}; `git checkout {path}`, or lock "
+                "again (`make lock`)"
+            ) from None
+        if requirement.marker is None or requirement.marker.evaluate():
+            (pin,) = requirement.specifier
+            yield requirement.name, _strip_build(pin.version)
 
 
 def _find_installed_version(name: str) -> str | None:
     try:
-        return version(name).partition("+")[0]  # a local label says which build of torch it is
+        return _strip_build(version(name))
     except PackageNotFoundError:
         return None
+
+
+def _strip_build(pin: str) -> str:
+    """Remove what says which build of torch it is, such as `+cpu`."""
+    return pin.partition("+")[0]
