@@ -28,7 +28,7 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_missing_or_wrong_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for key, value in SETTINGS[name].items():
         monkeypatch.setenv(key, value)
-    for targets in ((), ("train", "register")):
+    for targets in ((), ("train", "register"), ("dvc.yaml",), ("dvc.yaml:evaluate",)):
         with pytest.raises(ParamsError, match=r"PLUMBLINE_\w+|nowhere|ours\.pub"):
             require_settings(targets)
     require_settings(("ingest", "train"))  # which need none of it

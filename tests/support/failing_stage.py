@@ -16,9 +16,9 @@ def replace_reproduction(
     for module, name in (
         (door, "load_params"),
         (door, "require_settings"),
-        (dvc_processes, "check_rwlock"),
+        (dvc_processes, "repair_rwlock"),
         (dvc_lock, "check_pipeline"),
-        (dvc_lock, "check_lock"),
+        (dvc_lock, "repair_lock"),
         (door.lost_models, "require_local_models"),
         (dvc_lock, "keep_copy"),
     ):

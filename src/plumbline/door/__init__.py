@@ -21,7 +21,9 @@ from plumbline.entrypoint import load_params
 from plumbline.registry import lost_models
 
 MAX_REPAIRS = 3
-KILLED = 137  # what a shell says of a stage that got SIGKILL; DVC gives a negative number
+KILLED = 137  # what a shell says of a stage that got SIGKILL
+# What the system sends to a program that does what no program may, as a fault in a library does.
+CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
 
 
 def run(request: RunRequest) -> int:
@@ -36,10 +38,10 @@ def run(request: RunRequest) -> int:
     require_locked_versions()
     require_settings(request.targets)
     with lock_run(), _pass_on_sigterm():
-        dvc_processes.check_rwlock()
+        dvc_processes.repair_rwlock()
         remove_cut_copies()
         dvc_lock.check_pipeline()
-        dvc_lock.check_lock()
+        dvc_lock.repair_lock()
         lost_models.require_local_models()
         _print_all(repair.repair_outputs(all_must_match=False))
         has_failed = True
@@ -71,7 +73,8 @@ def _reproduce_repaired(request: RunRequest) -> int:
         if not repairs:
             return _explain(failure)
     raise DamagedFileError(
-        f"files are still damaged after {MAX_REPAIRS} repairs: the disk or memory may be faulty; "
+        f"files were damaged in {MAX_REPAIRS} runs, one after the other: the disk or memory may be "
+        "faulty; "
         "`plumbline fsck` names them"
     )
 
@@ -104,14 +107,20 @@ def _explain(failure: StageError | PlumblineError | None) -> int:
         return 0
     if isinstance(failure, PlumblineError):
         raise failure
-    code = failure.code
-    if -code in (signal.SIGINT, signal.SIGTERM):  # a second one, which came as the stage ended
+    stage, code = failure.stage, failure.code
+    if code < 0:  # as DVC says that a signal ended it; from here on as a shell does
         code = 128 - code
-    if code > 0 and code != KILLED:
-        _print_all([f"stopped at {failure.stage} (exit code {code}), which says above why"])
-        return code
-    _print_all([f"{failure.stage} was killed; the same command continues where it was"])
-    return KILLED
+    if code == KILLED:
+        line = f"{stage} was killed; the same command continues where it was"
+    elif code - 128 in CRASHES:
+        line = (
+            f"{stage} crashed ({signal.Signals(code - 128).name}): what failed is a library, or "
+            "memory; `plumbline doctor` compares the installed packages with the locks"
+        )
+    else:
+        line = f"stopped at {stage} (exit code {code}), which says above why"
+    _print_all([line])
+    return code
 
 
 def _print_all(lines: Sequence[str]) -> None:

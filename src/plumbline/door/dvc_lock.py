@@ -24,7 +24,7 @@ def check_pipeline() -> None:
         raise ParamsError(f"{PIPELINE}: empty; `git checkout {PIPELINE}` restores it")
 
 
-def check_lock() -> None:
+def repair_lock() -> None:
     """Restore dvc.lock from the last run where it is cut off.
 
     Raises ParamsError with file and line where nothing is there to restore it from, and where a

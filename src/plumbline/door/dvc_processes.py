@@ -20,7 +20,7 @@ RWLOCK = Path(".dvc/tmp/rwlock")
 TRACKING = "plumbline.tracking.background"
 
 
-def check_rwlock() -> None:
+def repair_rwlock() -> None:
     """Put a lock aside that is damaged, or that only dead processes hold.
 
     Raises BusyError that names a process which holds it.

@@ -7,15 +7,17 @@ from plumbline.contract.errors import JournalError, ParamsError
 from plumbline.registry import journal, signing
 from plumbline.registry.reader import contents
 
-STAGES = ("evaluate", "register")
+LAST = {"evaluate", "register"}  # the stages that ask for them
+ALL = "dvc.yaml"  # as a target: all its stages
 
 
 def require_settings(targets: Sequence[str]) -> None:
     """Raise ParamsError where evaluate or register would miss a setting, hours later.
 
-    `targets` are the stages that were asked for; none is all.
+    `targets` are the stages that were asked for, as `evaluate` or `dvc.yaml:evaluate`; none is all.
     """
-    if targets and not set(STAGES) & set(targets):
+    stages = {target.rpartition(":")[2] for target in targets} or {ALL}
+    if not stages & {*LAST, ALL}:
         return
     try:
         journal.find_journal_uri()

@@ -76,8 +76,11 @@ class _ReadFiles:
 
     def __init__(self) -> None:
         self._before: dict[str, FileRecord] = {}
-        with suppress(OSError, ValueError):  # a table that is damaged is one that is not there
-            self._before = dict(layout.read_json(TABLE))
+        # A table that is damaged is one that is not there.
+        with suppress(OSError, ValueError, TypeError):
+            self._before = {
+                name: [*record] for name, record in dict(layout.read_json(TABLE)).items()
+            }
         self._now: dict[str, FileRecord] = {}
 
     def hash(self, path: Path) -> str:
