@@ -18,12 +18,12 @@ import torch
 from tests.support.damage import flip
 from tests.support.small_texts import (
     CANDIDATES,
-    NUM_ROWS,
     ROOT,
     SilentLog,
     small_params,
     write_examples,
 )
+from torch.utils.data import DataLoader
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
@@ -141,6 +141,24 @@ def test_processes_share_validation_without_a_row_twice(
     monkeypatch.setenv("WORLD_SIZE", str(len(data.validation) + 1))
     with pytest.raises(TrainingError, match="processes; give validation more rows, or lower"):
         ResumableDataModule(data, TrainingState()).val_dataloader()
+
+
+# Batches of 16 rows, of which the last one is short, long enough for 5 processes, or the only one.
+@pytest.mark.parametrize(("num_rows", "num_batches"), [(33, 2), (31, 2), (6, 1)])
+def test_each_process_validates_as_many_batches(
+    examples: Path, monkeypatch: pytest.MonkeyPatch, num_rows: int, num_batches: int
+) -> None:
+    data = build_learner(small_params(), "linear", examples).data
+    monkeypatch.setattr(data, "val_dataloader", lambda: DataLoader(range(num_rows), batch_size=16))
+    monkeypatch.setenv("WORLD_SIZE", "5")
+    shares: list[list[int]] = []
+    for rank in range(5):
+        monkeypatch.setenv("RANK", str(rank))
+        loader = ResumableDataModule(data, TrainingState()).val_dataloader()
+        shares.append([len(batch) for batch in loader.batch_sampler])
+        assert len(loader) == len(shares[-1])
+    assert {len(share) for share in shares} == {num_batches}
+    assert sum(map(sum, shares)) == num_rows
 
 
 def test_nothing_learned_is_an_error(examples: Path) -> None:
@@ -349,8 +367,9 @@ def test_two_processes_of_torchrun_train_one_model(tmp_path: Path) -> None:
     # Each validated its half, and their mean is that of all rows.
     assert first["loss"] == second["loss"]
     assert min(first["history"]) == pytest.approx(first["loss"], abs=1e-6)
-    halves = [sum(rank["validated"]) for rank in (first, second)]
-    assert halves == [NUM_ROWS["validation"] / 2 * 4] * 2  # before the first step, and 3 epochs
+    # The last batch of one row, too short for two processes, joins the one before.
+    num_validated = [sum(rank["validated"]) for rank in (first, second)]
+    assert num_validated == [25 * 4, 24 * 4]  # before the first step, and 3 epochs
     # The line of the two processes, and that of the training alone.
     assert stdout.count("epoch 3/3") == 2
 

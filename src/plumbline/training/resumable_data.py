@@ -29,15 +29,18 @@ class ResumableDataModule(L.LightningDataModule):  # type: ignore[misc]  # light
         loader = self.data.train_dataloader()
         if hasattr(loader.batch_sampler, "set_epoch"):
             loader.batch_sampler.set_epoch(self.state.epoch)
-        own = OwnRows(loader.batch_sampler, _select_own_rows, self.state.batch)
+        own = OwnRows(loader.batch_sampler, _take_padded_share, self.state.batch)
         own.require_rows("raise batch_size")
         self.num_batches = own.num_batches
         return _replace_batches(loader, own)
 
     def val_dataloader(self) -> "DataLoader[Any]":
-        """Return this process's rows of the validation batches: each row is in one process."""
+        """Return this process's rows of the validation batches: each row is in one process.
+
+        All processes have as many batches: they wait for each other at each.
+        """
         loader = self.data.val_dataloader()
-        own = OwnRows(loader.batch_sampler, _select_every_nth_row)
+        own = OwnRows(_JoinedBatches(loader.batch_sampler), _take_share)
         own.require_rows("give validation more rows")
         self.num_validation_rows = own.num_rows
         return _replace_batches(loader, own)
@@ -84,6 +87,27 @@ class OwnRows(Sampler[list[int]]):
             )
 
 
+class _JoinedBatches:
+    """Batches with at least a row for each process, as far as there are enough rows.
+
+    Those that have fewer are joined with the batch before, or, at the start, with the one after.
+    """
+
+    def __init__(self, batches: Iterable[list[int]]) -> None:
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[list[int]]:
+        num_processes = ranks.get_world_size()
+        joined: list[int] = []
+        for batch in self._batches:
+            if len(joined) >= num_processes and len(batch) >= num_processes:
+                yield joined
+                joined = []
+            joined = joined + batch
+        if joined:
+            yield joined
+
+
 def _replace_batches(loader: "DataLoader[Any]", batches: OwnRows) -> "DataLoader[Any]":
     return DataLoader(
         loader.dataset,
@@ -94,16 +118,16 @@ def _replace_batches(loader: "DataLoader[Any]", batches: OwnRows) -> "DataLoader
     )
 
 
-def _select_own_rows(batch: list[int]) -> list[int]:
+def _take_padded_share(batch: list[int]) -> list[int]:
     """Return this process's rows of a batch.
 
-    If the batch cannot be divided evenly, its first rows are taken twice.
+    If the batch cannot be divided evenly, its first rows are repeated until it can.
     """
     world_size = ranks.get_world_size()
     padding = [batch[i % len(batch)] for i in range(-len(batch) % world_size)]
     return (batch + padding)[ranks.get_rank() :: world_size]
 
 
-def _select_every_nth_row(batch: list[int]) -> list[int]:
+def _take_share(batch: list[int]) -> list[int]:
     """Return this process's rows of a batch, of which each row is in one process."""
     return batch[ranks.get_rank() :: ranks.get_world_size()]

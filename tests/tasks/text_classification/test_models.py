@@ -66,7 +66,7 @@ def test_a_bundle_is_the_same_twice_and_names_no_path(
     config = json.loads((tmp_path / "first/config.json").read_text())
     assert config["classes"] == ["billing", "delivery", "login"]
     assert config["forms"]["fp32"] == "model.onnx"
-    assert config["served"] == "fp32"  # 40 validation rows show nothing of another
+    assert config["served"] == "fp32"  # 49 validation rows show nothing of another
     graph = onnx.load(tmp_path / "first/model.onnx").graph
     for value in graph.input:
         names = {size.dim_param for size in value.type.tensor_type.shape.dim}

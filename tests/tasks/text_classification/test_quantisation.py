@@ -123,7 +123,7 @@ def test_on_few_rows_nothing_is_significant() -> None:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two bundles of one model.
 
-    `strict`, whose 40 validation rows show nothing, and `lenient`, which asks for less.
+    `strict`, whose 49 validation rows show nothing, and `lenient`, which asks for less.
     """
     folder = tmp_path_factory.mktemp("forms")
     write_examples(folder / "examples")
@@ -170,11 +170,11 @@ def test_what_was_tried_is_in_the_bundle_with_the_reasons(trained: Path) -> None
     assert set(strict["int8"]) == {"int8-static", "int8-row", "int8-dynamic"}
     for reason in strict["int8"].values():
         assert re.search(
-            r"40 validation rows .* of fp32 on 100.00% \(at least 98.00%\), .* \(at most 0.01\)",
+            r"49 validation rows .* of fp32 on 100.00% \(at least 98.00%\), .* \(at most 0.01\)",
             reason,
         )
     (note,) = strict["notes"]
-    assert note.startswith("fp32 is served; int8-static: on 40 validation rows")
+    assert note.startswith("fp32 is served; int8-static: on 49 validation rows")
 
 
 def test_a_form_that_depends_on_its_company_makes_room_for_the_next(
