@@ -57,7 +57,9 @@ def describe_machine(peaks: dict[str, float] | None = None, device: str = "cpu")
     A figure without these cannot be compared with one of another machine.
     """
     units = ", ".join(list_vector_units()) or "vector units not known"
-    rates = [f"{rate / 1e9:.0f} in {kind}" for kind, rate in (peaks or measure_peaks()).items()]
+    rates = [
+        f"{rate / 1e9:.0f} in {kind}" for kind, rate in (peaks or measure_peaks(device)).items()
+    ]
     return (
         f"{read_cpu_name()} ({units}), {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
         f"{_name_unit(device)} in a {PEAK_SIZES[device]}-wide matrix product: {', '.join(rates)} "

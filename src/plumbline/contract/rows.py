@@ -5,6 +5,7 @@ in parts, each of which is read by itself; an engine (contract/engine.py) decide
 many at a time. Each part is read a batch at a time.
 """
 
+import os
 import shutil
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -234,13 +235,15 @@ def _write_batches(path: Path, batches: Batches) -> None:
     import pyarrow as pa
 
     options = pa.ipc.IpcWriteOptions(compression="lz4")
+    aside = path.with_name(f"{path.name}.{os.getpid()}.part")
     with ExitStack() as stack:
-        file = stack.enter_context(path.open("wb"))
+        file = stack.enter_context(aside.open("wb"))
         writer = None
         for batch in batches:
             if writer is None:
                 writer = stack.enter_context(pa.ipc.new_stream(file, batch.schema, options=options))
             writer.write_batch(batch)
+    aside.replace(path)
 
 
 def _hash_part(

@@ -134,7 +134,11 @@ class Server:
     def accept(self) -> dict[str, Any] | None:
         """Fork for one connection; only the forked process gets the request."""
         client, _ = self.listener.accept()
-        streams, request = receive(client)
+        received = receive(client)
+        if received is None:
+            client.close()
+            return None
+        streams, request = received
         pid = os.fork()
         if pid == 0:
             self.leave(client)
@@ -145,7 +149,8 @@ class Server:
         for stream in streams:
             os.close(stream)
         if request.get("reports_pid"):
-            client.sendall(pid.to_bytes(4, "big"))
+            with contextlib.suppress(OSError):  # the client was killed
+                client.sendall(pid.to_bytes(4, "big"))
         self.clients[pid] = client
         self.selector.register(client, selectors.EVENT_READ, pid)
         return None
@@ -166,7 +171,8 @@ class Server:
             if pid == 0:
                 return
             client = self.clients.pop(pid)
-            self.selector.unregister(client)
+            if client in self.selector.get_map():
+                self.selector.unregister(client)
             code = os.waitstatus_to_exitcode(status)
             with contextlib.suppress(OSError):  # the client was killed
                 client.sendall(code.to_bytes(4, "big", signed=True))
@@ -181,8 +187,7 @@ class Server:
         except OSError:
             numbers = b""
         if not numbers:
-            self.selector.unregister(client)
-            self.selector.register(client, selectors.EVENT_WRITE, pid)
+            self.selector.unregister(client)  # it would be ready to be read for ever
         for number in numbers or [signal.SIGKILL]:
             os.kill(pid, number)
 
@@ -195,12 +200,18 @@ def print_cpu_seconds() -> None:
         sys.stdout.flush()
 
 
-def receive(client: socket.socket) -> tuple[list[int], dict[str, Any]]:
-    """Read the three standard streams and the request."""
-    size, streams, _, _ = socket.recv_fds(client, 8, 3)
-    with client.makefile("rb") as file:
-        body = file.read(int.from_bytes(size, "big"))
-    return streams, json.loads(body)
+def receive(client: socket.socket) -> tuple[list[int], dict[str, Any]] | None:
+    """Read the three standard streams and the request; None where the client was killed before."""
+    streams: list[int] = []
+    try:
+        size, streams, _, _ = socket.recv_fds(client, 8, 3)
+        with client.makefile("rb") as file:
+            body = file.read(int.from_bytes(size, "big"))
+        return streams, json.loads(body)
+    except (OSError, ValueError):
+        for stream in streams:
+            os.close(stream)
+        return None
 
 
 def is_running(pid: int) -> bool:
@@ -267,10 +278,12 @@ def become(request: dict[str, Any], base: list[str]) -> None:
     kind, what = request["kind"], request["what"]
     sys.argv[:] = [what if kind == "script" else kind, *request["arguments"]]
     if kind == "-m":
-        sys.path.insert(0, "") if not request["safe_path"] else None
+        if not request["safe_path"]:
+            sys.path.insert(0, "")
         runpy.run_module(what, run_name="__main__", alter_sys=True)
     elif kind == "-c":
-        sys.path.insert(0, "") if not request["safe_path"] else None
+        if not request["safe_path"]:
+            sys.path.insert(0, "")
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = main
         exec(compile(what, "<string>", "exec"), main.__dict__)  # noqa: S102  what -c does
@@ -305,7 +318,9 @@ def load_sources(folder: str) -> None:
 def main() -> None:
     folder, controller = Path(sys.argv[1]), int(sys.argv[2])
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(folder / "socket"))
+    path = folder / "socket"
+    path.unlink(missing_ok=True)  # that of a server that was killed; who starts one holds a lock
+    listener.bind(str(path))
     listener.listen(64)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.disable()  # a look for garbage at each step would take a quarter of the time

@@ -65,6 +65,8 @@ def wait_for_work(there: socket.socket, program: int) -> dict[str, Any]:
                 there.send(str(worker).encode())
                 os._exit(0)
             while os.getppid() != program:
+                if not Path(f"/proc/{program}").exists():
+                    os._exit(0)
                 time.sleep(0.001)
             return become_worker(json.loads(message), files)
         os.waitpid(between, 0)

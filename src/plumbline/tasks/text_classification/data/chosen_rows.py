@@ -23,8 +23,9 @@ def read_rows(
     import numpy as np
     import pyarrow as pa
 
-    order = np.argsort(numbers)
-    ascending = np.array(numbers)[order]
+    wanted = np.array(numbers, dtype=np.int64)
+    order = np.argsort(wanted)
+    ascending = wanted[order]
     found = []
     start = 0
     for batch in read_batches(examples, split, columns):

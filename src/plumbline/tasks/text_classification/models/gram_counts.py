@@ -20,7 +20,7 @@ GramCount = tuple[str, int]  # how many texts have a gram
 
 
 class GramCounter(AbstractContextManager["GramCounter"]):
-    """Counts the texts that have each gram; at most MAX_GRAMS of the counts are in memory.
+    """Counts the texts that have each gram; MAX_GRAMS of the counts are in memory, and one text's.
 
     Its files have no name: nothing of them is left when the process ends.
     """
@@ -33,13 +33,8 @@ class GramCounter(AbstractContextManager["GramCounter"]):
         """Count the grams of some more texts."""
         for text in texts:
             self._counts.update(set(extract_grams(text)))
-        if len(self._counts) > MAX_GRAMS:
-            self._files.append(_write_counts(sorted(self._counts.items())))
-            self._counts.clear()
-        if len(self._files) > MAX_FILES:
-            merged = _write_counts(_merge_counts(self._files, {}))
-            self._close_files()
-            self._files.append(merged)
+            if len(self._counts) > MAX_GRAMS:
+                self._write_out()
 
     def find_common(self, max_grams: int) -> dict[str, int]:
         """Return the grams that most texts have, in alphabetical order, with their counts.
@@ -52,6 +47,15 @@ class GramCounter(AbstractContextManager["GramCounter"]):
 
     def __exit__(self, *error: Any) -> None:
         self._close_files()
+
+    def _write_out(self) -> None:
+        """Move the counts from memory to a file."""
+        self._files.append(_write_counts(sorted(self._counts.items())))
+        self._counts.clear()
+        if len(self._files) > MAX_FILES:
+            merged = _write_counts(_merge_counts(self._files, {}))
+            self._close_files()
+            self._files.append(merged)
 
     def _close_files(self) -> None:
         for file in self._files:
