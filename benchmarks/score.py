@@ -118,7 +118,6 @@ def _compare_speed(arguments: argparse.Namespace, folder: Path) -> None:
 def _compare_memory(arguments: argparse.Namespace, folder: Path) -> None:
     arguments.model = arguments.model or "models/linear"
     texts = _read_texts(arguments.texts, 20_000)
-    print(describe_machine())
     print(
         f"{'rows':>10}{'CSV':>10}{'peak RSS':>12}{'rows/s':>10}{'seconds':>10}"
         f"   ({arguments.model})"
@@ -134,6 +133,8 @@ def _compare_memory(arguments: argparse.Namespace, folder: Path) -> None:
             flush=True,
         )
     print(f"peak RSS, largest to smallest: {max(peaks) / min(peaks):.2f}")
+    # At the end: it imports torch, and Linux counts the memory of this process as its children's.
+    print(describe_machine())
 
 
 def _start(
