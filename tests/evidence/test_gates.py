@@ -14,7 +14,7 @@ from plumbline.contract.task import Metric
 from plumbline.evidence import compare, gates
 from plumbline.evidence.choice import Choice
 from plumbline.evidence.uncertainty import SelectiveAnswers
-from plumbline.evidence.verdict import decide_verdict, summarise_verdict
+from plumbline.evidence.verdict import decide_by_gates, summarise_verdict
 from plumbline.registry.ledger import Look
 from plumbline.statistics.calibration import CalibrationFinding
 from plumbline.statistics.error_ordering import ErrorOrdering
@@ -276,7 +276,7 @@ def test_sound_facts_pass_every_gate(sound: gates.Findings) -> None:
     judged = gates.run_gates(sound)
     assert [gate.name for gate in judged] == [name for name, _, _ in gates.GATES]
     assert {gate.status for gate in judged} == {"pass"}
-    assert decide_verdict(judged) == "promote"
+    assert decide_by_gates(judged) == "promote"
     summary = f"linear may be promoted: {len(judged)} gates passed."
     assert summarise_verdict("linear", judged) == summary
 
@@ -412,7 +412,7 @@ def test_what_a_gate_is_there_for_fails_it_and_the_verdict(
     planted = replace(sound, **change)
     assert asked(planted, name).status == "fail"
     judged = gates.run_gates(planted)
-    assert decide_verdict(judged) == "refuse"
+    assert decide_by_gates(judged) == "refuse"
     assert name in summarise_verdict("linear", judged)
 
 
@@ -452,9 +452,9 @@ def test_only_a_champion_that_was_not_beaten_stays_without_a_fault(sound: gates.
     planted = replace(sound, champion=wrong(0.9))
     assert asked(planted, "champion").status == "fail"
     judged = gates.run_gates(planted)
-    assert decide_verdict(judged) == "keep"
+    assert decide_by_gates(judged) == "keep"
     assert "the champion stays" in summarise_verdict("linear", judged)
-    assert decide_verdict(gates.run_gates(replace(planted, winner=hits(0.7)))) == "refuse"
+    assert decide_by_gates(gates.run_gates(replace(planted, winner=hits(0.7)))) == "refuse"
 
 
 def test_mcnemar_and_the_level_decide_with_the_interval(sound: gates.Findings) -> None:
@@ -545,7 +545,7 @@ def test_a_test_split_that_cannot_tell_may_still_decide(sound: gates.Findings) -
 
 
 def test_no_gates_promote_nothing() -> None:
-    assert decide_verdict([]) == "refuse"
+    assert decide_by_gates([]) == "refuse"
 
 
 def test_a_missing_class_is_named(sound: gates.Findings) -> None:

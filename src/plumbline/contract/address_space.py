@@ -13,7 +13,8 @@ def require_address_space() -> None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY and limit < MIN_BYTES:
         raise ParamsError(
-            f"the limit on addresses (`ulimit -v`) is {limit >> 20} MiB; a stage needs "
-            f"{MIN_BYTES >> 20} MiB before it reads data, most of which it never uses. Raise it, "
-            "or limit memory that is used, by a container or `systemd-run -p MemoryMax=`"
+            f"the limit on addresses (`ulimit -v`) is {limit >> 20} MiB; a stage "
+            f"reserves {MIN_BYTES >> 20} MiB of them at its start, most of which never become memory "
+            "that is used. Raise it, or limit memory that is used, by a container or "
+            "`systemd-run -p MemoryMax=`"
         )

@@ -49,7 +49,7 @@ def get_engine() -> Engine:
 
 @contextmanager
 def use_engine(engine: Engine) -> Iterator[None]:
-    """Choose `engine` for rows that are read inside the block."""
+    """Use `engine` for rows that are opened inside the block, whenever they are read."""
     token = _chosen.set(engine)
     try:
         yield

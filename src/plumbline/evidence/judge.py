@@ -21,7 +21,7 @@ from plumbline.evidence.samples import align_rows
 from plumbline.evidence.seeds import measure_spread
 from plumbline.evidence.uncertainty import measure_orderings, measure_selective
 from plumbline.evidence.variants import compare_variants
-from plumbline.evidence.verdict import decide_verdict, summarise_verdict
+from plumbline.evidence.verdict import decide_by_gates, summarise_verdict
 from plumbline.statistics import power
 from plumbline.statistics.calibration import CalibrationFinding, measure_calibration
 from plumbline.statistics.error_ordering import ErrorOrdering
@@ -77,7 +77,7 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
     return Judgement(
         findings=findings,
         gates=results,
-        verdict=decide_verdict(results),
+        verdict=decide_by_gates(results),
         summary=summarise_verdict(winner.name, results, switched_off, laxer),
         switched_off=switched_off,
         laxer=laxer,

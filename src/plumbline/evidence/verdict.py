@@ -12,7 +12,7 @@ from plumbline.evidence.gates.switched_off import describe_switched_off
 EXIT_CODES = {"promote": 0, "keep": 10, "refuse": 20, "error": 1}
 
 
-def decide_verdict(gates: Sequence[GateResult]) -> Verdict:
+def decide_by_gates(gates: Sequence[GateResult]) -> Verdict:
     """Decide from what the gates answered, by the rule of `contract.verdict`."""
     return verdict.decide_verdict({gate.name: gate.status for gate in gates})
 
@@ -35,7 +35,7 @@ def _summarise_gates(winner: str, gates: Sequence[GateResult]) -> str:
     passed = f"{num_passed} gates passed"
     if num_other:
         passed += f", {num_other} did not apply"
-    match decide_verdict(gates):
+    match decide_by_gates(gates):
         case "promote":
             return f"{winner} may be promoted: {passed}."
         case "keep":

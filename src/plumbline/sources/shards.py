@@ -42,7 +42,7 @@ class ShardReader:
             return pq.read_table(path, columns=names, partitioning=None)
 
     def read_batches(self, columns: Sequence[str] | None = None) -> Iterator["pa.RecordBatch"]:
-        """Yield the rows in order, a few thousand at a time; columns that are not there are not."""
+        """Yield the rows in order, a few thousand at a time; missing columns are omitted."""
         with self.open() as path, self._explain_damage():
             yield from read_row_groups(path, columns)
 

@@ -1,7 +1,5 @@
 """The network on the set of answers, and the module that trains it."""
 
-import math
-from functools import partial
 from typing import Any
 
 import lightning as L  # noqa: N812 (its own documentation's name)
@@ -9,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from plumbline.contract.learning_rate import decay_by_cosine
 from plumbline.tasks.answer_consensus.models.set_batches import Batch
 from plumbline.tasks.answer_consensus.params import SetConfig
 
@@ -69,16 +68,8 @@ class Chooser(L.LightningModule):  # type: ignore[misc]  # lightning is untyped 
             lr=self._config.learning_rate,
             weight_decay=self._config.weight_decay,
         )
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, partial(_compute_rate, self._num_steps)
-        )
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+        return decay_by_cosine(optimizer, self._num_steps)
 
     def _rate(self, batch: Batch) -> torch.Tensor:
         utilities: torch.Tensor = self.model(batch["features"], batch["mask"])
         return utilities
-
-
-def _compute_rate(num_steps: int, step: int) -> float:
-    """Return the share of the highest learning rate at `step`."""
-    return (1 + math.cos(math.pi * min(step, num_steps) / num_steps)) / 2

@@ -1,12 +1,11 @@
 """What the LightningModules of all networks share: optimiser, schedule, the validation loss."""
 
-import math
-from functools import partial
 from typing import Any
 
 import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 
+from plumbline.contract.learning_rate import decay_by_cosine
 from plumbline.tasks.filter_design.models.batches import Batch
 from plumbline.tasks.filter_design.params import LadderNetworkConfig
 
@@ -56,19 +55,10 @@ class ProposerModule(L.LightningModule):  # type: ignore[misc]  # lightning is u
             self.list_groups(), lr=self.config.learning_rate, betas=self.betas, fused=True
         )
         num_steps = self.config.steps_per_epoch * self.config.max_epochs
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, partial(_compute_rate, num_steps))
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+        return decay_by_cosine(optimizer, num_steps, WARMUP * num_steps)
 
     betas = (0.9, 0.999)
 
     def list_groups(self) -> list[dict[str, Any]]:
         """Return the groups of weights of the optimiser."""
         return [{"params": list(self.model.parameters())}]
-
-
-def _compute_rate(num_steps: int, step: int) -> float:
-    """Return the share of the highest learning rate at `step`."""
-    warmup = WARMUP * num_steps
-    if step < warmup:
-        return (step + 1) / (warmup + 1)
-    return (1 + math.cos(math.pi * (step - warmup) / (num_steps - warmup))) / 2

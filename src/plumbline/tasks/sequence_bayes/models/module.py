@@ -1,13 +1,12 @@
 """The LightningModule that trains every network: cross entropy of the symbols that came."""
 
-import math
-from functools import partial
 from typing import Any
 
 import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 from torch.nn import functional
 
+from plumbline.contract.learning_rate import decay_by_cosine
 from plumbline.tasks.sequence_bayes.models.batches import Batch
 from plumbline.tasks.sequence_bayes.models.layers import SymbolLayers
 from plumbline.tasks.sequence_bayes.params import NetworkConfig
@@ -53,17 +52,8 @@ class SymbolModule(L.LightningModule):  # type: ignore[misc]  # lightning is unt
         config = self._config
         optimizer = torch.optim.Adam(self.model.parameters(), lr=config.learning_rate, fused=True)
         num_warmup = config.warmup * self._num_steps
-        rate = partial(_compute_rate, self._num_steps, num_warmup)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+        return decay_by_cosine(optimizer, self._num_steps, num_warmup)
 
     def _compute_loss(self, units: torch.Tensor, batch: Batch) -> torch.Tensor:
         logits = self.model.head(units)
         return functional.cross_entropy(logits.flatten(0, 1), batch["symbols"].flatten())
-
-
-def _compute_rate(num_steps: int, num_warmup: float, step: int) -> float:
-    """Return the share of the highest learning rate at `step`."""
-    if step < num_warmup:
-        return (step + 1) / (num_warmup + 1)
-    return (1 + math.cos(math.pi * (step - num_warmup) / (num_steps - num_warmup))) / 2

@@ -1,13 +1,12 @@
 """The LightningModule that trains every network: mean squared error over a chunk."""
 
-import math
-from functools import partial
 from typing import Any
 
 import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 from torch.nn import functional
 
+from plumbline.contract.learning_rate import decay_by_cosine
 from plumbline.tasks.signal_extraction.models.batches import Batch
 from plumbline.tasks.signal_extraction.models.networks import Network, State
 from plumbline.tasks.signal_extraction.params import RecurrentConfig
@@ -68,19 +67,10 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
             self.model.parameters(), lr=self._config.learning_rate, fused=True
         )
         num_warmup = self._config.warmup * self._num_steps
-        rate = partial(_compute_rate, self._num_steps, num_warmup)
-        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+        return decay_by_cosine(optimizer, self._num_steps, num_warmup)
 
     def _read_state(self, first: torch.Tensor) -> State:
         """Return the carried states, zero for windows of which this is the first chunk."""
         continues = (~first).repeat_interleave(self.model.rows_a_window)
         factor = continues.to(self.hidden.dtype)[None, :, None]
         return self.hidden * factor, self.cell * factor
-
-
-def _compute_rate(num_steps: int, num_warmup: float, step: int) -> float:
-    """Return the share of the highest learning rate at `step`."""
-    if step < num_warmup:
-        return (step + 1) / (num_warmup + 1)
-    return (1 + math.cos(math.pi * (step - num_warmup) / (num_steps - num_warmup))) / 2

@@ -13,7 +13,7 @@ from plumbline.tasks.text_classification.models.label_decisions import encode_se
 from plumbline.tasks.text_classification.models.texts import LabelledTexts
 from plumbline.tasks.text_classification.predictor import EncodedText
 
-# Rows that are read before their pages are given back: with each page come up to 15 neighbours.
+# Rows that are read before their pages are given back: one that is read maps up to 16 pages.
 KEPT_ROWS = 1024
 
 Batch = dict[str, torch.Tensor]

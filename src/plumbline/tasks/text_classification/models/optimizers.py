@@ -1,10 +1,10 @@
 """How an encoder's weights are updated: AdamW in groups, with a linear schedule."""
 
-from functools import partial
 from typing import Any
 
 import torch
 
+from plumbline.contract.learning_rate import decay_linearly
 from plumbline.tasks.text_classification.params import EncoderConfig
 
 
@@ -15,10 +15,7 @@ def configure_optimizers(config: EncoderConfig, num_steps: int, model: Any) -> A
     """
     optimizer = torch.optim.AdamW(_group_weights(config, model), fused=True)
     num_warmup = round(config.warmup * num_steps)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, partial(_scale_linearly, num_steps, num_warmup)
-    )
-    return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+    return decay_linearly(optimizer, num_steps, num_warmup)
 
 
 def _group_weights(config: EncoderConfig, model: Any) -> list[dict[str, Any]]:
@@ -42,10 +39,3 @@ def _group_weights(config: EncoderConfig, model: Any) -> list[dict[str, Any]]:
         }
         for (is_head, decays), weights in groups.items()
     ]
-
-
-def _scale_linearly(num_steps: int, num_warmup: int, step: int) -> float:
-    """Return the share of the learning rate at `step`: up in a line, then down in a line."""
-    if step < num_warmup:
-        return (step + 1) / num_warmup
-    return (num_steps - step) / max(1, num_steps - num_warmup)

@@ -14,7 +14,7 @@ CHUNK = 1024  # texts in memory at once, with what is computed from them
 
 @dataclass(frozen=True)
 class LabelledTexts:
-    """The texts and labels of one split, in order; read from the file at each request.
+    """The texts and labels of one split, in order; read from its shards at each request.
 
     What stays in memory are counts.
     """

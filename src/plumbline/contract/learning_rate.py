@@ -1,0 +1,47 @@
+"""Schedules of the learning rate, for candidates that learn by gradient.
+
+Each returns the optimizer and its schedule as Lightning takes them. The rate rises in a line during
+`num_warmup` steps, which need not be a whole number, and is 0 after `num_steps`.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch.optim import Optimizer
+
+
+def decay_by_cosine(
+    optimizer: "Optimizer", num_steps: int, num_warmup: float = 0.0
+) -> dict[str, Any]:
+    """Let the rate fall by half a cosine after the warmup.
+
+    Source: Loshchilov and Hutter, SGDR, 2017, without restarts.
+    """
+    return _set_each_step(optimizer, partial(_compute_cosine_share, num_steps, num_warmup))
+
+
+def decay_linearly(optimizer: "Optimizer", num_steps: int, num_warmup: int) -> dict[str, Any]:
+    """Let the rate fall in a line after the warmup."""
+    return _set_each_step(optimizer, partial(_compute_linear_share, num_steps, num_warmup))
+
+
+def _set_each_step(optimizer: "Optimizer", compute_share: Callable[[int], float]) -> dict[str, Any]:
+    from torch.optim.lr_scheduler import LambdaLR
+
+    schedule = LambdaLR(optimizer, compute_share)
+    return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+
+
+def _compute_cosine_share(num_steps: int, num_warmup: float, step: int) -> float:
+    if step < num_warmup:
+        return (step + 1) / (num_warmup + 1)
+    return (1 + math.cos(math.pi * (step - num_warmup) / (num_steps - num_warmup))) / 2
+
+
+def _compute_linear_share(num_steps: int, num_warmup: int, step: int) -> float:
+    if step < num_warmup:
+        return (step + 1) / num_warmup
+    return (num_steps - step) / max(1, num_steps - num_warmup)
