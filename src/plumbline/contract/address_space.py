@@ -14,7 +14,7 @@ def require_address_space() -> None:
     if limit != resource.RLIM_INFINITY and limit < MIN_BYTES:
         raise ParamsError(
             f"the limit on addresses (`ulimit -v`) is {limit >> 20} MiB; a stage "
-            f"reserves {MIN_BYTES >> 20} MiB of them at its start, most of which never become memory "
-            "that is used. Raise it, or limit memory that is used, by a container or "
+            f"reserves {MIN_BYTES >> 20} MiB of them at its start, most of which never become "
+            "memory that is used. Raise it, or limit memory that is used, by a container or "
             "`systemd-run -p MemoryMax=`"
         )
