@@ -271,6 +271,7 @@ def test_an_untracked_file_in_the_way_is_not_overwritten(router: Path) -> None:
     assert git("status", "--porcelain") == f"?? {path}"
 
 
+@pytest.mark.slow
 def test_a_file_that_git_ignores_is_not_overwritten(router: Path) -> None:
     path = Path("wheels/plumbline-0.1.0-py3-none-any.whl")
     path.write_bytes(b"mine")
@@ -281,6 +282,7 @@ def test_a_file_that_git_ignores_is_not_overwritten(router: Path) -> None:
     assert run_upgrade().exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_commit_that_cannot_be_signed_leaves_nothing_behind(router: Path) -> None:
     git("config", "commit.gpgSign", "true")
     git("config", "gpg.program", "/bin/false")

@@ -145,6 +145,7 @@ def test_a_bad_row_stops_its_file_or_is_kept_with_its_reason(
     ]
 
 
+@pytest.mark.slow
 def test_a_killed_run_continues_to_the_same_answers(
     model: Model, given: Path, tmp_path: Path
 ) -> None:
@@ -282,6 +283,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
         yield store
 
 
+@pytest.mark.slow
 @pytest.mark.service
 def test_an_object_store_gets_the_answers_of_a_local_folder(
     model: Model, given: Path, tmp_path: Path, bucket: object

@@ -79,6 +79,7 @@ def test_killed_anywhere_it_resumes_to_the_same_output(
     assert not parts.exists()
 
 
+@pytest.mark.slow
 def test_interrupted_it_says_how_to_resume(model: Model, several: Path, tmp_path: Path) -> None:
     process = model.halted(several, tmp_path / "out.csv", 1)
     process.send_signal(signal.SIGINT)

@@ -192,6 +192,7 @@ def test_a_returned_canary_stays_out_of_service_when_its_worker_is_replaced(line
         assert {read_version(server) for _ in range(20)} == {"1"}
 
 
+@pytest.mark.slow
 def test_a_return_reaches_every_server_on_the_journal(lines: Lines) -> None:
     """Two servers as two replicas: one hears no complaint of its own, and stops its canary too."""
     before = len(read_history(lines))
@@ -210,6 +211,7 @@ def test_a_return_reaches_every_server_on_the_journal(lines: Lines) -> None:
     assert [entry.action for entry in read_history(lines)[before:]] == ["return"]
 
 
+@pytest.mark.slow
 def test_two_servers_that_return_one_canary_write_one_entry(lines: Lines) -> None:
     before = len(read_history(lines))
     slow_poll = ("--canary", "2=50%", "--poll-s", "60", *ANY_SPEED)

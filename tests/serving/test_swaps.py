@@ -24,6 +24,7 @@ def swaps(lines: Lines, count: int) -> Load:
     return load
 
 
+@pytest.mark.slow
 def test_hot_swaps_under_load(lines: Lines) -> None:
     load = swaps(lines, 4)
     assert set(load.statuses) == {200}
@@ -101,6 +102,7 @@ def test_a_version_whose_code_ends_the_process_never_serves(lines: Lines) -> Non
         assert list_workers(server.process.pid) == workers
 
 
+@pytest.mark.slow
 def test_a_worker_restarted_under_an_unfit_champion_stops_no_other(lines: Lines) -> None:
     with serving(lines, "--poll-s", "0.2", "--workers", "2", LINE_ELSEWHERE="1") as server:
         lines.champion(MOODY)

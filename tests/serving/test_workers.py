@@ -115,6 +115,7 @@ def test_each_host_that_writes_keeps_its_own_number_of_files() -> None:
     assert name_file("a-b/c").split("-")[2] == "a_b_c"
 
 
+@pytest.mark.slow
 def test_after_sigterm_requests_in_progress_are_answered(lines: Lines) -> None:
     drains(lines, 2)
 
@@ -136,6 +137,7 @@ def drains(lines: Lines, count: int) -> None:
     assert answered > count
 
 
+@pytest.mark.slow
 def test_several_workers_one_killed(lines: Lines) -> None:
     with serving(lines, "--workers", "2") as server:
         workers = [int(pid) for pid in list_workers(server.process.pid)]

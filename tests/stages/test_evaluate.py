@@ -540,6 +540,7 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
     assert document.read_evidence(params)["champion"] is None
 
 
+@pytest.mark.slow
 def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
@@ -706,6 +707,7 @@ def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     assert document.read_evidence(chosen)["looks"]["number"] == 2
 
 
+@pytest.mark.slow
 def test_losses_by_another_metric_are_not_added_up(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
@@ -772,6 +774,7 @@ def test_seeds_are_ranked_by_their_mean_and_the_median_ships(
     assert {"good@seed7", "good@seed8", "good@seed9"} <= set(answers["candidate"])
 
 
+@pytest.mark.slow
 def test_what_is_said_of_seeds_follows_from_their_answers(
     checkout: Path, params: TextParams, task: Task
 ) -> None:

@@ -202,6 +202,7 @@ def test_the_page_stands_alone_and_no_text_in_it_is_markup(source: Path) -> None
     assert "url(" not in page
 
 
+@pytest.mark.slow
 def test_the_report_does_not_depend_on_how_many_rows_are_read_at_once(
     source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

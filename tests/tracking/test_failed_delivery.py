@@ -230,6 +230,7 @@ def test_a_process_that_is_about_to_end_leaves_no_work_undone(
     assert find_run("ingest").info.status == "FINISHED"
 
 
+@pytest.mark.slow
 def test_a_stage_that_fails_or_is_stopped_ends_when_mlflow_has_it(
     tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,6 +47,7 @@ def prepare(params: Params, task: Task) -> None:
     layout.write_json(layout.VALIDATION, report)
 
 
+@pytest.mark.slow
 def test_each_seed_has_its_metrics_and_its_model(tracked_line: tuple[Params, Task]) -> None:
     params, task = tracked_line
     config = params.candidates["gradient"].model_copy(update={"seeds": 3})

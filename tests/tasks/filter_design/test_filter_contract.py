@@ -10,6 +10,7 @@ from plumbline.tasks.filter_design.params import FilterParams
 from plumbline.tasks.filter_design.task import TASK
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -135,6 +135,7 @@ def test_the_textbook_is_scored_by_the_oracle(examples: Path, honest: Scores) ->
     assert np.abs(yields["claimed"] - yields["drawn"]).mean() < 0.06
 
 
+@pytest.mark.slow
 def test_met_against_calls_shows_the_control_dashed(honest: Scores) -> None:
     alone = Candidate("diffusion", honest, honest, None, {}, 1)
     with_control = replace(alone, control=honest)

@@ -68,6 +68,7 @@ def _scores(examples: Path, predictor: Predictor) -> np.ndarray:
     return score(examples, "test", predictor).per_example["mse"]
 
 
+@pytest.mark.slow
 def test_the_published_0062_is_refused_by_bounds(course: tuple[SignalParams, Path]) -> None:
     params, examples = course
     planted = _scores(examples, Knows(examples, 0.062))

@@ -112,6 +112,7 @@ def test_the_loss_is_that_of_each_row_by_its_weight(name: str, tmp_path: Path) -
     assert torch.isfinite(module.training_step(batch, 0))
 
 
+@pytest.mark.slow
 def test_balanced_weights_lift_the_recall_of_a_rare_class(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,6 +122,7 @@ class BrokenLog(SilentLog):
         raise OSError("no space left")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -136,6 +136,7 @@ def test_leaks_are_exact_or_near_but_not_both() -> None:
     }
 
 
+@pytest.mark.slow
 def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
     rng = random.Random(7)
     known = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=60)) for _ in range(1500)]

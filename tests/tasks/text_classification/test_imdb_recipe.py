@@ -67,6 +67,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TextParams:
     return recipe.model_copy(update={"data": data, "evaluation": evaluation})
 
 
+@pytest.mark.slow
 def test_reviews_of_the_hubs_form_train_an_ensemble_that_keeps_its_risk(
     params: TextParams,
 ) -> None:

@@ -211,6 +211,7 @@ def test_a_pretrained_encoder_learns_and_its_graph_agrees(
     assert hits.mean() > 0.8
 
 
+@pytest.mark.slow
 def test_what_a_model_does_not_read_is_said_and_left_in_its_bundle(
     examples: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -177,6 +177,7 @@ def test_what_was_tried_is_in_the_bundle_with_the_reasons(trained: Path) -> None
     assert note.startswith("fp32 is served; int8-static: on 49 validation rows")
 
 
+@pytest.mark.slow
 def test_a_form_that_depends_on_its_company_makes_room_for_the_next(
     trained: Path,
     tmp_path: Path,
