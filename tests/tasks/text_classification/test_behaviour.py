@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from tests.support.shards import read_rows, write_rows
 
 from plumbline.contract.yaml_file import load_yaml
+from plumbline.tasks.text_classification.data import term_counts
 from plumbline.tasks.text_classification.data.words import UNBROKEN
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring import behaviour, class_profiles
@@ -189,7 +190,8 @@ def test_profiles_that_are_read_in_batches_are_those_of_all_texts_at_once(
     texts = [" ".join(draw.choices(words, k=9)) for _ in range(900)]
     labels = draw.choices(["one", "two", "three"], [6, 3, 1], k=900)
     write_rows(tmp_path, "train", pd.DataFrame({"text": texts, "label": labels}))
-    monkeypatch.setattr(class_profiles, "MAX_FEATURES", 700)  # of some thousands
+    monkeypatch.setattr(class_profiles, "MAX_FEATURES", 700)  # of some thousands,
+    monkeypatch.setattr(term_counts, "MAX_TERMS", 900)  # which are counted in files
     monkeypatch.setattr("plumbline.contract.row_groups.BATCH_ROWS", 64)
     profiles = build_profiles(tmp_path)
 

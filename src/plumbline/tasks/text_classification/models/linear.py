@@ -11,14 +11,14 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from plumbline.tasks.text_classification.data.term_counts import TermCounter
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
 from plumbline.tasks.text_classification.models.encoded_texts import encode_split
-from plumbline.tasks.text_classification.models.gram_counts import GramCounter
 from plumbline.tasks.text_classification.models.texts import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.params import LinearConfig
-from plumbline.tasks.text_classification.predictor import TfidfFeatures
+from plumbline.tasks.text_classification.predictor import TfidfFeatures, extract_grams
 
 INPUT_NAMES = ("ids", "weights")
 # An epoch that lowers the loss by less does not keep the training going: for its last third, the
@@ -81,9 +81,10 @@ def _choose_vocabulary(train: LabelledTexts, max_features: int) -> tuple[list[st
 
     Of equally common grams, the first in alphabetical order are kept.
     """
-    with GramCounter() as counter:
+    with TermCounter() as counter:
         for texts in train.iterate_texts():
-            counter.add(texts)
+            for text in texts:
+                counter.add(set(extract_grams(text)))
         counts = counter.find_common(max_features)
     documents = np.array(list(counts.values()))
     idf = np.log((1 + train.num_rows) / (1 + documents)) + 1

@@ -1,7 +1,7 @@
 """What is typical of each class in the training texts: a centroid, and a phrase that tells it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 
 from plumbline.tasks.text_classification.data import has_label_sets, read_batches
 from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.data.term_counts import TermCounter
 from plumbline.tasks.text_classification.data.words import UNBROKEN, join_words
 
 MIN_PHRASE_TEXTS = 5  # of train that have the phrase
@@ -39,7 +40,7 @@ class TermCounts:
 
 
 def build_profiles(examples: Path) -> ClassProfiles:
-    """Read the train split, twice and in batches; return what is typical of each of its classes."""
+    """Read the train split, in batches and several times; return what is typical of its classes."""
     frequencies = _count_terms(examples)
     # In the order in which terms are met, as while TfidfVectorizer fits: sums of floats depend on
     # the order of their parts.
@@ -77,22 +78,42 @@ class _TermFrequencies:
 def _count_terms(examples: Path) -> _TermFrequencies:
     """Count the terms of train; MAX_FEATURES of them are kept, those that TfidfVectorizer keeps."""
     analyze = _build_vectorizer().build_analyzer()
-    occurrences: Counter[str] = Counter()
-    in_texts: Counter[str] = Counter()
     classes: Counter[str] = Counter()
     num_texts = 0
-    for texts, labels in _read_train(examples):
-        for text, own in zip(texts, labels, strict=True):
-            terms = analyze(text)
-            occurrences.update(terms)
-            in_texts.update(set(terms))
-            classes.update(own)
-        num_texts += len(texts)
-    terms = sorted(occurrences)
-    order = (-np.array([occurrences[term] for term in terms])).argsort()
-    kept = {terms[place] for place in order[:MAX_FEATURES]}
-    frequent = {term: in_texts[term] for term in occurrences if term in kept}
-    return _TermFrequencies(frequent, classes, num_texts)
+    with TermCounter() as occurrences, TermCounter() as in_texts:
+        for texts, labels in _read_train(examples):
+            for text, own in zip(texts, labels, strict=True):
+                terms = analyze(text)
+                occurrences.add(terms)
+                in_texts.add(set(terms))
+                classes.update(own)
+            num_texts += len(texts)
+        frequent = _select_frequent(occurrences, in_texts)
+    met = {term: frequent[term] for term in _iterate_as_met(examples, frequent.keys())}
+    return _TermFrequencies(met, classes, num_texts)
+
+
+def _select_frequent(occurrences: TermCounter, in_texts: TermCounter) -> dict[str, int]:
+    """Return in how many texts each of the terms is that occur most often."""
+    sizes = np.fromiter((count for _, count in occurrences.iterate_counts()), dtype=int)
+    is_kept = np.zeros(len(sizes), dtype=bool)
+    is_kept[(-sizes).argsort()[:MAX_FEATURES]] = True
+    counts = zip(in_texts.iterate_counts(), is_kept, strict=True)
+    return {term: count for (term, count), kept in counts if kept}
+
+
+def _iterate_as_met(examples: Path, terms: Set[str]) -> Iterator[str]:
+    """Yield each of these terms of train when it is met for the first time."""
+    analyze = _build_vectorizer().build_analyzer()
+    met: set[str] = set()
+    for texts, _ in _read_train(examples):
+        for text in texts:
+            for term in analyze(text):
+                if term in terms and term not in met:
+                    met.add(term)
+                    yield term
+        if len(met) == len(terms):
+            return
 
 
 def _build_vectorizer(

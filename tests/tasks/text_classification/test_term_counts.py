@@ -1,12 +1,12 @@
-"""Counts of grams: exact, also where they are too many for memory."""
+"""Counts of terms: exact, also where they are too many for memory."""
 
 import random
 from collections import Counter
 
 import pytest
 
-from plumbline.tasks.text_classification.models import gram_counts
-from plumbline.tasks.text_classification.models.gram_counts import GramCounter
+from plumbline.tasks.text_classification.data import term_counts
+from plumbline.tasks.text_classification.data.term_counts import TermCounter
 from plumbline.tasks.text_classification.predictor import extract_grams
 
 
@@ -23,14 +23,15 @@ def test_counts_from_files_are_those_of_memory(
     texts = draw_texts(800)
     counts = Counter(gram for text in texts for gram in set(extract_grams(text)))
     best = sorted(counts, key=lambda gram: (-counts[gram], gram))[:300]
-    with GramCounter() as counter:
-        counter.add(texts)
+    with TermCounter() as counter:
+        for text in texts:
+            counter.add(set(extract_grams(text)))
         in_memory = counter.find_common(300)
-    monkeypatch.setattr(gram_counts, "MAX_GRAMS", 100)
-    monkeypatch.setattr(gram_counts, "MAX_FILES", max_files)
-    with GramCounter() as counter:
-        for start in range(0, 800, 50):
-            counter.add(texts[start : start + 50])
+    monkeypatch.setattr(term_counts, "MAX_TERMS", 100)
+    monkeypatch.setattr(term_counts, "MAX_FILES", max_files)
+    with TermCounter() as counter:
+        for text in texts:
+            counter.add(set(extract_grams(text)))
         assert counter._files
         from_files = counter.find_common(300)
     assert in_memory == from_files == {gram: counts[gram] for gram in best}
