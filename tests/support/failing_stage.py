@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from plumbline import door
-from plumbline.door import dvc_lock, dvc_processes, repair
-from plumbline.door.reproduction import RunRequest
+from plumbline import pipeline_run
+from plumbline.pipeline_run import dvc_lock, dvc_processes, repair
+from plumbline.pipeline_run.reproduction import RunRequest
 
 
 def replace_reproduction(
@@ -14,14 +14,14 @@ def replace_reproduction(
 ) -> None:
     """Let `reproduce` be what DVC does; nothing is wrong before it, nor to repair after it."""
     for module, name in (
-        (door, "load_params"),
-        (door, "require_settings"),
+        (pipeline_run, "load_params"),
+        (pipeline_run, "require_settings"),
         (dvc_processes, "repair_rwlock"),
         (dvc_lock, "check_pipeline"),
         (dvc_lock, "repair_lock"),
-        (door.lost_models, "require_local_models"),
+        (pipeline_run.lost_models, "require_local_models"),
         (dvc_lock, "keep_copy"),
     ):
         monkeypatch.setattr(module, name, lambda *_: None)
     monkeypatch.setattr(repair, "repair_outputs", lambda **_: [])
-    monkeypatch.setattr(door, "reproduce", reproduce)
+    monkeypatch.setattr(pipeline_run, "reproduce", reproduce)

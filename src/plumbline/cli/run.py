@@ -27,9 +27,9 @@ def run_pipeline(
     Checks params.yaml, dvc.yaml and dvc.lock before, holds the checkout meanwhile, and reads what
     DVC restored. Exits with the code of the stage that failed.
     """
-    from plumbline import door
-    from plumbline.door.reproduction import RunRequest
+    from plumbline import pipeline_run
+    from plumbline.pipeline_run.reproduction import RunRequest
 
-    code = door.run(RunRequest(tuple(stages or ()), pull, force, single_item))
+    code = pipeline_run.run(RunRequest(tuple(stages or ()), pull, force, single_item))
     if code:
         sys.exit(code)

@@ -1,4 +1,4 @@
-"""Accept a champion that somebody chose in MLflow, by its UI or client: the other door.
+"""Accept a champion that somebody chose in MLflow itself, by its UI or client.
 
 The move itself is refused by everything that reads the champion, until it has passed every check
 that `promote` makes and is in the journal.

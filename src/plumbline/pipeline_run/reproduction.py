@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.door.transfer_log import collect_reasons
+from plumbline.pipeline_run.transfer_log import collect_reasons
 
 log = logging.getLogger(__name__)
 MAX_REASONS = 3  # as many files, as many reasons

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from tests.support.failing_stage import replace_reproduction
 
-from plumbline import door
-from plumbline.door import dvc_lock, repair
-from plumbline.door.reproduction import RunRequest, StageError
+from plumbline import pipeline_run
+from plumbline.pipeline_run import dvc_lock, repair
+from plumbline.pipeline_run.reproduction import RunRequest, StageError
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_a_failed_run_does_not_say_again_that_the_disk_is_full(
     replace_reproduction(monkeypatch, reproduce)
     monkeypatch.setattr(*writer, fail)
     with pytest.raises(OSError, match="not written") if is_said else nullcontext():
-        assert door.run(RunRequest()) == 1
+        assert pipeline_run.run(RunRequest()) == 1

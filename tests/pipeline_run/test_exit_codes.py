@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.support.failing_stage import replace_reproduction
 
-from plumbline import door
-from plumbline.door.reproduction import RunRequest, StageError
+from plumbline import pipeline_run
+from plumbline.pipeline_run.reproduction import RunRequest, StageError
 
 
 @pytest.mark.parametrize(
@@ -35,5 +35,5 @@ def test_the_end_of_a_stage_is_named(
 
     monkeypatch.chdir(tmp_path)
     replace_reproduction(monkeypatch, reproduce)
-    assert door.run(RunRequest()) == code
+    assert pipeline_run.run(RunRequest()) == code
     assert said in capsys.readouterr().err

@@ -12,12 +12,12 @@ from plumbline.contract.errors import DamagedFileError, PlumblineError
 from plumbline.contract.locked_packages import require_locked_versions
 from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated
 from plumbline.contract.system_errors import NO_SPACE
-from plumbline.door import dvc_lock, dvc_processes, repair
-from plumbline.door.cut_copies import remove_cut_copies
-from plumbline.door.damaged import report
-from plumbline.door.early_checks import require_settings
-from plumbline.door.reproduction import RunRequest, StageError, reproduce
 from plumbline.entrypoint import load_params
+from plumbline.pipeline_run import dvc_lock, dvc_processes, repair
+from plumbline.pipeline_run.cut_copies import remove_cut_copies
+from plumbline.pipeline_run.damaged import report
+from plumbline.pipeline_run.early_checks import require_settings
+from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce
 from plumbline.registry import lost_models
 
 MAX_REPAIRS = 3

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.door import repair
+from plumbline.pipeline_run import repair
 
 
 @pytest.mark.parametrize("text", ["", "{", "null", "3", "[1]", '{"a": 3}', '{"a": []}'])

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import BusyError
-from plumbline.door.damaged import put_aside, report
+from plumbline.pipeline_run.damaged import put_aside, report
 
 RWLOCK = Path(".dvc/tmp/rwlock")
 TRACKING = "plumbline.tracking.background"

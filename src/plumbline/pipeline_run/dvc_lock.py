@@ -10,7 +10,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.recorded_outputs import DVC_LOCK, read_outputs
 from plumbline.contract.yaml_file import scan_yaml
-from plumbline.door.damaged import put_aside, report
+from plumbline.pipeline_run.damaged import put_aside, report
 
 PIPELINE = Path("dvc.yaml")
 COPY = Path(".plumbline/dvc.lock")

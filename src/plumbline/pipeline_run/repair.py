@@ -19,7 +19,7 @@ from plumbline.contract.recorded_outputs import (
     hash_output,
     read_outputs,
 )
-from plumbline.door.damaged import put_aside
+from plumbline.pipeline_run.damaged import put_aside
 
 TABLE = Path(".plumbline/read_files.json")
 # Of a file: its size, the time of its last write, of its last change, its place; and its MD5.
