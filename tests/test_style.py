@@ -19,6 +19,7 @@ GIVEN = {
     "forward",
     "backward",
     "training_step",
+    "teardown",
     "validation_step",
     "train_dataloader",
     "val_dataloader",

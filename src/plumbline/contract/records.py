@@ -1,6 +1,6 @@
 """What the parts of a task return: plain records that stages, gates and reports read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -39,6 +39,9 @@ class Learner:
     min_gain: float = 0.0  # the share by which `monitor` must fall to count as better there
     monitor: str = "validation/loss"
     gradient_clip: float = 1.0
+    # Parts of `module`, none within another, if processes that train together are to share its
+    # weights: each part is put together by itself, and so is the rest. Empty: each has all weights.
+    blocks: "Sequence[Any]" = ()
 
 
 @dataclass(frozen=True)

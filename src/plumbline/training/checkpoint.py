@@ -9,7 +9,7 @@ import logging
 import re
 import shutil
 import socket
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from plumbline.contract import layout, ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
-from plumbline.training import group
+from plumbline.training import exchange, group
 from plumbline.training.hardware import Precision
 from plumbline.training.sealed_tensors import load_tensors, save_tensors
 
@@ -54,7 +54,7 @@ class TrainingState:
 
 @dataclass
 class Checkpoint:
-    """What was read of the last checkpoint."""
+    """What was read of the last checkpoint; the other processes have the shapes of its tensors."""
 
     state: TrainingState
     weights: dict[str, torch.Tensor]
@@ -89,12 +89,14 @@ class CheckpointStore:
         One that is damaged is put aside with a warning, and training starts over. All processes
         get what the first one reads.
         """
-        checkpoint = group.broadcast(self._find(module) if ranks.is_main() else None)
-        if checkpoint is None:
+        found = self._find(module) if ranks.is_main() else None
+        outline = group.broadcast(found and _drop_numbers(found))
+        if outline is None:
             return TrainingState()
-        _copy_into(module, checkpoint.weights)
-        self._found = checkpoint
-        return checkpoint.state
+        self._found = found or outline
+        for name, target in _select_trained(module).items():
+            exchange.fill(target, self._found.weights[name])
+        return self._found.state
 
     def _find(self, module: torch.nn.Module) -> "Checkpoint | None":
         if not self.folder.exists():
@@ -132,8 +134,15 @@ class CheckpointStore:
         """Restore the moments and learning rates of the checkpoint, if one was loaded."""
         if not self._found:
             return
-        state = {"state": self._found.moments, "param_groups": self._found.groups}
-        optimizer.load_state_dict(state)
+        weights = [weight for each in optimizer.param_groups for weight in each["params"]]
+        moments: dict[int, dict[str, torch.Tensor]] = {}
+        for index, kinds in self._found.moments.items():
+            moments[index] = {}
+            for kind, source in kinds.items():
+                target = _make_moment(source, weights[index])
+                exchange.fill(target, source)
+                moments[index][kind] = target
+        optimizer.load_state_dict({"state": moments, "param_groups": self._found.groups})
         if scheduler:
             scheduler.load_state_dict(self._found.scheduler)
         self._found = None
@@ -145,14 +154,15 @@ class CheckpointStore:
         scheduler: Any,
         state: TrainingState,
     ) -> None:
-        """Write everything, whole or not at all."""
-        if not ranks.is_main():
-            return
+        """Write everything, whole or not at all; all processes have to call this."""
         optimizer_state = optimizer.state_dict()
         tensors = {f"module/{name}": tensor for name, tensor in _select_trained(module).items()}
         for index, moments in optimizer_state["state"].items():
             for kind, tensor in moments.items():
                 tensors[f"optimizer/{index}/{kind}"] = tensor
+        tensors = exchange.collect(tensors)
+        if not ranks.is_main():
+            return
         facts = {
             "state": asdict(state),
             "groups": optimizer_state["param_groups"],
@@ -162,20 +172,29 @@ class CheckpointStore:
             save_tensors(tensors, aside, json.dumps(facts))
 
     def save_best(self, module: torch.nn.Module, epoch: int) -> None:
-        """Keep the weights after `epoch`, beside those that the last checkpoint names as best."""
+        """Keep the weights after `epoch`, beside those that the last checkpoint names as best.
+
+        All processes have to call this.
+        """
+        tensors = exchange.collect(_select_trained(module))
         if ranks.is_main():
             with layout.write_aside(self._locate_best(epoch)) as aside:
-                save_tensors(_select_trained(module), aside)
+                save_tensors(tensors, aside)
 
-    def load_best(self, module: torch.nn.Module, epoch: int) -> None:
+    def load_best(self, module: torch.nn.Module, epoch: int, *, only_first: bool) -> None:
         """Put the weights after `epoch` into `module`; TrainingError where they are damaged.
 
-        All processes get what the first one reads.
+        All processes get what the first one reads, or it alone does.
         """
-        weights, problem = group.broadcast(self._read_best(epoch) if ranks.is_main() else ({}, ""))
+        weights, problem = self._read_best(epoch) if ranks.is_main() else ({}, "")
+        problem = group.broadcast(problem)
         if problem:
             raise TrainingError(problem)
-        _copy_into(module, weights)
+        if not only_first:
+            for name, target in _select_trained(module).items():
+                exchange.fill(target, weights.get(name, target))
+        elif ranks.is_main():
+            module.load_state_dict(weights, strict=False, assign=True)
 
     def _read_best(self, epoch: int) -> tuple[dict[str, torch.Tensor], str]:
         """Return the weights after `epoch`, or why they cannot be used."""
@@ -277,7 +296,17 @@ def _select_trained(module: torch.nn.Module) -> dict[str, torch.Tensor]:
     return {name: tensor for name, tensor in module.state_dict().items() if name not in frozen}
 
 
-def _copy_into(module: torch.nn.Module, tensors: dict[str, torch.Tensor]) -> None:
-    state_dict = module.state_dict()
-    for name, tensor in tensors.items():
-        state_dict[name].copy_(tensor)
+def _drop_numbers(checkpoint: Checkpoint) -> Checkpoint:
+    """Return a checkpoint with the shapes of its tensors, without their numbers."""
+    moments = {}
+    for index, kinds in checkpoint.moments.items():
+        moments[index] = {kind: tensor.to("meta") for kind, tensor in kinds.items()}
+    weights = {name: tensor.to("meta") for name, tensor in checkpoint.weights.items()}
+    return replace(checkpoint, weights=weights, moments=moments)
+
+
+def _make_moment(source: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """Return zeros of the shape of a moment, in shards where those of its weight are."""
+    if source.shape == weight.shape:
+        return torch.zeros_like(weight, dtype=source.dtype)
+    return torch.zeros(source.shape, dtype=source.dtype)

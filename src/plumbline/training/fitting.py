@@ -9,6 +9,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import lightning as L  # noqa: N812 (its own documentation's name)
 from lightning.pytorch.utilities.warnings import PossibleUserWarning
@@ -17,9 +18,9 @@ from plumbline.contract import layout, ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
-from plumbline.training import checkpoint, group
+from plumbline.training import checkpoint, group, sharding
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
-from plumbline.training.hardware import Hardware, choose_device, choose_hardware
+from plumbline.training.hardware import Device, Hardware, choose_device, choose_hardware
 from plumbline.training.log import TrainingLog
 from plumbline.training.loop import TrainingLoop
 from plumbline.training.progress import choose_progress
@@ -35,12 +36,17 @@ def fit(
 ) -> None:
     """Train `learner`, leave its best weights in it, and write reports/training/<candidate>.csv.
 
+    Where processes share its weights, the first one alone has the best ones in the end.
+
     Raises TrainingError for a loss that is not finite and, if it `must_learn`, if nothing was
     learned.
     """
-    group.join(choose_device(params.training.device))
+    device = choose_device(params.training.device)
+    group.join(device)
     store = CheckpointStore.open(params, candidate)
-    state = store.load(learner.module)
+    is_shared = sharding.is_shared(learner)
+    module = sharding.share_weights(learner, device) if is_shared else learner.module
+    state = store.load(module)
     hardware = group.broadcast(choose_hardware(params.training, state.precision))
     state.precision = hardware.precision
     log.log_params(
@@ -57,7 +63,10 @@ def fit(
         num_examples_before = state.num_examples
         with _silence_lightning(), progress:
             data = ResumableDataModule(learner.data, state)
-            _build_trainer(learner, hardware, loop).fit(learner.module, datamodule=data)
+            if hardware.compiled and not is_shared:
+                module.compile(dynamic=True)
+            together = _choose_strategy(hardware.device, is_shared=is_shared)
+            _build_trainer(learner, hardware, loop, together).fit(module, datamodule=data)
         seconds = time.perf_counter() - start
         rate = (state.num_examples - num_examples_before) / loop.seconds
         figures = {"train/seconds": seconds, "train/samples_per_second": rate}
@@ -65,7 +74,7 @@ def fit(
     if must_learn:
         _check_learned(state, candidate, learner.monitor)
     loop.write_history()
-    store.load_best(learner.module, state.best_epoch)
+    store.load_best(learner.module, state.best_epoch, only_first=is_shared)
 
 
 def remove_checkpoints(candidate: str) -> None:
@@ -74,14 +83,27 @@ def remove_checkpoints(candidate: str) -> None:
         checkpoint.remove_checkpoints(layout.CHECKPOINTS, candidate, keep=None)
 
 
-def _build_trainer(learner: Learner, hardware: Hardware, loop: TrainingLoop) -> L.Trainer:
-    if hardware.compiled:
-        learner.module.compile(dynamic=True)
+def _choose_strategy(device: Device, *, is_shared: bool) -> dict[str, Any]:
+    """Return the options of Lightning's Trainer by which processes train together."""
+    if is_shared:
+        own = f"cuda:{ranks.get_local_rank()}" if device == "cuda" else device
+        # What inference_mode computes cannot be trained with afterwards: weights put together.
+        return {"strategy": sharding.SharedWeightsStrategy(own), "inference_mode": False}
+    if ranks.get_world_size() == 1:
+        return {"devices": 1}
+    return {
+        "strategy": "ddp",
+        "devices": ranks.get_local_world_size(),
+        "plugins": [group.LaunchedEnvironment()],
+    }
+
+
+def _build_trainer(
+    learner: Learner, hardware: Hardware, loop: TrainingLoop, together: dict[str, Any]
+) -> L.Trainer:
     return L.Trainer(
+        **together,
         accelerator=hardware.device,
-        devices=ranks.get_local_world_size(),
-        strategy="ddp" if ranks.get_world_size() > 1 else "auto",
-        plugins=[group.LaunchedEnvironment()] if ranks.get_world_size() > 1 else None,
         precision="bf16-mixed" if hardware.precision == "bf16" else "32-true",
         max_epochs=learner.max_epochs - loop.state.epoch,
         # The loss before the first step shows whether anything is learned.

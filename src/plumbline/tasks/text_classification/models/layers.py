@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from plumbline.contract import ranks
 from plumbline.tasks.text_classification.models.attention import use_custom_attention
 
 
@@ -26,8 +27,15 @@ class UsedEmbedding(torch.nn.Module):
         rows = torch.zeros(full.num_embeddings, dtype=torch.int64)
         self.register_buffer("place", rows, persistent=False)
         self.place[used] = torch.arange(len(used))
-        self._full = [full]  # in a list, so that it is not one of this module's parameters
         self._used = used
+        if not ranks.is_main():  # of processes that train together, the first one exports
+            full.to("meta")
+
+        def get_full() -> torch.nn.Embedding:
+            return full
+
+        # A function: parameters() does not list what it keeps, and deepcopy does not copy it.
+        self._get_full = get_full
 
     def forward(self, ids: torch.Tensor) -> torch.Tensor:
         """Vectors (..., width) of token ids."""
@@ -35,7 +43,7 @@ class UsedEmbedding(torch.nn.Module):
 
     def rebuild_full(self) -> torch.nn.Embedding:
         """Return the whole embedding, with the trained rows in it."""
-        full = self._full[0]
+        full = self._get_full()
         with torch.no_grad():
             full.weight[self._used] = self.weight.detach().cpu()
         return full

@@ -1,0 +1,70 @@
+"""Shares the weights of a model among processes: each keeps its part of them and of their moments.
+
+torch's `fully_shard` puts one block of the model together before it computes with it, and takes it
+apart again; gradients are averaged as they are taken apart (Zhao et al. 2023, arXiv:2304.11277).
+"""
+
+from copy import deepcopy
+from typing import Any
+
+import torch
+from lightning.pytorch.strategies import SingleDeviceStrategy
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+from plumbline.contract import ranks
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.records import Learner
+from plumbline.training.hardware import Device
+
+
+class SharedWeightsStrategy(SingleDeviceStrategy):  # type: ignore[misc]  # lightning is untyped to mypy here
+    """Lets Lightning train a module that exchanges weights and gradients itself, as if alone."""
+
+    def teardown(self) -> None:
+        """End without moving the module: after an error its weights are in no order for that."""
+        self.precision_plugin.teardown()
+        self.accelerator.teardown()
+        self.checkpoint_io.teardown()
+
+
+def is_shared(learner: Learner) -> bool:
+    """Whether there are processes to share the weights of `learner` among, and it wants that."""
+    return bool(learner.blocks) and ranks.get_world_size() > 1
+
+
+def share_weights(learner: Learner, device: Device) -> Any:
+    """Return the module to train in place of the learner's: its weights are shared by all.
+
+    The learner's own module is left without weights, so that no process has all of them. That of
+    the first process keeps those that are not trained, for the export. Raises ParamsError for a
+    device on which weights cannot be shared.
+    """
+    if device == "mps":
+        raise ParamsError(
+            "training.device: the processes of an Apple GPU cannot share weights (fsdp: true); "
+            "set it to cpu"
+        )
+    copies: dict[int, Any] = {}  # by the id of what is copied
+    for weight in learner.module.parameters():
+        copies[id(weight)] = torch.nn.Parameter(weight.data, weight.requires_grad)
+    shared = deepcopy(learner.module, copies)
+    blocks = [copies[id(block)] for block in learner.blocks]
+    _drop_weights(learner.module)
+    copies.clear()
+    mesh = init_device_mesh(device, (ranks.get_world_size(),))
+    for part in (*blocks, shared):
+        fully_shard(part, mesh=mesh)
+    return shared
+
+
+def _drop_weights(module: torch.nn.Module) -> None:
+    """Replace weights by their shapes: those that are trained and, but in the first process, all.
+
+    They come back with the best ones, for which the first process has all memory that it needs.
+    """
+    for part in module.modules():
+        for name, weight in list(part.named_parameters(recurse=False)):
+            if weight.requires_grad or not ranks.is_main():
+                shape = torch.nn.Parameter(weight.to("meta"), weight.requires_grad)
+                setattr(part, name, shape)
