@@ -40,7 +40,8 @@ class Learner:
     monitor: str = "validation/loss"
     gradient_clip: float = 1.0
     # Parts of `module`, none within another, if processes that train together are to share its
-    # weights: each part is put together by itself, and so is the rest. Empty: each has all weights.
+    # weights: each part is put together when it is called, and so is the rest when `module` is,
+    # which its steps do. Empty: each process has all weights.
     blocks: "Sequence[Any]" = ()
 
 
