@@ -31,7 +31,7 @@ def main() -> None:
     sizes = parser.parse_args().sizes
     tickets = [draw_ticket(random.Random(number), 0.0) for number in range(NUM_TICKETS)]
     peaks = []
-    print(f"{'CSV':>8} {'rows':>12} {'peak RSS':>10} {'seconds':>8} {'MB/s':>7}")
+    print(f"{'CSV':>8} {'rows':>12} {'peak RSS':>10} {'seconds':>8} {'MB/s':>7} {'CPU s':>7}")
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="plumbline-ingest-") as folder:
             num_rows = _write_csv(Path(folder) / "tickets.csv", size * 10**6, tickets)
@@ -40,7 +40,7 @@ def main() -> None:
         peaks.append(cost.peak_mb)
         print(
             f"{size:>5} MB {num_rows:>12,} {cost.peak_mb:>7.0f} MB {cost.seconds:>8.1f} "
-            f"{size / cost.seconds:>7.1f}",
+            f"{size / cost.seconds:>7.1f} {cost.cpu_seconds:>7.1f}",
             flush=True,
         )
     print(f"peak RSS, largest to smallest: {max(peaks) / min(peaks):.2f}")

@@ -5,8 +5,8 @@ linear model and of a small transformer for one epoch, the search for leaks, and
 reads of train and of the manifest. Memory is the peak, and a row costs what it adds to the size
 before. Held-out splits have the shares of the recipe, up to a number of rows.
 
-With --only, ingest and some of these; with --spark, validate and the search for leaks alone, here
-and on each of these masters.
+With --only, ingest and some of these; with --spark, those of ingest, validate and the search for
+leaks, here and on each of these masters.
 
 python benchmarks/scale.py [--held-out ROWS] [--only NAME ...] [--spark MASTER ...] [-- ROWS ...]
 """
@@ -23,6 +23,7 @@ from machine import read_cpu_name
 from processes import ProcessCost, measure_process
 from ruamel.yaml import YAML
 
+from plumbline.contract import layout
 from plumbline.tasks.text_classification.params import CheckName
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,6 +66,7 @@ from plumbline.tracking.run_log import RunLog
 
 learn(params, task, "{candidate}", layout.EXAMPLES, RunLog(), must_learn=True)
 """
+ON_SPARK = ("ingest", "validate", "leakage")
 SMALL = {"hidden": 32, "layers": 1, "heads": 2}  # changes of the recipe's transformer
 COMMANDS: Mapping[str, list[str]] = {
     "ingest": [sys.executable, "-P", str(ROOT / "pipelines/ingest.py")],
@@ -99,7 +101,8 @@ def main() -> None:
     options = parser.parse_args()
     print(read_cpu_name())
     if options.spark:
-        _compare_engines(options.rows, options.held_out, options.spark)
+        stages = [stage for stage in ON_SPARK if stage in ("ingest", *options.only)]
+        _compare_engines(options.rows, options.held_out, options.spark, stages)
         return
     print(
         f"{'rows':>10} {'':<12}{'memory':>10} {'bytes a row':>12} {'CPU s':>8} {'s a million':>12}"
@@ -120,28 +123,34 @@ def main() -> None:
         before, costs_before = num_rows, costs
 
 
-def _compare_engines(sizes: list[int], held_out: int, masters: list[str]) -> None:
-    """Print seconds of validate and of the search for leaks, and whether the report is the same."""
-    print(f"{'rows':>10} {'engine':<22}{'validate':>10} {'leakage':>9}  {'report':<10}")
+def _compare_engines(
+    sizes: list[int], held_out: int, masters: list[str], stages: list[str]
+) -> None:
+    """Print seconds of each stage, and whether the data and the report are the same."""
+    names = "".join(f"{stage:>12}" for stage in stages)
+    print(f"{'rows':>10} {'engine':<22}{names}  {'files':<10}")
     for num_rows in sorted(set(sizes)):
         with tempfile.TemporaryDirectory(prefix="plumbline-scale-") as name:
             folder = Path(name)
             _write_params(folder, num_rows, held_out)
-            measure_process(COMMANDS["ingest"], folder)
-            reports = []
+            digests = []
             for master in ["", *masters]:
                 os.environ["PLUMBLINE_SPARK"] = master
-                seconds = [
-                    measure_process(COMMANDS[stage], folder).seconds
-                    for stage in ("validate", "leakage")
-                ]
-                reports.append((folder / "reports/validation.json").read_bytes())
-                told = "the same" if reports[-1] == reports[0] else "differs"
+                costs = [measure_process(COMMANDS[stage], folder) for stage in stages]
+                digests.append(_digest_files(folder))
+                found = "the same" if digests[-1] == digests[0] else "differ"
+                seconds = "".join(f"{cost.seconds:>10.1f} s" for cost in costs)
                 print(
-                    f"{num_rows:>10,} {master or 'one process':<22}{seconds[0]:>8.1f} s "
-                    f"{seconds[1]:>7.1f} s  {told:<10}",
+                    f"{num_rows:>10,} {master or 'one process':<22}{seconds}  {found:<10}",
                     flush=True,
                 )
+
+
+def _digest_files(folder: Path) -> list[str]:
+    """Return the digests of the data, and of the report where there is one."""
+    report = folder / "reports/validation.json"
+    digests = [layout.digest_files(folder / "data")]
+    return [*digests, layout.digest(report)] if report.exists() else digests
 
 
 def _measure_stages(num_rows: int, held_out: int, only: list[str]) -> dict[str, ProcessCost]:

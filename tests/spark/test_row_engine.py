@@ -1,4 +1,4 @@
-"""Spark runs the functions of rows: what validate and the gate leakage find is the same."""
+"""Spark runs the functions of rows: what stages write and find is the same."""
 
 import operator
 import os
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -26,12 +27,15 @@ from tests.support.tables import draw_table
 
 from plumbline.contract import layout
 from plumbline.contract.engine import get_engine
-from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.errors import DataError, ParamsError, PlumblineError
 from plumbline.contract.records import Leak
 from plumbline.contract.rows import FIRST, ROW, store_batches
 from plumbline.spark.row_engine import SparkEngine, use_named_engine
+from plumbline.stages.ingest import ingest
+from plumbline.tasks.text_classification.data import generated
 from plumbline.tasks.text_classification.expectations import find_leaks
 from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.task import TASK
 
 WORDS = ("parcel", "letter", "refund", "late", "lost", "broken", "invoice", "courier", "order")
 
@@ -119,6 +123,60 @@ def test_what_a_function_raises_is_said_in_one_line(
 
 @SPARK
 @pytest.mark.slow
+def test_an_error_that_a_user_can_act_on_is_that_of_the_first_item(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(item: int) -> int:
+        if item > 2:
+            raise DataError(f"row {item}: no label")
+        return item
+
+    with open_spark("local[2]", tmp_path, monkeypatch):
+        results = get_engine().run(refuse, range(1, 6))
+        assert [next(results), next(results)] == [1, 2]
+        with pytest.raises(DataError, match=r"^row 3: no label$"):
+            next(results)
+
+
+@SPARK
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["generated", "raw/*", "given"])
+def test_ingest_writes_the_same_on_spark(
+    kind: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plumbline.sources.arrow_files.PIECE_ROWS", 300)
+    monkeypatch.setattr(generated, "PIECE_ROWS", 300)
+    values = make_values(kind)
+    write_raw_files(source)
+    if kind == "given":
+        values["data"]["source"] = {"train": "raw/[b-d]*", "validation": None, "test": "raw/a.csv"}
+        values["data"]["policies"]["leakage"] = "drop"
+    values["data"]["generated"]["num_rows"] = 1200
+    params = TextParams.model_validate(values)
+    ingest(params, TASK)
+    here = layout.digest_files(Path("data"))
+    monkeypatch.setenv("PLUMBLINE_SPARK", "local[2]")
+    ingest(params, TASK)
+    assert layout.digest_files(Path("data")) == here
+
+
+@SPARK
+@pytest.mark.slow
+def test_the_first_fault_of_a_source_is_said_as_it_is_here(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLUMBLINE_SPARK", "local[2]")
+    write_raw_files(source)
+    for name in ("b.csv", "c.csv"):
+        with Path("raw", name).open("a", encoding="utf-8") as file:
+            file.write("one,cell,more\n")
+    with pytest.raises(DataError, match=r"^b\.csv:\d+: 3 cells where the header has 2"):
+        ingest(TextParams.model_validate(make_values("raw/*.csv")), TASK)
+    assert not layout.EXAMPLES.exists()
+
+
+@SPARK
+@pytest.mark.slow
 def test_validate_and_the_gate_leakage_find_the_same_on_spark(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,6 +226,17 @@ def test_executors_read_shards_from_an_object_store(
         monkeypatch.setenv("PLUMBLINE_SPARK", "local[2]")
         assert check(source, "s3://shards/tickets") == here
         assert len(store.ls("shards/tickets", detail=False)) > 5
+
+
+def write_raw_files(source: str) -> None:
+    """Cut the rows of `source` into files, with a Parquet file of all of them."""
+    header, *lines = Path(source).read_text(encoding="utf-8").splitlines(keepends=True)
+    Path("raw").mkdir()
+    for name, start in (("a", 0), ("b", 600), ("c", 1000)):
+        text = "".join([header, *lines[start : start + 600]])
+        Path(f"raw/{name}.csv").write_text(text, encoding="utf-8")
+    table = pd.read_csv(source, dtype=str)
+    table.to_parquet("raw/d.parquet", index=False, row_group_size=200)
 
 
 def check(source: str, shards: str | None = None) -> tuple[str, bytes, list[Leak]]:

@@ -4,6 +4,7 @@ An engine is given functions and items, and no data: what a function reads lies 
 of the engine can read it.
 """
 
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,8 +19,16 @@ T = TypeVar("T")
 class Engine(Protocol):
     """Runs one function for many items, on whatever processes and machines it has."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether all of its processes are on this machine, and see its files."""
+        ...
+
     def run(self, work: Callable[[Item], T], items: Sequence[Item]) -> Iterator[T]:
-        """Yield what `work` returns for each item, in the order of the items."""
+        """Yield what `work` returns for each item, in the order of the items.
+
+        A PlumblineError of an item is raised when it is that item's turn.
+        """
         ...
 
     def make_folder(self) -> Path:
@@ -29,6 +38,8 @@ class Engine(Protocol):
 
 class LocalEngine:
     """One process, one item after another."""
+
+    is_local = True
 
     def run(self, work: Callable[[Item], T], items: Sequence[Item]) -> Iterator[T]:
         """Yield what `work` returns for each item, as it is asked for."""
@@ -45,6 +56,16 @@ _chosen: ContextVar[Engine] = ContextVar("engine")
 def get_engine() -> Engine:
     """Return the engine that was chosen."""
     return _chosen.get(LocalEngine())
+
+
+@contextmanager
+def open_folder(engine: Engine) -> Iterator[Path]:
+    """Give a new folder that all processes of the engine see; it is removed with the block."""
+    folder = engine.make_folder()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

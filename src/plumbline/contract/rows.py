@@ -9,7 +9,7 @@ import os
 import shutil
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
@@ -109,6 +109,15 @@ def store_rows(rows: RowBatches) -> RowBatches:
     return RowBatches(parts, engine=rows.engine, folder=folder)
 
 
+def store_part(path: Path, batches: Batches) -> Callable[[], Batches]:
+    """Write the batches of one part, and return what reads them wherever `path` is seen.
+
+    An attempt that is made twice writes the same file twice.
+    """
+    _write_batches(path, batches)
+    return _StoredPart(str(path))
+
+
 def put_column(batch: "pa.RecordBatch", name: str, values: "pa.Array") -> "pa.RecordBatch":
     """Return the batch with this column, in place of one that has the name."""
     if name in batch.schema.names:
@@ -201,15 +210,17 @@ class _StoredPart:
         import pyarrow as pa
 
         if Path(self.path).stat().st_size:  # else there was no batch, and so no schema
-            with pa.OSFile(self.path) as source, pa.ipc.open_stream(source) as reader:
+            options = pa.ipc.IpcReadOptions(use_threads=False)
+            with (
+                pa.OSFile(self.path) as source,
+                pa.ipc.open_stream(source, options=options) as reader,
+            ):
                 yield from reader
 
 
-def _store_part(steps: Sequence[_Step], item: tuple[_Part, str]) -> _StoredPart:
-    """Write the batches of one part; an attempt that is made twice writes the same file twice."""
+def _store_part(steps: Sequence[_Step], item: tuple[_Part, str]) -> Callable[[], Batches]:
     part, path = item
-    _write_batches(Path(path), _read_part(part, steps))
-    return _StoredPart(path)
+    return store_part(Path(path), _read_part(part, steps))
 
 
 def _write_part(path: Path, first: "pa.RecordBatch", rest: Batches) -> "pa.RecordBatch | None":
@@ -234,9 +245,10 @@ def _write_batches(path: Path, batches: Batches) -> None:
     """Write all batches, which have one schema; the file is complete or not there."""
     import pyarrow as pa
 
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    # Threads of Arrow would each keep memory of their own.
+    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     aside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with ExitStack() as stack:
+    with _name_file(path), ExitStack() as stack:
         file = stack.enter_context(aside.open("wb"))
         writer = None
         for batch in batches:
@@ -244,6 +256,17 @@ def _write_batches(path: Path, batches: Batches) -> None:
                 writer = stack.enter_context(pa.ipc.new_stream(file, batch.schema, options=options))
             writer.write_batch(batch)
     aside.replace(path)
+
+
+@contextmanager
+def _name_file(path: Path) -> Iterator[None]:
+    """Let what the system refuses say which file it is about: Arrow does not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def _hash_part(

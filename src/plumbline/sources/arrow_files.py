@@ -3,12 +3,13 @@
 import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import DataError
 from plumbline.sources.byte_stream import open_seekable
 from plumbline.sources.columns import find_columns
-from plumbline.sources.records import ReadRequest, SourceRow, WantedColumn
+from plumbline.sources.records import PIECE_ROWS, ReadRequest, SourceRow, WantedColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,15 +18,56 @@ BATCH_ROWS = 4096
 ARROW_FILE_MAGIC = b"ARROW1"  # else it is a stream
 
 
-def read_parquet(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:
-    """Yield the rows of a Parquet file, numbered from 1."""
+@dataclass(frozen=True)
+class RowGroups:
+    """Row groups of a Parquet file that follow each other."""
+
+    numbers: range
+    num_rows_before: int
+
+    @property
+    def are_first(self) -> bool:
+        """Whether the file begins with them."""
+        return self.numbers.start == 0
+
+
+def cut_parquet(stream: io.BufferedReader, name: str) -> list[RowGroups]:
+    """Return the row groups of a Parquet file, together as many as have PIECE_ROWS rows."""
+    import pyarrow.parquet as pq
+
+    with open_seekable(stream) as file, _name_errors(name, "Parquet"):
+        metadata = pq.ParquetFile(file).metadata
+        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+    pieces = []
+    start, num_rows_before, num_rows = 0, 0, 0
+    for end, size in enumerate(sizes, 1):
+        num_rows += size
+        if num_rows >= PIECE_ROWS or end == len(sizes):
+            pieces.append(RowGroups(range(start, end), num_rows_before))
+            num_rows_before += num_rows
+            start, num_rows = end, 0
+    return pieces or [RowGroups(range(0), 0)]
+
+
+def read_parquet(
+    stream: io.BufferedReader, name: str, request: ReadRequest, groups: RowGroups | None = None
+) -> Iterator[SourceRow]:
+    """Yield the rows of a Parquet file, or of some of its row groups, numbered from 1 in the file.
+
+    What there is to note of the file is noted with its first row group.
+    """
     import pyarrow.parquet as pq
 
     with open_seekable(stream) as file, _name_errors(name, "Parquet"):
         table = pq.ParquetFile(file)
+        if groups is None:
+            groups = RowGroups(range(table.num_row_groups), 0)
+        request = request if groups.are_first else request.silence()
         find_columns(name, table.schema_arrow.names, request)
-        batches = table.iter_batches(BATCH_ROWS, columns=list(request.names))
-        yield from _read_batches(batches, name, request)
+        batches = table.iter_batches(
+            BATCH_ROWS, row_groups=list(groups.numbers), columns=list(request.names)
+        )
+        yield from _read_batches(batches, name, request, groups.num_rows_before)
 
 
 def read_arrow(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:
@@ -41,13 +83,13 @@ def read_arrow(stream: io.BufferedReader, name: str, request: ReadRequest) -> It
             table = pa.ipc.open_stream(file)
             batches = table
         find_columns(name, table.schema.names, request)
-        yield from _read_batches(batches, name, request)
+        yield from _read_batches(batches, name, request, 0)
 
 
 def _read_batches(
-    batches: Iterable["pa.RecordBatch"], name: str, request: ReadRequest
+    batches: Iterable["pa.RecordBatch"], name: str, request: ReadRequest, number: int
 ) -> Iterator[SourceRow]:
-    number = 0
+    """Yield all rows; `number` is that of the row before them."""
     for batch in batches:
         for start in range(0, batch.num_rows, BATCH_ROWS):
             columns = []

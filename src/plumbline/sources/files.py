@@ -3,6 +3,7 @@
 import glob
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -13,7 +14,8 @@ from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.sources import formats
 from plumbline.sources.addresses import hide_secrets
-from plumbline.sources.records import ReadRequest, SourcePart, SourceRow
+from plumbline.sources.arrow_files import RowGroups
+from plumbline.sources.records import ReadRequest, ReadRows, SourcePart, SourceRow
 
 NUM_SIBLINGS = 8  # how many files of the folder a message lists
 
@@ -26,6 +28,7 @@ class SourceFile:
     split: str | None
     open: Callable[[], IO[bytes]]
     sha256: str | None  # None: not known before the file is read
+    is_shared: bool = False  # every machine can open it
 
     @property
     def shown(self) -> str:
@@ -55,7 +58,7 @@ def open_local_file(path: Path, address: str, split: str | None) -> SourceFile:
         digest = layout.digest(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-    return SourceFile(address, split, lambda: path.open("rb"), digest)
+    return SourceFile(address, split, partial(_open_binary, path.absolute()), digest)
 
 
 def check_pins(pins: Mapping[str, str], files: Iterable[SourceFile]) -> None:
@@ -83,15 +86,35 @@ def build_file_part(file: SourceFile, name: str) -> SourcePart:
     """Return the rows of `file`, whose ids begin with `name`."""
     formats.check_ending(name)
     facts = {"name": file.shown, "sha256": file.sha256}
-    return SourcePart(name, file.split, partial(_read_rows, file, name), facts)
+    read_rows = partial(_read_rows, file, name, None)
+    cut = partial(_list_pieces, file, name)
+    return SourcePart(name, file.split, read_rows, facts, cut, file.is_shared)
 
 
-def _read_rows(file: SourceFile, name: str, request: ReadRequest) -> Iterator[SourceRow]:
+def _read_rows(
+    file: SourceFile, name: str, groups: RowGroups | None, request: ReadRequest
+) -> Iterator[SourceRow]:
+    yield from formats.read_rows(_open_file(file), name, request, groups)
+
+
+def _list_pieces(file: SourceFile, name: str) -> list[ReadRows]:
+    """Return what reads the file a piece at a time; one that is damaged is read as a whole."""
+    groups: list[RowGroups | None] = [None]
+    if formats.has_pieces(name):
+        with suppress(DataError):  # who reads it finds the fault in its turn
+            groups = [*formats.cut_rows(_open_file(file), name)]
+    return [partial(_read_rows, file, name, each) for each in groups]
+
+
+def _open_binary(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
+def _open_file(file: SourceFile) -> IO[bytes]:
     try:
-        opened = file.open()
+        return file.open()
     except OSError as error:
-        raise DataError(f"{file.shown}: cannot be read ({error})") from None
-    yield from formats.read_rows(opened, name, request)
+        raise DataError(f"{file.shown}: cannot be read ({error.strerror or error})") from None
 
 
 def _compute_digest(file: SourceFile) -> str:

@@ -2,11 +2,12 @@
 
 import io
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import PurePath
 from typing import IO
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.arrow_files import read_arrow, read_parquet
+from plumbline.sources.arrow_files import RowGroups, cut_parquet, read_arrow, read_parquet
 from plumbline.sources.byte_stream import open_stream
 from plumbline.sources.csv_files import read_csv
 from plumbline.sources.jsonl_files import ARRAY_REMEDY, read_jsonl
@@ -19,11 +20,29 @@ KNOWN_ENDINGS = (
 )
 
 
-def read_rows(file: IO[bytes], name: str, request: ReadRequest) -> Iterator[SourceRow]:
-    """Yield the rows of `file`, which is closed at the end; DataError names the file and row."""
+def read_rows(
+    file: IO[bytes], name: str, request: ReadRequest, groups: RowGroups | None = None
+) -> Iterator[SourceRow]:
+    """Yield the rows of `file`, which is closed at the end; DataError names the file and row.
+
+    `groups` is a piece of a file that has pieces; None: all rows.
+    """
     read_format = _choose_reader(name)
+    if groups is not None:
+        read_format = partial(read_parquet, groups=groups)
     with file:
         yield from read_format(open_stream(file, name), name, request)
+
+
+def has_pieces(name: str) -> bool:
+    """Whether a file of this name can be read from the middle: a compressed one cannot."""
+    return _choose_reader(name) is read_parquet and not name.endswith(".gz")
+
+
+def cut_rows(file: IO[bytes], name: str) -> list[RowGroups]:
+    """Return the pieces of `file`, which is closed then; DataError where it is damaged."""
+    with file:
+        return cut_parquet(open_stream(file, name), name)
 
 
 def check_ending(name: str) -> None:

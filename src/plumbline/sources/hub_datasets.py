@@ -41,7 +41,8 @@ def list_hub_parts(address: str) -> list[SourcePart]:
     parts = []
     for split in known:
         read_rows = partial(_read_rows, splits[split], f"{address} {split}")
-        parts.append(SourcePart(split, SPLIT_NAMES[split], read_rows, facts))
+        is_shared = not _is_folder(name)
+        parts.append(SourcePart(split, SPLIT_NAMES[split], read_rows, facts, is_shared=is_shared))
     return parts
 
 
@@ -69,10 +70,15 @@ def _parse_address(address: str) -> tuple[str, str | None, str | None]:
     return name, config or None, revision or None
 
 
+def _is_folder(name: str) -> bool:
+    """Whether a folder of this machine is meant, and not a data set of the hub."""
+    return name.startswith((".", "/"))
+
+
 def _open_splits(name: str, config: str | None, revision: str | None) -> Any:
     from datasets import load_dataset
 
-    is_local = name.startswith((".", "/"))
+    is_local = _is_folder(name)
     if is_local and not Path(name).is_dir():
         raise DataError(f"hf://{name}: no such folder; check data.source")
     with _name_errors(f"hf://{name}"):

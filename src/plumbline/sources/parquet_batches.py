@@ -1,11 +1,11 @@
 """Parquet in batches of bounded size: memory does not grow, and equal rows give equal bytes."""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
 BATCH_ROWS = 8192
@@ -13,35 +13,51 @@ BATCH_CHARS = 8 * 2**20
 
 
 class BatchWriter(AbstractContextManager["BatchWriter"]):
-    """Rows for one Parquet file; `size` of each bounds how much text waits in memory."""
+    """Rows for one Parquet file; where its row groups end follows from the rows alone."""
 
     def __init__(self, path: Path, schema: "pa.Schema") -> None:
         import pyarrow.parquet as pq
 
         self._schema = schema
-        self._rows: list[Sequence[Any]] = []
-        self._size = 0
+        self._waiting: list[pa.RecordBatch]
+        self._begin()
         self._writer = pq.ParquetWriter(path, schema, compression="zstd")
 
-    def add(self, row: Sequence[Any], size: int = 0) -> None:
-        """Take one row, its values in the order of the schema."""
-        self._rows.append(row)
-        self._size += size
-        if len(self._rows) >= BATCH_ROWS or self._size >= BATCH_CHARS:
-            self._flush()
+    def add(self, rows: "pa.RecordBatch", sizes: "np.ndarray") -> None:
+        """Take any number of rows, of this schema; `sizes` says about what each of them holds.
+
+        A row group ends with the row that makes it BATCH_ROWS long, or BATCH_CHARS large.
+        """
+        while rows.num_rows:
+            end = self._find_end(sizes)
+            self._waiting.append(rows.slice(0, end))
+            self._num_rows += len(sizes[:end])
+            self._size += int(sizes[:end].sum())
+            if self._num_rows >= BATCH_ROWS or self._size >= BATCH_CHARS:
+                self._flush()
+            rows = rows.slice(end)
+            sizes = sizes[end:]
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             self._flush()
         self._writer.close()
 
+    def _find_end(self, sizes: "np.ndarray") -> int:
+        """Return how many of these rows the row group takes, at most: those until it is full."""
+        full = int(sizes.cumsum().searchsorted(BATCH_CHARS - self._size)) + 1
+        return min(full, BATCH_ROWS - self._num_rows)
+
     def _flush(self) -> None:
         import pyarrow as pa
 
-        columns = list(zip(*self._rows, strict=True)) or [()] * len(self._schema)
-        arrays = []
-        for column, field in zip(columns, self._schema, strict=True):
-            arrays.append(pa.array(column, field.type))
-        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
-        self._rows.clear()
+        self._writer.write_batch(pa.concat_batches(self._waiting))
+        self._begin()
+
+    def _begin(self) -> None:
+        import pyarrow as pa
+
+        empty = [pa.array([], field.type) for field in self._schema]
+        self._waiting = [pa.record_batch(empty, schema=self._schema)]
+        self._num_rows = 0
         self._size = 0

@@ -9,6 +9,8 @@ from typing import Any
 
 from plumbline.contract.errors import DataError
 
+PIECE_ROWS = 50_000  # of a piece, at least, but for the last one of a part
+
 
 @dataclass(frozen=True)
 class WantedColumn:
@@ -40,6 +42,10 @@ class ReadRequest:
         """The names of the wanted columns, in order."""
         return tuple(column.name for column in self.columns)
 
+    def silence(self) -> "ReadRequest":
+        """Return the same request, whose notices nobody reads."""
+        return ReadRequest(self.columns, self.refuse_encoding)
+
 
 @dataclass(slots=True)
 class SourceRow:
@@ -50,14 +56,24 @@ class SourceRow:
     decoded: bool = False  # bytes that are not UTF-8 were replaced
 
 
+ReadRows = Callable[[ReadRequest], Iterator[SourceRow]]
+
+
 @dataclass(frozen=True)
 class SourcePart:
-    """One piece of the source (a file, a query, a split of the hub); it can be read repeatedly."""
+    """One part of the source (a file, a query, a split of the hub); it can be read repeatedly."""
 
     name: str
     split: str | None  # None: the task divides the rows
-    read_rows: Callable[[ReadRequest], Iterator[SourceRow]]
+    read_rows: ReadRows
     facts: dict[str, Any]
+    # Returns what reads the part a piece at a time, in order; None: it is read as a whole.
+    cut: Callable[[], Sequence[ReadRows]] | None = None
+    is_shared: bool = False  # every machine can read it
+
+    def list_pieces(self) -> Sequence[ReadRows]:
+        """Return what reads the part: each takes rows of its own, which follow each other."""
+        return [self.read_rows] if self.cut is None else self.cut()
 
 
 def _as_item(value: Any, place: str) -> Any:

@@ -1,6 +1,5 @@
 """Writes the rows of a split as shards: equal rows give equal bytes, and so an equal listing."""
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from plumbline.sources.parquet_batches import BatchWriter
 from plumbline.sources.shard_store import ShardStore
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
 SHARD_ROWS = PART_ROWS  # of each shard of a split but the last
@@ -42,13 +42,17 @@ class ShardWriter(AbstractContextManager["ShardWriter"]):
         self._store = store
         self._begin()
 
-    def add(self, row: Sequence[Any], size: int = 0) -> None:
-        """Take one row, its values in the order of the schema; `size` is about what it holds."""
-        if self._num_rows == SHARD_ROWS:
-            self._end()
-            self._begin()
-        self._writer.add(row, size)
-        self._num_rows += 1
+    def add(self, rows: "pa.RecordBatch", sizes: "np.ndarray") -> None:
+        """Take any number of rows of the schema; `sizes` says about what each of them holds."""
+        while rows.num_rows:
+            if self._num_rows == SHARD_ROWS:
+                self._end()
+                self._begin()
+            room = SHARD_ROWS - self._num_rows
+            self._writer.add(rows.slice(0, room), sizes[:room])
+            self._num_rows += min(room, rows.num_rows)
+            rows = rows.slice(room)
+            sizes = sizes[room:]
 
     def __exit__(self, *error: Any) -> None:
         if error[0] is None:

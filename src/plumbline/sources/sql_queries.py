@@ -36,8 +36,9 @@ def build_query_part(address: str, split: str | None) -> SourcePart:
         if not Path(path).is_file():
             raise DataError(f"{path}: no such database; check data.source")
         facts["sha256"] = layout.digest(Path(path))
+    read_rows = partial(_read_rows, url, query, name)
     return SourcePart(
-        Path(url.database or name).name, split, partial(_read_rows, url, query, name), facts
+        Path(url.database or name).name, split, read_rows, facts, is_shared=path is None
     )
 
 

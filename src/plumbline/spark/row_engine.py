@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from plumbline.contract.engine import use_engine
-from plumbline.contract.errors import ParamsError
+from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.rows import RowBatches, store_rows
 from plumbline.spark.master import check_master
 from plumbline.spark.session import open_session
@@ -46,7 +46,8 @@ def use_named_engine(stage: str) -> Iterator[None]:
         ExitStack() as stack,
     ):
         session = open_session(master, f"plumbline {stage}", REMEDY)
-        with use_engine(SparkEngine(partial(stack.enter_context, session), Path(folder))):
+        open_it = partial(stack.enter_context, session)
+        with use_engine(SparkEngine(open_it, Path(folder), master.startswith("local"))):
             yield
 
 
@@ -56,6 +57,7 @@ class SparkEngine:
 
     open_session: Callable[[], Any]
     folder: Path  # which all executors see
+    is_local: bool  # all executors are on this machine
 
     @cached_property
     def session(self) -> Any:
@@ -63,14 +65,18 @@ class SparkEngine:
         return self.open_session()
 
     def run(self, work: Callable[[Item], T], items: Sequence[Item]) -> Iterator[T]:
-        """Yield what `work` returns for each item, in order, once all are there."""
+        """Yield what `work` returns for each item, in order, once all are there.
+
+        A PlumblineError is raised here when it is the turn of its item, as it is without Spark.
+        """
         from pyspark import cloudpickle
 
         if not items:
             return iter(())
         packed = [cloudpickle.dumps(item) for item in items]
         tasks = self.session.sparkContext.parallelize(packed, len(packed))
-        return iter(tasks.map(lambda item: work(cloudpickle.loads(item))).collect())
+        outcomes = tasks.map(lambda item: _attempt(work, cloudpickle.loads(item))).collect()
+        return _take_results(outcomes)
 
     def make_folder(self) -> Path:
         """Make a new folder that all executors see."""
@@ -93,6 +99,21 @@ class SparkEngine:
         numbers = self.session.range(0, len(parts), 1, len(parts))
         yield numbers.mapInArrow(read_parts, schema)
         del stored  # the files go
+
+
+def _attempt(work: Callable[[Item], T], item: Item) -> tuple[T | None, PlumblineError | None]:
+    """Return what `work` returns, or the error that a user can act on; Spark tries others again."""
+    try:
+        return work(item), None
+    except PlumblineError as error:
+        return None, error
+
+
+def _take_results(outcomes: list[tuple[Any, PlumblineError | None]]) -> Iterator[Any]:
+    for result, error in outcomes:
+        if error is not None:
+            raise error
+        yield result
 
 
 def _find_scratch(master: str) -> Path | None:

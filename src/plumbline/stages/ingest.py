@@ -7,12 +7,13 @@ from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.sources.identities import check_recorded
+from plumbline.spark.row_engine import use_named_engine
 from plumbline.tracking import run_log
 
 
 def ingest(params: Params, task: Task[Params]) -> None:
     """Write data/examples/, data/manifest.parquet and data/source.json, or leave what was there."""
-    with run_log.track_run(params, "ingest") as log:
+    with run_log.track_run(params, "ingest") as log, use_named_engine("ingest"):
         log.log_params({"data": _describe_data(params), "seed": params.seed})
         _write_examples(params, task)
         log.log_dataset(task.name, "ingest")

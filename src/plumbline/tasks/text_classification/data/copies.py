@@ -1,7 +1,6 @@
 """Copies in held-out splits: each text counts once in a score."""
 
-from plumbline.tasks.text_classification.data.normalisation import digest_compact
-from plumbline.tasks.text_classification.data.policies import TextExample
+import hashlib
 
 
 class HeldOutRows:
@@ -14,11 +13,15 @@ class HeldOutRows:
     def __init__(self) -> None:
         self._seen: set[int] = set()  # 64-bit digests: there may be millions of rows
 
-    def is_copy(self, example: TextExample, split: str) -> bool:
-        """Whether an earlier row of this held-out split has the text and the label."""
+    def is_copy(self, split: str, label: str, compact: int) -> bool:
+        """Whether an earlier row of this held-out split has the text and the label.
+
+        `compact` is that of the text (`digest_forms`).
+        """
         if split == "train":
             return False
-        key = int(digest_compact(f"{split} {example.label}", example.text), 16)
+        digest = hashlib.sha256(f"{split} {label}\0{compact}".encode()).digest()
+        key = int.from_bytes(digest[:8])
         if key in self._seen:
             return True
         self._seen.add(key)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from plumbline.sources.columns import find_columns
-from plumbline.sources.records import ReadRequest, SourcePart, SourceRow
+from plumbline.sources.records import PIECE_ROWS, ReadRequest, ReadRows, SourcePart, SourceRow
 from plumbline.tasks.text_classification.data.grammar import load_grammar
 from plumbline.tasks.text_classification.data.ticket_text import TicketWriter, replace_words
 from plumbline.tasks.text_classification.params import TextParams
@@ -51,7 +51,15 @@ def build_generated_part(params: TextParams) -> SourcePart:
     """Return the tickets as a part of the source, numbered from 1."""
     settings = params.data.generated
     facts = {"name": "generated", "seed": params.seed} | settings.model_dump()
-    return SourcePart("generated", None, partial(_draw_rows, params), facts)
+    numbers = range(1, settings.num_rows + 1)
+    return SourcePart(
+        "generated",
+        None,
+        partial(_draw_rows, params, numbers),
+        facts,
+        partial(_list_pieces, params, numbers),
+        is_shared=True,
+    )
 
 
 def draw_ticket(rng: random.Random, drift: float, max_labels: int = 1) -> Ticket:
@@ -103,10 +111,17 @@ def _seed_row(params: TextParams, number: int | str) -> random.Random:
     return random.Random(f"{params.seed} {number}")  # noqa: S311 - data, not secrets
 
 
-def _draw_rows(params: TextParams, request: ReadRequest) -> Iterator[GeneratedRow]:
-    indices = find_columns("generated", COLUMNS, request)
+def _list_pieces(params: TextParams, numbers: range) -> list[ReadRows]:
+    starts = range(0, len(numbers), PIECE_ROWS)
+    return [partial(_draw_rows, params, numbers[start : start + PIECE_ROWS]) for start in starts]
+
+
+def _draw_rows(params: TextParams, numbers: range, request: ReadRequest) -> Iterator[GeneratedRow]:
+    """Draw the tickets of these numbers; what there is to note is noted with the first of all."""
+    first = request if numbers.start == 1 else request.silence()
+    indices = find_columns("generated", COLUMNS, first)
     settings = params.data.generated
-    for number in range(1, settings.num_rows + 1):
+    for number in numbers:
         rng = _seed_row(params, number)
         ticket = draw_ticket(rng, settings.drift, settings.max_labels)
         noisy = rng.random() < settings.label_noise

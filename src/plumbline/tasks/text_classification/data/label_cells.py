@@ -9,7 +9,9 @@ from plumbline.tasks.text_classification.data.label_sets import (
     NO_LABEL,
     SEPARATOR,
     join_labels,
+    split_labels,
 )
+from plumbline.tasks.text_classification.data.labels import LabelNames
 from plumbline.tasks.text_classification.params import SourceColumns
 
 YES = {"1", "1.0", "true", "yes"}
@@ -46,6 +48,13 @@ class LabelCells:
         for label in labels:
             _check_name(label, place, self._separator)
         return LabelCell(join_labels(labels), tuple(sorted(set(labels))))
+
+    def name(self, text: str, names: LabelNames) -> str | None:
+        """Return the label of a row for what `read` found; None where one of them has no name."""
+        labels = split_labels(text) if self.has_sets else (text.strip(),)
+        named = [names.names.get(label) for label in labels]
+        known = {name for name in named if name is not None}
+        return None if None in named else self.join(sorted(known))
 
     def join(self, labels: Sequence[str]) -> str:
         """Return the label of a row as one text."""

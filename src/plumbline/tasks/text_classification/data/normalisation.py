@@ -44,13 +44,18 @@ def normalise(text: str) -> str:
 
 def digest_text(text: str) -> str:
     """Return 16 hex digits of the SHA-256 of the comparison form: `digest` in the manifest."""
-    return hashlib.sha256(normalise(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return _digest_form(normalise(text))
 
 
-def digest_compact(scope: str, text: str) -> str:
-    """Return 16 hex digits for the comparison form without spaces, within `scope`."""
-    key = f"{scope}\0{normalise(text).replace(' ', '')}"
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def digest_forms(text: str) -> tuple[str, int]:
+    """Return `digest_text`, and 64 bits for the comparison form without spaces."""
+    normal = normalise(text)
+    compact = hashlib.sha256(normal.replace(" ", "").encode("utf-8", "surrogatepass"))
+    return _digest_form(normal), int.from_bytes(compact.digest()[:8])
+
+
+def _digest_form(form: str) -> str:
+    return hashlib.sha256(form.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _decode_entities(text: str) -> str:

@@ -4,34 +4,14 @@ Every row treated so is counted.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.records import ReadRequest, SourcePart, SourceRow
-from plumbline.tasks.text_classification.data.generated import GeneratedRow
-from plumbline.tasks.text_classification.data.label_cells import LabelCell, LabelCells
-from plumbline.tasks.text_classification.data.labels import LabelNames, is_null_like
-from plumbline.tasks.text_classification.data.normalisation import digest_text
-from plumbline.tasks.text_classification.params import Policies
 
 NUM_PLACES = 5  # how many rows of one kind are kept to be shown
 NUM_SPELLINGS = 20
-
-
-class TextExample(NamedTuple):
-    """A row that can be used."""
-
-    id: str
-    text: str
-    label: str
-    labels: tuple[str, ...]  # the same, one by one where a row has a set of labels
-    values: tuple[str, ...]  # of the wanted columns after text and label; missing ones are empty
-    digest: str
-    decoded: bool
-    truncated: bool
-    noisy: bool | None  # None: only generated data know their true labels
 
 
 @dataclass
@@ -67,92 +47,26 @@ class PolicyCounts:
     num_rows: int = 0
     counts: defaultdict[str, RowCount] = field(default_factory=lambda: defaultdict(RowCount))
 
+    def add_rows(
+        self, policy: str, places: Iterable[str], spellings: Iterable[str] | None = None
+    ) -> None:
+        """Count rows that met a policy, in order."""
+        count = self.counts[policy]
+        if spellings is None:
+            for place in places:
+                count.add(place)
+        else:
+            for place, spelling in zip(places, spellings, strict=True):
+                count.add(place, spelling)
+
     def build_facts(self, *policies: str) -> dict[str, Any]:
         """Return the counts of `policies`, also those at zero: they show what was looked for."""
         return {policy: self.counts[policy].build_facts() for policy in policies}
 
 
-def read_examples(
-    part: SourcePart,
-    policies: Policies,
-    request: ReadRequest,
-    cells: LabelCells,
-    counts: PolicyCounts,
-    names: LabelNames | None = None,
-) -> Iterator[TextExample]:
-    """Yield the rows of `part` that can be used; raises DataError where a policy says refuse.
-
-    Labels are called as `names` says; without it, any label that is not empty is one.
-    """
-    for row in part.read_rows(request):
-        counts.num_rows += 1
-        place = f"{part.name}:{row.number}"
-        text = row.values[0]
-        found = cells.read(row.values[1 : 1 + cells.num_cells], place)
-        labels = _find_names(found, names)
-        if is_null_like(text) or found is None or labels is None:
-            _drop_or_refuse(text, found.text if found else "", place, policies, counts)
-            continue
-        named = LabelCell(cells.join(labels), labels)
-        if named.text != found.text:
-            counts.counts["label_respelled"].add(place, found.text)
-        values = row.values[1 + cells.num_cells :]
-        yield _build_example(place, str(text), named, values, row, policies.max_chars, counts)
-
-
-def _find_names(found: LabelCell | None, names: LabelNames | None) -> tuple[str, ...] | None:
-    """The names of the labels of a row; None where one is missing."""
-    if found is None or names is None:
-        return found.labels if found else None
-    named = [names.names.get(label) for label in found.labels]
-    known = [name for name in named if name is not None]
-    return tuple(sorted(set(known))) if len(known) == len(named) else None
-
-
-def _build_example(
-    place: str,
-    text: str,
-    named: LabelCell,
-    values: Sequence[str | None],
-    row: SourceRow,
-    max_chars: int,
-    counts: PolicyCounts,
-) -> TextExample:
-    truncated = len(text) > max_chars
-    if truncated:
-        text = text[:max_chars]
-        counts.counts["truncated"].add(place)
-    if row.decoded:
-        counts.counts["decoded"].add(place)
-    if "\0" in text:
-        counts.counts["nul_kept"].add(place)
-    complete = tuple(value or "" for value in values)
-    noisy = row.noisy if isinstance(row, GeneratedRow) else None
-    return TextExample(
-        place,
-        text,
-        named.text,
-        named.labels,
-        complete,
-        digest_text(text),
-        row.decoded,
-        truncated,
-        noisy,
+def refuse_null(column: str, spelling: str, place: str) -> DataError:
+    """Return the error for a row without a text or label, where data.policies.nulls is refuse."""
+    fault = f"null-like ({spelling!r})" if spelling else "empty"
+    return DataError(
+        f"{place}: the {column} is {fault}; fill it in, or set data.policies.nulls: drop"
     )
-
-
-def _drop_or_refuse(
-    text: str | None, label: str | None, place: str, policies: Policies, counts: PolicyCounts
-) -> None:
-    """Count the row under the first of its columns that is null, or refuse it."""
-    if is_null_like(text):
-        column, value = "text", text
-    else:
-        column, value = "label", label
-    spelling = (value or "").strip()
-    if policies.nulls == "refuse":
-        fault = f"null-like ({spelling!r})" if spelling else "empty"
-        raise DataError(
-            f"{place}: the {column} is {fault}; fill it in, or set data.policies.nulls: drop"
-        )
-    counts.counts[f"null_{column}"].add(place, spelling)

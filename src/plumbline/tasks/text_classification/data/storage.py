@@ -13,7 +13,7 @@ from plumbline.sources.shard_writer import ShardWriter, write_listing
 from plumbline.sources.shards import ShardReader, list_readers
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_text
-from plumbline.tasks.text_classification.data.policies import TextExample
+from plumbline.tasks.text_classification.data.source_rows import name_value
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def list_rows(examples: Path, split: str) -> Iterator["pd.DataFrame"]:
 
 
 class ExampleWriter(AbstractContextManager["ExampleWriter"]):
-    """Writes each example into a shard of its split, and one row into the manifest.
+    """Writes rows into shards of their splits, and one row for each into the manifest.
 
     The listing of the shards is there once all of them are.
     """
@@ -97,8 +97,8 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
         example_schema, manifest_schema = _build_schemas(metadata, is_generated, has_sets)
         self._examples = examples
         self._store = store
-        self._num_metadata = len(metadata)
-        self._has_sets = has_sets
+        self._metadata = metadata
+        self._schemas = example_schema, manifest_schema
         self._splits: dict[str, ShardWriter] = {}
         with ExitStack() as stack:  # closes what is open, should the next one fail
             for split in SPLITS:
@@ -107,19 +107,33 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
             self._manifest = stack.enter_context(BatchWriter(manifest, manifest_schema))
             self._stack = stack.pop_all()
 
-    def add(self, split: str, example: TextExample) -> None:
-        """Write one example."""
-        metadata = example.values[: self._num_metadata]
-        if self._has_sets:
-            metadata = (*metadata, serialize_labels(example.label))
-        self._splits[split].add(
-            (example.id, example.text, example.label, *metadata), len(example.text)
+    def add(self, rows: "pa.RecordBatch") -> None:
+        """Write rows, as `RowDivision` returns them."""
+        import numpy as np
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        columns = self._build_columns(rows)
+        examples, manifest = (
+            pa.record_batch([columns[name] for name in schema.names], schema)
+            for schema in self._schemas
         )
-        row = (example.id, split, example.label, len(example.text), example.digest, *metadata)
-        flags = [example.decoded, example.truncated]
-        if example.noisy is not None:
-            flags.append(example.noisy)
-        self._manifest.add((*row, *flags))
+        self._manifest.add(manifest, np.zeros(len(rows), np.int64))
+        lengths = columns["length"]
+        for split, writer in self._splits.items():
+            is_own = pc.equal(rows["split"], split)
+            writer.add(examples.filter(is_own), lengths.filter(is_own).to_numpy())
+
+    def _build_columns(self, rows: "pa.RecordBatch") -> "dict[str, pa.Array]":
+        """Return what both schemas name, and more."""
+        import pyarrow.compute as pc
+
+        columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+        for number, name in enumerate(self._metadata):
+            columns[name] = rows[name_value(number)]
+        columns["length"] = pc.utf8_length(rows["text"]).cast("int64")
+        columns[LABEL_SET] = _serialize_all(rows["label"])
+        return columns
 
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
@@ -128,6 +142,15 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
             for split, writer in self._splits.items():
                 listing = listing.replace_split(split, writer.shards)
             write_listing(self._examples, listing)
+
+
+def _serialize_all(labels: "pa.Array") -> "pa.Array":
+    """Return the labels of each row as JSON."""
+    import pyarrow as pa
+
+    encoded = labels.dictionary_encode()
+    sets = [serialize_labels(text) for text in encoded.dictionary.to_pylist()]
+    return pa.array(sets, pa.string()).take(encoded.indices)
 
 
 def _cast_to_texts(batch: "pa.RecordBatch") -> "pa.RecordBatch":

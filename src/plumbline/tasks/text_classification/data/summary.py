@@ -2,14 +2,18 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
 from plumbline.sources.records import SourcePart
-from plumbline.tasks.text_classification.data.policies import PolicyCounts, TextExample
+from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.data.policies import PolicyCounts
 from plumbline.tasks.text_classification.data.splits import describe_missing_classes
 from plumbline.tasks.text_classification.params import TextParams
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 POLICY_SENTENCES = {
     "null_text": "dropped for an empty or null-like text",
@@ -25,17 +29,22 @@ POLICY_SENTENCES = {
 class Summary:
     """Counts of examples, taken while they are written."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_sets: bool) -> None:
+        self._has_sets = has_sets
         self.splits: Counter[str] = Counter()
         self.noisy: Counter[str] = Counter()
         self.classes: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    def add(self, split: str, example: TextExample) -> None:
-        """Count one example."""
-        self.splits[split] += 1
-        self.noisy[split] += bool(example.noisy)
-        for label in example.labels:
-            self.classes[label][split] += 1
+    def add(self, rows: "pa.RecordBatch") -> None:
+        """Count rows, as `RowDivision` returns them."""
+        kinds = Counter(
+            zip(*(rows[name].to_pylist() for name in ("split", "label", "noisy")), strict=True)
+        )
+        for (split, text, noisy), num_rows in kinds.items():
+            self.splits[split] += num_rows
+            self.noisy[split] += num_rows * bool(noisy)
+            for label in split_labels(text) if self._has_sets else (text,):
+                self.classes[label][split] += num_rows
 
     def build_facts(
         self,

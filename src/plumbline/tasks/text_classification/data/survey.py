@@ -3,9 +3,8 @@
 from collections import Counter, defaultdict
 
 from plumbline.contract.errors import DataError
+from plumbline.tasks.text_classification.data.label_sets import join_labels
 from plumbline.tasks.text_classification.data.labels import LabelNames, name_labels
-from plumbline.tasks.text_classification.data.normalisation import digest_compact
-from plumbline.tasks.text_classification.data.policies import TextExample
 from plumbline.tasks.text_classification.data.stratification import MAX_POINTS
 
 MAX_CLASSES = 20_000  # with more, this is not a classification problem, whatever params say
@@ -25,28 +24,52 @@ class SourceSurvey:
     """
 
     def __init__(self) -> None:
+        self.num_rows = 0  # all that were read
+        self.notices: list[str] = []  # of readers
         self._rows: Counter[str] = Counter()
         self._points: defaultdict[str, set[float]] = defaultdict(set)
         self._texts: set[str] = set()  # of the first MAX_TEXTS that differ
-        self._held_out: dict[str, dict[str, str]] = {"validation": {}, "test": {}}
+        self._held_out: dict[str, dict[int, str]] = {"validation": {}, "test": {}}
 
-    def add(self, example: TextExample, point: float | None) -> None:
-        """Count one example; `point` is None where its split is given.
+    def add(self, place: str, labels: tuple[str, ...], digest: str, point: float | None) -> None:
+        """Count one row that can be used; `point` is None where its split is given.
 
         Raises DataError once there are far too many labels.
         """
-        self._rows.update(example.labels)
+        self._rows.update(labels)
         if len(self._texts) < MAX_TEXTS:
-            self._texts.add(example.digest)
+            self._texts.add(digest)
         if len(self._rows) > MAX_CLASSES:
             self.check_columns()
             raise DataError(
-                f"{example.id}: more than {MAX_CLASSES:,} different labels so far, "
-                f"such as {example.label[:40]!r}; is data.columns.label the right column?"
+                f"{place}: more than {MAX_CLASSES:,} different labels so far, "
+                f"such as {join_labels(labels)[:40]!r}; is data.columns.label the right column?"
             )
-        for label in example.labels:
+        for label in labels:
             if point is not None and len(self._points[label]) < MAX_POINTS:
                 self._points[label].add(point)
+
+    def has_room(self, other: "SourceSurvey") -> bool:
+        """Whether there are not too many labels yet, together with those of `other`."""
+        return len(self._rows.keys() | other._rows.keys()) <= MAX_CLASSES
+
+    def merge(self, other: "SourceSurvey") -> None:
+        """Take what is known of the rows that follow.
+
+        What is then known of all is the same, however they were cut. Of a label with MAX_POINTS
+        only this number counts.
+        """
+        self.num_rows += other.num_rows
+        self.notices += other.notices
+        self._rows.update(other._rows)
+        for label, points in other._points.items():
+            if len(self._points[label]) < MAX_POINTS:
+                self._points[label] |= points
+        if len(self._texts) < MAX_TEXTS:
+            self._texts |= other._texts
+        for split, places in other._held_out.items():
+            for compact, place in places.items():
+                self._held_out[split].setdefault(compact, place)
 
     def check_columns(self) -> None:
         """Raise DataError where the labels look like texts, and the texts like labels."""
@@ -62,16 +85,18 @@ class SourceSurvey:
             f"{next(iter(self._rows))[:40]!r}; exchange the two names in params.yaml"
         )
 
-    def add_held_out(self, example: TextExample, split: str) -> None:
+    def add_held_out(self, place: str, compact: int, split: str) -> None:
         """Remember the text of a row whose split is given."""
-        self._held_out[split].setdefault(_make_key(example), example.id)
+        self._held_out[split].setdefault(compact, place)
 
-    def find_copy(self, example: TextExample, split: str) -> str | None:
+    def has_held_out(self) -> bool:
+        """Whether such rows are remembered."""
+        return any(self._held_out.values())
+
+    def find_copy(self, compact: int, split: str) -> str | None:
         """Return the place of the same text in a later split, if there is one."""
         for later in LATER_SPLITS[split]:
-            if not self._held_out[later]:
-                continue
-            place = self._held_out[later].get(_make_key(example))
+            place = self._held_out[later].get(compact)
             if place is not None:
                 return place
         return None
@@ -88,8 +113,3 @@ class SourceSurvey:
             if name is not None:
                 classes[name] |= points
         return dict(classes)
-
-
-def _make_key(example: TextExample) -> str:
-    """A key that texts share which the checks on leakage take for one."""
-    return digest_compact("", example.text)
