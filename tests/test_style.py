@@ -26,6 +26,8 @@ GIVEN = {
     "state_dict",
     "readable",
     "readinto",
+    "seek",
+    "seekable",
     "redirect_request",
     "connection_made",
     "connection_lost",

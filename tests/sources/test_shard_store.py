@@ -1,7 +1,7 @@
 """Shards at an address: what is stored, read and said, here and in S3."""
 
-import gc
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,10 +21,16 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.listing import LISTING
 from plumbline.contract.task import SPLITS
-from plumbline.sources import shard_writer
+from plumbline.sources import shard_copies, shard_writer, shards
+from plumbline.sources.shard_copies import ShardCopies
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import link_all_but_test
-from plumbline.tasks.text_classification.data import read_batches, read_split, shuffle_labels
+from plumbline.tasks.text_classification.data import (
+    has_label_sets,
+    read_batches,
+    read_split,
+    shuffle_labels,
+)
 from plumbline.tasks.text_classification.expectations import find_leaks
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
@@ -84,7 +90,12 @@ def test_leaks_are_those_of_shards_on_this_machine(folder: Path) -> None:
     assert find_leaks(params, layout.EXAMPLES) == here
 
 
-def test_a_reader_that_stops_early_leaves_no_copy(
+def begin_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the copies that earlier reads left, as a new process has none."""
+    monkeypatch.setattr(shards, "COPIES", ShardCopies())
+
+
+def test_a_shard_is_fetched_once_and_leaves_no_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingest_to(f"file://{folder}/shards")
@@ -92,10 +103,37 @@ def test_a_reader_that_stops_early_leaves_no_copy(
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "tmp"))
     batches = read_batches(layout.EXAMPLES, "train")
     assert next(batches).num_rows
-    assert len(list((folder / "tmp").iterdir())) == 1
-    del batches
-    gc.collect()
     assert not list((folder / "tmp").iterdir())
+    rows = read_all()
+    shutil.rmtree(folder / "shards")
+    assert read_all() == rows
+    assert not has_label_sets(layout.EXAMPLES, "train")
+    begin_process(monkeypatch)
+    with pytest.raises(DataError, match="not found"):
+        read_all()
+
+
+def test_two_readers_of_one_copy_have_places_of_their_own(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plumbline.contract.row_groups.BATCH_ROWS", 2)
+    ingest_to(f"file://{folder}/shards")
+    one, other = (read_batches(layout.EXAMPLES, "train") for _ in range(2))
+    assert all(batch.equals(same) for batch, same in zip(one, other, strict=True))
+
+
+def test_the_copy_that_was_read_longest_ago_makes_room(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin_process(monkeypatch)
+    monkeypatch.setattr(shard_copies, "MAX_COPIES", 2)
+    listing = ingest_to(f"file://{folder}/shards")
+    rows = read_all()
+    shutil.rmtree(folder / "shards")
+    assert read_split(layout.EXAMPLES, "test").to_pydict() == rows[-1]  # two shards
+    first = listing["shards"][0]["sha256"]
+    with pytest.raises(DataError, match=rf"shards/{first}\.parquet: not found"):
+        read_split(layout.EXAMPLES, "train")
 
 
 def test_an_older_listing_is_read_after_a_later_ingest(folder: Path) -> None:
@@ -214,6 +252,7 @@ def test_an_object_store_is_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
             f"shards/tickets/{each['sha256']}.parquet" for each in here["shards"]
         }
         store.pipe_file(first, store.cat_file(second))
+        begin_process(monkeypatch)
         with pytest.raises(DataError, match=rf"^s3://{first}: digest mismatch"):
             read_split(layout.EXAMPLES, "train")
         store.rm_file(first)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 BATCH_ROWS = 8192
 
 
-def read_row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterator["pa.RecordBatch"]:
+def read_row_groups(
+    source: Path | IO[bytes], columns: Sequence[str] | None = None
+) -> Iterator["pa.RecordBatch"]:
     """Yield all rows in order, at most BATCH_ROWS of one row group at a time.
 
     pyarrow alone fills a batch from several groups, however long the texts are for which their
@@ -19,7 +21,7 @@ def read_row_groups(path: Path, columns: Sequence[str] | None = None) -> Iterato
     """
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(source) as file:
         for group in range(file.num_row_groups):
             yield from file.iter_batches(
                 BATCH_ROWS, row_groups=[group], columns=columns, use_threads=False

@@ -1,17 +1,17 @@
 """Shards that ingest wrote: each is compared with the listing before its rows are read."""
 
-import shutil
-import tempfile
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.listing import LISTING, REMEDY, Listing, Shard, read_listing
 from plumbline.contract.row_groups import read_row_groups
+from plumbline.sources.shard_copies import COPIES
 from plumbline.sources.shard_store import ShardStore
 
 if TYPE_CHECKING:
@@ -27,31 +27,43 @@ class ShardReader:
     shard: Shard
 
     @contextmanager
-    def open(self) -> Iterator[Path]:
-        """Yield the file, which is a copy for this block where the shard is at an address."""
-        with self._take() as path:
+    def open(self) -> Iterator[Path | IO[bytes]]:
+        """Yield the file: its path, or an open copy where the shard is at an address."""
+        if self.address is None:
+            path = self.folder / self.shard.name
+            if not path.is_file():
+                listing = self.folder / LISTING
+                raise DataError(f"{self._shown}: not found, {listing} names it; {REMEDY}")
             self._verify(path)
             yield path
+            return
+        with COPIES.open(self.address, self.shard.sha256) as copy:
+            try:
+                self._verify(copy)
+            except DataError:
+                COPIES.drop(self.address, self.shard.sha256)
+                raise
+            yield copy
 
     def read(self, columns: Sequence[str] | None = None) -> "pa.Table":
         """Return these columns (all, if None) of all rows, in order."""
         import pyarrow.parquet as pq
 
-        with self.open() as path, self._explain_damage():
+        with self.open() as file, self._explain_damage():
             names = None if columns is None else list(columns)
-            return pq.read_table(path, columns=names, partitioning=None)
+            return pq.read_table(file, columns=names, partitioning=None)
 
     def read_batches(self, columns: Sequence[str] | None = None) -> Iterator["pa.RecordBatch"]:
         """Yield the rows in order, a few thousand at a time; missing columns are omitted."""
-        with self.open() as path, self._explain_damage():
-            yield from read_row_groups(path, columns)
+        with self.open() as file, self._explain_damage():
+            yield from read_row_groups(file, columns)
 
     def list_columns(self) -> list[str]:
         """Return the names of the columns."""
         import pyarrow.parquet as pq
 
-        with self.open() as path, self._explain_damage():
-            return list(pq.read_schema(path).names)
+        with self.open() as file, self._explain_damage():
+            return list(pq.read_schema(file).names)
 
     @property
     def _shown(self) -> str:
@@ -59,34 +71,19 @@ class ShardReader:
             return ShardStore(self.address).show(self.shard.sha256)
         return str(self.folder / self.shard.name)
 
-    @contextmanager
-    def _take(self) -> Iterator[Path]:
-        if self.address is None:
-            yield self.folder / self.shard.name
-            return
-        folder = Path(tempfile.mkdtemp(prefix="plumbline-shard-"))
-        try:
-            path = folder / self.shard.name
-            ShardStore(self.address).fetch(self.shard.sha256, path)
-            yield path
-        finally:  # also where the reader is dropped before the last row
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _verify(self, path: Path) -> None:
+    def _verify(self, file: Path | IO[bytes]) -> None:
         import pyarrow.parquet as pq
 
         shard = self.shard
         listing = self.folder / LISTING
-        if not path.is_file():
-            raise DataError(f"{self._shown}: not found, {listing} names it; {REMEDY}")
         with self._explain_damage():
-            found = layout.digest(path)
+            found = _digest(file)
             if found != shard.sha256:
                 raise DataError(
                     f"{self._shown}: digest mismatch: expected {shard.sha256[:12]} as in "
                     f"{listing}, found {found[:12]}; {REMEDY}"
                 )
-            num_rows = pq.read_metadata(path).num_rows
+            num_rows = pq.read_metadata(file).num_rows
         if num_rows != shard.rows:
             raise DataError(
                 f"{self._shown}: {num_rows:,} rows, {listing} has {shard.rows:,}; {REMEDY}"
@@ -100,6 +97,14 @@ class ShardReader:
             yield
         except (OSError, pa.ArrowInvalid) as error:
             raise DataError(f"{self._shown}: cannot be read ({error}); {REMEDY}") from None
+
+
+def _digest(file: Path | IO[bytes]) -> str:
+    if isinstance(file, Path):
+        return layout.digest(file)
+    digest = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]  # it has readinto
+    file.seek(0)
+    return digest.hexdigest()
 
 
 def list_readers(folder: Path, split: str) -> list[ShardReader]:
