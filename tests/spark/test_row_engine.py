@@ -199,18 +199,31 @@ def test_a_worker_is_killed_and_the_report_is_the_same(
     with run_spark_cluster(tmp_path / "spark", num_workers=2) as (master, workers):
         monkeypatch.setenv("PLUMBLINE_SPARK", master)
         monkeypatch.setenv("PLUMBLINE_SCRATCH", str(scratch))
-        killed: list[int] = []
+        with kill_at_work(workers[0], scratch):
+            assert check(source) == here
+    assert list(scratch.iterdir()) == []
 
-        def kill_first_worker() -> None:
-            while count_children(workers[0]) < 2 or not list(scratch.glob("*/*/*.arrow")):
-                time.sleep(0.05)
-            killed.append(kill_with_children(workers[0]))
 
-        thread = threading.Thread(target=kill_first_worker, daemon=True)
-        thread.start()
-        assert check(source) == here
-        thread.join(1)
-    assert killed[0] > 1  # the executor and its Python too
+@SPARK
+@pytest.mark.slow
+def test_a_worker_is_killed_and_ingest_writes_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(generated, "PIECE_ROWS", 1000)
+    values = make_values("generated")
+    values["data"]["generated"]["num_rows"] = 30_000
+    params = TextParams.model_validate(values)
+    ingest(params, TASK)
+    here = layout.digest_files(Path("data"))
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with run_spark_cluster(tmp_path / "spark", num_workers=2) as (master, workers):
+        monkeypatch.setenv("PLUMBLINE_SPARK", master)
+        monkeypatch.setenv("PLUMBLINE_SCRATCH", str(scratch))
+        with kill_at_work(workers[0], scratch):
+            ingest(params, TASK)
+    assert layout.digest_files(Path("data")) == here
     assert list(scratch.iterdir()) == []
 
 
@@ -226,6 +239,23 @@ def test_executors_read_shards_from_an_object_store(
         monkeypatch.setenv("PLUMBLINE_SPARK", "local[2]")
         assert check(source, "s3://shards/tickets") == here
         assert len(store.ls("shards/tickets", detail=False)) > 5
+
+
+@contextmanager
+def kill_at_work(worker: int, scratch: Path) -> Iterator[None]:
+    """Kill a worker of Spark, its executor and its Python, once files are written in the block."""
+    killed: list[int] = []
+
+    def kill() -> None:
+        while count_children(worker) < 2 or not list(scratch.glob("*/*/*.arrow")):
+            time.sleep(0.05)
+        killed.append(kill_with_children(worker))
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    yield
+    thread.join(1)
+    assert killed[0] > 1  # the executor and its Python too
 
 
 def write_raw_files(source: str) -> None:

@@ -97,6 +97,8 @@ def test_any_pieces_and_any_engine_give_the_same_bytes(
     monkeypatch.setattr(generated, "PIECE_ROWS", 70)
     assert run_ingest(params, folder / "cut", LocalEngine()) == whole
     assert run_ingest(params, folder / "backward", BackwardEngine()) == whole
+    monkeypatch.setattr(reading, "PIECES_AT_ONCE", 2)
+    assert run_ingest(params, folder / "by twos", BackwardEngine()) == whole
     monkeypatch.setattr(reading, "MANY_PARTS", 1)
     assert run_ingest(params, folder / "uncut", BackwardEngine()) == whole
 
@@ -162,6 +164,15 @@ def test_exchanged_columns_are_counted_over_all_files(engine: type[Engine], fold
     message = "seem to be swapped: 90 rows have 3 different texts and 90 different labels, such as"
     with pytest.raises(DataError, match=f"{message} 'a ticket 0'"):
         run_ingest(make_params("raw/*.csv"), folder / "out", engine())
+
+
+def test_pieces_after_a_fault_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "PIECES_AT_ONCE", 1)
+    write_csv("raw/b.csv", [("hi", "there", "a", "c")])
+    engine = BackwardEngine()
+    with pytest.raises(DataError, match=r"^b\.csv:2"):
+        run_ingest(make_params("raw/*.csv"), folder / "out", engine)
+    assert engine.num_items == 2
 
 
 def test_rows_that_wait_leave_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MANY_PARTS = 100  # as many are not cut: they give all processes something to do as they are
+# Their surveys are in memory together, half a megabyte each, and a fault ends the reading.
+PIECES_AT_ONCE = 200
 
 
 @dataclass
@@ -183,9 +185,10 @@ def _read_pieces(reader: PieceReader, pieces: Sequence[SourcePiece]) -> Iterator
     def is_shared(piece: SourcePiece) -> bool:
         return engine.is_local or piece.part.is_shared
 
-    for shared, own in itertools.groupby(pieces, is_shared):
+    for shared, group in itertools.groupby(pieces, is_shared):
         chosen = engine if shared else LocalEngine()
-        yield from chosen.run(reader.read, list(own))
+        while own := list(itertools.islice(group, PIECES_AT_ONCE)):
+            yield from chosen.run(reader.read, own)
 
 
 def _complete_row(
