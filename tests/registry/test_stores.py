@@ -2,20 +2,17 @@
 
 import base64
 import json
-import os
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 from tests.support.loopback import run_server
+from tests.support.mlflow_server import run_mlflow_server
 from tests.support.postgres import started
 from tests.support.racing import NAME, add_version, find_in_mlflow
 
@@ -386,25 +383,8 @@ def is_read_as_mlflow_reads_it(here: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.service
 def test_a_tracking_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A real `mlflow server` that keeps the artifacts."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        address = f"http://127.0.0.1:{free.getsockname()[1]}"
-    command = [
-        sys.executable, "-m", "mlflow", "server", "--workers", "1",
-        "--port", address.rpartition(":")[2], "--backend-store-uri", f"sqlite:///{here}/server.db",
-        "--artifacts-destination", str(here / "kept"),
-    ]  # fmt: skip
-    environment = {
-        **os.environ,
-        "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
-        "MLFLOW_DISABLE_TELEMETRY": "true",
-    }
-    with (here / "log").open("w") as log:
-        server = subprocess.Popen(
-            command, env=environment, stdout=log, stderr=log, start_new_session=True
-        )
-    try:
-        _wait(f"{address}/health")
+    """A real server that keeps the artifacts."""
+    with run_mlflow_server(here, f"sqlite:///{here}/server.db") as address:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{here}/journal.db")
         is_read_as_mlflow_reads_it(here)
@@ -416,9 +396,6 @@ def test_a_tracking_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("PLUMBLINE_JOURNAL_URI")
         mirror = VerifiedModelCache(f"models:/{NAME}@champion")
         mirror.keep(mirror.fetch_latest())  # no journal is named: the alias is believed
-    finally:
-        os.killpg(server.pid, 15)
-        server.wait(30)
     assert json.loads(copy.golden.read_text())["outputs"] == {"y": [1]}
     with pytest.raises(RegistryError, match="cannot be read"):
         VerifiedModelCache(f"models:/{NAME}@champion").fetch_latest()
@@ -440,16 +417,6 @@ def test_postgresql(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(RegistryError, match="cannot be read"):
             mirror.fetch_latest()
         assert mirror.find_kept() == copy
-
-
-def _wait(address: str) -> None:
-    for _ in range(240):
-        try:
-            with urlopen(address, timeout=5):  # noqa: S310
-                return
-        except OSError:
-            time.sleep(0.5)
-    raise TimeoutError(address)
 
 
 @pytest.mark.parametrize("password", ["hunter2", "hun/ter2", "hun@ter2", "hun:ter2"])

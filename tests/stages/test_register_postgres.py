@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 import pytest
 from tests.support.effort import choose_effort
-from tests.support.evidence import write_evidence
 from tests.support.faults.statements import cause_before
 from tests.support.postgres import Server, started
+from tests.support.winners import evaluate_line, find_running, list_versions
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.registry import model_versions, promotion
+from plumbline.registry import promotion
 from plumbline.registry.reader import find_version
 from plumbline.stages.register import register
 from plumbline.tracking import delivery
@@ -69,28 +69,3 @@ def test_a_registration_heals_wherever_its_server_ended(
         number, slope = number + every, slope + 1
     assert refusals
     assert all(len(text.splitlines()) == 1 for text in refusals)
-
-
-def evaluate_line(params: Params, task: Task, slope: float) -> None:
-    """Leave what evaluate leaves: a sealed winner, its golden rows, the evidence for it."""
-    folder = layout.locate_bundle("closed")
-    folder.mkdir(parents=True, exist_ok=True)
-    layout.write_json(folder / "weights.json", {"slope": slope, "intercept": 1.0})
-    bundle.seal(folder, task, "closed")
-    golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 1.0 + slope]}}
-    layout.write_json(layout.GOLDEN, golden)
-    write_evidence(params, task)
-
-
-def list_versions() -> set[str]:
-    """List the versions in the registry."""
-    found = model_versions.connect_registry().search_model_versions("name = 'line'")
-    return {str(version.version) for version in found}
-
-
-def find_running() -> list[str]:
-    """List the runs that are said to go on."""
-    client = model_versions.connect_registry()
-    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
-    runs = client.search_runs(experiments, "attributes.status = 'RUNNING'")
-    return [run.info.run_name for run in runs]

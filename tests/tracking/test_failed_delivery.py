@@ -19,7 +19,15 @@ from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.stop_signals import Terminated
 from plumbline.contract.task import Task
 from plumbline.stages.ingest import ingest
-from plumbline.tracking import background, batches, delivery, mlflow_client, run_log, spool
+from plumbline.tracking import (
+    background,
+    batches,
+    delivery,
+    mlflow_client,
+    run_log,
+    run_writer,
+    spool,
+)
 
 SECRET = "hunter2"  # noqa: S105  to look for it in the store
 TIMEOUT_S = 300  # the process has the lowest priority: other tests starve it
@@ -98,6 +106,27 @@ def test_a_record_that_is_damaged_is_made_again(tracked_line: tuple[Params, Task
     (spool.list_runs(folder)[0].folder / spool.DELIVERED).write_text("{", encoding="utf-8")
     assert delivery.deliver().num_waiting == 0
     assert list_names() == before
+
+
+def test_a_model_that_was_linked_when_a_delivery_stopped_gets_the_rest(
+    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MLflow refuses to link a model twice."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("stopped")
+
+    with run_log.track_run(tracked_line[0], "train", "gradient") as log:
+        log.log_model("gradient", "d" * 64, {})
+        log.log_metrics({"train/loss": 0.5}, step=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(run_writer, "write_metrics", fail)
+        assert delivery.deliver().num_waiting == 1
+    assert delivery.deliver().num_waiting == 0
+    run = find_run("train gradient")
+    assert batches.REFUSED_TAG not in run.data.tags
+    (model,) = mlflow_client.connect().search_logged_models([run.info.experiment_id])
+    assert [metric.key for metric in model.metrics] == ["last/train/loss"]
 
 
 def test_a_pass_is_described_even_if_that_failed_at_first(

@@ -1,20 +1,13 @@
 """The questions of docs/mlflow.md get their answers from MLflow's API, on every kind of store."""
 
-import os
 import re
 import shutil
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 from tests.support.checkouts import ROOT
-from tests.support.postgres import Server, started
+from tests.support.mlflow_server import find_free_port, run_mlflow_server
+from tests.support.postgres import started
 from tests.support.serving.lines import Lines, register_as_measured
 
 from plumbline.contract import layout
@@ -23,7 +16,6 @@ from plumbline.contract.task import Task
 from plumbline.stages.ingest import ingest
 from plumbline.tracking import delivery, mlflow_client, run_log, spool
 
-START_TIMEOUT_S = 180
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 
 
@@ -99,37 +91,6 @@ def test_a_version_says_what_it_is(told: Path) -> None:
     assert ": first none -> 1 by " in decisions
 
 
-@contextmanager
-def serve(store: Server, folder: Path, port: int) -> Iterator[None]:
-    """Run `mlflow server` on PostgreSQL while the block runs."""
-    command = [
-        str(Path(sys.executable).with_name("mlflow")), "server", "--host", "127.0.0.1",
-        "--port", str(port), "--workers", "1", "--backend-store-uri", store.uri,
-        "--artifacts-destination", str(folder / "artifacts"),
-    ]  # fmt: skip
-    environment = os.environ | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
-    environment.pop("MLFLOW_TRACKING_URI", None)
-    with (folder / "server.log").open("a") as log:
-        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
-        try:
-            wait_until_ready(port, folder)
-            yield
-        finally:
-            process.terminate()
-            process.wait(timeout=60)
-
-
-def wait_until_ready(port: int, folder: Path) -> None:
-    until = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < until:
-        try:
-            with urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
-                return
-        except OSError:
-            time.sleep(0.5)
-    pytest.fail((folder / "server.log").read_text())
-
-
 @pytest.mark.slow
 @pytest.mark.service
 def test_on_a_server_with_postgresql_that_is_stopped_and_started_nothing_is_lost(
@@ -140,14 +101,12 @@ def test_on_a_server_with_postgresql_that_is_stopped_and_started_nothing_is_lost
 ) -> None:
     params, task = line_task
     folder = tmp_path_factory.mktemp("server")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     with started() as store:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
         monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", store.uri)
         epochs = {epoch: 1 / epoch for epoch in range(1, 21)}
-        with serve(store, folder, port):
+        with run_mlflow_server(folder, store.uri, port):
             ingest(params, task)
             with run_log.track_run(params, "train", "gradient") as log:
                 for epoch in range(1, 11):
@@ -160,7 +119,7 @@ def test_on_a_server_with_postgresql_that_is_stopped_and_started_nothing_is_lost
         report = delivery.deliver()
         assert report.problem is not None
         assert report.num_waiting >= 1
-        with serve(store, folder, port):
+        with run_mlflow_server(folder, store.uri, port):
             weights = {"slope": 2.0, "intercept": 1.0}
             golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}}
             register_as_measured(params, task, weights, golden)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from plumbline.registry.reader.addresses import BUNDLE_TAG
-from plumbline.tracking import store_location
+from plumbline.tracking import store_errors, store_location
 from plumbline.tracking.processes import is_running
 from plumbline.tracking.run_search import FOLDER_TAG, PROCESS_TAG
 
@@ -27,8 +27,6 @@ def remove_abandoned_registrations(client: "MlflowClient", name: str) -> None:
     Only those of `register` in this checkout, whose lock the caller holds, are looked at. What
     cannot be removed is logged: it takes room, and stops nothing.
     """
-    from mlflow.exceptions import MlflowException
-
     experiment = client.get_experiment_by_name(name)
     if experiment is None:
         return
@@ -42,8 +40,10 @@ def remove_abandoned_registrations(client: "MlflowClient", name: str) -> None:
             was_copied = BUNDLE_TAG in run.data.tags
             if was_copied and not has_version and not is_running(run.data.tags[PROCESS_TAG]):
                 client.delete_run(run.info.run_id)
-        except (MlflowException, OSError, NotImplementedError) as error:
-            reason = store_location.shorten_error(error)
+        except Exception as error:
+            if not (store_errors.is_store_error(error) or isinstance(error, NotImplementedError)):
+                raise
+            reason = store_errors.shorten_error(error)
             log.warning("what a killed register left in MLflow is not removed (%s)", reason)
 
 

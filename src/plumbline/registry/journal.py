@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Literal
 from plumbline.contract.errors import JournalError, JournalIntegrityError
 from plumbline.registry import journal_lock
 from plumbline.registry.actor import find_actor
-from plumbline.sources.addresses import hide_secrets, hide_secrets_in_text
-from plumbline.tracking import store_location
+from plumbline.sources.addresses import hide_secrets
+from plumbline.tracking import store_errors, store_location
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Table
@@ -265,4 +265,4 @@ def _compute_seal(entry: Entry) -> str:
 
 
 def _shorten(error: Exception) -> str:
-    return hide_secrets_in_text(str(getattr(error, "orig", error)).splitlines()[0])
+    return store_errors.shorten_error(getattr(error, "orig", None) or error)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.errors import RegistryError
 from plumbline.registry import version_description
 from plumbline.registry.reader.addresses import BUNDLE_TAG, GOLDEN_TAG, describe_registry
-from plumbline.tracking import mlflow_client, store_location
+from plumbline.tracking import mlflow_client, store_errors, store_location
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -30,7 +30,7 @@ def connect_registry() -> "MlflowClient":
         client = mlflow_client.connect()
         client.search_registered_models(NO_MODEL, max_results=1)
     except (MlflowException, SQLAlchemyError, ModuleNotFoundError, OSError) as error:
-        reason = store_location.find_problem() or store_location.shorten_error(error)
+        reason = store_location.find_problem() or store_errors.shorten_error(error)
         raise RegistryError(
             f"{describe_registry()} cannot be used ({reason}); nothing was changed. "
             "Try `plumbline doctor`"
@@ -93,9 +93,10 @@ def add_version(
     ensure_model(client, name)
     tags = {**tags, GOLDEN_TAG: info.metadata[GOLDEN_TAG]}
     description = version_description.build_description(card)
-    return client.create_model_version(
-        name, info.model_uri, info.run_id, tags, None, description, model_id=info.model_id
-    )
+    with mlflow_client.send_once():
+        return client.create_model_version(
+            name, info.model_uri, info.run_id, tags, None, description, model_id=info.model_id
+        )
 
 
 def note_decision(client: "MlflowClient", entry: "Entry") -> None:
@@ -115,7 +116,7 @@ def note_decision(client: "MlflowClient", entry: "Entry") -> None:
         after = version_description.add_decision(before, line)
         client.update_model_version(entry.model, entry.version, after)
     except MlflowException as error:
-        reason = store_location.shorten_error(error)
+        reason = store_errors.shorten_error(error)
         log.warning("the description of version %s is as it was (%s)", entry.version, reason)
 
 
@@ -128,4 +129,4 @@ def find_alias_holder(client: "MlflowClient", name: str, alias: str) -> Any | No
     except MlflowException as error:
         if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
             return None
-        raise RegistryError(f"{name}@{alias}: {store_location.shorten_error(error)}") from None
+        raise RegistryError(f"{name}@{alias}: {store_errors.shorten_error(error)}") from None

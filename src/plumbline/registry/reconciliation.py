@@ -30,7 +30,7 @@ from plumbline.registry.journal_head import (
 )
 from plumbline.registry.journal_rules import NO_CHAMPION, build_forgery_error, verify_recorded_move
 from plumbline.registry.reader.addresses import CHAMPION, describe_registry
-from plumbline.tracking import store_location
+from plumbline.tracking import store_errors
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -46,7 +46,7 @@ def lock_decisions() -> Iterator[tuple["MlflowClient", Journal]]:
             yield model_versions.connect_registry(), book
         except MlflowException as error:
             raise RegistryError(
-                f"{describe_registry()} failed ({store_location.shorten_error(error)}); run the "
+                f"{describe_registry()} failed ({store_errors.shorten_error(error)}); run the "
                 "command again: if the decision is in the journal, that finishes its move"
             ) from None
 

@@ -16,7 +16,8 @@ from plumbline.registry.reader import open_version
 from plumbline.registry.reader.addresses import EVIDENCE_TAG
 from plumbline.registry.reader.run_files import EVIDENCE_SIGNATURE, fetch_run_file
 from plumbline.registry.reader.stores import RegisteredVersion
-from plumbline.tracking import mlflow_client, store_location
+from plumbline.registry.run_records import log_records
+from plumbline.tracking import mlflow_client, store_errors
 
 KEY_VARIABLE = "PLUMBLINE_PRIVATE_KEY"
 
@@ -36,8 +37,8 @@ def sign(name: str, version: str, key: Path) -> str:
         evidence = _fetch_evidence(opened.registered, folder / "evidence")
         signatures.write_signature(opened.folder, key, folder / signatures.NAME)
         signatures.write_signature(evidence.parent, key, folder / EVIDENCE_SIGNATURE)
-        for signature in (signatures.NAME, EVIDENCE_SIGNATURE):
-            _log_signature(opened.registered, folder / signature)
+        written = [folder / name for name in (signatures.NAME, EVIDENCE_SIGNATURE)]
+        _log_signatures(opened.registered, written)
         return opened.bundle
 
 
@@ -63,12 +64,13 @@ def _fetch_evidence(version: RegisteredVersion, folder: Path) -> Path:
     return path
 
 
-def _log_signature(version: RegisteredVersion, signature: Path) -> None:
-    from mlflow.exceptions import MlflowException
-
+def _log_signatures(version: RegisteredVersion, written: list[Path]) -> None:
     try:
-        mlflow_client.connect().log_artifact(version.run_id, str(signature))
-    except (MlflowException, OSError) as error:
+        log_records(mlflow_client.connect(), str(version.run_id), written)
+    except Exception as error:
+        if not store_errors.is_store_error(error):
+            raise
         raise RegistryError(
-            f"{version.label}: its signature cannot be kept ({store_location.shorten_error(error)})"
+            f"{version.label}: its signature cannot be kept ({store_errors.shorten_error(error)}); "
+            f"`plumbline sign {version.name} {version.number} --key KEY` tries again"
         ) from None

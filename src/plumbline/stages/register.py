@@ -25,11 +25,15 @@ from plumbline.registry import (
 from plumbline.registry.abandoned_registrations import remove_abandoned_registrations
 from plumbline.registry.package import packaging, rehearsal
 from plumbline.registry.reader import addresses
+from plumbline.registry.run_records import log_records
 from plumbline.registry.unfinished_registration import UnfinishedRegistration
 from plumbline.reporting import version_page
 from plumbline.reporting.model_card import render_card
 from plumbline.sources.shown_params import read_shown_params
-from plumbline.tracking import delivery, mlflow_client, run_log, store_location
+from plumbline.tracking import delivery, mlflow_client, run_log, store_errors
+
+# What a person needs to judge a version, with its params to make it again.
+RECORDS = (layout.EVIDENCE, layout.METRICS, layout.REPORT, layout.MANIFEST, layout.REFERENCE)
 
 
 def register(params: Params, task: Task[Params]) -> None:
@@ -141,18 +145,10 @@ def _renew_evidence(client: Any, version: Any, evidence: dict[str, Any]) -> bool
 
 def _log_records(client: Any, run: str) -> None:
     """Log beside a version what a person needs to judge it, and to make it again."""
-    for path in (
-        layout.EVIDENCE,
-        layout.METRICS,
-        layout.REPORT,
-        layout.MANIFEST,
-        layout.REFERENCE,
-    ):
-        client.log_artifact(run, str(path))
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         params = Path(private) / layout.PARAMS.name
         params.write_bytes(read_shown_params(layout.PARAMS))
-        client.log_artifact(run, str(params))
+        log_records(client, run, (*RECORDS, params))
 
 
 def _refuse(params: Params, evidence: dict[str, Any]) -> None:
@@ -258,19 +254,19 @@ def _begin_run(client: Any, name: str, winner: str, log: run_log.RunLog) -> str:
     if log.spooled is not None:
         return delivery.assign_run_id(client, log.spooled)
     experiment = mlflow_client.get_or_create_experiment(client, name)
-    return str(client.create_run(experiment, run_name=f"register {winner}").info.run_id)
+    with mlflow_client.send_once():
+        return str(client.create_run(experiment, run_name=f"register {winner}").info.run_id)
 
 
 @contextmanager
 def _explain_failures() -> Iterator[None]:
     """Turn what MLflow and its stores raise inside the block into a RegistryError."""
-    from mlflow.exceptions import MlflowException
-    from sqlalchemy.exc import SQLAlchemyError
-
     try:
         yield
-    except (MlflowException, SQLAlchemyError, OSError) as error:
-        reason = store_location.shorten_error(error)
+    except Exception as error:
+        if not store_errors.is_store_error(error):
+            raise
+        reason = store_errors.shorten_error(error)
         raise RegistryError(
             f"registering failed ({reason}); run `dvc repro` to try again"
         ) from None

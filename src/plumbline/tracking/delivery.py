@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
-from plumbline.tracking import mlflow_client, spool, store_location
+from plumbline.tracking import mlflow_client, spool, store_errors, store_location
 from plumbline.tracking.abandoned_runs import close_abandoned_runs
 from plumbline.tracking.batches import note_refusals, write_metrics
 from plumbline.tracking.final_lock import is_lock_final
@@ -102,15 +102,14 @@ def lock_delivery() -> Iterator[None]:
 
 def _try_pass(folder: Path) -> tuple[int, str | None]:
     """Deliver one pass; return how many runs it brought, and why it failed, if it did."""
-    from mlflow.exceptions import MlflowException
-    from sqlalchemy.exc import SQLAlchemyError
-
     try:
         return _deliver_pass(mlflow_client.connect(), folder), None
-    except (MlflowException, SQLAlchemyError, ModuleNotFoundError, OSError) as error:
-        return 0, store_location.shorten_error(error)
-    except (ValueError, LookupError, TypeError) as error:
-        return 0, f"{folder.name} is damaged: {type(error).__name__}"
+    except Exception as error:
+        if store_errors.is_store_error(error):
+            return 0, store_errors.shorten_error(error)
+        if isinstance(error, ValueError | LookupError | TypeError):
+            return 0, f"{folder.name} is damaged: {type(error).__name__}"
+        raise
 
 
 def _deliver_pass(client: "MlflowClient", folder: Path) -> int:

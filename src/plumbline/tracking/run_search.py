@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from plumbline.tracking.mlflow_client import send_once
+
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
@@ -22,7 +24,8 @@ def ensure_run(
     page = client.search_runs([experiment_id], query, max_results=1)
     if page:
         return str(page[0].info.run_id)
-    run = client.create_run(experiment_id, start_ms, dict(tags), name)
+    with send_once():
+        run = client.create_run(experiment_id, start_ms, dict(tags), name)
     return str(run.info.run_id)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline.tracking import spool
 from plumbline.tracking.batches import note_refusals, write_metrics, write_params
 from plumbline.tracking.learning_curve import draw_learning_curve
+from plumbline.tracking.mlflow_client import send_once
 from plumbline.tracking.run_search import (
     BUNDLE_TAG,
     FOLDER_TAG,
@@ -22,7 +23,7 @@ from plumbline.tracking.spool import SpooledRun
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-    from mlflow.entities import Run
+    from mlflow.entities import LoggedModelOutput, Run
 
 
 Event = Mapping[str, Any]
@@ -202,14 +203,23 @@ class RunWriter:
         if model is None:
             tags = {BUNDLE_TAG: event["digest"], KEY_TAG: name_key(self._run.folder)}
             params = dict(event["params"])
-            model = self._client.create_logged_model(
-                self._experiment_id, event["name"], self._id, tags, params
-            )
-        self._client.log_outputs(self._id, [LoggedModelOutput(model.model_id, 0)])
+            with send_once():
+                model = self._client.create_logged_model(
+                    self._experiment_id, event["name"], self._id, tags, params
+                )
+        self._link_model(LoggedModelOutput(model.model_id, 0))
         last = self._find_last_metrics(event.get("prefix", ""))
         values = {f"last/{key}": value for key, value in last.items()}
         write_metrics(self._client, self._id, values, event["time"], model_id=model.model_id)
         self._client.finalize_logged_model(model.model_id, "READY")
+
+    def _link_model(self, output: "LoggedModelOutput") -> None:
+        """Let the run name the model as its output; MLflow refuses to write that twice."""
+        linked = self._client.get_run(self._id).outputs
+        known = [each.model_id for each in linked.model_outputs] if linked else []
+        if output.model_id not in known:
+            with send_once():
+                self._client.log_outputs(self._id, [output])
 
     def _find_last_metrics(self, prefix: str) -> dict[str, float]:
         """Return the last value of each metric whose name begins with `prefix`, without that.

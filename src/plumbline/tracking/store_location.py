@@ -8,12 +8,9 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from plumbline.sources.addresses import hide_secrets_in_text
-
 PORTS = {"http": 80, "https": 443}
 POSTGRESQL_PORT = 5432
 PROBE_TIMEOUT_S = 2
-AUTOFLUSH = "(raised as a result of Query-invoked autoflush"
 
 
 def find_uri() -> str:
@@ -52,13 +49,3 @@ def find_problem() -> str | None:
     except OSError as error:
         return f"{parts.hostname}:{port} is unreachable: {error.strerror or error}"
     return None
-
-
-def shorten_error(error: Exception) -> str:
-    """Return the first line of an error of MLflow or a database, without secrets of addresses.
-
-    A stack trace may follow it, and SQLAlchemy may begin with advice for programmers.
-    """
-    lines = [line for line in str(error).splitlines() if not line.startswith(AUTOFLUSH)]
-    lines = lines or [type(error).__name__]
-    return hide_secrets_in_text(lines[0])[:200]

@@ -10,7 +10,7 @@ from plumbline.diagnostics.fsck.dvc_outputs import check_outputs
 from plumbline.diagnostics.fsck.registry_state import RegistryState, load_state
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry.lost_models import REMEDY, describe_loss, find_local_losses
-from plumbline.tracking import store_location
+from plumbline.tracking import store_errors
 
 
 def examine() -> list[DiagnosticResult]:
@@ -84,5 +84,5 @@ def _run_check(
     try:
         return list(check(state)) or [DiagnosticResult(what, True, success)]
     except (MlflowException, PlumblineError) as error:
-        reason = store_location.shorten_error(error)
+        reason = store_errors.shorten_error(error)
         return [DiagnosticResult(what, False, reason, "fix that, then run fsck again")]

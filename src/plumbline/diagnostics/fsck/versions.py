@@ -12,6 +12,7 @@ from plumbline.contract.lineage import INPUTS, run_git
 from plumbline.diagnostics.fsck.registry_state import RegistryState, list_all
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry.reader import OpenVersion, addresses, find_version, open_version
+from plumbline.registry.reader.artifacts import MissingArtifactError
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 from plumbline.tracking import background, spool
 from plumbline.tracking.processes import is_running
@@ -25,6 +26,7 @@ RECORDS = (layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.REFERENCE)
 # Tags of a version and of its run. That of dvc.lock is known to the run alone.
 LINEAGE_NAMES = (*(name for name in INPUTS if name != "dvc_lock"), "git_commit", "git_dirty")
 BACKUP = "restore it from a backup"
+WHEN_IT_ANSWERS = "run fsck again when the store can be read: nothing shows that it is damaged"
 REGISTER_AGAIN = "`dvc repro --force --single-item register` registers it again"
 
 
@@ -119,6 +121,8 @@ def _check_files(client: "MlflowClient", version: Any) -> tuple[str, str] | None
         with open_version(f"models:/{version.name}/{version.version}", "fsck") as opened:
             return _check_signature(opened, version)
     except PlumblineError as error:
+        if _is_away(error):
+            return str(error), WHEN_IT_ANSWERS
         return str(error), f"{BACKUP} of the artifacts; until then do not promote it"
 
 
@@ -150,12 +154,18 @@ def _check_run(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
 def _check_evidence(client: "MlflowClient", version: Any) -> tuple[str, str] | None:
     try:
         registered = find_version(f"models:/{version.name}/{version.version}")
+    except RegistryError as error:
+        return _strip_version(error, version), WHEN_IT_ANSWERS
+    try:
         evidence = read_evidence(registered)
         with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
             for path in RECORDS:
                 fetch_recorded_file(registered, evidence, path, Path(private))
     except RegistryError as error:
-        return _strip_version(error, version), "see the result for its run"
+        remedy = "see the result for its run" if registered.run_files is None else WHEN_IT_ANSWERS
+        if isinstance(error, MissingArtifactError):
+            remedy = f"{BACKUP} of the artifacts"
+        return _strip_version(error, version), remedy
     except PlumblineError as error:
         message, _, remedy = _strip_version(error, version).partition("; ")
         return message, remedy
@@ -188,6 +198,11 @@ def _check_commit(client: "MlflowClient", version: Any) -> tuple[str, str] | Non
         "or push the branch on which it was made"
     )
     return f"commit {commit[:12]} is not in this git repository", remedy
+
+
+def _is_away(error: PlumblineError) -> bool:
+    """Whether the store could not be read: what it has may be sound."""
+    return isinstance(error, RegistryError) and not isinstance(error, MissingArtifactError)
 
 
 def _strip_version(error: PlumblineError, version: Any) -> str:

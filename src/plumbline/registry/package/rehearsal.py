@@ -28,7 +28,7 @@ from plumbline.registry.package.clean_run import (
     list_hidden_folders,
 )
 from plumbline.registry.package.questions import Call, RowAnswer
-from plumbline.tracking import mlflow_client, store_location
+from plumbline.tracking import mlflow_client, store_errors
 
 TARGET_IS_FULL = (*NO_SPACE, errno.EFBIG)
 
@@ -124,15 +124,15 @@ def _fetch_package(uri: str, target: Path) -> Path:
     if Path(uri).is_dir():
         return _copy_package(Path(uri), target)
     from mlflow.artifacts import download_artifacts
-    from mlflow.exceptions import MlflowException
 
     mlflow_client.connect()
     target.mkdir()
     try:
         return Path(download_artifacts(uri, dst_path=str(target)))
-    except (MlflowException, OSError) as error:
+    except Exception as error:  # noqa: BLE001  each kind of store raises its own
         raise RegistryError(
-            f"{uri}: its files cannot be fetched ({store_location.shorten_error(error)})"
+            f"{uri}: its files cannot be fetched ({store_errors.shorten_error(error)}); run the "
+            "same command again"
         ) from None
 
 

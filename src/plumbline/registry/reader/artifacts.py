@@ -24,6 +24,8 @@ TIMEOUT_S = 600.0
 # What fsspec may open; it knows many more, and some of them run commands or read archives.
 REMOTE = ("s3", "gs", "az", "abfs", "abfss", "hdfs", "http", "https")
 
+AGAIN = "Run the same command again when its store answers as it should"
+
 
 class MissingArtifactError(RegistryError):
     """The store answers, and has no such file."""
@@ -100,7 +102,9 @@ def _explain_failures(path: str) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001  each kind of store raises its own
         message = getattr(error, "strerror", None) or str(error) or type(error).__name__
         kind = MissingArtifactError if _is_missing(error) else RegistryError
-        raise kind(f"{path}: cannot be fetched ({message.splitlines()[0][:200]})") from None
+        told = f"{path}: cannot be fetched ({message.splitlines()[0][:200]})"
+        is_away = kind is RegistryError and _is_remote(path) and not isinstance(error, ValueError)
+        raise kind(f"{told}. {AGAIN}" if is_away else told) from None
 
 
 @contextmanager
@@ -111,6 +115,10 @@ def _explain_refusal(target: Path) -> Iterator[None]:
     except OSError as error:
         refused = name_path(error, target)
         raise RegistryError(explain_system_error(refused or error)) from None
+
+
+def _is_remote(path: str) -> bool:
+    return "://" in path and not path.startswith("file:")
 
 
 def _is_missing(error: Exception) -> bool:

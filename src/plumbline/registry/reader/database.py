@@ -16,7 +16,7 @@ from plumbline.registry.reader.stores import (
     build_absent_error,
     build_unreadable_error,
 )
-from plumbline.tracking import store_location
+from plumbline.tracking import store_errors
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, Select, TableClause
@@ -97,7 +97,7 @@ class DatabaseStore:
             with engine.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            reason = store_location.shorten_error(getattr(error, "orig", None) or error)
+            reason = store_errors.shorten_error(getattr(error, "orig", None) or error)
             raise build_unreadable_error(address, reason) from None
         except (_DamagedValueError, UnicodeDecodeError) as error:  # the latter: of definitions
             raise build_unreadable_error(address, str(error)) from None

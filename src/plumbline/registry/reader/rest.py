@@ -24,7 +24,7 @@ from plumbline.registry.reader.stores import (
     build_absent_error,
     build_unreadable_error,
 )
-from plumbline.tracking import store_location
+from plumbline.tracking import store_errors
 
 MAX_RESPONSE = 4 << 20  # bytes of JSON
 # MLflow's codes for "there is no such thing"; the latter of an alias.
@@ -156,7 +156,7 @@ def _explain_failures(address: VersionAddress) -> Iterator[None]:
     except _AbsentError:
         raise build_absent_error(address) from None
     except (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = store_location.shorten_error(error) or type(error).__name__
+        reason = store_errors.shorten_error(error) or type(error).__name__
         raise build_unreadable_error(address, reason) from None
 
 

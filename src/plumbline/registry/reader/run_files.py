@@ -63,9 +63,14 @@ def require_signed_evidence(version: RegisteredVersion, key: Path | None) -> Non
 
 
 def fetch_run_file(version: RegisteredVersion, name: str, folder: Path) -> Path:
-    """Fetch a file that a version's run logged into `folder`; RegistryError if it cannot."""
+    """Fetch a file that a version's run logged into `folder`.
+
+    MissingArtifactError where it does not exist, RegistryError where it cannot be read.
+    """
     try:
         _fetch_run_file(version, name, folder / name, MAX_BYTES)
+    except artifacts.MissingArtifactError as error:
+        raise artifacts.MissingArtifactError(f"{version.label}: {error}") from None
     except RegistryError as error:
         raise RegistryError(f"{version.label}: {error}") from None
     return folder / name

@@ -1,0 +1,137 @@
+"""A server or an object store that fails during a registration: one version, the next run heals."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.effort import choose_effort
+from tests.support.faulty_proxy import Fault, FaultyProxy, run_proxy
+from tests.support.mlflow_server import run_mlflow_server
+from tests.support.s3_server import serve_bucket
+from tests.support.winners import evaluate_line, find_running, list_versions
+
+from plumbline.contract.errors import PlumblineError, RegistryError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.diagnostics.fsck.registry_state import load_state
+from plumbline.diagnostics.fsck.versions import check_versions
+from plumbline.registry import model_versions, promotion
+from plumbline.registry.reader import find_version
+from plumbline.registry.reader.run_files import read_evidence
+from plumbline.stages.register import register
+from plumbline.tracking import delivery, mlflow_client
+from plumbline.tracking.run_search import KEY_TAG
+
+CREATING = ("runs/create", "logged-models", "runs/outputs", "model-versions/create")
+pytestmark = [pytest.mark.slow, pytest.mark.service, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture
+def server(
+    line_task: tuple[Params, Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FaultyProxy]:
+    """An MLflow server behind a proxy, and a journal beside it."""
+    monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{tmp_path}/journal.db")
+    backend = f"sqlite:///{tmp_path}/mlflow.db"
+    with run_mlflow_server(tmp_path, backend) as address, run_proxy(address) as proxy:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", proxy.address)
+        yield proxy
+
+
+@pytest.fixture
+def bucket(
+    line_task: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[FaultyProxy]:
+    """A registry in SQLite whose files are in a bucket, behind a proxy."""
+    with serve_bucket("mlflow", monkeypatch), run_proxy(os.environ["AWS_ENDPOINT_URL"]) as proxy:
+        for name in ("AWS_ENDPOINT_URL", "MLFLOW_S3_ENDPOINT_URL"):
+            monkeypatch.setenv(name, proxy.address)
+        monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        mlflow_client.connect().create_experiment("line", "s3://mlflow/artifacts")
+        yield proxy
+
+
+def test_what_a_server_did_without_an_answer_is_not_done_twice(
+    server: FaultyProxy, line_task: tuple[Params, Task]
+) -> None:
+    for slope, path in enumerate(CREATING, start=2):
+        evaluate_line(*line_task, slope)
+        server.fail_at(1, "lost", f"POST /api/2.0/mlflow/{path}")
+        register_under_fault(*line_task)
+        assert server.is_met
+        require_healed(server, line_task)
+    client = model_versions.connect_registry()
+    runs = client.search_runs([client.get_experiment_by_name("line").experiment_id])
+    keys = [run.data.tags[KEY_TAG] for run in runs]
+    assert len(keys) == len(set(keys))
+
+
+def test_evidence_that_a_server_keeps_in_other_bytes_is_not_registered(
+    server: FaultyProxy, line_task: tuple[Params, Task]
+) -> None:
+    evaluate_line(*line_task, 2.0)
+    server.fail_at(1, "changed", "evidence.json")
+    with pytest.raises(RegistryError, match=r"evidence\.json: digest mismatch after the upload"):
+        register(*line_task)
+    assert list_versions() == set()
+    require_healed(server, line_task)
+    read_evidence(find_version("models:/line/1"))
+
+
+@pytest.mark.parametrize("fault", ["busy", "lost", "changed"])
+def test_an_object_store_that_fails_at_any_request_gets_one_version(
+    fault: Fault, bucket: FaultyProxy, line_task: tuple[Params, Task]
+) -> None:
+    number, slope = 3, 2.0
+    refusals = []
+    while True:
+        evaluate_line(*line_task, slope)
+        bucket.fail_at(number, fault)
+        refusals.append(register_under_fault(*line_task))
+        if not bucket.is_met:
+            break
+        require_healed(bucket, line_task)
+        number, slope = number + choose_effort(30, 1), slope + 1
+    assert "".join(refusals)
+
+
+def test_an_object_store_that_is_away_is_not_taken_for_damaged(
+    bucket: FaultyProxy, line_task: tuple[Params, Task]
+) -> None:
+    evaluate_line(*line_task, 2.0)
+    register(*line_task)
+    bucket.fail_at(1, "busy", lasts=True)
+    state = load_state()
+    assert state is not None
+    faults = list(check_versions(state))
+    assert len(faults) == 2
+    for fault in faults:
+        assert "cannot be fetched" in fault.message
+        assert "backup" not in fault.remedy
+    bucket.fail_at(0, "busy")
+    assert list(check_versions(state)) == []
+
+
+def register_under_fault(params: Params, task: Task) -> str:
+    """Register; return what was refused, which is one line, or nothing."""
+    refusal = ""
+    try:
+        register(params, task)
+    except PlumblineError as error:
+        refusal = str(error)
+    assert len(refusal.splitlines()) <= 1
+    return refusal
+
+
+def require_healed(proxy: FaultyProxy, line_task: tuple[Params, Task]) -> None:
+    """Register again, without a fault: the winner is one more version, with one entry."""
+    proxy.fail_at(0, proxy.fault)
+    register(*line_task)
+    versions = list_versions()
+    entries = [entry.version for entry in promotion.read_history("line")]
+    numbers = [str(number) for number in range(1, len(versions) + 1)]
+    assert versions == set(numbers)
+    assert entries == ["1", *numbers]  # the first one is also made champion
+    assert delivery.deliver().problem is None
+    assert find_running() == []

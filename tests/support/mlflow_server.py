@@ -1,0 +1,58 @@
+"""A real MLflow server of a test's own on loopback."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+START_TIMEOUT_S = 180
+
+
+@contextmanager
+def run_mlflow_server(folder: Path, backend: str, port: int | None = None) -> Iterator[str]:
+    """Run `mlflow server` on the database `backend` while the block runs; give its address.
+
+    Artifacts and the log of the server are in `folder`.
+    """
+    port = port or find_free_port()
+    address = f"http://127.0.0.1:{port}"
+    command = [
+        str(Path(sys.executable).with_name("mlflow")), "server", "--host", "127.0.0.1",
+        "--port", str(port), "--workers", "1", "--backend-store-uri", backend,
+        "--artifacts-destination", str(folder / "artifacts"),
+    ]  # fmt: skip
+    environment = os.environ | {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    with (folder / "server.log").open("a") as log:
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
+        try:
+            wait_until_ready(address, folder)
+            yield address
+        finally:
+            process.terminate()
+            process.wait(timeout=60)
+
+
+def find_free_port() -> int:
+    """Find a port that is free now."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def wait_until_ready(address: str, folder: Path) -> None:
+    until = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < until:
+        try:
+            with urlopen(f"{address}/health", timeout=5):  # noqa: S310  loopback
+                return
+        except OSError:
+            time.sleep(0.5)
+    pytest.fail((folder / "server.log").read_text())

@@ -1,0 +1,86 @@
+"""Errors of stores, as one line."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+from tests.support.faulty_proxy import run_proxy
+
+from plumbline.contract.errors import PlumblineError, RegistryError
+from plumbline.registry import journal, model_versions
+from plumbline.registry.reader import sqlite_files
+from plumbline.registry.reader.addresses import parse_address
+from plumbline.registry.reader.stores import connect_store
+from plumbline.tracking.store_errors import is_store_error, shorten_error
+
+REMEDY = "another process writes to it, or was stopped while it did; wait for that process, or end"
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Row(Base):
+    __tablename__ = "rows"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    value: Mapped[str]
+
+
+def test_a_full_disk_is_named_where_sqlalchemy_advises_first() -> None:
+    engine = create_engine("sqlite://")
+    Base.metadata.create_all(engine)
+    with Session(engine) as session:
+        session.execute(text("PRAGMA max_page_count = 3"))
+        session.add(Row(value="x" * 100_000))
+        with pytest.raises(OperationalError) as full:
+            session.query(Row).all()
+    assert str(full.value).startswith("(raised as a result of Query-invoked autoflush")
+    assert "database or disk is full" in shorten_error(full.value)
+    assert is_store_error(full.value)
+    assert shorten_error(ValueError("")) == "ValueError"
+    assert not is_store_error(ValueError(""))
+    assert not is_store_error(PlumblineError(""))
+
+
+@pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
+def test_who_finds_a_locked_database_learns_what_to_do(
+    mlflow_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{mlflow_database}?timeout=0.1")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{mlflow_database}?timeout=0.1")
+    with closing(sqlite3.connect(mlflow_database, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(RegistryError, match=REMEDY):
+            model_versions.connect_registry()
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{mlflow_database}")
+        monkeypatch.setattr(sqlite_files, "TIMEOUT_S", 0.1)
+        with pytest.raises(RegistryError, match=REMEDY):
+            connect_store().find_version(parse_address("models:/line/1"))
+        with pytest.raises(RegistryError, match=REMEDY), journal.lock_journal():
+            pass
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("broken", "the server answers 500"),
+        ("lost", "the connection ended before an answer"),
+        ("silent", "no answer in time"),
+    ],
+)
+def test_a_request_that_was_given_up_is_said_in_plain_words(
+    fault: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with run_proxy("http://127.0.0.1:9") as proxy:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", proxy.address)
+        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+        proxy.fail_at(1, fault, lasts=True)
+        with pytest.raises(RegistryError) as refused:
+            model_versions.connect_registry()
+    assert f"{proxy.address}/api/2.0/mlflow/registered-models/search: {words}" in str(refused.value)
