@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import Checkout
+from tests.support.checkouts import Checkout, join_path
 from tests.support.damage import find_object, flip, list_outputs
+from tests.support.faults.site import compile_library
 
 from plumbline.contract.yaml_file import load_yaml
 
@@ -76,6 +77,43 @@ def test_both_copies_damaged_are_made_again(ran: Checkout) -> None:
     flip(ran.path / "models/closed/weights.json")
     assert "was damaged; it is .plumbline/damaged/" in run(ran)
     assert list_outputs(ran.path) == before
+
+
+def test_outputs_that_no_cache_has_are_not_overwritten_from_a_remote(
+    ran: Checkout, tmp_path: Path
+) -> None:
+    ran.run("dvc", "remote", "add", "--local", "--default", "store", str(tmp_path / "store"))
+    ran.run("dvc", "push", "--quiet")
+    run(ran, "--force", "--single-item", "evaluate")
+    before = (ran.path / "reports/evidence.json").read_bytes()
+    shutil.rmtree(ran.path / ".dvc/cache")
+    said = run(ran, "--pull", code=1)
+    assert "has no copy; `plumbline run` without --pull makes it again" in said
+    assert "-f" not in said
+    assert (ran.path / "reports/evidence.json").read_bytes() == before
+    run(ran)
+    ran.run("dvc", "remote", "remove", "--local", "store")
+    assert "ok   outputs" in ran.run("plumbline", "fsck").stdout
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="faults are compiled by `cc`")
+def test_a_full_disk_is_named_where_dvc_then_fails_to_lock(ran: Checkout, tmp_path: Path) -> None:
+    library, token = tmp_path / "preload.so", tmp_path / "token"
+    compile_library(library)
+
+    def run_under(fault: str, code: int) -> str:
+        token.unlink(missing_ok=True)
+        faults = {"LD_PRELOAD": str(library), "PLUMBLINE_FAULT": f"{ran.path}|{token}|{fault}"}
+        command = ("plumbline", "run", "--force", "--single-item", "ingest")
+        path = join_path(Path(sys.executable).parent, os.environ["PATH"])  # no fork of a warm one
+        return ran.run(*command, code=code, PATH=path, **faults).stderr
+
+    run_under("any|0|count", code=0)
+    writes = [line for line in token.read_text().splitlines() if line.startswith("write ")]
+    number = 1 + next(n for n, line in enumerate(writes) if line.endswith("/.dvc/tmp/rwlock"))
+    said = run_under(f"write|{number}|ENOSPC", code=1)
+    assert "no space left on device (ENOSPC); free space on that disk" in said
+    run(ran)
 
 
 def test_a_stage_refuses_what_another_one_did_not_write(ran: Checkout) -> None:

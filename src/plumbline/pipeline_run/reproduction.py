@@ -1,15 +1,19 @@
 """`dvc repro` in this process, with its errors as errors."""
 
+import errno
 import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.system_errors import NO_SPACE, explain_system_error
 from plumbline.pipeline_run.transfer_log import collect_reasons
 
 log = logging.getLogger(__name__)
 MAX_REASONS = 3  # as many files, as many reasons
+# What a disk refuses; DVC goes on for a moment, and may end with what followed from it.
+DISK_ERRORS = (*NO_SPACE, errno.EFBIG, errno.EIO, errno.EROFS)
 EXIT_CODE = re.compile(r"exited with (-?\d+)$")
 
 
@@ -70,16 +74,34 @@ def _translate(error: Exception, reasons: Sequence[str]) -> Exception:
             return StageError(_find_stage(messages), int(code[1]))
         messages.append(_describe(cause))
         cause = cause.__cause__
+    refusal = _find_disk_error(error)
+    if refusal is not None:
+        messages.append(_describe(refusal))
     said = " ".join(messages)
     messages += [reason for reason in reasons[:MAX_REASONS] if reason not in said]
     return PlumblineError(f"DVC stopped: {': '.join(dict.fromkeys(filter(None, messages)))}")
 
 
+def _find_disk_error(error: Exception) -> OSError | None:
+    """Find what a disk refused before DVC ended with another error."""
+    context: BaseException | None = error
+    while context is not None:
+        if isinstance(context, OSError) and context.errno in DISK_ERRORS:
+            return context
+        context = context.__cause__ or context.__context__
+    return None
+
+
 def _describe(error: BaseException) -> str:
-    """Return an error in a line; where DVC writes no file from its cache, also why that may be."""
-    from dvc.exceptions import CacheLinkError
+    """Return an error in a line, with the remedy that DVC does not name."""
+    from dvc.exceptions import CacheLinkError, ConfirmRemoveError
 
     line = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+        line = explain_system_error(error) or line
+    if isinstance(error, ConfirmRemoveError):
+        line = line.partition(" without a confirmation")[0]
+        line += ", of which its cache has no copy; `plumbline run` without --pull makes it again"
     if isinstance(error, CacheLinkError):
         line += " If the disk is full (`df -h`), free space on it, then run the same command again"
     return line
