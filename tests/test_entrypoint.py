@@ -85,6 +85,13 @@ def test_other_processes_than_params_ask_for_are_refused(tmp_path: Path) -> None
     assert "Traceback" not in done.stderr
 
 
+def test_a_stage_by_itself_refuses_packages_that_are_not_as_locked(tmp_path: Path) -> None:
+    (tmp_path / "requirements.lock").write_text("numpy==0.1 \\\n", encoding="utf-8")
+    done = run_train(tmp_path, "linear")
+    assert done.returncode == 2
+    assert done.stderr.startswith("train: 1 installed packages differ from the locks: numpy ")
+
+
 def test_too_few_addresses_are_refused_before_a_library_waits_for_ever(tmp_path: Path) -> None:
     limited = f"ulimit -v 1000000; exec {sys.executable} -P {ROOT}/pipelines/ingest.py"
     done = subprocess.run(

@@ -16,6 +16,7 @@ from plumbline.contract.address_space import require_address_space
 from plumbline.contract.checkout_lock import lock_stage
 from plumbline.contract.errors import ParamsError, PlumblineError, TrainingError
 from plumbline.contract.launching import launch, refuse_second_launch
+from plumbline.contract.locked_packages import require_locked_versions
 from plumbline.contract.params import Params, SolvedConfig
 from plumbline.contract.params_file import read_params
 from plumbline.contract.parent_watch import PROCESSES, end_with_parents
@@ -78,6 +79,8 @@ def main(stage: str) -> int:
 def _run(stage: str, name: str | None) -> None:
     """Check params and the candidate's name; run the stage, or let several processes run it."""
     require_address_space()
+    if ranks.is_main():
+        require_locked_versions()
     params = load_params(layout.PARAMS)
     task = load_task(params.task)
     candidate = None if name is None else _check_candidate(params, name)

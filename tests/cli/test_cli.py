@@ -155,6 +155,7 @@ def test_doctor_finds_nothing_wrong_here_and_says_what_is_wrong_there(checkout: 
     checkout.replace("params.yaml", "seed: 7", "sed: 7")
     lock.write_bytes(kept[1].replace(b"pandas==", b"pandas==9."))
     (checkout.path / "dvc.lock").write_text("schema: '2.0'\nstages:\n<<<<<<< HEAD\n")
+    (checkout.path / "queue.py").write_text("raise SystemExit('this file was run')")
     said = checkout.run(
         "plumbline", "doctor", code=1, MLFLOW_TRACKING_URI="http://127.0.0.1:9"
     ).stdout
@@ -162,10 +163,12 @@ def test_doctor_finds_nothing_wrong_here_and_says_what_is_wrong_there(checkout: 
     assert "pandas" in said
     assert "make setup" in said
     assert "dvc.lock:3: merge conflict markers" in said
+    (checkout.path / "dvc.lock").unlink()
+    assert "this file was run" not in checkout.run("plumbline", "doctor", code=1).stdout
+    (checkout.path / "queue.py").unlink()
     assert "http://127.0.0.1:9 cannot be used" in said
     params.write_bytes(kept[0])
     lock.write_bytes(kept[1])
-    (checkout.path / "dvc.lock").unlink()
 
 
 def test_recipes(checkout: Checkout) -> None:

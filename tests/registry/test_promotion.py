@@ -541,6 +541,16 @@ def test_the_journal_s_place(monkeypatch: pytest.MonkeyPatch) -> None:
     assert journal.find_journal_uri() == "postgresql://db/decisions"
 
 
+@pytest.mark.parametrize(
+    "uri",
+    ["sqlite://", "sqlite:///", "sqlite:///:memory:", "sqlite:///?cache=shared", "mysql://db/it"],
+)
+def test_a_journal_that_keeps_nothing_is_refused(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", uri)
+    with pytest.raises(JournalError, match="PLUMBLINE_JOURNAL_URI: expected one like postgresql"):
+        journal.find_journal_uri()
+
+
 def forge_version(version: str, verdict: str = "promote") -> None:
     """Do what somebody does who can write MLflow alone: new evidence for a version, and its tag."""
     path = evidence_file(version)

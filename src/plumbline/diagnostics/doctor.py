@@ -92,7 +92,7 @@ def _check_dvc() -> DiagnosticResult:
                 message = f"{path}:{number}: merge conflict markers"
                 return DiagnosticResult("dvc", False, message, f"resolve the conflict in {path}")
     done = subprocess.run(
-        [sys.executable, "-m", "dvc", "stage", "list", "--name-only"],
+        [sys.executable, "-P", "-m", "dvc", "stage", "list", "--name-only"],
         capture_output=True,
         text=True,
         check=False,

@@ -8,6 +8,7 @@ is one table: in a SQLite file beside a local registry, in the same database as 
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
@@ -29,6 +30,12 @@ START = "0" * 64
 CONNECT_TIMEOUT_S = 10
 # What SQLite says, as of a database that does not answer, where it read one that was changed.
 DAMAGE = ("no such table", "no such column", "Could not decode")
+# Addresses of databases that keep what is written: SQLite keeps nothing without a file.
+KEPT = re.compile(r"postgresql(\+\w+)?://|sqlite:///(?!:memory:|file:|\?)[^?]")
+WANTED = (
+    "expected one like postgresql+psycopg2://USER:PASSWORD@HOST:PORT/DATABASE, or "
+    "sqlite:////FOLDER/journal.db"
+)
 MOVING = ("first", "promote", "rollback", "override")  # the decisions that make a version champion
 
 Action = Literal[
@@ -188,10 +195,13 @@ def read_journal(uri: str | None = None) -> Iterator[Journal]:
 def find_journal_uri() -> str:
     """PLUMBLINE_JOURNAL_URI, else beside the registry.
 
-    There it is mlruns/journal.db, or the same PostgreSQL database.
+    There it is mlruns/journal.db, or the same PostgreSQL database. Raises JournalError where there
+    is none, or one that keeps nothing.
     """
     uri = os.environ.get("PLUMBLINE_JOURNAL_URI")
     if uri:
+        if not KEPT.match(uri):
+            raise JournalError(f"PLUMBLINE_JOURNAL_URI: {WANTED}")
         return uri
     store = store_location.find_uri()
     if store.startswith("postgresql"):
@@ -230,10 +240,7 @@ def _create_engine(uri: str) -> "Engine":
             f"the journal's database needs the package {error.name}; run `make setup`"
         ) from None
     except (ArgumentError, ValueError):  # its text is not shown: a part of it may be a password
-        raise JournalError(
-            "PLUMBLINE_JOURNAL_URI is not a valid database URL; expected one like "
-            "postgresql+psycopg2://USER:PASSWORD@HOST:PORT/DATABASE"
-        ) from None
+        raise JournalError(f"PLUMBLINE_JOURNAL_URI is not a valid database URL; {WANTED}") from None
 
 
 @contextmanager

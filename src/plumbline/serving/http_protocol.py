@@ -20,6 +20,10 @@ LINGER_S = 2.0  # for requests that arrive while the server shuts down
 # Bytes of headers, or of trailers; counted after each read of the socket, so a read may exceed it.
 MAX_HEAD = 65_536
 UPGRADE = re.compile(rb"\r\nupgrade:", re.IGNORECASE)
+NO_UPGRADE = (
+    "CONNECT is not supported, nor is the header Upgrade where it does not arrive with the first "
+    "bytes of a request"
+)
 RESERVED_FILES = 64  # open files of the process that are not connections
 
 
@@ -38,8 +42,10 @@ class HttpProtocol(HttpToolsProtocol):
     write_timer: TimerHandle | None = None  # fires if the client does not read its answers
     last_received = 0.0  # time of the last data
     num_unused = 0  # bytes since the last ones that belong to a request
+    is_between = True  # requests: no byte of the next one was parsed
     in_head = False
     is_ending = False
+    is_refusing_all = False  # that comes: where a request would begin is not known
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept the connection; if there are too many, close the one that is idle longest."""
@@ -62,9 +68,11 @@ class HttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Parse data; refuse headers without an end, and close what is not a request."""
+        if self.is_refusing_all:
+            return
         self.last_received = self.loop.time()
         self.num_unused += len(data)
-        super().data_received(_ignore_upgrade(data) if self._is_idle else data)
+        super().data_received(_ignore_upgrade(data) if self.is_between else data)
         if self.transport.is_closing():
             return
         if self.num_unused > MAX_HEAD:
@@ -98,6 +106,7 @@ class HttpProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Start the timer for the headers."""
         super().on_message_begin()
+        self.is_between = False
         self.in_head = True
         if self.stall_timer is None:
             self._start_stall_timer()
@@ -115,11 +124,16 @@ class HttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Pass the request on, with a way to see whether its client is still connected.
 
-        If the queue is full, it is refused here.
+        If the queue is full, it is refused here, and so is one after which another protocol would
+        begin: the parser reads no body of it, and what follows could pass for a request.
         """
         self._stop_stall_timer()
         self.in_head = False
         self.num_unused = 0
+        if self.parser.should_upgrade():
+            self.is_refusing_all = True
+            self._refuse(BadRequestError(NO_UPGRADE))
+            return
         refusal = self._make_refusal()
         if refusal:
             self.cycle = RefusedCycle()  # type: ignore[assignment]
@@ -143,6 +157,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Stop the timer: the request is complete."""
+        self.is_between = True
         self._stop_stall_timer()
         super().on_message_complete()
 
@@ -167,7 +182,7 @@ class HttpProtocol(HttpToolsProtocol):
         parser = self.parser
         if parser.get_method() != b"POST" or parser.get_http_version() != "1.1":
             return None
-        if parser.should_upgrade() or not parser.should_keep_alive() or self.flow.write_paused:
+        if not parser.should_keep_alive() or self.flow.write_paused:
             return None
         return refusals.make_answer(self.url, self.headers, self.server_state.default_headers)
 
@@ -211,9 +226,10 @@ def is_client_disconnected(scope: Any) -> bool:
 
 
 def _ignore_upgrade(data: bytes) -> bytes:
-    """Rename the Upgrade header at the start of a request; a server may ignore it.
+    """Rename the Upgrade header of a request that begins with `data`; a server may ignore it.
 
     Java's HTTP client asks for HTTP/2 in every request, and the parser reads no body after that.
+    Bytes of a body are never changed: their number is in the head.
     """
     head, end, body = data.partition(b"\r\n\r\n")
     return UPGRADE.sub(b"\r\nx-upgrade:", head) + end + body
