@@ -1,5 +1,6 @@
 """Each named row goes to its split, or is dropped as a copy of a row that counts already."""
 
+import itertools
 from typing import TYPE_CHECKING
 
 from plumbline.contract.rows import put_column
@@ -16,6 +17,7 @@ from plumbline.tasks.text_classification.data.splits import AssignSplit
 from plumbline.tasks.text_classification.data.survey import SourceSurvey
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
 
 
@@ -46,7 +48,7 @@ class RowDivision:
         self._count_changes(rows)
         splits = self._choose_splits(rows, given)
         rows = put_column(rows, "split", pa.array(splits, pa.string()))
-        return filter_rows(rows, pa.array(self._find_kept(rows, splits), pa.bool_()))
+        return filter_rows(rows, pa.array(self._find_kept(rows, splits)))
 
     def _count_changes(self, rows: "pa.RecordBatch") -> None:
         import pyarrow.compute as pc
@@ -71,18 +73,17 @@ class RowDivision:
         columns = zip(rows["digest"].to_pylist(), values, rows["id"].to_pylist(), strict=True)
         return [self._assign(digest, value, place) for digest, value, place in columns]
 
-    def _find_kept(self, rows: "pa.RecordBatch", splits: list[str]) -> list[bool]:
+    def _find_kept(self, rows: "pa.RecordBatch", splits: list[str]) -> "np.ndarray":
         """Whether each row is kept: no copy in its held-out split, and in no later split."""
-        kept = []
-        columns = (rows[name].to_pylist() for name in ("id", "label", COMPACT))
-        for place, label, compact, split in zip(*columns, splits, strict=True):
-            copy = None
-            is_copy = self._held_out.is_copy(split, label, compact)
-            if is_copy:
-                self.counts.add_rows("copy", [place])
-            else:
-                copy = self._survey.find_copy(compact, split)
-            if copy is not None:
-                self.counts.add_rows("leaked", [f"{place} (as {copy})"])
-            kept.append(not is_copy and copy is None)
-        return kept
+        places = rows["id"].to_pylist()
+        compact = rows[COMPACT].to_numpy()
+        is_copy = self._held_out.find_copies(splits, rows["label"].to_pylist(), compact)
+        self.counts.add_rows("copy", itertools.compress(places, is_copy))
+        is_kept = ~is_copy
+        if self._survey.has_held_out():
+            for number in is_kept.nonzero()[0].tolist():
+                copy = self._survey.find_copy(int(compact[number]), splits[number])
+                if copy is not None:
+                    self.counts.add_rows("leaked", [f"{places[number]} (as {copy})"])
+                    is_kept[number] = False
+        return is_kept
