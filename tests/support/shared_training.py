@@ -1,10 +1,12 @@
 """What each process of a torchrun does in test_sharding: it trains tiny encoders in two ways.
 
     torchrun ... tests/support/shared_training.py FOLDER CASE ... [--kill RANK STEP] [--break STEP]
+        [--no-bundle]
 
-FOLDER has `examples` and `tiny`, a pretrained encoder. Of each case one training has all weights
-in each process (ddp), and one shares them. What they end in is written to FOLDER/rank<n>.json.
-With --kill, one process dies before a step of the shared training; with --break, its model fails.
+FOLDER has `examples`, and a pretrained encoder by the name of each of its kinds that is needed. Of
+each case one training has all weights in each process (ddp), and one shares them. What they end in
+is written to FOLDER/rank<n>.json. With --kill, one process dies before a step of the shared
+training; with --break, its model fails.
 """
 
 import argparse
@@ -21,6 +23,7 @@ from torch.distributed.tensor import DTensor
 
 from plumbline.contract import layout, ranks
 from plumbline.tasks.text_classification.models import build_learner
+from plumbline.tasks.text_classification.models.architectures import SUPPORTED
 from plumbline.tasks.text_classification.models.classifier import TextClassifier
 from plumbline.tasks.text_classification.params import PretrainedConfig, TextParams
 from plumbline.training import fitting
@@ -33,30 +36,35 @@ CASES: dict[str, dict[str, Any]] = {
     "transformer": {},
     "clipped": {"gradient_clip": CLIPPED},
     "ensemble": {},
-    "pretrained": {"lora": None},
+    "bert": {"lora": None},
     "lora": {"lora": LORA},
 }
+ENCODERS: dict[str, dict[str, Any]] = {kind: {"lora": None} for kind in SUPPORTED}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
-    parser.add_argument("cases", nargs="+", choices=CASES)
+    parser.add_argument("cases", nargs="+", choices=CASES | ENCODERS)
+    parser.add_argument("--no-bundle", action="store_true")
     parser.add_argument("--kill", nargs=2, type=int, default=(-1, -1), metavar=("RANK", "STEP"))
     parser.add_argument("--break", dest="broken", type=int, default=-1, metavar="STEP")
     arguments = parser.parse_args()
     steps = _watch_steps()
     results: dict[str, Any] = {}
     for case in arguments.cases:
-        plain = _train(arguments.folder, case, "ddp", steps)
+        has_bundle = not arguments.no_bundle
+        plain = _train(arguments.folder, case, "ddp", steps, has_bundle=has_bundle)
         _plant_faults(*arguments.kill, arguments.broken)
-        shared = _train(arguments.folder, case, "shared", steps)
+        shared = _train(arguments.folder, case, "shared", steps, has_bundle=has_bundle)
         results[case] = {"ddp": plain, "shared": shared}
     path = arguments.folder / f"rank{ranks.get_rank()}.json"
     path.write_text(json.dumps(results))
 
 
-def _train(folder: Path, case: str, way: str, steps: list[int]) -> dict[str, Any]:
+def _train(
+    folder: Path, case: str, way: str, steps: list[int], *, has_bundle: bool
+) -> dict[str, Any]:
     """Train a case in a folder of its own; return what this process ends in."""
     own = folder / f"{case}-{way}"
     own.mkdir(exist_ok=True)
@@ -72,7 +80,7 @@ def _train(folder: Path, case: str, way: str, steps: list[int]) -> dict[str, Any
         content = b"".join(weights[key].numpy().tobytes() for key in sorted(weights))
         result["weights"] = hashlib.sha256(content).hexdigest()
         result["curve"] = layout.digest(layout.TRAINING / f"{name}.csv")
-        result["bundle"] = _save_bundle(learner)
+        result["bundle"] = _save_bundle(learner) if has_bundle else ""
     return result
 
 
@@ -86,7 +94,7 @@ def _save_bundle(learner: Any) -> str:
 
 def _make_params(folder: Path, case: str, *, fsdp: bool) -> tuple[str, TextParams]:
     """Return the name of the candidate of a case, and parameters that have it."""
-    changes = dict(CASES[case])
+    changes = dict((CASES | ENCODERS)[case])
     pretrained = "lora" in changes
     lora = changes.pop("lora", None)
     params = small_params(forms=["fp32"], fsdp=fsdp, **{"gradient_clip": UNCLIPPED, **changes})
@@ -95,7 +103,7 @@ def _make_params(folder: Path, case: str, *, fsdp: bool) -> tuple[str, TextParam
     settings = params.candidates["transformer"].model_dump(
         exclude={"vocabulary", "hidden", "layers", "heads", "dropout"}
     )
-    tiny = folder / "tiny"
+    tiny = folder / ("bert" if case == "lora" else case)
     settings |= {"kind": "pretrained", "weights": str(tiny), "lora": lora}
     settings["sha256"] = layout.digest(tiny / "model.safetensors")
     config = PretrainedConfig.model_validate(settings)

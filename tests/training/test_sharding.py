@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.support.shared_training import CASES
+from tests.support.shared_training import CASES, ENCODERS
 from tests.support.small_texts import ROOT, SilentLog, small_params, write_examples
 from tests.support.tiny_models import write_model
 
@@ -25,7 +25,7 @@ ROUNDING = 1e-6  # of weights of the order of 0.1: the norm of gradients is adde
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     write_examples(tmp_path / "examples")
-    write_model(tmp_path / "tiny", "bert")
+    write_model(tmp_path / "bert", "bert")
     return tmp_path
 
 
@@ -63,6 +63,19 @@ def test_shared_weights_end_as_others_with_half_of_them_in_each_process(folder: 
         assert shared["bundle"] == plain["bundle"], case
 
 
+@pytest.mark.slow
+def test_each_encoder_that_can_be_fine_tuned_can_be_shared(folder: Path) -> None:
+    others = [kind for kind in ENCODERS if kind not in CASES]
+    for kind in others:
+        write_model(folder / kind, kind)
+    done = train_together(folder, *others, "--no-bundle")
+    assert done.returncode == 0, done.stderr[-2000:]
+    results = read_results(folder)[0]
+    for kind in others:
+        assert results[kind]["shared"]["weights"] == results[kind]["ddp"]["weights"], kind
+        assert results[kind]["shared"]["held"] < 0.52 * results[kind]["ddp"]["held"], kind
+
+
 def find_largest_difference(folder: Path, case: str) -> float:
     plain, shared = (torch.load(folder / f"{case}-{way}/weights.pt") for way in ("ddp", "shared"))
     assert plain.keys() == shared.keys()
@@ -71,7 +84,7 @@ def find_largest_difference(folder: Path, case: str) -> float:
 
 @pytest.mark.slow
 def test_a_killed_training_resumes_with_shared_weights(folder: Path) -> None:
-    cases = ("clipped", "pretrained")
+    cases = ("clipped", "bert")
     done = train_together(folder, *cases)
     assert done.returncode == 0, done.stderr[-2000:]
     undisturbed = read_results(folder)[0]
