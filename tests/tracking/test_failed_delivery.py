@@ -98,6 +98,24 @@ def test_what_was_deleted_in_mlflow_is_written_again(tracked_line: tuple[Params,
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parent.info.run_id}
 
 
+def test_a_pass_that_another_store_has_is_written_to_this_one(
+    tracked_line: tuple[Params, Task], mlflow_database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DVC_ROOT", str(Path.cwd()))
+    Path("dvc.lock").write_text("stages: {}\n", encoding="utf-8")
+    log_run(tracked_line[0], "register", x=1.0)
+    delivery.deliver()
+    assert spool.list_passes()  # it waits for the final dvc.lock
+    shutil.copy(mlflow_database, "other.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{Path.cwd()}/other.db")
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 120)
+    assert delivery.deliver() == delivery.DeliveryReport(1, 0, None)
+    assert spool.list_passes() == []
+    assert {status for _, status in list_names()} == {"FINISHED"}
+    assert find_run("register").data.metrics == {"x": 1.0}
+
+
 def test_a_record_that_is_damaged_is_made_again(tracked_line: tuple[Params, Task]) -> None:
     log_run(tracked_line[0], "ingest", x=1.0)
     delivery.deliver()

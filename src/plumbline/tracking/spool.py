@@ -88,6 +88,12 @@ def remove_pass(folder: Path) -> None:
     shutil.rmtree(removed)
 
 
+def forget_delivery(folder: Path) -> None:
+    """Let all of a pass wait to be written again."""
+    for run in list_runs(folder):
+        (run.folder / DELIVERED).unlink(missing_ok=True)
+
+
 def list_runs(folder: Path) -> list[SpooledRun]:
     """List the runs of a pass in the order in which they began."""
     return [SpooledRun(path.parent) for path in sorted(folder.glob(f"*/{RUN}"))]
