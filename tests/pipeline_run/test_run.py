@@ -113,6 +113,7 @@ def test_a_full_disk_is_named_where_dvc_then_fails_to_lock(ran: Checkout, tmp_pa
     number = 1 + next(n for n, line in enumerate(writes) if line.endswith("/.dvc/tmp/rwlock"))
     said = run_under(f"write|{number}|ENOSPC", code=1)
     assert "no space left on device (ENOSPC); free space on that disk" in said
+    assert "another DVC process" not in said
     run(ran)
 
 

@@ -64,17 +64,19 @@ def reproduce(request: RunRequest) -> None:
 
 def _translate(error: Exception, reasons: Sequence[str]) -> Exception:
     """Return what happened: DVC's errors that say something, and why it could not copy a file."""
+    from dvc.lock import LockError
     from dvc.stage.exceptions import StageCmdFailedError
 
+    refusal = _find_disk_error(error)
     messages: list[str] = []
     cause: BaseException | None = error
     while cause is not None:
         code = EXIT_CODE.search(str(cause))
         if isinstance(cause, StageCmdFailedError) and code:
             return StageError(_find_stage(messages), int(code[1]))
-        messages.append(_describe(cause))
+        if refusal is None or not isinstance(cause, LockError):  # which suspects another process
+            messages.append(_describe(cause))
         cause = cause.__cause__
-    refusal = _find_disk_error(error)
     if refusal is not None:
         messages.append(_describe(refusal))
     said = " ".join(messages)
