@@ -195,11 +195,79 @@ def test_a_cut_or_damaged_lock(clean: Checkout) -> None:
     clean.run("git", "checkout", "dvc.lock")
 
 
-def test_the_record_of_a_refusal_is_no_fault(clean: Checkout) -> None:
-    done = json.loads(layout.REGISTRATION.read_text())
-    layout.write_json(layout.REGISTRATION, done | {"verdict": "refuse", "version": None})
-    assert faults(clean, code=0) == ""
-    clean.run("git", "checkout", str(layout.REGISTRATION))
+def keep(*paths: Path) -> dict[Path, bytes]:
+    """The bytes of files, of which `restore` gives back each."""
+    return {path: path.read_bytes() for path in paths}
+
+
+def restore(kept: dict[Path, bytes]) -> None:
+    for path, content in kept.items():
+        path.unlink(missing_ok=True)
+        path.write_bytes(content)
+
+
+def replace_json(path: Path, **values: Any) -> None:
+    """Write other values into a file that may be a link of DVC's, or read-only."""
+    content = json.loads(path.read_text()) | values
+    path.unlink()
+    layout.write_json(path, content)
+
+
+def test_the_record_of_a_refusal_is_a_warning(clean: Checkout) -> None:
+    kept = keep(layout.REGISTRATION, layout.EVIDENCE)
+    replace_json(layout.EVIDENCE, verdict="refuse")
+    refused = {"version": None, "verdict": "refuse", "evidence": layout.digest(layout.EVIDENCE)}
+    replace_json(layout.REGISTRATION, **refused)
+    said = faults(clean)
+    assert (
+        "warn outputs: reports/registration.json is the record of a refusal, not of the run in "
+        "dvc.lock -> nothing, if `register` refused" in said
+    )
+    assert (
+        "FAIL registration: reports/registration.json says that line was refused; the journal "
+        "does not -> `dvc repro" in said
+    )
+    digest = layout.digest(layout.EVIDENCE)
+    promotion.record_verdict("line", "refuse", "", "b", digest, "a test")
+    assert "FAIL registration" not in faults(clean)
+    restore(kept)
+
+
+def test_a_registration_without_its_version(clean: Checkout) -> None:
+    kept = keep(layout.REGISTRATION)
+    replace_json(layout.REGISTRATION, version=None)
+    said = faults(clean)
+    assert "FAIL outputs: reports/registration.json differs from dvc.lock" in said
+    assert (
+        "FAIL registration: reports/registration.json says that nothing was registered; the "
+        "registry has line version 1 with this evidence" in said
+    )
+    restore(kept)
+
+
+def test_a_rejection_that_no_check_gives(clean: Checkout) -> None:
+    kept = keep(layout.VALIDATION, layout.VALIDATION_PAGE)
+    checks = json.loads(kept[layout.VALIDATION])["checks"]
+    replace_json(layout.VALIDATION, accepted=False, checks=[])
+    layout.VALIDATION_PAGE.unlink()
+    layout.VALIDATION_PAGE.write_text("any")
+    said = faults(clean)
+    assert "FAIL outputs: reports/validation.json differs from dvc.lock" in said
+    assert "FAIL outputs: reports/validation.html differs from dvc.lock" in said
+    checks[0] |= {"severity": "blocking", "passed": False}
+    replace_json(layout.VALIDATION, checks=checks)
+    said = faults(clean, code=0)
+    for name in (layout.VALIDATION, layout.VALIDATION_PAGE):
+        assert f"warn outputs: {name} is the record of a refusal" in said
+    restore(kept)
+
+
+def test_a_lock_that_is_gone(clean: Checkout) -> None:
+    (clean.path / "dvc.lock").unlink()
+    said = faults(clean)
+    assert "FAIL outputs: no dvc.lock, so nothing says what these" in said
+    assert "warn registration: no dvc.lock here, and the registry has line version 1" in said
+    clean.run("git", "checkout", "dvc.lock")
 
 
 def test_versions_and_runs(clean: Checkout) -> None:
@@ -327,6 +395,7 @@ def test_the_champion_and_its_alias(clean: Checkout) -> None:
 def test_the_journal(clean: Checkout) -> None:
     client = model_versions.connect_registry()
     two = second_version(client)
+    known = len(promotion.read_history("line"))
     register(client, two)
     promotion.promote("line", two, expect="1", reason="to see it go", override=True)
     promotion.roll_back("line", None, "")
@@ -343,8 +412,8 @@ def test_the_journal(clean: Checkout) -> None:
     )
     assert "and all after it are missing -> restore it from a backup" in said
     assert (
-        f"FAIL journal: line version {two}, named in entry 4, 5, does not exist -> restore "
-        "it from a backup" in said
+        f"FAIL journal: line version {two}, named in entry {known + 1}, {known + 2}, does not exist "
+        "-> restore it from a backup" in said
     )
     assert "FAIL champion: line:" in said
     database.write_bytes(kept)

@@ -115,7 +115,9 @@ def test_rejected_data_cannot_be_trained_on(line: Checkout, first: str) -> None:
     assert not any(stage.startswith("train") for stage in ran(done.stdout))
     direct = line.run(sys.executable, "-P", "pipelines/train.py", "closed", code=1)
     assert "validate rejected data/manifest.parquet" in direct.stderr
-    assert "ok   outputs" in line.run("plumbline", "fsck").stdout
+    examined = line.run("plumbline", "fsck").stdout
+    assert "ok   outputs" in examined
+    assert "warn outputs: reports/validation.json is the record of a refusal" in examined
     (line.path / "reports/validation.json").unlink()
     direct = line.run(sys.executable, "-P", "pipelines/train.py", "closed", code=1)
     assert "not what was validated" in direct.stderr

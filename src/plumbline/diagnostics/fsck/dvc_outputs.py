@@ -4,11 +4,12 @@ DVC itself trusts a file whose size and time it has seen, and an object that exi
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError
 from plumbline.contract.recorded_outputs import (
     DVC_LOCK,
     FOLDER_SUFFIX,
@@ -26,8 +27,6 @@ def check_outputs() -> list[DiagnosticResult]:
     from dvc.repo import Repo
     from dvc.scm import SCMError
 
-    if not DVC_LOCK.exists():
-        return [DiagnosticResult("outputs", True, "no dvc.lock: nothing was run here yet")]
     try:
         with Repo() as repo:
             return _check_repository(repo)
@@ -40,19 +39,32 @@ def check_outputs() -> list[DiagnosticResult]:
 def _check_repository(repo: Any) -> list[DiagnosticResult]:
     outs = []
     for out in repo.index.outs:
-        if (out.hash_info or out.exists) and not _is_refusal_record(out):
+        if out.hash_info or out.exists:
             outs.append(out)
+    if not DVC_LOCK.exists():
+        return [_report_no_lock([str(out) for out in outs if out.use_cache])]
     cached = [out for out in outs if out.use_cache and out.hash_info]
     if cached and not any(out.exists for out in cached):
         message = "none here, as in a fresh clone; `dvc pull` or `dvc repro` creates them"
         return [DiagnosticResult("outputs", True, message)]
     objects = _Objects()
-    faults: list[DiagnosticResult] = []
+    found: list[DiagnosticResult] = []
     for out in outs:
-        faults += _check_output(out, objects)
-    if faults:
-        return faults
-    return [DiagnosticResult("outputs", True, f"{len(outs)} as in dvc.lock, here and in the cache")]
+        found += _check_output(out, objects)
+    if all(result.ok for result in found):  # each is the record of a refusal
+        message = f"{len(outs) - len(found)} as in dvc.lock, here and in the cache"
+        found.append(DiagnosticResult("outputs", True, message))
+    return found
+
+
+def _report_no_lock(outs: list[str]) -> DiagnosticResult:
+    """Say whether something was run here, of which the record is gone."""
+    if not outs:
+        return DiagnosticResult("outputs", True, "no dvc.lock: nothing was run here yet")
+    shown = ", ".join(outs[:3]) + (" ..." if len(outs) > 3 else "")
+    message = f"no dvc.lock, so nothing says what these {len(outs)} should be: {shown}"
+    remedy = "`git checkout dvc.lock` to restore what was recorded, or `dvc repro` to run all again"
+    return DiagnosticResult("outputs", False, message, remedy)
 
 
 class _Objects:
@@ -75,6 +87,9 @@ def locate_object(out: Any, digest: str) -> Path:
 def _check_output(out: Any, objects: _Objects) -> Iterator[DiagnosticResult]:
     """Check an output here, and the objects from which it would be restored."""
     if not out.hash_info:
+        if _is_refusal_record(out):
+            yield _report_refusal(out)
+            return
         remedy = f"`git checkout dvc.lock` to restore what was recorded, {_format_rerun(out)}"
         message = f"{out} exists, but dvc.lock does not name it"
         yield DiagnosticResult("outputs", False, message, remedy)
@@ -83,7 +98,8 @@ def _check_output(out: Any, objects: _Objects) -> Iterator[DiagnosticResult]:
     files = _hash_files(out)
     is_intact = _is_intact(out, files)
     if not is_intact:
-        yield _report_difference(out, files, objects)
+        is_refusal = _is_refusal_record(out)
+        yield _report_refusal(out) if is_refusal else _report_difference(out, files, objects)
     if out.use_cache:
         yield from _check_objects(out, digest, objects, is_intact=is_intact)
 
@@ -176,15 +192,44 @@ def _choose_cache_remedy(out: Any, path: Path, *, is_intact: bool) -> str:
 
 
 def _is_refusal_record(out: Any) -> bool:
-    """Whether this is the record of a refusal: DVC records only stages that succeed."""
+    """Whether this is the record of a refusal: DVC records only stages that succeed.
+
+    It has to be about the evidence, or the data, that are here.
+    """
     try:
         if str(out) == str(layout.REGISTRATION):
-            return layout.read_json(layout.REGISTRATION)["version"] is None
+            return _is_refused_evidence(layout.read_json(layout.REGISTRATION))
         if str(out) in (str(layout.VALIDATION), str(layout.VALIDATION_PAGE)):
-            return layout.read_json(layout.VALIDATION)["accepted"] is False
-    except (OSError, ValueError, KeyError, TypeError):
+            return _is_rejected_data(layout.read_json(layout.VALIDATION))
+    except (OSError, ValueError, LookupError, TypeError, PlumblineError):
         pass
     return False
+
+
+def _is_refused_evidence(done: Mapping[str, Any]) -> bool:
+    evidence = layout.read_json(layout.EVIDENCE)
+    is_here = done["evidence"] == layout.digest(layout.EVIDENCE)
+    is_refusal = done["verdict"] == evidence["verdict"] == "refuse"
+    return is_here and is_refusal and done["version"] is None
+
+
+def _is_rejected_data(report: Mapping[str, Any]) -> bool:
+    checks = report["checks"]
+    has_failed = any(each["severity"] == "blocking" and not each["passed"] for each in checks)
+    for key, path in (("manifest", layout.MANIFEST), ("examples", layout.EXAMPLES)):
+        if report[key] != layout.digest(path):
+            return False
+    return report["accepted"] is False and has_failed
+
+
+def _report_refusal(out: Any) -> DiagnosticResult:
+    """Warn that a file is of a stage that refused: dvc.lock has that of the run before."""
+    message = f"{out} is the record of a refusal, not of the run in dvc.lock"
+    remedy = (
+        f"nothing, if `{_name_stage(out)}` refused as `plumbline report` says; "
+        f"else {_format_rerun(out)}"
+    )
+    return DiagnosticResult("outputs", True, message, remedy)
 
 
 def _find_object_fault(path: Path, digest: str) -> str | None:

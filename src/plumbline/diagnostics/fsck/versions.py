@@ -2,13 +2,14 @@
 
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.contract.lineage import INPUTS, run_git
+from plumbline.contract.recorded_outputs import DVC_LOCK
 from plumbline.diagnostics.fsck.registry_state import RegistryState, list_all
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry.reader import OpenVersion, addresses, find_version, open_version
@@ -29,9 +30,16 @@ BACKUP = "restore it from a backup"
 WHEN_IT_ANSWERS = "run fsck again when the store can be read: nothing shows that it is damaged"
 REGISTER_AGAIN = "`dvc repro --force --single-item register` registers it again"
 
+RECORD_AGAIN = "`dvc repro --force --single-item register` records what follows from the evidence"
+
 
 def check_registration(state: RegistryState) -> Iterator[DiagnosticResult]:
-    """What register wrote here compared with the registry."""
+    """What register wrote here compared with the registry and the journal."""
+    if not DVC_LOCK.exists() and state.versions:
+        last = state.versions[-1]
+        message = f"no dvc.lock here, and the registry has {last.name} version {last.version}"
+        remedy = "`git checkout dvc.lock`; or nothing, if other checkouts registered them all"
+        yield DiagnosticResult("registration", True, message, remedy)
     if not layout.REGISTRATION.exists():
         return
     try:
@@ -42,6 +50,7 @@ def check_registration(state: RegistryState) -> Iterator[DiagnosticResult]:
         yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)
         return
     if number is None:
+        yield from _check_unregistered(state, done)
         return
     bundles = state.list_bundles()
     if (name, number) not in list(bundles):  # a damaged file may hold what has no hash
@@ -53,6 +62,31 @@ def check_registration(state: RegistryState) -> Iterator[DiagnosticResult]:
         evaluated = layout.read_json(layout.EVIDENCE).get("digests", {}).get("bundle")
         if bundles[name, number] != evaluated:
             message = f"{name} version {number} has another bundle than {layout.EVIDENCE} evaluated"
+            yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)
+
+
+def _check_unregistered(
+    state: RegistryState, done: Mapping[str, Any]
+) -> Iterator[DiagnosticResult]:
+    """Compare a record that says that nothing was registered with journal and registry.
+
+    `register` writes one for a refusal, and inside an experiment of DVC.
+    """
+    name, evidence = done["model"], done.get("evidence")
+    if done.get("verdict") == "refuse":
+        refused = [
+            (entry.model, entry.evidence) for entry in state.entries if entry.action == "refuse"
+        ]
+        if (name, evidence) not in refused:
+            message = f"{layout.REGISTRATION} says that {name} was refused; the journal does not"
+            yield DiagnosticResult("registration", False, message, RECORD_AGAIN)
+        return
+    for version in state.versions:
+        if (version.name, version.tags.get(addresses.EVIDENCE_TAG)) == (name, evidence):
+            message = (
+                f"{layout.REGISTRATION} says that nothing was registered; the registry has "
+                f"{name} version {version.version} with this evidence"
+            )
             yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)
 
 
