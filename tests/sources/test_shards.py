@@ -88,6 +88,25 @@ def test_the_digest_is_that_of_a_folder_with_the_shards_alone(
     assert layout.digest(examples) == digest, "the bytes are needed"
 
 
+@pytest.mark.parametrize("name", ["prior.json", "train.00009.parquet", "more/test.00000.parquet"])
+def test_a_file_that_the_listing_does_not_name_has_no_digest(examples: Path, name: str) -> None:
+    before = layout.digest(examples)
+    (examples / ".listing.json.1.aside").touch()  # a killed process left it
+    assert layout.digest(examples) == before
+    (examples / name).parent.mkdir(exist_ok=True)
+    (examples / name).write_text("x")
+    message = f"^data/examples/{name}: data/examples/listing.json does not name this file; run"
+    with pytest.raises(DataError, match=message):
+        layout.digest(examples)
+
+
+def test_shards_at_an_address_leave_the_listing_alone(examples: Path) -> None:
+    listing = layout.read_json(examples / LISTING)
+    layout.write_json(examples / LISTING, listing | {"address": "elsewhere"})
+    with pytest.raises(DataError, match=r"^data/examples/test\.00000\.parquet: .* does not name"):
+        layout.digest(examples)
+
+
 def change_byte(path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
@@ -144,6 +163,21 @@ def write_listing_text(text: str) -> Callable[[Path], None]:
                 '{"shards": [{"name": "../x", "split": "train", "rows": 1, "sha256": ""}]}'
             ),
             r"listing\.json: expected the shard train\.00000\.parquet, found '\.\./x'",
+        ),
+        (
+            write_listing_text("[" * 100_000),
+            r"listing\.json: cannot be read \(.*recursion",
+        ),
+        (
+            write_listing_text(
+                '{"shards": [{"name": "\\ud800.00000.parquet", "split": "\\ud800", "rows": 1, '
+                '"sha256": ""}]}'
+            ),
+            r"listing\.json: not a listing of shards \(UnicodeEncodeError",
+        ),
+        (
+            write_listing_text('{"shards": [], "address": "\\udfff"}'),
+            r"listing\.json: not a listing of shards \(UnicodeEncodeError",
         ),
     ],
 )

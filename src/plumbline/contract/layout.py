@@ -11,7 +11,7 @@ from typing import Any
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.leftovers import make_aside_file
-from plumbline.contract.listing import digest_names, has_listing, read_listing
+from plumbline.contract.listing import digest_names, has_listing, read_listing, require_listed
 from plumbline.contract.parent_watch import require_parents
 from plumbline.contract.system_errors import name_path
 
@@ -112,10 +112,15 @@ def digest(path: Path) -> str:
     """Return the SHA-256 of a file, or of the sorted names and digests of the files in a folder.
 
     Those of shards are taken from their listing: who reads a shard compares it with that.
+    DataError for a listing that is damaged, or does not name each file beside it.
     """
     if path.is_file():
         return _digest_file(path)
-    return read_listing(path).digest() if has_listing(path) else digest_files(path)
+    if not has_listing(path):
+        return digest_files(path)
+    listing = read_listing(path)
+    require_listed(path, listing)
+    return listing.digest()
 
 
 def digest_files(folder: Path) -> str:

@@ -9,10 +9,12 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.leftovers import ENDING
 from plumbline.contract.task import SPLITS
 
 LISTING = "listing.json"  # in the folder of the shards
@@ -76,12 +78,12 @@ def read_listing(folder: Path) -> Listing:
         raise DataError(f"{path}: not found; {REMEDY}")
     try:
         content = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None
     try:
         listing = _build_listing(content)
         expected = _list_names(listing)
-    except (AttributeError, LookupError, TypeError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise DataError(
             f"{path}: not a listing of shards ({type(error).__name__}: {error}); {REMEDY}"
         ) from None
@@ -89,6 +91,21 @@ def read_listing(folder: Path) -> Listing:
         if shard.name != name:
             raise DataError(f"{path}: expected the shard {name}, found {shard.name!r}; {REMEDY}")
     return listing
+
+
+def require_listed(folder: Path, listing: Listing) -> None:
+    """Raise DataError for a file in the folder that the listing does not name.
+
+    A digest of the listing says nothing of it, and a task may read it. At an address, the listing
+    is alone in its folder. Temporary files of a killed process, which nobody reads, are left out.
+    """
+    known = {LISTING}
+    if listing.address is None:
+        known |= {shard.name for shard in listing.shards}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if name not in known and not path.is_dir() and not fnmatch(path.name, f".*{ENDING}"):
+            raise DataError(f"{path}: {folder / LISTING} does not name this file; {REMEDY}")
 
 
 def digest_names(files: Iterable[tuple[str, str]]) -> str:
@@ -100,7 +117,9 @@ def digest_names(files: Iterable[tuple[str, str]]) -> str:
 
 
 def _build_listing(content: Any) -> Listing:
-    """Return the listing in a JSON value; LookupError, TypeError or AttributeError where none is.
+    """Return the listing in a JSON value; where it is none, an error that names the reason.
+
+    It is a LookupError, TypeError, AttributeError or ValueError.
 
     What the values say is checked by who reads a shard.
     """
@@ -109,9 +128,12 @@ def _build_listing(content: Any) -> Listing:
         types = [type(value) for value in asdict(shard).values()]
         if types != [str, str, int, str]:
             raise TypeError(f"a shard is {asdict(shard)}")
+        for text in (shard.name, shard.split, shard.sha256):
+            text.encode()  # ValueError for half of a surrogate pair
     address = content.get("address")
     if address is not None and not isinstance(address, str):
         raise TypeError(f"address is {address!r}")
+    (address or "").encode()
     return Listing(shards, address)
 
 

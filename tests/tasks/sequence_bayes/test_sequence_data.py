@@ -1,5 +1,6 @@
 """Sequences on disk: repeatable, checked, and leaked only beyond what chance explains."""
 
+import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from tests.support.small_sequences import KINDS, build_params, list_values, writ
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, RejectedError
+from plumbline.contract.listing import LISTING
 from plumbline.contract.task import SPLITS
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
@@ -75,6 +77,14 @@ def test_copied_sequences_are_rejected_and_counted(accepted: SequenceParams) -> 
     assert "also in train" in leaks["test"].examples[0]
     assert leaks["validation"].num_leaked == 0
     with pytest.raises(RejectedError, match="repeats:"):
+        validate(accepted, TASK)
+
+
+def test_a_listing_of_shards_hides_no_file(accepted: SequenceParams) -> None:
+    layout.write_json(layout.EXAMPLES / LISTING, {"shards": []})
+    nothing = hashlib.sha256().hexdigest()
+    layout.write_json(layout.SOURCE, layout.read_json(layout.SOURCE) | {"digest": nothing})
+    with pytest.raises(DataError, match=r"^data/examples/prior\.json: .* does not name this file"):
         validate(accepted, TASK)
 
 
