@@ -70,7 +70,9 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
     findings = _collect_findings(measurements, params, parities[0], orderings[winner.name])
     results = gates.run_gates(findings)
     baselines = {name: float(scores.mean()) for name, scores in findings.baselines.items()}
-    switched_off = find_switched_off(params, baselines, metric)
+    switched_off = find_switched_off(
+        params, metric, baselines, findings.checks, findings.slices, findings.cost
+    )
     laxer = find_laxer_limits(params, metric)
     other_variants = [variant.test for variant in measurements.variants[1:]]
     other_candidates = {candidate.name: candidate.test for candidate in others}

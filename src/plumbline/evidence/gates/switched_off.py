@@ -1,22 +1,40 @@
 """Which gates params have switched off, or have given a limit that nothing can fail.
 
-Such a gate passes or does not apply, and says nothing: whoever reads the verdict has to know.
+Such a gate passes or does not apply, and says nothing of it: whoever reads the verdict has to know.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from plumbline.contract.params import REFERENCE, Evaluation, Params
 from plumbline.contract.task import Metric
+from plumbline.evidence.compare import Slice
 
 HALF = 0.5  # a margin of half of what is left to gain, or a share of half of the rows
+MANY_TIMES = 100  # what an answer of the winner costs
 
 
 def find_switched_off(
-    params: Params, baselines: Mapping[str, float], metric: Metric
+    params: Params,
+    metric: Metric,
+    baselines: Mapping[str, float],
+    checks: Mapping[str, str],
+    slices: Sequence[Slice],
+    cost: Mapping[str, float],
 ) -> dict[str, str]:
-    """Return each gate that cannot fail with the reason; `baselines` are mean test scores."""
+    """Return each gate that cannot fail with the reason.
+
+    `baselines` are mean test scores, `checks` the severities of the checks of the data by name,
+    `slices` the groups that were judged, and `cost` what the winner costs, as the gates read them.
+    """
     reasons: dict[str, list[str]] = {}
-    for gate, reason in _list_reasons(params, baselines, metric):
+    found = chain(
+        _list_from_params(params, baselines, metric),
+        _list_toothless_checks(checks),
+        _list_blind_slices(slices, metric),
+        _list_open_cost(params.evaluation, cost, metric),
+    )
+    for gate, reason in found:
         reasons.setdefault(gate, []).append(reason)
     return {gate: "; ".join(several) for gate, several in reasons.items()}
 
@@ -29,7 +47,7 @@ def describe_switched_off(gates: Mapping[str, str]) -> str:
     return f"{len(gates)} {verb} switched off: {', '.join(gates)}."
 
 
-def _list_reasons(
+def _list_from_params(
     params: Params, baselines: Mapping[str, float], metric: Metric
 ) -> Iterator[tuple[str, str]]:
     limits = params.evaluation
@@ -41,6 +59,38 @@ def _list_reasons(
     yield from _list_missing_limits(limits, metric)
     if baselines:
         yield from _list_open_margins(params, baselines, metric)
+
+
+def _list_toothless_checks(checks: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    if checks and "blocking" not in checks.values():
+        yield "accepted", f"each of {len(checks)} checks of the data only warns"
+
+
+def _list_blind_slices(slices: Sequence[Slice], metric: Metric) -> Iterator[tuple[str, str]]:
+    """Say where no group would show a loss: for 0/1 scores, one of less than half of its rows."""
+    is_binary = metric.row_metric.kind == "binary"
+    for group in slices:
+        loss = group.detectable_loss
+        if loss is not None and (loss < HALF or not is_binary):
+            return
+    if slices:
+        most = max(group.num_rows for group in slices)
+        yield "slices", f"none of {len(slices)} groups, of {most} rows at most, would show a loss"
+
+
+def _list_open_cost(
+    limits: Evaluation, cost: Mapping[str, float], metric: Metric
+) -> Iterator[tuple[str, str]]:
+    """Compare the limit of an answer's cost, in the task's unit, with what the winner costs."""
+    limit, measured = limits.budget.cost, cost.get("answer")
+    if limit is None or not measured:
+        return
+    if limit >= MANY_TIMES * measured:
+        yield (
+            "budget",
+            f"evaluation.budget.cost is {limit:g} {metric.cost_unit}, {MANY_TIMES} times what an "
+            f"answer of the winner costs ({measured:g}) or more",
+        )
 
 
 def _list_open_shares(limits: Evaluation) -> Iterator[tuple[str, str]]:
@@ -72,9 +122,13 @@ def _list_open_margins(
     """Compare margins, which are in the metric's units, with what the best baseline leaves."""
     limits = params.evaluation
     best = max(baselines.values()) if metric.higher_is_better else min(baselines.values())
-    is_open = limits.floor <= best if metric.higher_is_better else limits.floor >= best
+    asked = best
+    if metric.best is not None:
+        asked += limits.min_gain_over_baseline * (metric.best - best)
+    is_open = limits.floor <= asked if metric.higher_is_better else limits.floor >= asked
     if is_open:
-        yield "floor", f"evaluation.floor is {limits.floor:g}, the best baseline has {best:.4f}"
+        reason = f"evaluation.floor is {limits.floor:g}, and the gate baselines asks for"
+        yield "floor", f"{reason} {asked:.4f}"
     if metric.best is None:
         return
     half = HALF * abs(metric.best - best)
