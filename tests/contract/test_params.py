@@ -92,6 +92,11 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
             "max_loss: -1,",
             "evaluation.parity.max_loss: input should be greater than or equal to 0",
         ),
+        (
+            "planned_looks: 20",
+            f"planned_looks: {'9' * 401}",
+            "evaluation.planned_looks: input should be less than or equal to 1000000",
+        ),
         ("version: 1", "version: 2", "version: input should be 1; found 2"),
         (
             "checkpoint_every_steps: 50",

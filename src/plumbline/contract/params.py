@@ -129,7 +129,8 @@ class Evaluation(StrictModel):
     min_gain_over_baseline: Annotated[float, Field(ge=0, lt=1)]
     simple_candidate: Name | None  # wins, unless another is significantly better on validation
     champion: Champion
-    planned_looks: Annotated[int, Field(ge=1)]  # how often this test split may be used
+    # How often this test split may be used.
+    planned_looks: Annotated[int, Field(ge=1, le=1_000_000)]
     final: bool  # in an experiment of DVC: true uses the test split, and registers the winner
     # Of the champion's test rows, no larger share may be gone, relabelled or changed.
     max_test_changes: Share

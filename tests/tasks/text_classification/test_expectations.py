@@ -304,6 +304,21 @@ def test_labels_that_differ_in_spelling_alone() -> None:
     assert set(findings.values()) == {"spelled 3 ways: ' Card-Lost', 'card lost', 'card_lost'"}
 
 
+@pytest.mark.parametrize(
+    ("given", "num_found"),
+    [
+        (["caf\u00e9", "cafe\u0301"], 2),  # composed and decomposed
+        (["refund", "re\u200bfund"], 2),  # with a zero-width space
+        (["card", "c\u0430rd"], 2),  # with a Cyrillic letter
+        (["R&D", "R&amp;D"], 2),
+        (["C", "C++", "C#"], 0),
+    ],
+)
+def test_labels_that_read_the_same_are_named(given: list[str], num_found: int) -> None:
+    sizes = Counter(("train", label) for label in given)
+    assert len(labels.find_spelling_variants(sizes)) == num_found
+
+
 @pytest.mark.parametrize("flipped", [0.0, 0.2, 0.4])
 def test_the_share_of_suspects_follows_the_share_of_wrong_labels(flipped: float) -> None:
     rng = random.Random(3)

@@ -35,11 +35,15 @@ def normalise(text: str) -> str:
     tell words of Hindi or Thai apart, stay, unless they follow a Latin letter. A text of
     punctuation only, such as "?!", stays.
     """
-    folded = _decode_entities(text).casefold()
-    if not folded.isascii():
-        folded = _fold_unicode(folded)
+    folded = fold_spelling(text)
     collapsed = " ".join(folded.translate(_COLLAPSE).split())
     return collapsed or " ".join(folded.split())
+
+
+def fold_spelling(text: str) -> str:
+    """Return the comparison form with punctuation and white space as they are: C++ is not C."""
+    folded = _decode_entities(text).casefold()
+    return folded if folded.isascii() else _fold_unicode(folded)
 
 
 def digest_text(text: str) -> str:

@@ -86,7 +86,7 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
         "from the texts: later texts will not have it",
     ),
     "near_identical_labels": (
-        "Labels that differ only in case, spaces, hyphens or underscores",
+        "Labels that read the same, or differ only in case, spaces, hyphens or accents",
         "use one spelling for each class at the source; now each spelling is a class of its own",
     ),
     "duplicates": (

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from plumbline.contract.rows import ROW, RowBatches
+from plumbline.tasks.text_classification.data.normalisation import fold_spelling
 from plumbline.tasks.text_classification.data.words import LONG_WORD
 from plumbline.tasks.text_classification.expectations.text_rows import (
     collect_rows,
@@ -70,7 +71,8 @@ def find_measured_values(sizes: LabelSizes) -> LabelFindings:
 def find_spelling_variants(sizes: LabelSizes) -> LabelFindings:
     """For each label that has other spellings: all of them.
 
-    Spellings differ in case, spaces, hyphens or underscores.
+    Spellings differ in case, spaces, hyphens, underscores or accents, or read the same: in hidden
+    characters, look-alikes, HTML entities, or how Unicode composes a letter.
     """
     spellings: defaultdict[str, list[str]] = defaultdict(list)
     for label in sorted({label for _, label in sizes}):
@@ -153,4 +155,4 @@ def _score_held_out(texts: "pd.Series", given: "np.ndarray", seed: int) -> "np.n
 
 
 def _simplify(label: str) -> str:
-    return re.sub(r"[\s_-]+", "", label).casefold()
+    return re.sub(r"[\s_-]+", "", fold_spelling(label))
