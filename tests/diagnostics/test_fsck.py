@@ -20,6 +20,7 @@ from tests.support.damage import find_object, flip, list_outputs
 
 from plumbline.contract import layout
 from plumbline.contract.recorded_outputs import hash_output
+from plumbline.evidence import document
 from plumbline.registry import journal_head, model_versions, promotion
 from plumbline.registry.reader import addresses
 from plumbline.tracking import background, spool
@@ -56,6 +57,11 @@ def faults(checkout: Checkout, code: int = 1, **changes: str) -> str:
     bad = [n for n, text in enumerate(lines) if not text.startswith(("ok", " "))]
     assert all(lines[n + 1].startswith("       -> ") for n in bad), done.stdout
     return "\n".join(f"{lines[n]} {lines[n + 1].strip()}" for n in bad)
+
+
+def select(said: str, *checks: str) -> list[str]:
+    """The lines of some checks alone."""
+    return [line for line in said.splitlines() if line[5:].startswith(checks)]
 
 
 def cached(checkout: Checkout, path: str) -> Path:
@@ -103,9 +109,11 @@ def test_all_is_well(clean: Checkout) -> None:
         "journal",
         "champion",
         "champion.json",
+        "bundles",
+        "evidence",
     ):
         assert f"ok   {what}: " in said
-    assert len(said.splitlines()) == 7
+    assert len(said.splitlines()) == 9
 
 
 def test_a_fresh_clone_is_well_and_looking_makes_no_registry(
@@ -131,7 +139,8 @@ def test_outputs_and_cache(clean: Checkout) -> None:
     append(listing.parent.parent / weights[:2] / weights[2:])
     cached(clean, "models/gradient").unlink()
     said = faults(clean)
-    assert len(said.splitlines()) == 6
+    assert len(select(said, "outputs", "cache")) == 6
+    assert "warn evidence: reports/golden.json is not what the evidence is about ->" in said
     assert (
         "reports/golden.json differs from dvc.lock -> `rm -rf reports/golden.json && "
         "dvc checkout --force reports/golden.json`" in said
@@ -168,7 +177,7 @@ def test_a_flipped_bit_is_named_and_its_remedy_restores_the_file(
         flip(clean.path / name)
     if place != "here":
         flip(damaged)
-    said = faults(clean).splitlines()
+    said = select(faults(clean), "outputs", "cache")
     titles = {"here": [f"{name} differs"], "cache": [f"the object of {name} is damaged"]}
     wanted = titles["here"] + titles["cache"] if place == "both" else titles[place]
     assert len(said) == len(wanted)
@@ -268,6 +277,40 @@ def test_a_lock_that_is_gone(clean: Checkout) -> None:
     assert "FAIL outputs: no dvc.lock, so nothing says what these" in said
     assert "warn registration: no dvc.lock here, and the registry has line version 1" in said
     clean.run("git", "checkout", "dvc.lock")
+
+
+def test_forged_evidence_and_a_broken_bundle_that_dvc_recorded(clean: Checkout) -> None:
+    kept = keep(layout.EVIDENCE, layout.METRICS)
+    candidates = json.loads(kept[layout.EVIDENCE])["candidates"]
+    candidates["closed"]["test"]["squared_error"] = 0.0001
+    replace_json(layout.EVIDENCE, candidates=candidates)
+    forged = json.loads(layout.EVIDENCE.read_text())
+    del forged["seal"]
+    replace_json(layout.EVIDENCE, **document.seal_evidence(forged))
+    append(clean.path / "models/closed/weights.json", " ")
+    clean.run("dvc", "commit", "--force")
+    said = faults(clean)
+    assert (
+        "FAIL bundles: models/closed/weights.json: changed since the bundle was sealed "
+        "-> `dvc repro --force --single-item train@closed`" in said
+    )
+    edited = "closed has squared_error 0.000100 on test, its answers give"
+    assert f"FAIL evidence: reports/evidence.json: {edited}" in said
+    for command in ("report", "verdict"):
+        done = clean.run("plumbline", command, code=1)
+        assert edited in done.stderr
+        assert "0.0001 " not in done.stdout
+    clean.run("git", "checkout", "dvc.lock")
+    restore(kept)
+    clean.run("dvc", "checkout", "--force")
+
+
+def test_params_that_changed_since_are_a_warning(clean: Checkout) -> None:
+    clean.replace("params.yaml", "max_abs_x: 1.0", "max_abs_x: 0.5")
+    reason = "params.yaml differs from the params of the evaluation in"
+    assert f"warn evidence: {reason}" in faults(clean, code=0)
+    assert f"not derived again: {reason}" in clean.run("plumbline", "report").stdout
+    clean.run("git", "checkout", "params.yaml")
 
 
 def test_versions_and_runs(clean: Checkout) -> None:
@@ -412,13 +455,13 @@ def test_the_journal(clean: Checkout) -> None:
     )
     assert "and all after it are missing -> restore it from a backup" in said
     assert (
-        f"FAIL journal: line version {two}, named in entry {known + 1}, {known + 2}, does not exist "
-        "-> restore it from a backup" in said
+        f"FAIL journal: line version {two}, named in entry {known + 1}, {known + 2}, does not "
+        "exist -> restore it from a backup" in said
     )
     assert "FAIL champion: line:" in said
     database.write_bytes(kept)
     assert (
-        len(faults(clean).splitlines()) == 1
+        len(select(faults(clean), "journal", "champion")) == 1
     )  # only the version is gone: the chain is whole again
     database.unlink()
     assert "no decision made it so -> " in faults(clean)

@@ -26,13 +26,39 @@ def show_report(
     """Show the last evaluation: leaderboard, verdict, and the path of the full report."""
     from plumbline.reporting import summary
 
+    doubt = _derive_again()
     if markdown:
+        if doubt is not None:
+            print_plain(f"> Not derived again: {doubt}\n")
         print_plain(summary.render_markdown())
         return
+    if doubt is not None:
+        out.print("[yellow]not derived again[/]: ", end="")
+        print_plain(doubt)
     summary.print_report(out)
     done = layout.read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
     if done.get("version") and done["evidence"] == layout.digest(layout.EVIDENCE):
         _show_next_steps(done, layout.read_json(layout.EVIDENCE)["champion"])
+
+
+def _derive_again() -> str | None:
+    """Derive scores and gates again; return why they were not, None where they were.
+
+    EvidenceError where others follow. Evidence of another version, or of other files or params than
+    those here, is shown as it is, with the reason.
+    """
+    from plumbline.entrypoint import load_params, load_task
+    from plumbline.evidence import document
+    from plumbline.evidence.derivation import derive_where_possible
+
+    if not layout.EVIDENCE.exists():
+        return None
+    try:
+        params = load_params(layout.PARAMS)
+        evidence = document.read_evidence(params)
+    except PlumblineError as error:
+        return str(error)
+    return derive_where_possible(evidence, params, load_task(params.task))
 
 
 def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> None:

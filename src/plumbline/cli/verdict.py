@@ -1,6 +1,7 @@
 """`plumbline verdict`: the verdict of the last evaluation, as an exit code."""
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -21,13 +22,14 @@ def show_verdict(
         ),
     ] = False,
 ) -> None:
-    """Print the verdict of the last evaluation.
+    """Print the verdict of the last evaluation, derived again from its answers.
 
     Exit codes: 0 promote, 10 keep, 20 refuse, 1 error.
     """
     from plumbline.ci import workflow_report
-    from plumbline.entrypoint import load_params
+    from plumbline.entrypoint import load_params, load_task
     from plumbline.evidence import document
+    from plumbline.evidence.derivation import derive_where_possible
     from plumbline.evidence.verdict import EXIT_CODES
     from plumbline.evidence.withholding import withhold_figures
 
@@ -35,6 +37,9 @@ def show_verdict(
     if workflow:
         raise typer.Exit(workflow_report.publish(params))
     evidence = document.read_evidence(params)
+    obstacle = derive_where_possible(evidence, params, load_task(params.task))
+    if obstacle is not None:
+        print(f"plumbline: the gates were not asked again: {obstacle}", file=sys.stderr)
     if as_json:
         print(json.dumps(evidence, ensure_ascii=False, indent=2))
     else:

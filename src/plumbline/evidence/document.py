@@ -8,7 +8,7 @@ from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import EvidenceError
+from plumbline.contract.errors import EvidenceError, StaleEvidenceError
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
@@ -76,7 +76,7 @@ def read_evidence(params: Params) -> dict[str, Any]:
 
     Nothing in it is believed that follows from the rest: the verdict is derived from the gates,
     of which each has to be there once. Raises EvidenceError that says what is missing, changed or
-    out of date.
+    out of date: StaleEvidenceError where other files or params than the evaluation's are here.
     """
     evidence = _parse_evidence()
     if evidence["verdict"] == "error":
@@ -180,7 +180,7 @@ def _check_digests(evidence: Mapping[str, Any]) -> None:
         if name not in digests:
             raise EvidenceError(f"{layout.EVIDENCE}: has no digest of {path}; {REMEDY}")
         if not path.exists() or layout.digest(path) != digests[name]:
-            raise EvidenceError(f"{path} is not what the evidence is about; {REMEDY}")
+            raise StaleEvidenceError(f"{path} is not what the evidence is about; {REMEDY}")
 
 
 def _check_params(evidence: Mapping[str, Any], params: Params) -> None:
@@ -194,7 +194,7 @@ def _check_params(evidence: Mapping[str, Any], params: Params) -> None:
         )
     changed = [change["key"] for change in compare_params(recorded, actual)]
     if changed:
-        raise EvidenceError(
+        raise StaleEvidenceError(
             f"{layout.PARAMS} differs from the params of the evaluation in "
             f"{', '.join(changed[:5])}; {REMEDY}"
         )

@@ -6,7 +6,7 @@ lists the gates that cannot be derived again.
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from plumbline import bundle
@@ -22,6 +22,7 @@ from plumbline.evidence.judge import judge
 from plumbline.evidence.recall import Record, read_measurements
 from plumbline.evidence.split_use import describe_use
 from plumbline.registry import ledger
+from plumbline.registry.ledger import Look, SplitUse
 
 TOLERANCE = 1e-6  # of numbers that another machine computed
 REMEDY = "run `dvc repro --force --single-item evaluate`"
@@ -31,11 +32,16 @@ ORIGIN_GATES = ("test_split", "champion")
 COUNTING_GATES = ("power",)
 
 
-def verify_judgement(evidence: Mapping[str, Any], params: Params, task: Task[Params]) -> None:
+def verify_judgement(
+    evidence: Mapping[str, Any],
+    params: Params,
+    task: Task[Params],
+    count_look: Callable[[str, SplitUse], Look] = ledger.count_look,
+) -> None:
     """Derive gates, verdict, scores and comparisons again; EvidenceError names what differs."""
     try:
         _verify_bundles(evidence, params)
-        record = _read_record(evidence, params, task)
+        record = _read_record(evidence, params, task, count_look)
         derived = derive_judgement(record)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise EvidenceError(
@@ -80,7 +86,12 @@ def _verify_bundles(evidence: Mapping[str, Any], params: Params) -> None:
             )
 
 
-def _read_record(evidence: Mapping[str, Any], params: Params, task: Task[Params]) -> Record:
+def _read_record(
+    evidence: Mapping[str, Any],
+    params: Params,
+    task: Task[Params],
+    count_look: Callable[[str, SplitUse], Look],
+) -> Record:
     """Read the files of the evaluation, its look in the ledger, and where the champion is from."""
     import pandas as pd
 
@@ -95,7 +106,7 @@ def _read_record(evidence: Mapping[str, Any], params: Params, task: Task[Params]
         manifest=manifest,
         params=params,
         task=task,
-        look=ledger.count_look(params.registry.model, use),
+        look=count_look(params.registry.model, use),
         origin=find_origin(params.registry.model, champion, task) if champion else None,
     )
 

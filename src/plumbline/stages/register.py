@@ -13,7 +13,8 @@ from plumbline.contract.errors import BundleError, EvidenceError, RefusedError, 
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.evidence import document, recount, replay
+from plumbline.evidence import document
+from plumbline.evidence.derivation import verify_evidence
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.registry import (
     model_versions,
@@ -60,8 +61,7 @@ def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> 
         raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
     if evidence["verdict"] == "refuse":
         _refuse(params, evidence)
-    recount.verify_scores(evidence, task.metric)
-    replay.verify_judgement(evidence, params, task)
+    verify_evidence(evidence, params, task)
     key = signing.find_private_key()
     if key is not None:
         signatures.check_private_key(key)  # before there is a version, which would be unsigned

@@ -30,6 +30,11 @@ def find_home() -> Path:
     return here
 
 
+def is_missing(uri: str) -> bool:
+    """Whether the URI is that of an SQLite database that does not exist."""
+    return uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists()
+
+
 def find_problem() -> str | None:
     """Return why nothing answers at MLflow's address; None where it answers, or is a file."""
     scheme, _, rest = find_uri().partition("://")

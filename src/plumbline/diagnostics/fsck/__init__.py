@@ -7,10 +7,14 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.diagnostics.fsck import decisions, versions
 from plumbline.diagnostics.fsck.dvc_outputs import check_outputs
+from plumbline.diagnostics.fsck.evaluation import check_bundles, check_evidence
 from plumbline.diagnostics.fsck.registry_state import RegistryState, load_state
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry.lost_models import REMEDY, describe_loss, find_local_losses
 from plumbline.tracking import store_errors
+
+# Faults with which no judgement is derived again: that finishes a move which a crash cut off.
+JUDGED_BY = ("registry", "journal", "champion")
 
 
 def examine() -> list[DiagnosticResult]:
@@ -20,9 +24,15 @@ def examine() -> list[DiagnosticResult]:
     most time, about as much each.
     """
     with ProcessPoolExecutor(1) as second:
-        outputs = second.submit(check_outputs)
+        files = second.submit(_check_files)
         decided = _check_registry()
-        return [*outputs.result(), *decided]
+        champion = [result for result in decided if result.what in JUDGED_BY and not result.ok]
+        obstacle = champion[0].message if champion else None
+        return [*files.result(), *decided, check_evidence(obstacle)]
+
+
+def _check_files() -> list[DiagnosticResult]:
+    return [*check_outputs(), *check_bundles()]
 
 
 def _check_registry() -> list[DiagnosticResult]:

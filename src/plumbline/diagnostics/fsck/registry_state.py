@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.registry import journal, journal_head, model_versions
@@ -39,7 +38,7 @@ class RegistryState:
 
 def load_state() -> RegistryState | None:
     """Registry and journal, or None where there is no registry yet; no file is created."""
-    if _is_missing(store_location.find_uri()):
+    if store_location.is_missing(store_location.find_uri()):
         return None
     client = model_versions.connect_registry()
     models = {model.name: model for model in list_all(client.search_registered_models)}
@@ -82,12 +81,7 @@ def _list_own_models(models: dict[str, Any], versions: list[Any], entries: list[
 
 
 def _read_unchecked_entries() -> list[Entry]:
-    if _is_missing(journal.find_journal_uri()):
+    if store_location.is_missing(journal.find_journal_uri()):
         return []
     with journal.lock_journal() as book:
         return book.read_unchecked_entries()
-
-
-def _is_missing(uri: str) -> bool:
-    """Whether the URI is that of an SQLite database that does not exist."""
-    return uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists()

@@ -1,0 +1,55 @@
+"""Evidence that somebody acts on or is shown: its scores and gates are derived again."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from plumbline.bundle import SEAL
+from plumbline.contract import layout
+from plumbline.contract.errors import RegistryError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.evidence import recount, replay
+from plumbline.registry import journal, ledger
+from plumbline.tracking import store_location
+
+JUDGED = ("promote", "keep")  # of a refusal nothing follows, and its figures are withheld
+
+
+def verify_evidence(evidence: Mapping[str, Any], params: Params, task: Task[Params]) -> None:
+    """Derive scores and judgement again; EvidenceError names what does not follow."""
+    recount.verify_scores(evidence, task.metric)
+    replay.verify_judgement(evidence, params, task)
+
+
+def derive_where_possible(
+    evidence: Mapping[str, Any], params: Params, task: Task[Params], obstacle: str | None = None
+) -> str | None:
+    """Derive again what the files and the registry here allow; EvidenceError where another follows.
+
+    Returns why the gates could not be asked again, `obstacle` where the caller knows of one; None
+    where they were, and of evidence that promotes or keeps nothing. Scores are counted in any case.
+    """
+    if evidence["verdict"] not in JUDGED:
+        return None
+    recount.verify_scores(evidence, task.metric)
+    try:
+        obstacle = obstacle or _find_obstacle(evidence)
+        if obstacle is None:
+            replay.verify_judgement(evidence, params, task, ledger.read_look)
+    except RegistryError as error:
+        return str(error)
+    return obstacle
+
+
+def _find_obstacle(evidence: Mapping[str, Any]) -> str | None:
+    """Say what the judgement is derived from and is not here; None where all is."""
+    for name in evidence["bundles"] or ():
+        seal = layout.locate_bundle(name) / SEAL
+        if not seal.exists():
+            return f"{seal} is not here"
+    problem = store_location.find_problem()
+    if problem is not None:
+        return problem
+    if any(map(store_location.is_missing, (store_location.find_uri(), journal.find_journal_uri()))):
+        return "there is no registry and journal here, which count the looks at the test split"
+    return None
