@@ -2,7 +2,7 @@
 
 import contextlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from plumbline.contract.task import Predictor, Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.data_changes import ManifestKeys, read_keys
 from plumbline.registry.compared_champion import find_compared_champion
-from plumbline.registry.promotion import read_history
+from plumbline.registry.journal import Entry
 from plumbline.registry.reader import journal_check, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
@@ -69,17 +69,17 @@ def find_champion(name: str, task: Task[Any]) -> ChampionModel | None:
     return ChampionModel(name, entry.version, entry.bundle, predictor, origin)
 
 
-def find_origin(name: str, compared: Mapping[str, Any], task: Task[Any]) -> ChampionOrigin | None:
+def find_origin(
+    name: str, compared: Mapping[str, Any], task: Task[Any], entries: Sequence[Entry]
+) -> ChampionOrigin | None:
     """Find what a champion was made from, which evidence names by `version` and `bundle`.
 
-    None where the journal here never made that one champion. RegistryError, BundleError or
+    None where no entry of the journal made that one champion. RegistryError, BundleError or
     JournalError where it cannot be found for another reason.
     """
-    for entry in reversed(read_history(name)):
-        if entry.moves and (entry.version, entry.bundle) == (
-            compared["version"],
-            compared["bundle"],
-        ):
+    made = (name, compared["version"], compared["bundle"])
+    for entry in reversed(entries):
+        if entry.moves and (entry.model, entry.version, entry.bundle) == made:
             version = find_version(f"models:/{name}/{entry.version}")
             journal_check.verify_digests(version, entry)
             return _read_origin(version, task)

@@ -9,7 +9,7 @@ from plumbline.contract.errors import RegistryError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.evidence import recount, replay
-from plumbline.registry import journal, ledger
+from plumbline.registry import journal
 from plumbline.tracking import store_location
 
 JUDGED = ("promote", "keep")  # of a refusal nothing follows, and its figures are withheld
@@ -22,23 +22,29 @@ def verify_evidence(evidence: Mapping[str, Any], params: Params, task: Task[Para
 
 
 def derive_where_possible(
-    evidence: Mapping[str, Any], params: Params, task: Task[Params], obstacle: str | None = None
+    evidence: Mapping[str, Any], params: Params, task: Task[Params]
 ) -> str | None:
     """Derive again what the files and the registry here allow; EvidenceError where another follows.
 
-    Returns why the gates could not be asked again, `obstacle` where the caller knows of one; None
-    where they were, and of evidence that promotes or keeps nothing. Scores are counted in any case.
+    Returns why the gates could not be asked again; None where they were, and of evidence that
+    promotes or keeps nothing. Scores are counted in any case.
     """
     if evidence["verdict"] not in JUDGED:
         return None
     recount.verify_scores(evidence, task.metric)
     try:
-        obstacle = obstacle or _find_obstacle(evidence)
+        obstacle = _find_obstacle(evidence)
         if obstacle is None:
-            replay.verify_judgement(evidence, params, task, ledger.read_look)
+            replay.verify_judgement(evidence, params, task, _read_entries)
     except RegistryError as error:
         return str(error)
     return obstacle
+
+
+def _read_entries(_model: str) -> list[journal.Entry]:
+    """Read the whole journal alone: without MLflow, and finishing no move that a crash cut off."""
+    with journal.read_journal() as book:
+        return book.read_entries()
 
 
 def _find_obstacle(evidence: Mapping[str, Any]) -> str | None:

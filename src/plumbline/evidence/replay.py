@@ -6,7 +6,7 @@ lists the gates that cannot be derived again.
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from plumbline import bundle
@@ -21,8 +21,8 @@ from plumbline.evidence.content import describe_judgement
 from plumbline.evidence.judge import judge
 from plumbline.evidence.recall import Record, read_measurements
 from plumbline.evidence.split_use import describe_use
-from plumbline.registry import ledger
-from plumbline.registry.ledger import Look, SplitUse
+from plumbline.registry import ledger, promotion
+from plumbline.registry.journal import Entry
 
 TOLERANCE = 1e-6  # of numbers that another machine computed
 REMEDY = "run `dvc repro --force --single-item evaluate`"
@@ -36,12 +36,16 @@ def verify_judgement(
     evidence: Mapping[str, Any],
     params: Params,
     task: Task[Params],
-    count_look: Callable[[str, SplitUse], Look] = ledger.count_look,
+    read_entries: Callable[[str], Sequence[Entry]] = promotion.read_whole_journal,
 ) -> None:
-    """Derive gates, verdict, scores and comparisons again; EvidenceError names what differs."""
+    """Derive gates, verdict, scores and comparisons again; EvidenceError names what differs.
+
+    `read_entries` reads the whole journal, given the name of the model.
+    """
     try:
         _verify_bundles(evidence, params)
-        record = _read_record(evidence, params, task, count_look)
+        entries = read_entries(params.registry.model)
+        record = _read_record(evidence, params, task, entries)
         derived = derive_judgement(record)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise EvidenceError(
@@ -90,7 +94,7 @@ def _read_record(
     evidence: Mapping[str, Any],
     params: Params,
     task: Task[Params],
-    count_look: Callable[[str, SplitUse], Look],
+    entries: Sequence[Entry],
 ) -> Record:
     """Read the files of the evaluation, its look in the ledger, and where the champion is from."""
     import pandas as pd
@@ -106,8 +110,8 @@ def _read_record(
         manifest=manifest,
         params=params,
         task=task,
-        look=count_look(params.registry.model, use),
-        origin=find_origin(params.registry.model, champion, task) if champion else None,
+        look=ledger.count_look(entries, use),
+        origin=find_origin(params.registry.model, champion, task, entries) if champion else None,
     )
 
 

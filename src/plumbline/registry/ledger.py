@@ -10,7 +10,7 @@ journal has no columns of its own for a look: `_to_decision` and `_parse_use` sa
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from plumbline.registry.journal import Decision, Entry, read_journal
+from plumbline.registry.journal import Decision, Entry
 from plumbline.registry.reconciliation import append_entry, lock_decisions, reconcile
 from plumbline.registry.split_sketch import SplitSketch, estimate_share, parse_sketch
 
@@ -51,17 +51,9 @@ def record_look(model: str, use: SplitUse) -> Look:
     return _build_look(use, uses)
 
 
-def count_look(model: str, use: SplitUse) -> Look:
-    """Return the look that `record_look` would return, and record nothing."""
-    with lock_decisions() as (client, book):
-        reconcile(client, book, model)
-        return _build_look(use, _read_uses(book.read_entries()))
-
-
-def read_look(_model: str, use: SplitUse) -> Look:
-    """Return what `count_look` would, from the journal alone: without MLflow, finishing no move."""
-    with read_journal() as book:
-        return _build_look(use, _read_uses(book.read_entries()))
+def count_look(entries: Sequence[Entry], use: SplitUse) -> Look:
+    """Return the look that `record_look` would return with these entries of the whole journal."""
+    return _build_look(use, _read_uses(entries))
 
 
 def read_uses(model: str) -> list[SplitUse]:

@@ -152,6 +152,13 @@ def read_history(name: str) -> list[Entry]:
         return book.read_entries(name)
 
 
+def read_whole_journal(name: str) -> list[Entry]:
+    """Read the entries of all models, once journal and registry agree on this one."""
+    with lock_decisions() as (client, book):
+        reconcile(client, book, name)
+        return book.read_entries()
+
+
 def find_champion(name: str) -> Entry | None:
     """Find the decision that made the present champion, once journal and registry agree."""
     with lock_decisions() as (client, book):

@@ -13,9 +13,6 @@ from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry.lost_models import REMEDY, describe_loss, find_local_losses
 from plumbline.tracking import store_errors
 
-# Faults with which no judgement is derived again: that finishes a move which a crash cut off.
-JUDGED_BY = ("registry", "journal", "champion")
-
 
 def examine() -> list[DiagnosticResult]:
     """Run all checks; one fault hides no other.
@@ -26,9 +23,7 @@ def examine() -> list[DiagnosticResult]:
     with ProcessPoolExecutor(1) as second:
         files = second.submit(_check_files)
         decided = _check_registry()
-        champion = [result for result in decided if result.what in JUDGED_BY and not result.ok]
-        obstacle = champion[0].message if champion else None
-        return [*files.result(), *decided, check_evidence(obstacle)]
+        return [*files.result(), *decided, check_evidence()]
 
 
 def _check_files() -> list[DiagnosticResult]:

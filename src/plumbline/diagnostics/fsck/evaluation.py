@@ -24,18 +24,15 @@ def check_bundles() -> list[DiagnosticResult]:
     return faults or [DiagnosticResult("bundles", True, f"{len(seals)} here, each as sealed")]
 
 
-def check_evidence(obstacle: str | None) -> DiagnosticResult:
-    """Derive scores and gates again; the scores alone where an `obstacle` in the registry is known.
-
-    What cannot be derived is a warning.
-    """
+def check_evidence() -> DiagnosticResult:
+    """Derive scores and gates again; what cannot be derived here is a warning."""
     if not layout.EVIDENCE.exists():
         return DiagnosticResult("evidence", True, "nothing was evaluated here")
     try:
         params = load_params(layout.PARAMS)
         evidence = document.read_evidence(params)
         task = load_task(params.task)
-        obstacle = derive_where_possible(evidence, params, task, obstacle)
+        obstacle = derive_where_possible(evidence, params, task)
     except StaleEvidenceError as error:
         return _report(error, is_ok=True)
     except PlumblineError as error:
