@@ -309,7 +309,7 @@ def test_params_that_changed_since_are_a_warning(clean: Checkout) -> None:
     clean.replace("params.yaml", "max_abs_x: 1.0", "max_abs_x: 0.5")
     reason = "params.yaml differs from the params of the evaluation in"
     assert f"warn evidence: {reason}" in faults(clean, code=0)
-    assert f"not derived again: {reason}" in clean.run("plumbline", "report").stdout
+    assert f"not counted again: {reason}" in clean.run("plumbline", "report").stdout
     clean.run("git", "checkout", "params.yaml")
 
 

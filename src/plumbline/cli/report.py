@@ -26,14 +26,14 @@ def show_report(
     """Show the last evaluation: leaderboard, verdict, and the path of the full report."""
     from plumbline.reporting import summary
 
-    doubt = _derive_again()
+    doubt = _recount_scores()
     if markdown:
         if doubt is not None:
-            print_plain(f"> Not derived again: {doubt}\n")
+            print_plain(f"> Not counted again: {doubt}\n")
         print_plain(summary.render_markdown())
         return
     if doubt is not None:
-        out.print("[yellow]not derived again[/]: ", end="")
+        out.print("[yellow]not counted again[/]: ", end="")
         print_plain(doubt)
     summary.print_report(out)
     done = layout.read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
@@ -41,15 +41,15 @@ def show_report(
         _show_next_steps(done, layout.read_json(layout.EVIDENCE)["champion"])
 
 
-def _derive_again() -> str | None:
-    """Derive scores and gates again; return why they were not, None where they were.
+def _recount_scores() -> str | None:
+    """Count the scores again; return why that was not possible, None where they follow.
 
     EvidenceError where others follow. Evidence of another version, or of other files or params than
     those here, is shown as it is, with the reason.
     """
     from plumbline.entrypoint import load_params, load_task
     from plumbline.evidence import document
-    from plumbline.evidence.derivation import derive_where_possible
+    from plumbline.evidence.derivation import recount_where_judged
 
     if not layout.EVIDENCE.exists():
         return None
@@ -58,7 +58,8 @@ def _derive_again() -> str | None:
         evidence = document.read_evidence(params)
     except PlumblineError as error:
         return str(error)
-    return derive_where_possible(evidence, params, load_task(params.task))
+    recount_where_judged(evidence, load_task(params.task))
+    return None
 
 
 def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> None:

@@ -23,11 +23,11 @@ def examine() -> list[DiagnosticResult]:
     with ProcessPoolExecutor(1) as second:
         files = second.submit(_check_files)
         decided = _check_registry()
-        return [*files.result(), *decided, check_evidence()]
+        return [*files.result(), *decided]
 
 
 def _check_files() -> list[DiagnosticResult]:
-    return [*check_outputs(), *check_bundles()]
+    return [*check_outputs(), *check_bundles(), check_evidence()]
 
 
 def _check_registry() -> list[DiagnosticResult]:

@@ -8,7 +8,7 @@ from plumbline.contract.errors import BundleError, PlumblineError, StaleEvidence
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence import document
-from plumbline.evidence.derivation import JUDGED, derive_where_possible
+from plumbline.evidence.derivation import JUDGED, recount_where_judged
 
 
 def check_bundles() -> list[DiagnosticResult]:
@@ -25,23 +25,19 @@ def check_bundles() -> list[DiagnosticResult]:
 
 
 def check_evidence() -> DiagnosticResult:
-    """Derive scores and gates again; what cannot be derived here is a warning."""
+    """Count the scores again; what cannot be counted here is a warning."""
     if not layout.EVIDENCE.exists():
         return DiagnosticResult("evidence", True, "nothing was evaluated here")
     try:
         params = load_params(layout.PARAMS)
         evidence = document.read_evidence(params)
-        task = load_task(params.task)
-        obstacle = derive_where_possible(evidence, params, task)
+        recount_where_judged(evidence, load_task(params.task))
     except StaleEvidenceError as error:
         return _report(error, is_ok=True)
     except PlumblineError as error:
         return _report(error, is_ok=False)
-    if obstacle is not None:
-        message = f"its gates were not asked again: {obstacle}"
-        return DiagnosticResult("evidence", True, message, "see to that, then run fsck again")
     if evidence["verdict"] in JUDGED:
-        message = f"{evidence['verdict']} follows from answers, data and journal"
+        message = "its scores follow from the answers; `plumbline verdict` asks its gates again"
         return DiagnosticResult("evidence", True, message)
     return DiagnosticResult("evidence", True, f"{evidence['verdict']}: nothing is registered")
 
