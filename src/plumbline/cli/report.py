@@ -26,7 +26,7 @@ def show_report(
     """Show the last evaluation: leaderboard, verdict, and the path of the full report."""
     from plumbline.reporting import summary
 
-    doubt = _recount_scores()
+    doubt = _verify_scores()
     if markdown:
         if doubt is not None:
             print_plain(f"> Not counted again: {doubt}\n")
@@ -41,7 +41,7 @@ def show_report(
         _show_next_steps(done, layout.read_json(layout.EVIDENCE)["champion"])
 
 
-def _recount_scores() -> str | None:
+def _verify_scores() -> str | None:
     """Count the scores again; return why that was not possible, None where they follow.
 
     EvidenceError where others follow. Evidence of another version, or of other files or params than
@@ -49,7 +49,7 @@ def _recount_scores() -> str | None:
     """
     from plumbline.entrypoint import load_params, load_task
     from plumbline.evidence import document
-    from plumbline.evidence.derivation import recount_where_judged
+    from plumbline.evidence.derivation import verify_judged_scores
 
     if not layout.EVIDENCE.exists():
         return None
@@ -58,7 +58,7 @@ def _recount_scores() -> str | None:
         evidence = document.read_evidence(params)
     except PlumblineError as error:
         return str(error)
-    recount_where_judged(evidence, load_task(params.task))
+    verify_judged_scores(evidence, load_task(params.task))
     return None
 
 

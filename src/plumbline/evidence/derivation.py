@@ -21,7 +21,7 @@ def verify_evidence(evidence: Mapping[str, Any], params: Params, task: Task[Para
     replay.verify_judgement(evidence, params, task)
 
 
-def recount_where_judged(evidence: Mapping[str, Any], task: Task[Params]) -> None:
+def verify_judged_scores(evidence: Mapping[str, Any], task: Task[Params]) -> None:
     """Count the scores of evidence that promotes or keeps again; EvidenceError where others follow.
 
     This reads the answers to held-out rows alone. To ask the gates again reads all rows.
@@ -40,7 +40,7 @@ def derive_where_possible(
     """
     if evidence["verdict"] not in JUDGED:
         return None
-    recount_where_judged(evidence, task)
+    verify_judged_scores(evidence, task)
     try:
         obstacle = _find_obstacle(evidence)
         if obstacle is None:

@@ -8,7 +8,7 @@ from plumbline.contract.errors import BundleError, PlumblineError, StaleEvidence
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence import document
-from plumbline.evidence.derivation import JUDGED, recount_where_judged
+from plumbline.evidence.derivation import JUDGED, verify_judged_scores
 
 
 def check_bundles() -> list[DiagnosticResult]:
@@ -31,7 +31,7 @@ def check_evidence() -> DiagnosticResult:
     try:
         params = load_params(layout.PARAMS)
         evidence = document.read_evidence(params)
-        recount_where_judged(evidence, load_task(params.task))
+        verify_judged_scores(evidence, load_task(params.task))
     except StaleEvidenceError as error:
         return _report(error, is_ok=True)
     except PlumblineError as error:
