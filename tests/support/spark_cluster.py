@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -52,15 +52,18 @@ def count_children(pid: int) -> int:
 
 
 def kill_with_children(pid: int) -> int:
-    """Kill a process and all below it; return how many."""
+    """Kill a process and all below it, but for those that ended meanwhile; return how many."""
     try:
         parent = psutil.Process(pid)
+        family = [parent, *parent.children(recursive=True)]
     except psutil.NoSuchProcess:
         return 0
-    family = [parent, *parent.children(recursive=True)]
+    num_killed = 0
     for process in family:
-        process.kill()
-    return len(family)
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+            num_killed += 1
+    return num_killed
 
 
 def _start(folder: Path, name: str, part: str, options: list[str]) -> "subprocess.Popen[bytes]":
