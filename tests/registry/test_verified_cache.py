@@ -501,6 +501,7 @@ def test_what_another_process_fetches_meanwhile_is_in_nobodys_way(
     assert answers(VerifiedModelCache(f"models:/{NAME}/1").fetch_latest()) == 1.0
 
 
+@pytest.mark.slow
 def test_many_processes_that_fetch_at_once_get_the_same(here: Path, tmp_path: Path) -> None:
     code = (
         "from plumbline.registry.reader.verified_cache import VerifiedModelCache\n"

@@ -140,6 +140,7 @@ def test_beside_a_champion_it_was_not_compared_with_a_canary_is_stopped(lines: L
     assert "return" not in [entry.action for entry in read_history(lines)[before:]]
 
 
+@pytest.mark.slow
 def test_a_worker_that_starts_beside_another_champion_serves_without_its_canary(
     lines: Lines,
 ) -> None:

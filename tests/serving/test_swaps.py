@@ -71,6 +71,7 @@ def test_it_starts_and_keeps_serving_without_a_registry(lines: Lines, tmp_path: 
             (tmp_path / "away").rename(mlruns)
 
 
+@pytest.mark.slow
 def test_a_version_that_differs_from_its_evaluation_never_serves(
     lines: Lines, tmp_path: Path
 ) -> None:

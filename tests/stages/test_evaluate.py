@@ -621,6 +621,7 @@ def claim(evidence: dict[str, Any], gate: str, **changes: Any) -> None:
             described |= changes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "gates"),
     [

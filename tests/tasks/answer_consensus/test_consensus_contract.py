@@ -9,6 +9,7 @@ from tests.support.small_answers import small_params
 from plumbline.tasks.answer_consensus.task import TASK
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
