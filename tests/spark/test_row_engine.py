@@ -194,14 +194,8 @@ def test_a_worker_is_killed_and_the_report_is_the_same(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = check(source)
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    with run_spark_cluster(tmp_path / "spark", num_workers=2) as (master, workers):
-        monkeypatch.setenv("PLUMBLINE_SPARK", master)
-        monkeypatch.setenv("PLUMBLINE_SCRATCH", str(scratch))
-        with kill_at_work(workers[0], scratch):
-            assert check(source) == here
-    assert list(scratch.iterdir()) == []
+    with use_cluster_that_loses_a_worker(tmp_path, monkeypatch):
+        assert check(source) == here
 
 
 @SPARK
@@ -216,15 +210,9 @@ def test_a_worker_is_killed_and_ingest_writes_the_same(
     params = TextParams.model_validate(values)
     ingest(params, TASK)
     here = layout.digest_files(Path("data"))
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    with run_spark_cluster(tmp_path / "spark", num_workers=2) as (master, workers):
-        monkeypatch.setenv("PLUMBLINE_SPARK", master)
-        monkeypatch.setenv("PLUMBLINE_SCRATCH", str(scratch))
-        with kill_at_work(workers[0], scratch):
-            ingest(params, TASK)
+    with use_cluster_that_loses_a_worker(tmp_path, monkeypatch):
+        ingest(params, TASK)
     assert layout.digest_files(Path("data")) == here
-    assert list(scratch.iterdir()) == []
 
 
 @SPARK
@@ -239,6 +227,21 @@ def test_executors_read_shards_from_an_object_store(
         monkeypatch.setenv("PLUMBLINE_SPARK", "local[2]")
         assert check(source, "s3://shards/tickets") == here
         assert len(store.ls("shards/tickets", detail=False)) > 5
+
+
+@contextmanager
+def use_cluster_that_loses_a_worker(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Let stages in the block use two workers, of which one is killed; they leave no file."""
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    with run_spark_cluster(folder / "spark", num_workers=2) as (master, workers):
+        monkeypatch.setenv("PLUMBLINE_SPARK", master)
+        monkeypatch.setenv("PLUMBLINE_SCRATCH", str(scratch))
+        with kill_at_work(workers[0], scratch):
+            yield
+    assert list(scratch.iterdir()) == []
 
 
 @contextmanager

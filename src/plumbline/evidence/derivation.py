@@ -40,7 +40,7 @@ def derive_where_possible(
     """
     if evidence["verdict"] not in JUDGED:
         return None
-    verify_judged_scores(evidence, task)
+    recount.verify_scores(evidence, task.metric)
     try:
         obstacle = _find_obstacle(evidence)
         if obstacle is None:

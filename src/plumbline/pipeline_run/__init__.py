@@ -74,8 +74,7 @@ def _reproduce_repaired(request: RunRequest) -> int:
             return _explain(failure)
     raise DamagedFileError(
         f"files were damaged in {MAX_REPAIRS} runs, one after the other: the disk or memory may be "
-        "faulty; "
-        "`plumbline fsck` names them"
+        "faulty; `plumbline fsck` names them"
     )
 
 

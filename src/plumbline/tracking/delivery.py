@@ -114,6 +114,8 @@ def _try_pass(folder: Path) -> tuple[int, str | None]:
 
 def _deliver_pass(client: "MlflowClient", folder: Path) -> int:
     """Write one pass; it is removed once it is over and MLflow has all of it."""
+    from mlflow.exceptions import MlflowException
+
     facts = spool.read_record(folder / spool.PASS)
     if not facts:  # another process removed it
         return 0
@@ -130,32 +132,16 @@ def _deliver_pass(client: "MlflowClient", folder: Path) -> int:
     if closed and not _count_waiting(folder):
         names = [path.name for path in spool.list_passes()]
         close_abandoned_runs(client, experiment_id, names)
-        if not _try_to_finish(client, experiment_id, folder, facts, closed):
+        try:
+            _finish_pass(client, experiment_id, folder, facts, closed)
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+                raise
+            # Its runs are in another store: MLFLOW_TRACKING_URI was changed, or the database is
+            # gone since they were written.
             spool.forget_delivery(folder)
             return _deliver_pass(client, folder)
     return num_before
-
-
-def _try_to_finish(
-    client: "MlflowClient",
-    experiment_id: str,
-    folder: Path,
-    facts: dict[str, Any],
-    closed: dict[str, Any],
-) -> bool:
-    """Finish a pass; return False where its runs are in another store than this one.
-
-    MLFLOW_TRACKING_URI was changed since they were written, or the database is gone.
-    """
-    from mlflow.exceptions import MlflowException
-
-    try:
-        _finish_pass(client, experiment_id, folder, facts, closed)
-    except MlflowException as error:
-        if error.error_code != "RESOURCE_DOES_NOT_EXIST":
-            raise
-        return False
-    return True
 
 
 def _ensure_parent(

@@ -29,7 +29,6 @@ LINEAGE_NAMES = (*(name for name in INPUTS if name != "dvc_lock"), "git_commit",
 BACKUP = "restore it from a backup"
 WHEN_IT_ANSWERS = "run fsck again when the store can be read: nothing shows that it is damaged"
 REGISTER_AGAIN = "`dvc repro --force --single-item register` registers it again"
-
 RECORD_AGAIN = "`dvc repro --force --single-item register` records what follows from the evidence"
 
 
@@ -155,7 +154,7 @@ def _check_files(client: "MlflowClient", version: Any) -> tuple[str, str] | None
         with open_version(f"models:/{version.name}/{version.version}", "fsck") as opened:
             return _check_signature(opened, version)
     except PlumblineError as error:
-        if _is_away(error):
+        if _is_unreachable(error):
             return str(error), WHEN_IT_ANSWERS
         return str(error), f"{BACKUP} of the artifacts; until then do not promote it"
 
@@ -234,7 +233,7 @@ def _check_commit(client: "MlflowClient", version: Any) -> tuple[str, str] | Non
     return f"commit {commit[:12]} is not in this git repository", remedy
 
 
-def _is_away(error: PlumblineError) -> bool:
+def _is_unreachable(error: PlumblineError) -> bool:
     """Whether the store could not be read: what it has may be sound."""
     return isinstance(error, RegistryError) and not isinstance(error, MissingArtifactError)
 

@@ -23,7 +23,6 @@ CHUNK = 1 << 20
 TIMEOUT_S = 600.0
 # What fsspec may open; it knows many more, and some of them run commands or read archives.
 REMOTE = ("s3", "gs", "az", "abfs", "abfss", "hdfs", "http", "https")
-
 AGAIN = "Run the same command again when its store answers as it should"
 
 
@@ -102,9 +101,11 @@ def _explain_failures(path: str) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001  each kind of store raises its own
         message = getattr(error, "strerror", None) or str(error) or type(error).__name__
         kind = MissingArtifactError if _is_missing(error) else RegistryError
-        told = f"{path}: cannot be fetched ({message.splitlines()[0][:200]})"
-        is_away = kind is RegistryError and _is_remote(path) and not isinstance(error, ValueError)
-        raise kind(f"{told}. {AGAIN}" if is_away else told) from None
+        text = f"{path}: cannot be fetched ({message.splitlines()[0][:200]})"
+        is_unreachable = (
+            kind is RegistryError and _is_remote(path) and not isinstance(error, ValueError)
+        )
+        raise kind(f"{text}. {AGAIN}" if is_unreachable else text) from None
 
 
 @contextmanager
