@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.checkouts import ROOT
 from tests.support.faults.disk import is_permitted
+from tests.support.faults.observation import compare
 from tests.support.faults.points import Outcome, Point, Results
 from tests.support.faults.site import compile_library, copy_folder, restore_folder
 
@@ -96,6 +97,14 @@ def test_a_state_is_restored_whatever_became_of_it(tmp_path: Path) -> None:
     assert (target / "kept").stat().st_ino == kept
     assert (target / "kept").stat().st_mode == (source / "kept").stat().st_mode
     assert (target / "changed").stat().st_mtime_ns == (source / "changed").stat().st_mtime_ns
+
+
+def test_a_time_that_two_runs_had_in_common_is_no_difference() -> None:
+    first = {"reports/evidence.json:.rehearsal.longest_ms": 0.25, "journal": [["promote", 1]]}
+    times = compare(first, first, [])
+    disturbed = first | {"reports/evidence.json:.rehearsal.longest_ms": 0.26}
+    assert compare(first, disturbed, times) == []
+    assert compare(first, disturbed | {"journal": []}, times) == ["journal"]
 
 
 @pytest.mark.skipif(not is_permitted(), reason="no disk can be mounted here")

@@ -16,6 +16,14 @@ REGISTRY = ("model_versions", "registered_model_aliases")  # tables of MLflow
 FOLDERS = ("data", "models", "reports")
 MILLISECONDS = re.compile(rb"[\d.,]+ ms")  # in the model card: rounded, so that two may be equal
 ROUNDING = 1e-6
+# Measured in each run, so that two runs may differ in them, and may be equal by chance.
+MEASURED = {
+    (DOCUMENTS[0], name)
+    for name in (
+        "one_p50", "one_p95", "batch_p50", "batch_p95", "p50", "p95",
+        "longest_ms", "rows_per_s", "rss_mb",
+    )
+}  # fmt: skip
 # What git, DVC, MLflow and the tests keep for themselves.
 OWN = (".git", ".dvc", "mlruns", "src", "__pycache__", "tracking")
 
@@ -69,13 +77,14 @@ def list_files(work: Path) -> set[str]:
 def compare(
     expected: Mapping[str, Any], actual: Mapping[str, Any], times: Iterable[str]
 ) -> list[str]:
-    """List the keys of results that differ, but for `times`, which differ in every run.
+    """List the keys of results that differ, but for what is measured and for `times`.
 
-    A time of one candidate may be equal twice: the same name means a time for all of them. Numbers
-    that differ by less than ROUNDING are equal: sums in torch depend on where arrays are in memory,
-    and the gate `export` reports the difference of two of them.
+    `times` are the keys that differ between two runs without a fault, such as the date. A name is
+    left out for all candidates where one of them has it. Numbers that differ by less than ROUNDING
+    are equal: sums in torch depend on where arrays are in memory, and the gate `export` reports the
+    difference of two of them.
     """
-    names = {_name_value(key) for key in times}
+    names = MEASURED | {_name_value(key) for key in times}
     keys = [key for key in expected.keys() | actual.keys() if _name_value(key) not in names]
     return sorted(key for key in keys if not _is_equal(expected.get(key), actual.get(key)))
 
