@@ -73,6 +73,7 @@ def server(wide: Lines) -> Iterator[Server]:
         ((HEAD + LENGTH + b"\r\n" + BODY) * 3, [200, 200, 200]),
         (HEAD + LENGTH + b"\r\n" + BODY + b"\x00\r\n\r\n", [200]),
         (GET + HOST + HOST + b"\r\n", [400]),
+        (HEAD + b"Transfer-Encoding: gzip\r\n" + CHUNKED + b"\r\n" + CHUNK + b"0\r\n\r\n", [400]),
         (GET + b"\r\n", [421]),
         (GET + b"Host: 127.0.0.1/b?x\r\n\r\n", [421]),
         (GET + b"Host: 10.evil.example\r\n\r\n", [421]),

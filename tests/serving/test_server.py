@@ -196,10 +196,27 @@ def test_an_invalid_body_is_refused_with_a_short_message(
         (JSON | {"host": "evil.example"}, 421),
         (JSON | {"origin": "https://evil.example"}, 403),
         (JSON | {"origin": "null"}, 403),
+        (JSON | {"origin": "http://localhost"}, 200),
+        (JSON | {"origin": "foo://localhost"}, 403),
     ],
 )
 def test_headers(server: Server, headers: dict, status: int) -> None:
     assert server.ask("POST", "/invocations", '{"inputs": [1]}', **headers)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("content_type", "status"),
+    [
+        ("application/json", 200),
+        ("application/json; charset=UTF-8", 200),
+        ("application/json; charset=latin-1", 415),
+        ("text/csv", 415),
+    ],
+)
+def test_tensors_are_json_in_utf8(server: Server, content_type: str, status: int) -> None:
+    body = {"inputs": [{"name": "x", "shape": [1], "datatype": "FP64", "data": [1.0]}]}
+    path = "/v2/models/line/infer"
+    assert server.ask("POST", path, json.dumps(body), content_type=content_type)[0] == status
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from plumbline.serving.errors import RequestError
 from plumbline.serving.health import is_health_path
 from plumbline.serving.settings import Settings
 
-SINGLE_HEADERS = (b"host", b"authorization", b"content-type", b"origin")
+SINGLE_HEADERS = (b"host", b"authorization", b"content-type", b"origin", b"transfer-encoding")
+ORIGIN_SCHEMES = (b"http", b"https")
 ADDRESS = re.compile(rb"(\[[0-9a-fA-F:.]{2,45}\]|[0-9.]{7,15})(:[0-9]{1,5})?")  # and a port
 
 
@@ -48,7 +49,10 @@ class AccessRules:
 
     def _check_origin(self, headers: dict[bytes, bytes]) -> None:
         origin = headers.get(b"origin")
-        if origin is not None and origin.partition(b"://")[2].lower() not in self._hosts:
+        if origin is None:
+            return
+        scheme, _, host = origin.lower().partition(b"://")
+        if scheme not in ORIGIN_SCHEMES or host not in self._hosts:
             raise RequestError(403, "WRONG_ORIGIN", "cross-origin requests are not allowed")
 
     def _check_token(self, header: bytes) -> None:

@@ -12,6 +12,7 @@ from plumbline.contract.task import Field, Signature
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.serving.errors import BadRequestError, UnsupportedMediaTypeError
 from plumbline.serving.inference_request import Columns, InferenceRequest, build_request
+from plumbline.serving.request_body import read_media_type
 from plumbline.serving.strict_json import parse_json
 
 DATATYPES = {
@@ -38,7 +39,7 @@ def parse_infer_body(
 
     RequestError if the body is not a valid inference request.
     """
-    if content_type.partition(";")[0].strip().lower() not in ("application/json", ""):
+    if read_media_type(content_type) not in ("application/json", ""):
         raise UnsupportedMediaTypeError("unsupported content type; send application/json")
     body = parse_json(raw)
     if not isinstance(body, dict) or set(body) - KEYS:

@@ -29,17 +29,24 @@ def parse_body(
     raw: bytes, content_type: str, signature: Signature, max_rows: int
 ) -> InferenceRequest:
     """Parse a request body and check it against the signature; RequestError if it is not valid."""
-    kind, _, rest = content_type.partition(";")
-    charset = rest.replace(" ", "").lower() if rest.strip() else ""
-    if charset not in UTF8:
-        raise UnsupportedMediaTypeError("unsupported charset; send UTF-8")
-    match kind.strip().lower():
+    match read_media_type(content_type):
         case "application/json":
             columns, params = _read_json(parse_json(raw), signature)
             return build_request(columns, params, signature, max_rows)
         case "text/csv":
             return build_request(_read_csv(raw, signature, max_rows), {}, signature, max_rows)
     raise UnsupportedMediaTypeError("unsupported content type; send application/json or text/csv")
+
+
+def read_media_type(content_type: str) -> str:
+    """Return the media type that a Content-Type header names, in lower case.
+
+    UnsupportedMediaTypeError if the header names another charset than UTF-8.
+    """
+    kind, _, charset = content_type.partition(";")
+    if charset.replace(" ", "").lower() not in UTF8:
+        raise UnsupportedMediaTypeError("unsupported charset; send UTF-8")
+    return kind.strip().lower()
 
 
 def _read_json(body: Any, signature: Signature) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
