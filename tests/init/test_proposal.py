@@ -96,9 +96,10 @@ def test_a_file_of_test_rows_is_the_test_split(tmp_path: Path) -> None:
 
 
 def test_a_floor_asks_for_more_than_the_most_frequent_class(tmp_path: Path) -> None:
-    assert load(propose(10_000, majority=0.3), tmp_path).evaluation.floor == 0.37
+    assert load(propose(10_000, majority=0.3), tmp_path).evaluation.floor == 0.44
     unbalanced = propose(10_000, majority=0.95)
-    assert load(unbalanced, tmp_path).evaluation.floor == 0.95
+    assert load(unbalanced, tmp_path).evaluation.floor == 0.96
+    assert load(propose(10_000, majority=0.999), tmp_path).evaluation.floor == 0.99
     assert any("in 95%; set what you need" in reason for reason in unbalanced.reasons)
     unknown = propose(10_000, majority=None)  # in a record of 0.1.0
     assert "floor: 0.80                   # the lower end" in unknown.text

@@ -19,6 +19,8 @@ VALIDATION, TEST = 0.15, 0.2  # shares of rows, where the file is all there is
 VALIDATION_BESIDE_TEST = 0.1
 # Rows that an encoder sees in training, in all epochs; early stopping ends sooner.
 PRETRAINED_ROWS, SCRATCH_ROWS = 45_000, 120_000
+FLOOR_GAINS = 2  # how many times what the gate `baselines` asks for
+HIGHEST_FLOOR = 0.99
 FIRST_LINE = "# {file}: `plumbline init` wrote these values; all of them are yours to change.\n"
 COMMENT_COLUMN = 32
 WIDE = 4096  # characters a line: the writer must not wrap
@@ -149,10 +151,15 @@ def _choose_candidates(choices: _Choices, answers: InitAnswers, num_train: int) 
 
 
 def _set_floor(choices: _Choices, limits: Any, answers: InitAnswers) -> None:
-    """Ask for no more than that the model is of use: how good it must be, its owner knows."""
+    """Ask for little more than that the model is of use: how good it must be, its owner knows.
+
+    That is twice what the gate `baselines` asks for, of all rows; the test split has other shares
+    of classes, and a floor that is no higher than the other gate's limit cannot fail.
+    """
     if answers.majority is not None:
-        gain = limits["min_gain_over_baseline"]
-        floor = math.floor(100 * (answers.majority + gain * (1 - answers.majority))) / 100
+        gain = FLOOR_GAINS * limits["min_gain_over_baseline"]
+        lowest = answers.majority + gain * (1 - answers.majority)
+        floor = min(math.ceil(round(100 * lowest, 6)) / 100, HIGHEST_FLOOR)
         has_sets = answers.label_separator is not None or not isinstance(answers.label, str)
         kind = "set of labels" if has_sets else "class"
         reason = (
