@@ -1,9 +1,11 @@
 """What MLflow refuses, somebody deleted or a disk cannot hold stops neither stage nor the rest."""
 
+import contextlib
 import fcntl
 import logging
 import resource
 import shutil
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -32,6 +34,16 @@ from plumbline.tracking import (
 SECRET = "hunter2"  # noqa: S105  to look for it in the store
 TIMEOUT_S = 300  # the process has the lowest priority: other tests starve it
 QUERY = "SELECT text FROM t"
+LOSES_RUNS = """
+CREATE TRIGGER lose AFTER INSERT ON tags WHEN NEW.key = 'plumbline.dvc_lock'
+BEGIN
+  DELETE FROM metrics;
+  DELETE FROM latest_metrics;
+  DELETE FROM params;
+  DELETE FROM tags;
+  DELETE FROM runs;
+END
+"""
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 
 
@@ -114,6 +126,23 @@ def test_a_pass_that_another_store_has_is_written_to_this_one(
     assert spool.list_passes() == []
     assert {status for _, status in list_names()} == {"FINISHED"}
     assert find_run("register").data.metrics == {"x": 1.0}
+
+
+def test_a_store_that_loses_its_runs_each_time_is_a_problem(
+    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DVC_ROOT", str(Path.cwd()))
+    Path("dvc.lock").write_text("stages: {}\n", encoding="utf-8")
+    log_run(tracked_line[0], "register", x=1.0)
+    delivery.deliver()
+    with contextlib.closing(sqlite3.connect("mlruns/mlflow.db")) as database:
+        database.execute(LOSES_RUNS)
+        database.commit()
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 120)
+    report = delivery.deliver()
+    assert "not found" in str(report.problem)
+    assert spool.list_passes()
 
 
 def test_a_record_that_is_damaged_is_made_again(tracked_line: tuple[Params, Task]) -> None:

@@ -112,8 +112,11 @@ def _try_pass(folder: Path) -> tuple[int, str | None]:
         raise
 
 
-def _deliver_pass(client: "MlflowClient", folder: Path) -> int:
-    """Write one pass; it is removed once it is over and MLflow has all of it."""
+def _deliver_pass(client: "MlflowClient", folder: Path, *, is_second: bool = False) -> int:
+    """Write one pass; it is removed once it is over and MLflow has all of it.
+
+    What the store does not have any more is written a second time. MlflowException if that fails.
+    """
     from mlflow.exceptions import MlflowException
 
     facts = spool.read_record(folder / spool.PASS)
@@ -135,12 +138,12 @@ def _deliver_pass(client: "MlflowClient", folder: Path) -> int:
         try:
             _finish_pass(client, experiment_id, folder, facts, closed)
         except MlflowException as error:
-            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+            if is_second or error.error_code != "RESOURCE_DOES_NOT_EXIST":
                 raise
             # Its runs are in another store: MLFLOW_TRACKING_URI was changed, or the database is
             # gone since they were written.
             spool.forget_delivery(folder)
-            return _deliver_pass(client, folder)
+            return _deliver_pass(client, folder, is_second=True)
     return num_before
 
 
