@@ -1,18 +1,21 @@
 """Request bodies are parsed strictly, and in time that grows only with their length."""
 
+import json
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from plumbline.contract.task import Field, Signature
 from plumbline.serving import strict_json
 from plumbline.serving.errors import RequestError
-from plumbline.serving.open_inference import parse_infer_body
+from plumbline.serving.open_inference import encode_infer_response, parse_infer_body
 from plumbline.serving.request_body import parse_body
 from plumbline.serving.strict_json import parse_json
 
 MIB = 1 << 20
 LINE = Signature(inputs=(Field("x", "double"),), outputs=(Field("y", "double"),))
+MARKS = {"type": "array", "items": {"type": "double"}}
 TENSOR = b'{"inputs": [{"name": "x", "datatype": %s, "shape": %s, "data": [1]}]}'
 
 
@@ -40,6 +43,70 @@ def test_a_shape_of_many_sizes_is_not_multiplied_out() -> None:
     with pytest.raises(RequestError, match="shape"):
         parse_infer_body(TENSOR % (b'"FP64"', shape), "application/json", "line", LINE, 1024)
     assert time.process_time() - start < 2
+
+
+def test_rows_of_no_values_are_counted_before_they_are_made() -> None:
+    start = time.process_time()
+    with pytest.raises(RequestError) as refused:
+        parse_marks([2**31 - 1, 0], [])
+    assert refused.value.status == 413
+    assert time.process_time() - start < 0.5
+
+
+@pytest.mark.parametrize(
+    ("shape", "data"),
+    [
+        ([2, 2], [[1.0, 2.0, 3.0], [4.0]]),
+        ([2, 2], [[1.0, 2.0], 3.0, 4.0]),
+        ([2, 2], [[1.0, 2.0, 3.0, 4.0]]),
+        ([2, 0], [[]]),
+        ([1, 2, 2], [[[1.0, 2.0, 3.0], [4.0]]]),
+        ([2, 2], [1.0, 2.0, 3.0]),
+    ],
+)
+def test_nested_data_have_the_shape_that_is_named(shape: list[int], data: list) -> None:
+    with pytest.raises(RequestError, match="data"):
+        parse_marks(shape, data)
+
+
+@pytest.mark.parametrize(
+    ("shape", "data", "rows"),
+    [
+        ([2, 2], [[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0], [3.0, 4.0]]),
+        ([2, 2], [1.0, 2.0, 3.0, 4.0], [[1.0, 2.0], [3.0, 4.0]]),
+        ([2, 0], [[], []], [[], []]),
+        ([2, 0], [], [[], []]),
+    ],
+)
+def test_data_are_flat_or_nested(shape: list[int], data: list, rows: list) -> None:
+    assert parse_marks(shape, data) == rows
+
+
+@pytest.mark.parametrize(
+    ("values", "shape", "data"),
+    [
+        ([[1.0, 2.0], [3.0, 4.0]], [2, 2], [1.0, 2.0, 3.0, 4.0]),
+        ([[1.0], [2.0, 3.0]], [2], ["[1.0]", "[2.0, 3.0]"]),
+        ([[1.0], None], [2], ["[1.0]", "null"]),
+    ],
+)
+def test_arrays_of_other_lengths_are_answered_as_text(
+    values: list, shape: list[int], data: list
+) -> None:
+    version = SimpleNamespace(name="line", version="1")
+    signature = Signature(inputs=LINE.inputs, outputs=(Field("marks", MARKS),))
+    answer = encode_infer_response({"marks": values}, version, signature, None)
+    (tensor,) = answer["outputs"]
+    assert (tensor["shape"], tensor["data"]) == (shape, data)
+
+
+def parse_marks(shape: list[int], data: list) -> list:
+    """Return the rows of a tensor of arrays."""
+    signature = Signature(inputs=(Field("marks", MARKS),), outputs=LINE.outputs)
+    tensor = {"name": "marks", "datatype": "FP64", "shape": shape, "data": data}
+    raw = json.dumps({"inputs": [tensor]}).encode()
+    request, _ = parse_infer_body(raw, "application/json", "line", signature, 1024)
+    return request.columns["marks"]
 
 
 @pytest.mark.parametrize("datatype", [b"[]", b"{}", b"null", b'"FP65"', b"1"])

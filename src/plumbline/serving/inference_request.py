@@ -53,6 +53,16 @@ def build_request(
     return InferenceRequest(complete, _complete_params(params, signature))
 
 
+def check_num_rows(num_rows: int, max_rows: int) -> None:
+    """Raise RequestError (400 or 413) if a request has no rows, or more than `max_rows`."""
+    if num_rows == 0:
+        raise BadRequestError("no rows in the request")
+    if num_rows > max_rows:
+        raise RequestError(
+            413, "TOO_MANY_ROWS", f"too many rows; at most {max_rows} in one request"
+        )
+
+
 def _check_names(columns: Mapping[str, Any], signature: Signature) -> None:
     names = [field.name for field in signature.inputs]
     for field in signature.inputs:
@@ -70,12 +80,7 @@ def _count_rows(columns: Mapping[str, Any], max_rows: int) -> int:
     if len(lengths) != 1:
         raise BadRequestError("the columns differ in length")
     num_rows = lengths.pop()
-    if num_rows == 0:
-        raise BadRequestError("no rows in the request")
-    if num_rows > max_rows:
-        raise RequestError(
-            413, "TOO_MANY_ROWS", f"too many rows; at most {max_rows} in one request"
-        )
+    check_num_rows(num_rows, max_rows)
     return num_rows
 
 

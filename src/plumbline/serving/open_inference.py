@@ -11,7 +11,12 @@ from typing import Any
 from plumbline.contract.task import Field, Signature
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.serving.errors import BadRequestError, UnsupportedMediaTypeError
-from plumbline.serving.inference_request import Columns, InferenceRequest, build_request
+from plumbline.serving.inference_request import (
+    Columns,
+    InferenceRequest,
+    build_request,
+    check_num_rows,
+)
 from plumbline.serving.request_body import read_media_type
 from plumbline.serving.strict_json import parse_json
 
@@ -52,7 +57,7 @@ def parse_infer_body(
     params = body.get("parameters", {})
     if not isinstance(params, dict):
         raise BadRequestError("parameters: expected an object")
-    columns = _read_tensors(body.get("inputs"), signature)
+    columns = _read_tensors(body.get("inputs"), signature, max_rows)
     return build_request(columns, params, signature, max_rows), request_id
 
 
@@ -106,7 +111,7 @@ def _read_id(body: Mapping[str, Any]) -> str | None:
     return request_id
 
 
-def _read_tensors(tensors: Any, signature: Signature) -> Columns:
+def _read_tensors(tensors: Any, signature: Signature, max_rows: int) -> Columns:
     if not isinstance(tensors, list) or not all(isinstance(tensor, dict) for tensor in tensors):
         raise BadRequestError("inputs: expected a list of tensors")
     types = {field.name: field.type for field in signature.inputs}
@@ -117,11 +122,11 @@ def _read_tensors(tensors: Any, signature: Signature) -> Columns:
             raise BadRequestError(
                 f"inputs.{position}.name: expected one of {', '.join(types)}, each at most once"
             )
-        columns[name] = _read_tensor(tensor, types[name], f"inputs.{position}")
+        columns[name] = _read_tensor(tensor, types[name], f"inputs.{position}", max_rows)
     return columns
 
 
-def _read_tensor(tensor: Mapping[str, Any], kind: Any, where: str) -> list[Any]:
+def _read_tensor(tensor: Mapping[str, Any], kind: Any, where: str, max_rows: int) -> list[Any]:
     """Return the rows of one tensor."""
     if set(tensor) - {"name", "shape", "datatype", "data", "parameters"}:
         raise BadRequestError(f"{where}: expected name, shape, datatype and data")
@@ -130,7 +135,10 @@ def _read_tensor(tensor: Mapping[str, Any], kind: Any, where: str) -> list[Any]:
     if not isinstance(datatype, str) or datatype not in accepted:
         raise BadRequestError(f"{where}.datatype: expected {' or '.join(sorted(accepted))}")
     shape = _read_shape(tensor.get("shape"), where)
-    data = _flatten_data(tensor.get("data"), where)
+    check_num_rows(
+        shape[0], max_rows
+    )  # a shape of few bytes may have rows of no values without end
+    data = _flatten_data(tensor.get("data"), shape, where)
     if len(data) != math.prod(shape):
         raise BadRequestError(f"{where}.data: {len(data)} values do not match the shape")
     if not isinstance(kind, Mapping):
@@ -149,14 +157,16 @@ def _read_shape(shape: Any, where: str) -> list[int]:
     return shape
 
 
-def _flatten_data(data: Any, where: str) -> list[Any]:
-    """Return the values of nested lists in row-major order; flat data stay as they are."""
+def _flatten_data(data: Any, shape: list[int], where: str) -> list[Any]:
+    """Return the values in row-major order; `data` are flat, or nested as the shape says."""
     if not isinstance(data, list):
         raise BadRequestError(f"{where}.data: expected a list")
-    flat: list[Any] = data
-    while flat and isinstance(flat[0], list):
-        if not all(isinstance(row, list) for row in flat):
-            raise BadRequestError(f"{where}.data: unevenly nested lists")
+    if len(shape) == 1 or not (data and isinstance(data[0], list)):
+        return data
+    flat = [data]
+    for size in shape:
+        if not all(isinstance(row, list) and len(row) == size for row in flat):
+            raise BadRequestError(f"{where}.data: expected flat values, or lists as long as shape")
         flat = [value for row in flat for value in row]
     return flat
 
@@ -166,12 +176,12 @@ def _encode_tensor(name: str, kind: Any, values: list[Any]) -> dict[str, Any]:
     tensor = {"name": name, "datatype": datatype, "shape": [len(values)], "data": values}
     if not isinstance(kind, Mapping):
         return tensor
-    widths = {len(value) for value in values if isinstance(value, list)}
-    if datatype == "BYTES" or len(widths) != 1:
+    widths = {len(value) if isinstance(value, list) else None for value in values}
+    if datatype == "BYTES" or len(widths) != 1 or None in widths:
         texts = [json.dumps(value, allow_nan=False) for value in values]
         return tensor | {"datatype": "BYTES", "data": texts}
     flat = [item for value in values for item in value]
-    return tensor | {"shape": [len(values), widths.pop()], "data": flat}
+    return tensor | {"shape": [len(values), *widths], "data": flat}
 
 
 def _describe_field(field: Field) -> dict[str, Any]:

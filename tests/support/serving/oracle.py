@@ -91,7 +91,7 @@ def infer(raw: bytes) -> Rows:
         _must(isinstance(tensor.get("datatype"), str) and tensor["datatype"] in DATATYPES[name])
         _must(isinstance(shape, list) and isinstance(data, list) and 1 <= len(shape) <= 8)
         _must(all(type(size) is int and 0 <= size < 2**31 for size in shape))
-        flat = _flat(data)
+        flat = _flat(data, shape)
         _must(len(flat) == math.prod(shape))
         width = math.prod(shape[1:])
         if name == "marks":
@@ -160,10 +160,12 @@ def _cell(name: str, text: str) -> Any:
     return parsed(text.encode()) if name == "marks" else text
 
 
-def _flat(data: list[Any]) -> list[Any]:
-    while data and isinstance(data[0], list):
-        _must(all(isinstance(inner, list) for inner in data))
-        data = [value for inner in data for value in inner]
+def _flat(data: list[Any], shape: list[int]) -> list[Any]:
+    if data and isinstance(data[0], list) and len(shape) > 1:
+        _must(len(data) == shape[0])
+        for size in shape[1:]:
+            _must(all(isinstance(inner, list) and len(inner) == size for inner in data))
+            data = [value for inner in data for value in inner]
     return data
 
 
