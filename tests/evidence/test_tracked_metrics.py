@@ -6,7 +6,7 @@ import pytest
 from tests.support.evidence import describe_gates
 
 from plumbline.evidence.tracked_metrics import list_candidate_metrics, list_metrics
-from plumbline.evidence.withholding import SCORED_GATES
+from plumbline.evidence.withholding import SHOWN_GATES
 from plumbline.reporting.model_card import render_card
 
 TEST_SCORE, LOW, HIGH = 0.912345, 0.887654, 0.934567
@@ -23,7 +23,7 @@ def build_evidence(verdict: str, champion: bool) -> dict[str, Any]:
     gates = []
     for gate in describe_gates(verdict):
         figures = {"measured": None, "interval": None, "threshold": 0.8}
-        if gate["name"] in SCORED_GATES:
+        if gate["name"] not in SHOWN_GATES:
             reason = f"{TEST_SCORE} is at least 0.8"
             figures |= {"measured": TEST_SCORE, "interval": [LOW, HIGH], "reason": reason}
         gates.append(gate | figures)

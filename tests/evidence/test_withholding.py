@@ -6,7 +6,8 @@ import pytest
 from plumbline.contract.params import Champion
 from plumbline.contract.task import Metric
 from plumbline.evidence.compare import compare_with_champion
-from plumbline.evidence.withholding import is_withheld, withhold_figures
+from plumbline.evidence.gates import GATES
+from plumbline.evidence.withholding import SHOWN_GATES, is_withheld, withhold_figures
 from plumbline.statistics.power import spend_level
 
 ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
@@ -68,3 +69,51 @@ def test_figures_are_shown_once_a_model_is_promoted(
     verdict: str, champion: dict | None, expected: bool
 ) -> None:
     assert is_withheld(describe(verdict, 0.9) | {"champion": champion}) == expected
+
+
+def show_gate(name: str, status: str, reason: str, measured: float | None) -> dict:
+    """Return a gate of a model that was refused, as it is shown."""
+    gate = {"name": name, "status": status, "reason": reason, "threshold": 0.8}
+    gate |= {"measured": measured, "interval": [0.7, 0.9]}
+    (shown,) = withhold_figures(describe("refuse", 0.9) | {"gates": [gate]})["gates"]
+    return shown
+
+
+def test_gates_are_withheld_unless_they_are_known_to_read_no_score() -> None:
+    names = {name for name, _, _ in GATES}
+    assert set(SHOWN_GATES) < names
+    for name in names - set(SHOWN_GATES):
+        for status in ("pass", "fail", "not-applicable"):
+            shown = show_gate(name, status, "0.7123 on test", 0.7123)
+            assert "7123" not in str(shown), (name, status)
+            assert shown["interval"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "reason", "expected"),
+    [
+        (
+            "uncertainty",
+            "13 of 1,140 test answers are wrong; an order can be judged from 20 wrong ones on",
+            "… of … test answers are wrong; an order can be judged from … wrong ones on",
+        ),
+        (
+            "selective",
+            "it answers 91.3% of the test rows, 57 of them wrongly: 0.0625, stated 1e-05",
+            "it answers … of the test rows, … of them wrongly: …, stated …",
+        ),
+        ("parity", "int8-static: -0.0011 against fp32, no", "int8-static: … against fp32, no"),
+        ("calibration", "cannot be computed: ValueError: no", "cannot be computed: ValueError: no"),
+    ],
+)
+def test_a_reason_is_shown_without_its_numbers(name: str, reason: str, expected: str) -> None:
+    shown = show_gate(name, "fail", reason, None)["reason"]
+    assert shown.partition("; its test figures")[0] == expected
+
+
+def test_of_a_champion_that_stays_no_sign_is_shown() -> None:
+    worse = show_gate("champion", "fail", "-0.0312 over the champion: significantly worse", -0.0312)
+    equal = show_gate("champion", "fail", "its score equals the champion's on every row", 0.0)
+    assert worse["reason"] == equal["reason"]
+    broken = show_gate("champion", "fail", "cannot be computed: KeyError", None)
+    assert broken["reason"] == "cannot be computed: KeyError"

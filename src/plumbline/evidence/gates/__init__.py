@@ -1,7 +1,8 @@
 """The questions that a winner must answer before anything may be promoted.
 
 A gate is one function `check_<name>` and one row of GATES. To add one, write the function in the
-file of its kind, add what it reads to `findings.py`, and add the row.
+file of its kind, add what it reads to `findings.py`, and add the row. Its figures are withheld of a
+model that is not promoted, unless `evidence/withholding.py` names it among those without scores.
 """
 
 import math
