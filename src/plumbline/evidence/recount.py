@@ -23,8 +23,9 @@ REMEDY = "run `dvc repro --force --single-item evaluate`"
 def verify_scores(evidence: Mapping[str, Any], metric: Metric) -> None:
     """Compare every score in evidence with the answers that it was computed from, row by row.
 
-    Each candidate, each baseline and the champion must have answered every row of the split once.
-    EvidenceError names the first value that does not follow.
+    Each candidate, each baseline and the champion must have answered every row of the split. A
+    baseline that has the name of a candidate cannot be told from it, and is left out. EvidenceError
+    names the first value that does not follow.
     """
     import pandas as pd
 
@@ -74,12 +75,12 @@ def _verify_score(
 ) -> None:
     name, split, score = expected
     is_own = (predictions["candidate"] == name) & (predictions["split"] == split)
-    # A baseline may have a candidate's name; candidates are written first.
+    # A baseline may have a candidate's name, and a row is then there twice, the candidate's first.
     rows = predictions[is_own].drop_duplicates("id")
     ids = manifest.loc[manifest["split"] == split, "id"]
     if sorted(rows["id"]) != sorted(ids):
         raise EvidenceError(
-            f"{layout.PREDICTIONS}: {name} did not answer every {split} row once; {REMEDY}"
+            f"{layout.PREDICTIONS}: {name} did not answer every {split} row; {REMEDY}"
         )
     counted = float(rows[metric].mean())
     if not math.isclose(counted, score, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
