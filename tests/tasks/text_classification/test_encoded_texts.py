@@ -13,7 +13,6 @@ from tests.support.small_texts import small_params, write_examples
 from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner
-from plumbline.tasks.text_classification.models.array_files import ArrayWriter
 from plumbline.tasks.text_classification.predictor import TfidfFeatures
 from plumbline.training.checkpoint import TrainingState
 from plumbline.training.resumable_data import ResumableDataModule
@@ -83,20 +82,6 @@ def test_no_file_is_left_when_a_training_is_killed(
     learner = build_learner(small_params(), "linear", tmp_path / "examples")
     assert len(next(iter(learner.data.train_dataloader()))["labels"]) == 16
     assert not list(temporary.iterdir())  # while it runs: the files have no name
-
-
-def test_rows_of_arrays_come_back_in_any_order() -> None:
-    numbers = np.random.default_rng(0).normal(size=(3000, 7)).astype(np.float32)
-    with ArrayWriter(np.float32) as writer:
-        for start in range(0, 3000, 1000):
-            writer.append(numbers[start : start + 1000])
-        stored = writer.finish()
-    asked = np.array([2999, 0, 17, 17, 1500])
-    assert (stored.rows[asked] == numbers[asked]).all()
-    assert (stored.rows == numbers).all()
-    assert (np.concatenate(list(stored.iterate_blocks())) == numbers).all()
-    with ArrayWriter(np.int32) as writer:
-        assert len(writer.finish().rows) == 0
 
 
 def test_a_text_without_a_known_word_is_one_cell_of_padding(tmp_path: Path) -> None:

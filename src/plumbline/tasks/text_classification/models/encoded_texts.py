@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
+from plumbline.contract.array_files import ArrayWriter, StoredArray
 from plumbline.tasks.text_classification.data.label_sets import split_labels
-from plumbline.tasks.text_classification.models.array_files import ArrayWriter, StoredArray
 from plumbline.tasks.text_classification.models.label_decisions import encode_sets
 from plumbline.tasks.text_classification.models.texts import LabelledTexts
 from plumbline.tasks.text_classification.predictor import EncodedText
