@@ -50,12 +50,25 @@ check_manifest(manifest, task, layout.EXAMPLES)
 manifest.read_held_out()
 task.scoring.build_baselines(params, layout.EXAMPLES)
 """
-# Of the gate `behaviour`.
 COMPARE_MANIFESTS = """
 from plumbline.evidence.data_changes import compare_manifests, read_keys
 
 compare_manifests(*(read_keys(Manifest(layout.MANIFEST).read_batches()) for _ in range(2)))
 """
+# As above, where no text is as it was: nothing but ids are equal.
+COMPARE_REWRITTEN = """
+import pyarrow.compute as pc
+
+from plumbline.contract.rows import put_column
+from plumbline.evidence.data_changes import compare_manifests, read_keys
+
+def rewrite(batch):
+    return put_column(batch, "digest", pc.utf8_reverse(batch["digest"]))
+
+batches = Manifest(layout.MANIFEST).read_batches
+compare_manifests(read_keys(batches()), read_keys(map(rewrite, batches())))
+"""
+# Of the gate `behaviour`.
 PROFILE_CLASSES = """
 build_profiles(layout.EXAMPLES)
 """
@@ -76,6 +89,7 @@ COMMANDS: Mapping[str, list[str]] = {
     "leakage": [sys.executable, "-P", "-c", LOAD_TASK + FIND_LEAKS],
     "manifest": [sys.executable, "-P", "-c", LOAD_TASK + READ_MANIFEST],
     "changes": [sys.executable, "-P", "-c", LOAD_TASK + COMPARE_MANIFESTS],
+    "rewritten": [sys.executable, "-P", "-c", LOAD_TASK + COMPARE_REWRITTEN],
     "profiles": [sys.executable, "-P", "-c", LOAD_TASK + PROFILE_CLASSES],
 }
 

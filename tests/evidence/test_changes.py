@@ -1,6 +1,8 @@
 """What changed is found, whatever it is, and nothing is said to have changed that did not."""
 
 import subprocess
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,11 @@ import pytest
 
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
-from plumbline.evidence import changes, data_changes
+from plumbline.evidence import changes, data_changes, sorted_rows
 
 HIT = Metric("accuracy", higher_is_better=True, kind="binary")
 ERROR = Metric("error", higher_is_better=False, kind="continuous")
+BYTES_A_ROW = 40  # of two manifests, in memory
 
 
 def manifest(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
@@ -167,6 +170,76 @@ def test_everything_new_and_everything_gone() -> None:
     train = compare_manifests(OLD, other)["splits"]["train"]
     assert (train["added"], train["removed"]) == (2, 2)
     assert compare_manifests(OLD.iloc[:0], OLD)["splits"]["test"]["added"] == 1
+
+
+def draw_manifests() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Draw two manifests, in which ids and digests occur again, and rows changed in every way."""
+    draw = np.random.default_rng(0)
+    old = manifest(
+        *zip(
+            [f"r{number}" for number in draw.integers(0, 60, 80)],
+            draw.choice(["train", "validation", "test"], 80),
+            draw.choice(list("abc"), 80),
+            [f"x{number}" for number in draw.integers(0, 60, 80)],
+            strict=True,
+        )
+    )
+    new = pd.concat([old.sample(frac=0.8, random_state=0), old.sample(9, random_state=1)])
+    new = new.reset_index(drop=True).replace({"label": {"c": "d"}})
+    for column, values in (("id", ["r3", "new"]), ("digest", ["x3", "new"]), ("label", ["a", "e"])):
+        new.loc[draw.integers(0, len(new), 8), column] = draw.choice(values, 8)
+    new.loc[draw.integers(0, len(new), 8), "split"] = "train"
+    return old, new
+
+
+def test_however_few_rows_are_compared_at_once_the_same_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    old, new = draw_manifests()
+    at_once = compare_manifests(old, new)
+    counts = at_once["splits"]["train"]
+    assert all(counts[key] for key in ("added", "removed", "changed", "relabelled", "moved_in"))
+    monkeypatch.setattr(sorted_rows, "MAX_ROWS", 16)
+    assert compare_manifests(old, new) == at_once
+    assert compare_manifests(old, old.sample(frac=1, random_state=0))["same"]
+
+
+def test_one_row_that_kept_its_label_is_enough_for_a_class_to_have_no_new_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sorted_rows, "MAX_ROWS", 8)  # so that they are compared apart
+    old = manifest(*((f"r{row}", "test", "a", f"x{row}") for row in range(20)))
+    renamed = old.assign(label="b")
+    assert compare_manifests(old, renamed)["renames"] == {"a": "b"}
+    edited = renamed.assign(digest=[f"y{row}" for row in range(20)])
+    assert compare_manifests(old, edited)["renames"] == {"a": "b"}
+    for table in (renamed, edited):
+        found = compare_manifests(old, pd.concat([table[:19], old[19:]]))
+        assert (found["renames"], found["splits"]["test"]["relabelled"]) == ({}, 19)
+
+
+def test_memory_keeps_little_of_each_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorted_rows, "MAX_ROWS", 500)
+
+    def generate(num_rows: int, text: str) -> Iterator[pa.RecordBatch]:
+        for start in range(0, num_rows, 500):
+            rows = [str(row) for row in range(start, start + 500)]
+            columns = {"split": ["train"] * 500, "label": ["a"] * 500}
+            digests = [text + row for row in rows]
+            yield pa.RecordBatch.from_pydict({"id": rows, "digest": digests, **columns})
+
+    def measure_peak(num_rows: int) -> int:
+        tracemalloc.start()
+        try:
+            old, new = (data_changes.read_keys(generate(num_rows, text)) for text in "xy")
+            found = data_changes.compare_manifests(old, new)
+            assert found["splits"]["train"]["changed"] == num_rows
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    few, many = measure_peak(1_000), measure_peak(4_000)
+    assert (many - few) / 3_000 < BYTES_A_ROW
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """What changed in the data since the champion was made: rows of each split, and classes."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,70 +9,74 @@ import numpy as np
 
 from plumbline.contract.rows import hash_columns
 from plumbline.contract.task import LABEL_SET, SPLITS
+from plumbline.evidence.sorted_rows import RowSorter, SortedRows, read_ranges
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
 NUM_CLASSES = 10
-DTYPES = {
-    "id": np.uint64,
-    "digest": np.uint64,
-    "whole": np.uint64,
-    "split": np.int32,
-    "label": np.int32,
-}
+KEYS = np.dtype(
+    [
+        ("id", np.uint64),  # this and the next two are hashes
+        ("digest", np.uint64),
+        ("whole", np.uint64),  # of all columns
+        ("number", np.int64),  # of the row in its manifest
+        ("split", np.int32),  # numbers of names, as the next one
+        ("label", np.int32),
+    ]
+)
+KIND = ["old_split", "new_split", "old_label", "new_label", "is_changed"]
 
 
 @dataclass(frozen=True)
 class ManifestKeys:
-    """What is compared of each row of a manifest, in 32 bytes.
+    """What is compared of each row of a manifest: 40 bytes of it, in a file."""
 
-    `rows` has the columns id, digest and whole, which are hashes of 64 bits, split and label, which
-    are numbers of `names`.
-    """
-
-    rows: "pd.DataFrame"
+    rows: SortedRows  # KEYS of each, by digest
     names: tuple[Any, ...]
     columns: frozenset[str]  # of the manifest
+    sizes: Counter[tuple[Any, Any]]  # rows of each split and label
+
+    def count_rows(self, split: str) -> int:
+        """Return how many rows a split has."""
+        return sum(size for (own, _), size in self.sizes.items() if own == split)
 
     def count_labels(self) -> Counter[str]:
         """Return how many rows have each label, as text."""
-        sizes = np.bincount(self.rows["label"], minlength=len(self.names))
         counts: Counter[str] = Counter()
-        for name, size in zip(self.names, sizes.tolist(), strict=True):
-            if size:
-                counts[str(name)] += size
+        for (_, label), size in self.sizes.items():
+            counts[str(label)] += size
         return counts
 
-    def rename(self, names: tuple[Any, ...]) -> "pd.DataFrame":
-        """Return `rows` with the numbers of other names, which hold all of these."""
+    def find_numbers(self, names: Sequence[Any]) -> np.ndarray:
+        """Return the number that each of `self.names` has in `names`, which hold all of them."""
         numbers = {name: number for number, name in enumerate(names)}
-        known = np.array([numbers[name] for name in self.names], dtype=np.int32)
-        return self.rows.assign(**{name: known[self.rows[name]] for name in ("split", "label")})
+        return np.array([numbers[name] for name in self.names], dtype=np.int32)
 
 
 def read_keys(batches: "Iterable[pa.RecordBatch]") -> ManifestKeys:
     """Read what is compared of a manifest, a batch at a time."""
-    import pandas as pd
-
     numbers: dict[Any, int] = {}
     columns: frozenset[str] = frozenset()
-    parts = [pd.DataFrame({name: np.zeros(0, dtype) for name, dtype in DTYPES.items()})]
-    for batch in batches:
-        names = sorted(batch.schema.names)
-        columns = frozenset(names)
-        keys = {
-            "id": hash_columns(batch, ["id"]),
-            "digest": hash_columns(batch, ["digest"]),
-            "whole": hash_columns(batch, names),
-        }
-        for name in ("split", "label"):
-            values = batch[name].to_pylist()
-            codes = [numbers.setdefault(value, len(numbers)) for value in values]
-            keys[name] = np.array(codes, dtype=DTYPES[name])
-        parts.append(pd.DataFrame(keys))
-    return ManifestKeys(pd.concat(parts, ignore_index=True), tuple(numbers), columns)
+    sizes: Counter[tuple[Any, Any]] = Counter()
+    num_rows = 0
+    with RowSorter(KEYS, "digest") as sorter:
+        for batch in batches:
+            names = sorted(batch.schema.names)
+            columns = frozenset(names)
+            rows = np.empty(batch.num_rows, KEYS)
+            rows["id"] = hash_columns(batch, ["id"])
+            rows["digest"] = hash_columns(batch, ["digest"])
+            rows["whole"] = hash_columns(batch, names)
+            rows["number"] = np.arange(num_rows, num_rows + len(rows))
+            kinds = {name: batch[name].to_pylist() for name in ("split", "label")}
+            for name, values in kinds.items():
+                rows[name] = [numbers.setdefault(value, len(numbers)) for value in values]
+            sizes.update(zip(kinds["split"], kinds["label"], strict=True))
+            num_rows += len(rows)
+            sorter.append(rows)
+        return ManifestKeys(sorter.finish(), tuple(numbers), columns, sizes)
 
 
 def compare_manifests(before: ManifestKeys, now: ManifestKeys) -> dict[str, Any]:
@@ -87,68 +91,114 @@ def compare_manifests(before: ManifestKeys, now: ManifestKeys) -> dict[str, Any]
     removed, moved out, changed or relabelled, and not only renamed; and each that was moved in with
     another content or label.
     """
-    names = tuple(dict.fromkeys([*SPLITS, *before.names, *now.names]))
-    old, new = before.rename(names), now.rename(names)
     return {
-        "same": before.columns == now.columns and _has_equal_rows(old, new),
-        **_count_changes(old, new, names, LABEL_SET in now.columns),
+        "same": before.columns == now.columns and _has_equal_rows(before, now),
+        **_count_changes(before, now),
         "classes": _compare_classes(before, now),
     }
 
 
-def _has_equal_rows(old: "pd.DataFrame", new: "pd.DataFrame") -> bool:
+def _has_equal_rows(before: ManifestKeys, now: ManifestKeys) -> bool:
     """Whether both have the same rows, in any order."""
-    return np.array_equal(np.sort(old["whole"].to_numpy()), np.sort(new["whole"].to_numpy()))
+    return all(
+        np.array_equal(np.sort(old["whole"]), np.sort(new["whole"]))
+        for old, new in read_ranges(before.rows, now.rows)
+    )
 
 
-def _count_changes(
-    old: "pd.DataFrame", new: "pd.DataFrame", names: tuple[Any, ...], has_sets: bool
-) -> dict[str, Any]:
+def _count_changes(before: ManifestKeys, now: ManifestKeys) -> dict[str, Any]:
     """Return `splits` and `renames` of `compare_manifests`."""
-    pairs = _match_examples(old, new)
-    before = old.iloc[pairs["old"]].reset_index(drop=True)
-    after = new.iloc[pairs["new"]].reset_index(drop=True)
-    changed = before["digest"] != after["digest"]
-    relabelled = before["label"] != after["label"]
-    renamed = relabelled & _is_renamed(before["label"], after["label"])
-    if has_sets:
+    names = tuple(dict.fromkeys([*SPLITS, *before.names, *now.names]))
+    kinds = _count_kinds(before, now, names)
+    sizes = kinds["size"]
+    changed = kinds["is_changed"] == 1
+    relabelled = kinds["old_label"] != kinds["new_label"]
+    renamed = relabelled & _is_renamed(kinds["old_label"], kinds["new_label"])
+    if LABEL_SET in now.columns:
         renamed[:] = False
-    moved = before["split"] != after["split"]
-    removed = old["split"][~np.isin(np.arange(len(old)), pairs["old"])]
+    moved = kinds["old_split"] != kinds["new_split"]
     other = changed | (relabelled & ~renamed)
-    added = new["split"][~np.isin(np.arange(len(new)), pairs["new"])]
     splits = {}
     for split, name in enumerate(SPLITS):
-        is_here = after["split"] == split
-        was_here = before["split"] == split
-        num_removed = int((removed == split).sum())
+        is_here = kinds["new_split"] == split
+        was_here = kinds["old_split"] == split
+        num_before, num_after = before.count_rows(name), now.count_rows(name)
+        num_removed = num_before - int(sizes[was_here].sum())
         splits[name] = {
-            "before": int((old["split"] == split).sum()),
-            "after": int((new["split"] == split).sum()),
-            "added": int((added == split).sum()),
+            "before": num_before,
+            "after": num_after,
+            "added": num_after - int(sizes[is_here].sum()),
             "removed": num_removed,
-            "changed": int((changed & is_here).sum()),
-            "relabelled": int((relabelled & is_here).sum()),
-            "renamed": int((renamed & is_here).sum()),
-            "moved_in": int((moved & is_here).sum()),
-            "moved_out": int((moved & was_here).sum()),
-            "altered": num_removed + int((was_here & moved | is_here & other).sum()),
+            "changed": int(sizes[changed & is_here].sum()),
+            "relabelled": int(sizes[relabelled & is_here].sum()),
+            "renamed": int(sizes[renamed & is_here].sum()),
+            "moved_in": int(sizes[moved & is_here].sum()),
+            "moved_out": int(sizes[moved & was_here].sum()),
+            "altered": num_removed + int(sizes[was_here & moved | is_here & other].sum()),
         }
-    renames = set(zip(before["label"][renamed], after["label"][renamed], strict=True))
+    renames = set(zip(kinds["old_label"][renamed], kinds["new_label"][renamed], strict=True))
     return {
         "splits": splits,
         "renames": dict(sorted((names[one], names[other]) for one, other in renames)),
     }
 
 
-def _match_examples(old: "pd.DataFrame", new: "pd.DataFrame") -> "pd.DataFrame":
-    """Return positions `old` and `new` of rows that are one example; each row at most once."""
+def _count_kinds(before: ManifestKeys, now: ManifestKeys, names: Sequence[Any]) -> "pd.DataFrame":
+    """Count the examples of both manifests that are alike in KIND, as `size`.
+
+    Splits and labels are numbers of `names`.
+    """
     import pandas as pd
 
-    left = old[["id", "digest"]].assign(old=np.arange(len(old)))
-    right = new[["id", "digest"]].assign(new=np.arange(len(new)))
+    old_names, new_names = before.find_numbers(names), now.find_numbers(names)
+    kinds = pd.DataFrame(columns=[*KIND, "size"], dtype=np.int64)
+    for old, new in _match_manifests(before.rows, now.rows):
+        examples = pd.DataFrame(
+            {
+                "old_split": old_names[old["split"]],
+                "new_split": new_names[new["split"]],
+                "old_label": old_names[old["label"]],
+                "new_label": new_names[new["label"]],
+                "is_changed": (old["digest"] != new["digest"]).astype(np.int64),
+                "size": 1,
+            }
+        )
+        kinds = pd.concat([kinds, examples]).groupby(KIND, as_index=False).sum()
+    return kinds
+
+
+def _match_manifests(
+    before: SortedRows, now: SortedRows
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield rows of both, as many of each: those in one place are one example.
+
+    Rows with one digest are in one range, so all but the examples whose content changed are found
+    a range at a time. What is left is sorted by id, and then so are they.
+    """
+    with RowSorter(KEYS, "id") as old_left, RowSorter(KEYS, "id") as new_left:
+        for old, new in read_ranges(before, now):
+            pairs = _match_examples(old, new, (["id", "digest"], ["digest"]))
+            yield old[pairs["old"]], new[pairs["new"]]
+            old_left.append(np.delete(old, pairs["old"]))
+            new_left.append(np.delete(new, pairs["new"]))
+        for old, new in read_ranges(old_left.finish(), new_left.finish()):
+            pairs = _match_examples(old, new, (["id"],))
+            yield old[pairs["old"]], new[pairs["new"]]
+
+
+def _match_examples(
+    old: np.ndarray, new: np.ndarray, choices: Sequence[list[str]]
+) -> "pd.DataFrame":
+    """Return positions `old` and `new` of rows that are one example; each row at most once.
+
+    They have equal keys of the first of `choices`, else of the next one.
+    """
+    import pandas as pd
+
+    left = pd.DataFrame({"id": old["id"], "digest": old["digest"], "old": np.arange(len(old))})
+    right = pd.DataFrame({"id": new["id"], "digest": new["digest"], "new": np.arange(len(new))})
     matches = []
-    for keys in (["id", "digest"], ["digest"], ["id"]):  # the most certain first
+    for keys in choices:
         left = left.assign(nth=left.groupby(keys).cumcount())
         right = right.assign(nth=right.groupby(keys).cumcount())
         both = left.merge(right, on=[*keys, "nth"])[["old", "new"]]
