@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from execnet import XSpec
 from tests.support import checkouts
-from tests.support.checkouts import LINE, Checkout, make_checkout
+from tests.support.checkouts import LINE, ROOT, Checkout, make_checkout
 from tests.support.order import get_rank
 from tests.support.warm import commands, forked_program
 from tests.support.warm.blank_store import install_blank_store
@@ -74,6 +74,14 @@ def warm_commands(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> N
         forked_program.servers[:] = [(folder.parent, controller)]
         install_blank_store(folder.parent)
         clean_run.PYTHON = str(folder / "python")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def spark_settings() -> Generator[None, None, None]:
+    """Let Spark take the settings of tests/support/spark, here and in what tests start."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_CONF_DIR", str(ROOT / "tests/support/spark"))
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,5 +1,6 @@
 """Spark runs the functions of rows: what stages write and find is the same."""
 
+import gc
 import operator
 import os
 import random
@@ -136,6 +137,17 @@ def test_an_error_that_a_user_can_act_on_is_that_of_the_first_item(
         assert [next(results), next(results)] == [1, 2]
         with pytest.raises(DataError, match=r"^row 3: no label$"):
             next(results)
+
+
+@SPARK
+@pytest.mark.slow
+def test_an_executor_looks_for_no_garbage_in_what_it_has_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_spark("local[1]", tmp_path, monkeypatch):
+        first, second = get_engine().run(lambda _: gc.get_freeze_count(), range(2))
+    assert first == 0
+    assert second > 1000
 
 
 @SPARK

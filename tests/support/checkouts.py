@@ -15,6 +15,7 @@ import pytest
 PASSED_ON = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TZ|LANG|LC_\w+|PYENV_\w+|PIP_\w+|UV_\w+"
     r"|\w*(CA_BUNDLE|CA_CERTS|SSL_CERT_\w+)|PIP_CERT|(?i:\w+_proxy)|PLUMBLINE_(TEST|COLD)_\w+"
+    r"|SPARK_CONF_DIR"
 )
 ROOT = Path(__file__).resolve().parents[2]
 LINE = ROOT / "tests/support/tasks/line"

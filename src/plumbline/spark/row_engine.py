@@ -4,7 +4,10 @@ Each part of the rows is a task, whose functions are those that run without Spar
 files, in a folder that all executors see.
 """
 
+import functools
+import gc
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -95,6 +98,7 @@ class SparkEngine:
             for batch in batches:
                 for number in batch.column("id").to_pylist():
                     yield from parts[number]()
+            _freeze_imports(len(sys.modules))
 
         numbers = self.session.range(0, len(parts), 1, len(parts))
         yield numbers.mapInArrow(read_parts, schema)
@@ -107,6 +111,17 @@ def _attempt(work: Callable[[Item], T], item: Item) -> tuple[T | None, Plumbline
         return work(item), None
     except PlumblineError as error:
         return None, error
+    finally:
+        _freeze_imports(len(sys.modules))
+
+
+@functools.cache
+def _freeze_imports(num_modules: int) -> None:
+    """Let collections of garbage pass over what the Python of an executor has imported so far.
+
+    pyspark collects after each task. Where a part has few rows, that took more time than the task.
+    """
+    gc.freeze()
 
 
 def _take_results(outcomes: list[tuple[Any, PlumblineError | None]]) -> Iterator[Any]:
