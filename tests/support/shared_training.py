@@ -1,12 +1,12 @@
 """What each process of a torchrun does in test_sharding: it trains tiny encoders in two ways.
 
     torchrun ... tests/support/shared_training.py FOLDER CASE ... [--kill RANK STEP] [--break STEP]
-        [--no-bundle]
+        [--no-bundle] [--only-shared]
 
 FOLDER has `examples`, and a pretrained encoder by the name of each of its kinds that is needed. Of
 each case one training has all weights in each process (ddp), and one shares them. What they end in
 is written to FOLDER/rank<n>.json. With --kill, one process dies before a step of the shared
-training; with --break, its model fails.
+training; with --break, its model fails. With --only-shared there is no other training.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("cases", nargs="+", choices=CASES | ENCODERS)
     parser.add_argument("--no-bundle", action="store_true")
+    parser.add_argument("--only-shared", action="store_true")
     parser.add_argument("--kill", nargs=2, type=int, default=(-1, -1), metavar=("RANK", "STEP"))
     parser.add_argument("--break", dest="broken", type=int, default=-1, metavar="STEP")
     arguments = parser.parse_args()
@@ -54,10 +56,10 @@ def main() -> None:
     results: dict[str, Any] = {}
     for case in arguments.cases:
         has_bundle = not arguments.no_bundle
-        plain = _train(arguments.folder, case, "ddp", steps, has_bundle=has_bundle)
+        train = partial(_train, arguments.folder, case, steps=steps, has_bundle=has_bundle)
+        results[case] = {} if arguments.only_shared else {"ddp": train("ddp")}
         _plant_faults(*arguments.kill, arguments.broken)
-        shared = _train(arguments.folder, case, "shared", steps, has_bundle=has_bundle)
-        results[case] = {"ddp": plain, "shared": shared}
+        results[case]["shared"] = train("shared")
     path = arguments.folder / f"rank{ranks.get_rank()}.json"
     path.write_text(json.dumps(results))
 

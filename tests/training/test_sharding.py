@@ -2,18 +2,18 @@
 
 import json
 import os
+import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tests.support.checkouts import find_python
 from tests.support.shared_training import CASES, ENCODERS
 from tests.support.small_texts import ROOT, SilentLog, small_params, write_examples
 from tests.support.tiny_models import write_model
 
-from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting, sharding
@@ -22,16 +22,25 @@ SCRIPT = ROOT / "tests/support/shared_training.py"
 ROUNDING = 1e-6  # of weights of the order of 0.1: the norm of gradients is added up in other order
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    write_examples(tmp_path / "examples")
-    write_model(tmp_path / "bert", "bert")
-    return tmp_path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("shared")
+    write_examples(made / "examples")
+    write_model(made / "bert", "bert")
+    return made
+
+
+@pytest.fixture(scope="module")
+def undisturbed(folder: Path) -> list[dict[str, Any]]:
+    """What each process ended in, by case; `folder` has the trainings."""
+    done = train_together(folder, *CASES)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return read_results(folder)
 
 
 def train_together(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Let two processes of torchrun run the script of this test."""
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    launcher = [find_python(), "-m", "torch.distributed.run", "--standalone"]
     paths = f"{ROOT}{os.pathsep}{ROOT / 'src'}"
     return subprocess.run(
         [*launcher, "--nproc-per-node", "2", SCRIPT, folder, *arguments],
@@ -46,10 +55,10 @@ def read_results(folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_shared_weights_end_as_others_with_half_of_them_in_each_process(folder: Path) -> None:
-    done = train_together(folder, *CASES)
-    assert done.returncode == 0, done.stderr[-2000:]
-    first, second = read_results(folder)
+def test_shared_weights_end_as_others_with_half_of_them_in_each_process(
+    folder: Path, undisturbed: list[dict[str, Any]]
+) -> None:
+    first, second = undisturbed
     for case in CASES:
         plain, shared = first[case]["ddp"], first[case]["shared"]
         assert shared["steps"] == plain["steps"] == 21, case
@@ -83,36 +92,28 @@ def find_largest_difference(folder: Path, case: str) -> float:
 
 
 @pytest.mark.slow
-def test_a_killed_training_resumes_with_shared_weights(folder: Path) -> None:
-    cases = ("clipped", "bert")
-    done = train_together(folder, *cases)
-    assert done.returncode == 0, done.stderr[-2000:]
-    undisturbed = read_results(folder)[0]
-    for case in cases:
-        for path in (folder / f"{case}-shared" / layout.CHECKPOINTS).iterdir():
-            remove_checkpoint(path)
-        killed = train_together(folder, case, "--kill", "1", "11")
+def test_a_killed_training_resumes_with_shared_weights(
+    folder: Path, undisturbed: list[dict[str, Any]]
+) -> None:
+    for case in ("clipped", "bert"):
+        shutil.rmtree(folder / f"{case}-shared")
+        killed = train_together(folder, case, "--only-shared", "--kill", "1", "11")
         assert killed.returncode != 0
         assert "another process of this training has ended" in killed.stderr
-        done = train_together(folder, case)
+        done = train_together(folder, case, "--only-shared")
         assert done.returncode == 0, done.stderr[-2000:]
         resumed, expected = (
-            each[case]["shared"] for each in (read_results(folder)[0], undisturbed)
+            each[case]["shared"] for each in (read_results(folder)[0], undisturbed[0])
         )
         assert resumed["steps"] == 21 - 9  # of which the last was saved
         for result in ("weights", "curve", "bundle"):
             assert resumed[result] == expected[result], (case, result)
 
 
-def remove_checkpoint(folder: Path) -> None:
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
-
-
 @pytest.mark.slow
 def test_an_error_in_a_shared_model_is_told_as_it_is(folder: Path) -> None:
-    done = train_together(folder, "transformer", "--break", "5")
+    shutil.rmtree(folder / "transformer-shared", ignore_errors=True)
+    done = train_together(folder, "transformer", "--only-shared", "--break", "5")
     assert done.returncode != 0
     assert "ValueError: planted in the model" in done.stderr
     assert "During handling" not in done.stderr
