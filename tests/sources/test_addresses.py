@@ -100,3 +100,26 @@ def test_another_password_makes_no_other_digest(tmp_path: Path) -> None:
     assert hide_secrets_in_values({"ftp://a:b@h/x": ["ftp://a:b@h/y", 1]}) == {
         "ftp://h/x": ["ftp://h/y", 1]
     }
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# source: postgresql://me:{}@db/x#SELECT 1",
+        "#source: postgresql://me:{}@db/x#SELECT 1",
+        "b: x.csv #was https://host/x?token={}",
+        "b: x.csv  #https://{}@host/x",
+        'b: "x # y" ## https://host/x?token={}',
+    ],
+)
+def test_a_comment_in_any_way_of_yaml_is_shown_without_secrets(
+    tmp_path: Path, comment: str
+) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text("a: 1\n" + comment.replace("{}", SECRET) + "\n", encoding="utf-8")
+    values = load_yaml(path)
+    shown = read_shown_params(path).decode()
+    assert SECRET not in shown
+    assert "#" in shown
+    path.write_text(shown, encoding="utf-8")
+    assert load_yaml(path) == values

@@ -2,11 +2,14 @@
 
 import hashlib
 import io
+import re
 from pathlib import Path
 from typing import Any
 
 from plumbline.contract.yaml_file import load_yaml, parse_yaml
 from plumbline.sources.addresses import hide_secrets, hide_secrets_in_text
+
+COMMENT = re.compile(r"#.*")  # or what follows a # in a value: there the same is hidden
 
 
 def hide_secrets_in_values(value: Any) -> Any:
@@ -32,7 +35,7 @@ def read_shown_params(path: Path) -> bytes:
     text = raw.decode("utf-8")
     for address in _list_secret_texts(values):
         text = text.replace(address, hide_secrets(address))
-    text = "".join(_hide_in_comment(line) for line in text.splitlines(keepends=True))
+    text = COMMENT.sub(lambda match: hide_secrets_in_text(match.group()), text)
     shown = hide_secrets_in_values(values)
     is_changed = text.encode() != raw or shown != values
     if is_changed and parse_yaml(text, path) != shown:  # an address written with escapes
@@ -57,11 +60,6 @@ def _list_secret_texts(value: Any) -> list[str]:
     elif isinstance(value, str) and hide_secrets(value) != value:
         texts.append(value)
     return sorted(texts, key=len, reverse=True)
-
-
-def _hide_in_comment(line: str) -> str:
-    code, mark, comment = line.partition("# ")
-    return code + mark + hide_secrets_in_text(comment)
 
 
 def _dump(values: Any) -> str:
