@@ -50,6 +50,8 @@ def test_every_format_gives_the_same_rows(folder: Path) -> None:
         result = read_source(path.name)
         assert result.values == ROWS, path.name
         assert result.notices == [], path.name
+        one_column = read_source(path.name, COLUMNS[:1])
+        assert one_column.values == [(text,) for text, _ in ROWS], path.name
 
 
 @pytest.mark.parametrize(
@@ -153,6 +155,9 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "a.csv:3: 1 cells where the header has 2: the file is cut",
         ),
         ("hi", "a.xlsx", "a.xlsx: no reader for .xlsx; known: .csv"),
+        ("\n", "a.csv", "a.csv: no line with the names of the columns"),
+        (b"\xef\xbb\xbf", "a.csv", "a.csv: no line with the names of the columns"),
+        (b"\xff\xfe", "a.csv", "a.csv: no line with the names of the columns"),
     ],
 )
 def test_a_fault_is_named_with_its_place(

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.support.file_server import serve_folder
-from tests.support.small_sources import CSV, LINES, read_source
+from tests.support.small_sources import COLUMNS, CSV, LINES, read_source
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.sources.http_download import _is_private, _RedirectGuard
@@ -169,6 +169,8 @@ def test_a_query_is_streamed_from_a_database(folder: Path) -> None:
     result = read_source(f"{address} ORDER BY rowid")
     assert list(result.rows) == [f"tickets.db:{number}" for number in range(1, 61)]
     assert {label for _, label in result.values} == {"0", "1"}
+    one_column = read_source(f"{address} ORDER BY rowid", COLUMNS[:1])
+    assert one_column.values == [(text,) for text, _ in result.values]
     assert result.parts[0].facts["query"].startswith("SELECT body")
     assert "no ORDER BY" in read_source(address).notices[0]
     with pytest.raises(DataError, match="no column 'text'; found 'body', 'label'\n  is it 'body'"):
@@ -196,6 +198,8 @@ def test_a_hub_data_set_keeps_its_own_splits(folder: Path) -> None:
         ("test", "test"),
     ]
     assert len(result.rows) == 120
+    one_column = read_source("hf://./set", COLUMNS[:1])
+    assert one_column.values == [(text,) for text, _ in result.values]
 
 
 def test_a_hub_data_set_that_cannot_be_read_is_named(folder: Path) -> None:

@@ -4,7 +4,6 @@ import csv
 import io
 import itertools
 from collections.abc import Iterator
-from operator import itemgetter
 
 from plumbline.contract.errors import DataError
 from plumbline.sources.columns import find_columns
@@ -20,7 +19,7 @@ def read_csv(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iter
     """Yield the rows after the header, numbered by the line each begins on (the header's is 1)."""
     lines = DecodedLines(stream, name, request.refuse_encoding)
     with allow_wide_cells(MAX_LINE):
-        header_line = next(lines)
+        header_line = next(lines, "")
         refuse_json(header_line, name)
         delimiter = _detect_delimiter(header_line, request.names)
         expected = "\t" if ".tsv" in name else ","
@@ -30,8 +29,12 @@ def read_csv(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iter
                 f"not {DELIMITERS[expected]}"
             )
         records = _parse_records(header_line, lines, name, delimiter)
-        _, header, _ = next(records)
-        pick_wanted = itemgetter(*find_columns(name, header, request))
+        _, header, _ = next(records, (1, [], False))
+        if not header:
+            raise DataError(
+                f"{name}: no line with the names of the columns; fill the file, or leave it out"
+            )
+        indices = find_columns(name, header, request)
         for number, cells, repaired in records:
             if len(cells) != len(header):
                 place = f"{name}:{number}: {len(cells)} cells where the header has {len(header)}"
@@ -41,7 +44,7 @@ def read_csv(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iter
                     f"{place} (separated by {DELIMITERS[delimiter]}); "
                     "put double quotes around a cell that contains one"
                 )
-            yield SourceRow(number, pick_wanted(cells), repaired)
+            yield SourceRow(number, [cells[index] for index in indices], repaired)
     request.notices.extend(lines.describe())
 
 
