@@ -248,6 +248,18 @@ def test_train_rows_that_are_in_a_given_test_split_can_be_dropped(folder: Path) 
     )
 
 
+def test_a_test_row_that_is_dropped_for_its_label_takes_no_row_out_of_train(folder: Path) -> None:
+    (folder / "train.csv").write_text(CSV)
+    test = f"text,label\n{ROWS[3][0]},n/a\n{ROWS[7][0]},n/a\n{ROWS[7][0].upper()},b\nown,a\n"
+    (folder / "test.csv").write_text(test)
+    source = {"train": "train.csv", "validation": None, "test": "test.csv"}
+    params = make_params(source, policies=POLICIES | {"leakage": "drop"})
+    facts, rows = run_ingest(params, folder / "out")
+    assert facts["dropped"]["null_label"]["first"] == ["test.csv:2", "test.csv:3"]
+    assert facts["dropped"]["leaked"] == {"rows": 1, "first": ["train.csv:9 (as test.csv:4)"]}
+    assert "train.csv:5" in {row["id"] for row in rows}
+
+
 def test_stray_bytes_can_be_refused(folder: Path) -> None:
     policies = POLICIES | {"encoding": "refuse"}
     message = expect_refusal(b"text,label\ncaf\xe9,a\n", folder, policies=policies)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from plumbline.contract.rows import put_column
 from plumbline.tasks.text_classification.data.copies import HeldOutRows
+from plumbline.tasks.text_classification.data.later_texts import LaterTexts
 from plumbline.tasks.text_classification.data.policies import PolicyCounts
 from plumbline.tasks.text_classification.data.source_rows import (
     COMPACT,
@@ -14,7 +15,6 @@ from plumbline.tasks.text_classification.data.source_rows import (
     filter_rows,
 )
 from plumbline.tasks.text_classification.data.splits import AssignSplit
-from plumbline.tasks.text_classification.data.survey import SourceSurvey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 class RowDivision:
     """Divides rows, which come in the order of the source; `counts` has those that it was given."""
 
-    def __init__(self, assign: AssignSplit, divider: str | None, survey: SourceSurvey) -> None:
+    def __init__(self, assign: AssignSplit, divider: str | None, later: LaterTexts) -> None:
         self.counts = PolicyCounts()
         self._assign = assign
         self._divider = divider  # `find_divider`
-        self._survey = survey
+        self._later = later
         self._held_out = HeldOutRows()
 
     def divide(self, batch: "pa.RecordBatch", given: str | None) -> "pa.RecordBatch":
@@ -80,9 +80,9 @@ class RowDivision:
         is_copy = self._held_out.find_copies(splits, rows["label"].to_pylist(), compact)
         self.counts.add_rows("copy", itertools.compress(places, is_copy))
         is_kept = ~is_copy
-        if self._survey.has_held_out():
+        if not self._later.is_empty():
             for number in is_kept.nonzero()[0].tolist():
-                copy = self._survey.find_copy(int(compact[number]), splits[number])
+                copy = self._later.find_place(int(compact[number]), splits[number])
                 if copy is not None:
                     self.counts.add_rows("leaked", [f"{places[number]} (as {copy})"])
                     is_kept[number] = False

@@ -13,6 +13,7 @@ from plumbline.sources.shard_store import ShardStore
 from plumbline.tasks.text_classification.data.division import RowDivision
 from plumbline.tasks.text_classification.data.generated import build_generated_part
 from plumbline.tasks.text_classification.data.label_cells import LabelCells
+from plumbline.tasks.text_classification.data.later_texts import LaterTexts
 from plumbline.tasks.text_classification.data.naming import RowNamer
 from plumbline.tasks.text_classification.data.reading import PartRows, PieceReader, read_source
 from plumbline.tasks.text_classification.data.source_rows import DROPPED, find_divider
@@ -69,7 +70,8 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
         survey, sources = read_source(parts, _build_reader(params, given), folder)
         survey.check_columns()
         names = survey.name_labels()
-        namer = RowNamer(LabelCells(params.data.columns), names, params.data.policies.nulls)
+        cells = LabelCells(params.data.columns)
+        namer = RowNamer(cells, names, params.data.policies.nulls)
         divider = find_divider(params)
         assign = plan_splits(
             params.data.split,
@@ -77,7 +79,10 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
             lambda: _read_dividers(sources, namer, divider),
             survey.collect_points(names),
         )
-        division = RowDivision(assign, divider, survey)
+        later = LaterTexts()
+        if params.data.policies.leakage == "drop":
+            _collect_later_texts(sources, RowNamer(cells, names, nulls="drop"), later)
+        division = RowDivision(assign, divider, later)
         summary = Summary(has_sets=params.data.columns.has_label_sets)
         with ExampleWriter(
             examples,
@@ -135,6 +140,13 @@ def _list_columns(params: TextParams) -> tuple[WantedColumn, ...]:
 def _build_reader(params: TextParams, given: set[str | None]) -> PieceReader:
     is_divided = params.data.split.by != "time" and not given >= set(SPLITS)
     return PieceReader(params, _list_columns(params), is_divided)
+
+
+def _collect_later_texts(sources: Iterable[PartRows], namer: RowNamer, later: LaterTexts) -> None:
+    """Read the parts whose split is validation or test; what params refuse is found later."""
+    for source in sources:
+        if source.part.split in ("validation", "test"):
+            later.add(source.part.split, namer.name_batches(source.read_batches()))
 
 
 def _read_dividers(

@@ -121,8 +121,6 @@ class PieceReader:
                     value = read.get_value(divider, cells.join(found.labels))
                     point = find_point(self.params.data.split, read.digest, value, place)
                 survey.add(place, found.labels, read.digest, point)
-                if part.split in ("validation", "test") and policies.leakage == "drop":
-                    survey.add_held_out(place, read.compact, part.split)
                 yield read
 
     def _drop(self, column: str, value: str | None, place: str) -> ReadRow:

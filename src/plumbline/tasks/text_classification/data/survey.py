@@ -13,14 +13,11 @@ SWAPPED_RATIO = 3
 MIN_LABELS = 20  # below, all of this can be chance
 MAX_TEXTS = 2000  # of which as many differ, they are no labels
 
-LATER_SPLITS = {"train": ("validation", "test"), "validation": ("test",), "test": ()}
-
 
 class SourceSurvey:
-    """Labels as they are spelled, where their rows are on the line that splits divide, and copies.
+    """Labels as they are spelled, and where their rows are on the line that splits divide.
 
     Memory grows with the number of labels, not of rows: a label's points are kept up to MAX_POINTS.
-    Held-out texts are remembered where data.policies.leakage is drop.
     """
 
     def __init__(self) -> None:
@@ -29,7 +26,6 @@ class SourceSurvey:
         self._rows: Counter[str] = Counter()
         self._points: defaultdict[str, set[float]] = defaultdict(set)
         self._texts: set[str] = set()  # of the first MAX_TEXTS that differ
-        self._held_out: dict[str, dict[int, str]] = {"validation": {}, "test": {}}
 
     def add(self, place: str, labels: tuple[str, ...], digest: str, point: float | None) -> None:
         """Count one row that can be used; `point` is None where its split is given.
@@ -67,9 +63,6 @@ class SourceSurvey:
                 self._points[label] |= points
         if len(self._texts) < MAX_TEXTS:
             self._texts |= other._texts
-        for split, places in other._held_out.items():
-            for compact, place in places.items():
-                self._held_out[split].setdefault(compact, place)
 
     def check_columns(self) -> None:
         """Raise DataError where the labels look like texts, and the texts like labels."""
@@ -84,22 +77,6 @@ class SourceSurvey:
             f"rows have {num_texts:,} different texts and {num_labels:,} different labels, such as "
             f"{next(iter(self._rows))[:40]!r}; exchange the two names in params.yaml"
         )
-
-    def add_held_out(self, place: str, compact: int, split: str) -> None:
-        """Remember the text of a row whose split is given."""
-        self._held_out[split].setdefault(compact, place)
-
-    def has_held_out(self) -> bool:
-        """Whether such rows are remembered."""
-        return any(self._held_out.values())
-
-    def find_copy(self, compact: int, split: str) -> str | None:
-        """Return the place of the same text in a later split, if there is one."""
-        for later in LATER_SPLITS[split]:
-            place = self._held_out[later].get(compact)
-            if place is not None:
-                return place
-        return None
 
     def name_labels(self) -> LabelNames:
         """Decide on the name of each label."""
