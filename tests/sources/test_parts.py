@@ -66,6 +66,23 @@ def test_each_part_has_the_split_of_its_source(folder: Path) -> None:
     ]
 
 
+def test_parts_of_one_file_or_database_have_the_name_of_their_split(folder: Path) -> None:
+    (folder / "a.csv").write_text(CSV)
+    sqlite3.connect(folder / "t.db").close()
+    query = "sqlite:///t.db#SELECT text, label FROM"
+    sources = [
+        ("train", f"{query} train"),
+        ("validation", "a.csv"),
+        ("test", f"{query} test"),
+    ]
+    assert [part.name for part in locate_parts(sources, {})] == ["train:t.db", "a.csv", "test:t.db"]
+    files = [("train", "a.csv"), ("test", "file://./a.csv")]
+    parts = locate_parts(files, {})
+    assert [part.name for part in parts] == ["train:a.csv", "test:a.csv"]
+    request = ReadRequest(COLUMNS, refuse_encoding=False)
+    assert [len(list(part.read_rows(request))) for part in parts] == [60, 60]
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from plumbline.sources.addresses import (
     SQL_DIALECTS,
@@ -33,16 +34,33 @@ def locate_parts(
         located += _locate(address, split, pins)
     files = [item for item in located if isinstance(item, SourceFile)]
     check_pins(pins, files)
-    num_with_name = Counter(file.name for file in files)
     parts = []
-    for item in located:
+    for item, name in zip(located, _choose_names(located), strict=True):
         if isinstance(item, SourcePart):
-            parts.append(item)
-        elif num_with_name[item.name] == 1:
-            parts.append(build_file_part(item, item.name))
-        else:  # other files have the same name: the path makes the difference
-            parts.append(build_file_part(item, item.shown))
+            parts.append(replace(item, name=name))
+        else:
+            parts.append(build_file_part(item, name))
     return parts
+
+
+def _choose_names(located: list[SourceFile | SourcePart]) -> list[str]:
+    """Return the name of each part, which ids of its rows begin with: no other part has it.
+
+    It is that of the file or database; of files with one name, the path makes the difference; of
+    queries on one database, or one file for two splits, the split.
+    """
+    names = []
+    num_with_name = Counter(item.name for item in located)
+    for item in located:
+        if isinstance(item, SourceFile) and num_with_name[item.name] > 1:
+            names.append(item.shown)
+        else:
+            names.append(item.name)
+    num_with_name = Counter(names)
+    for index, item in enumerate(located):
+        if num_with_name[names[index]] > 1:
+            names[index] = f"{item.split}:{names[index]}"
+    return names
 
 
 def _locate(

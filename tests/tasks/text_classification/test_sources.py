@@ -2,13 +2,14 @@
 
 import hashlib
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
-from tests.support.small_sources import CSV, LINES
+from tests.support.small_sources import CSV, LINES, ROWS
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.entrypoint import load_params
@@ -75,6 +76,19 @@ def test_given_splits_are_kept_and_validation_is_taken_out_of_train(folder: Path
     _, rows = run_ingest(make_params(source), folder)
     assert list_splits(rows, "test") == {"test"}
     assert list_splits(rows, "train") == {"train", "validation"}
+
+
+def test_no_id_is_in_two_splits_of_one_database(folder: Path) -> None:
+    with sqlite3.connect(folder / "t.db") as database:
+        database.execute("CREATE TABLE rows (text, label)")
+        database.executemany("INSERT INTO rows VALUES (?, ?)", ROWS)
+    database.close()
+    query = "sqlite:///t.db#SELECT text, label FROM rows WHERE rowid {} 40 ORDER BY rowid"
+    source = {"train": query.format("<="), "validation": None, "test": query.format(">")}
+    _, rows = run_ingest(make_params(source), folder)
+    assert len({row["id"] for row in rows}) == 60
+    assert list_splits(rows, "test:t.db:") == {"test"}
+    assert list_splits(rows, "train:t.db:") == {"train", "validation"}
 
 
 @pytest.mark.parametrize(

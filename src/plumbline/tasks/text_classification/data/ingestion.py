@@ -52,7 +52,7 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
 
     Examples have the columns id, text, label and the metadata columns, all text, and where rows
     have sets of labels also `label_set`, the labels as a JSON list. The manifest has
-    one row for each, in the order they were read: id (<file name>:<row>), split, label, length
+    one row for each, in the order they were read: id (<part name>:<row>), split, label, length
     (characters), digest, the metadata columns, `decoded` (bytes were replaced), `truncated` and,
     for generated data only, `noisy` (the label is not the true one; it is not among the examples,
     so that no candidate can learn from it).
