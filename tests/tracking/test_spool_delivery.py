@@ -27,6 +27,7 @@ from plumbline.tracking.processes import identify_process
 from plumbline.tracking.system_metrics import SystemMonitors
 
 AWAY = "http://127.0.0.1:9"
+UNREADABLE = "/proc/self/mem"  # its first byte is no memory: an I/O error, for root too
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 KILLED = """
 import os, signal, sys
@@ -332,6 +333,26 @@ def test_a_run_whose_process_and_spool_are_gone_is_closed_by_the_next_pass(
     assert client.get_run(experiment_run).info.status == "KILLED"
     assert client.get_run(alive).info.status == "RUNNING"
     assert client.get_run(other).info.status == "RUNNING"  # perhaps alive in another container
+
+
+def test_what_cannot_be_recorded_of_a_run_does_not_end_the_stage(
+    tracked_line: tuple[Params, Task],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The address is no address, the locks cannot be read, and nor can what the stage wrote."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow..example:5000")
+    Path("requirements.lock").symlink_to(UNREADABLE)
+    with caplog.at_level(logging.WARNING), run_log.track_run(tracked_line[0], "evaluate"):
+        layout.EVIDENCE.parent.mkdir(exist_ok=True)
+        layout.EVIDENCE.symlink_to(UNREADABLE)
+    reasons = [record.message.partition(";")[0] for record in caplog.records]
+    assert [reason.partition(" (")[0] for reason in reasons] == 3 * ["tracking stopped"]
+    assert ["mlflow..example" in reason for reason in reasons] == [False, True, False]
+    Path("requirements.lock").unlink()
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    assert delivery.deliver().problem is None
+    assert list_names()[-1] == ("evaluate", "FINISHED")
 
 
 def test_a_store_that_is_away_costs_one_warning_and_loses_nothing(

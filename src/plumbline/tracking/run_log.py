@@ -134,9 +134,7 @@ def track_run(params: Params, stage: str, candidate: str | None = None) -> Itera
             run_log.end("FAILED")
             _close_pass(run, params)
             raise
-        output = passes.digest_output(stage, candidate)
-        if output:
-            run_log.set_tag("plumbline.output", output)
+        _describe_output(run_log, stage, candidate)
         run_log.end("FINISHED")
         if stage == passes.LAST_STAGE:
             _close_pass(run, params)
@@ -144,11 +142,25 @@ def track_run(params: Params, stage: str, candidate: str | None = None) -> Itera
 
 def _describe_start(run_log: RunLog) -> None:
     """Record where the run began: commit, user, digests. dvc.lock is not yet what it will be."""
-    for key, value in describe_context().items():
-        run_log.set_tag(key, value)
-    for key, value in collect_lineage().items():
-        if key != "dvc_lock":
-            run_log.set_tag(f"plumbline.{key}", value)
+    try:
+        for key, value in describe_context().items():
+            run_log.set_tag(key, value)
+        for key, value in collect_lineage().items():
+            if key != "dvc_lock":
+                run_log.set_tag(f"plumbline.{key}", value)
+    except (OSError, ValueError) as error:
+        _warn(str(error))
+
+
+def _describe_output(run_log: RunLog, stage: str, candidate: str | None) -> None:
+    """Record the digest by which a later pass finds this run."""
+    try:
+        output = passes.digest_output(stage, candidate)
+    except OSError as error:
+        _warn(str(error))
+        return
+    if output:
+        run_log.set_tag("plumbline.output", output)
 
 
 def _close_pass(run: spool.SpooledRun, params: Params) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 PORTS = {"http": 80, "https": 443}
-POSTGRESQL_PORT = 5432
+DATABASE_PORTS = {"postgresql": 5432}  # of others, a name may be that of no host
 PROBE_TIMEOUT_S = 2
 
 
@@ -36,7 +36,10 @@ def is_missing(uri: str) -> bool:
 
 
 def find_problem() -> str | None:
-    """Return why nothing answers at MLflow's address; None where it answers, or is a file."""
+    """Return why nothing answers at MLflow's address; None where it answers, or is a file.
+
+    A database whose port is not known is not asked.
+    """
     scheme, _, rest = find_uri().partition("://")
     if not rest or rest.startswith("/"):
         return None
@@ -44,13 +47,15 @@ def find_problem() -> str | None:
         rest = rest.partition("@")[2] or rest
     try:
         parts = urlsplit(f"{scheme}://{rest}")
-        port = parts.port or PORTS.get(parts.scheme, POSTGRESQL_PORT)
+        port = parts.port or (PORTS | DATABASE_PORTS).get(parts.scheme.partition("+")[0])
     except ValueError:  # its text is not shown: a part of it may be a password
         return "MLFLOW_TRACKING_URI is not a valid address; expected one like http://HOST:PORT"
-    if not parts.hostname:
+    if not parts.hostname or port is None:
         return None
     try:
         socket.create_connection((parts.hostname, port), timeout=PROBE_TIMEOUT_S).close()
     except OSError as error:
         return f"{parts.hostname}:{port} is unreachable: {error.strerror or error}"
+    except UnicodeError:
+        return f"{parts.hostname} is not a valid name of a host; correct MLFLOW_TRACKING_URI"
     return None
