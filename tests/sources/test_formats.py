@@ -241,6 +241,25 @@ def test_typed_values_become_text(folder: Path) -> None:
     assert read_source("a.parquet").values == [("x", "1"), ("y", "2.5"), ("z", None)]
 
 
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
+@pytest.mark.parametrize("kind", ["bytes that are not UTF-8", "a time beyond the year 9999"])
+def test_a_value_that_cannot_be_read_is_named_with_its_row(
+    folder: Path, name: str, kind: str
+) -> None:
+    if kind == "bytes that are not UTF-8":
+        binary = [b"hi"] * 5000 + [b"caf\xe9"]
+        column = pa.array(binary, pa.binary()).view(pa.string())
+    else:
+        column = pa.array([0] * 5000 + [2**62], pa.timestamp("ms"))
+    table = pa.table({"text": column, "label": ["a"] * 5001})
+    if name == "a.parquet":
+        pq.write_table(table, folder / name)
+    else:
+        pyarrow.feather.write_feather(table, str(folder / name))
+    with pytest.raises(DataError, match=f"^{name}:5001: column 'text': cannot be read "):
+        read_source(name)
+
+
 def test_pieces_of_a_parquet_file_are_all_of_its_rows(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

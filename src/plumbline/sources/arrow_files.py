@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 4096
 ARROW_FILE_MAGIC = b"ARROW1"  # else it is a stream
+# For bytes that are not UTF-8, times beyond the year 9999, and zones that nobody knows.
+UNREADABLE = (ValueError, ArithmeticError, LookupError)
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def _read_batches(
         for start in range(0, batch.num_rows, BATCH_ROWS):
             columns = []
             for column in request.columns:
-                values = batch.column(column.name).slice(start, BATCH_ROWS).to_pylist()
+                values = batch.column(column.name).slice(start, BATCH_ROWS)
                 columns.append(_convert_values(column, values, name, number + 1))
             for row in zip(*columns, strict=True):
                 number += 1
@@ -102,9 +104,24 @@ def _read_batches(
 
 
 def _convert_values(
-    column: WantedColumn, values: list[object], name: str, first: int
+    column: WantedColumn, values: "pa.Array", name: str, first: int
 ) -> list[str | None]:
-    return [column.convert(value, f"{name}:{row}") for row, value in enumerate(values, first)]
+    try:
+        listed = values.to_pylist()
+    except UNREADABLE:  # it does not say in which row
+        listed = [
+            _read_value(column, value, f"{name}:{row}") for row, value in enumerate(values, first)
+        ]
+    return [column.convert(value, f"{name}:{row}") for row, value in enumerate(listed, first)]
+
+
+def _read_value(column: WantedColumn, value: "pa.Scalar", place: str) -> object:
+    try:
+        return value.as_py()
+    except UNREADABLE as error:
+        raise DataError(
+            f"{place}: column {column.name!r}: cannot be read ({error}); correct it in the file"
+        ) from None
 
 
 @contextmanager
