@@ -14,7 +14,7 @@ from tests.support.serving.models import line_task
 
 from plumbline.contract.errors import RegistryError
 from plumbline.diagnostics import fsck
-from plumbline.registry import archives, promotion
+from plumbline.registry import archives, lost_models, promotion
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
 from plumbline.tracking import run_log
@@ -88,6 +88,27 @@ def carried(packed: Path) -> None:
 def test_what_is_there_is_not_touched(packed: Path, own: Lines) -> None:
     with own.here(), pytest.raises(RegistryError, match=r"mlflow\.db is there already"):
         archives.unpack(packed)
+
+
+def test_bundles_without_a_registry_are_not_touched(packed: Path, elsewhere: Path) -> None:
+    newer = elsewhere / "mlruns/artifacts/models/newer/weights.json"
+    newer.parent.mkdir(parents=True)
+    newer.write_text("{}", encoding="utf-8")
+    with pytest.raises(RegistryError, match=r"artifacts is there already; .* move it away first"):
+        archives.unpack(packed)
+    assert newer.read_text(encoding="utf-8") == "{}"
+
+
+def test_a_lost_registry_comes_back_as_its_remedy_says(packed: Path, elsewhere: Path) -> None:
+    archives.unpack(packed)
+    (elsewhere / "mlruns/mlflow.db").unlink()
+    with pytest.raises(RegistryError) as lost:
+        lost_models.require_local_models()
+    assert "move mlflow.db, journal.db and artifacts away" in str(lost.value)
+    (elsewhere / "mlruns").rename(elsewhere / "away")
+    archives.unpack(packed)
+    lost_models.require_local_models()
+    assert find_version(URI).number == "2"
 
 
 def test_what_waits_in_the_spool_is_packed_too(own: Lines, tmp_path: Path) -> None:

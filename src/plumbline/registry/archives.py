@@ -67,14 +67,16 @@ def pack(target: Path) -> int:
 def unpack(source: Path) -> int:
     """Make the registry in `source` this machine's; return the number of files.
 
-    Every file of it must be what was packed. Raises RegistryError where there is a registry
-    already, or `source` is damaged, was changed or holds anything else.
+    Every file of it must be what was packed. Raises RegistryError where there is a registry, a
+    journal or bundles already, or `source` is damaged, was changed or holds anything else.
     """
     folder = _find_folder()
-    for name in (STORE, JOURNAL):
-        if (folder / name).exists():
+    for path in (folder / STORE, folder / JOURNAL, folder / ARTIFACTS):
+        is_empty = path.is_dir() and not any(path.iterdir())
+        if path.exists() and not is_empty:
             raise RegistryError(
-                f"{folder / name} is there already; a registry is unpacked where there is none"
+                f"{path} is there already; a registry is unpacked where there is none: "
+                "move it away first"
             )
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as private:

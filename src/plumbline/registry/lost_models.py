@@ -14,7 +14,8 @@ from plumbline.registry.reader.sqlite_files import open_to_read
 from plumbline.tracking import store_location
 
 REMEDY = (
-    "restore it from a backup (`plumbline registry unpack`, if it was packed); "
+    "restore it from a backup (if it was packed: move mlflow.db, journal.db and artifacts away, "
+    "then `plumbline registry unpack FILE`); "
     "to start with an empty one, move the journal away as well"
 )
 SQLITE = "sqlite:///"
