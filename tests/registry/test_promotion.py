@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -718,20 +718,53 @@ def test_a_decision_removes_what_a_killed_one_left_of_champion_json(here: Path) 
     assert other.exists()
 
 
-class ClockSetBack(datetime):
-    """A clock that somebody set back by years."""
+def set_clock(patch: pytest.MonkeyPatch, moment: datetime) -> None:
+    """Let decisions be made at `moment`."""
 
-    @classmethod
-    def now(cls, tz: tzinfo | None = None) -> datetime:
-        return datetime(2020, 1, 1, tzinfo=tz)
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return moment.astimezone(tz)
+
+    patch.setattr(journal, "datetime", Clock)
 
 
 def test_time_never_runs_backwards(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record_look("a")
-    monkeypatch.setattr(journal, "datetime", ClockSetBack)
+    set_clock(monkeypatch, datetime(2020, 1, 1, tzinfo=UTC))
     record_look("b")
     times = [entry.at for entry in promotion.read_history(NAME)]
     assert times == sorted(times)
+
+
+@pytest.mark.parametrize(
+    ("as_of", "version"),
+    [
+        ("2090-03-05T11:59", None),
+        ("2090-03-05T12:09:45", "1"),  # the second in which it was decided
+        ("2090-03-05T14:10:00+02:00", "1"),
+        ("2090-03-05 13:59:59Z", "1"),
+        ("2090-03-05T14:00:00+00:00", "2"),
+        ("2090-03-04", None),
+        ("2090-03-05", "2"),
+        ("20900305", "2"),
+    ],
+)
+def test_the_champion_of_a_day_or_a_moment(
+    here: Path, as_of: str, version: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_clock(monkeypatch, datetime(2090, 3, 5, 12, 9, 45, tzinfo=UTC))
+    promotion.bootstrap_champion(NAME, "1")
+    set_clock(monkeypatch, datetime(2090, 3, 5, 14, tzinfo=UTC))
+    promotion.promote(NAME, "2", expect="1", reason="")
+    entry = promotion.find_champion_as_of(NAME, as_of)
+    assert (entry.version if entry else None) == version
+
+
+@pytest.mark.parametrize("as_of", ["yesterday", "21.11.2026", "", "2026-11-31", "2026"])
+def test_what_is_no_moment_is_refused(here: Path, as_of: str) -> None:
+    with pytest.raises(ParamsError, match="is not a date or time in ISO 8601; expected one like"):
+        promotion.find_champion_as_of(NAME, as_of)
 
 
 def test_who_decides_is_not_taken_from_the_environment(

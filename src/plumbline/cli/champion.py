@@ -22,7 +22,9 @@ def show_champion(
     name: ModelNameOrParams = "",
     as_of: Annotated[
         str | None,
-        typer.Option(help="A date or time, ISO 8601, in UTC.", show_default="now"),
+        typer.Option(
+            help="A date or time, ISO 8601, in UTC unless it has an offset.", show_default="now"
+        ),
     ] = None,
     pin: Annotated[
         bool,
@@ -37,7 +39,7 @@ def show_champion(
 
     name = name or load_params(layout.PARAMS).registry.model
     if pin:
-        if as_of:
+        if as_of is not None:
             raise ParamsError("--pin writes the current champion; leave out --as-of")
         pointer = promotion.pin_champion(name)
         pinned = f"version {pointer.version}" if pointer else "has no champion"

@@ -5,7 +5,8 @@ written and how a crash is healed.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, date, datetime, time
 from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import ParamsError, PlumblineError, RegistryError
@@ -168,14 +169,13 @@ def find_champion(name: str) -> Entry | None:
 def find_champion_as_of(name: str, as_of: str | None) -> Entry | None:
     """Find the decision that made the champion, now or at the end of the day or moment `as_of`.
 
-    `as_of` is ISO 8601, in UTC. None where there was no champion.
+    `as_of` is ISO 8601, in UTC unless it has an offset; ParamsError where it is not. None where
+    there was no champion.
     """
-    until = as_of
-    if as_of is not None and "T" not in as_of:
-        until = f"{as_of}T23:59:59+00:00"
+    until = None if as_of is None else _parse_moment(as_of)
     last: Entry | None = None
     for entry in read_history(name):
-        if entry.moves and (until is None or entry.at <= until):
+        if entry.moves and (until is None or datetime.fromisoformat(entry.at) <= until):
             last = entry
     return last
 
@@ -216,6 +216,20 @@ def decide(client: "MlflowClient", book: Journal, decision: Decision) -> Entry:
 
 def _is_same_request(current: Entry, version: str, expect: str, reason: str) -> bool:
     return (current.version, current.previous, current.reason) == (version, expect, reason)
+
+
+def _parse_moment(text: str) -> datetime:
+    """Return the moment that `text` names; of a day, the last."""
+    with suppress(ValueError):
+        return datetime.combine(date.fromisoformat(text), time.max, UTC)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ParamsError(
+            f"{text!r} is not a date or time in ISO 8601; "
+            "expected one like 2026-11-21 or 2026-11-21T12:09:45"
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _find_predecessor(entries: list[Entry], version: str) -> str:
