@@ -1,6 +1,7 @@
 """A registered version is made again from its commit; what fails or differs is named."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -23,7 +24,10 @@ from plumbline.diagnostics.reproduce.comparison import (
     compare_evidence,
     summarize,
 )
+from plumbline.diagnostics.reproduce.stores import copy_looks
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
+from plumbline.registry import ledger
+from plumbline.registry.journal import Decision, Entry, lock_journal, read_journal
 
 END_TIMEOUT_S = 20.0
 SET_TAG = """
@@ -249,6 +253,31 @@ def test_a_changed_tree_is_refused_and_its_parameters_are_used_if_asked(dirty: C
     (verdict,) = [row for row in done.stdout.splitlines() if row.startswith("│ verdict ")]
     assert verdict.rstrip("│ ").endswith("yes"), verdict  # the same champion, at the same level
     assert (held(dirty), journal(dirty)) == (before, told)
+
+
+def test_uses_of_the_test_split_by_other_models_count_in_the_clone_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, copied = (f"sqlite:///{tmp_path}/{name}.db" for name in ("own", "copied"))
+    monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", own)
+    uses = {"other": "a", "line": "b"}  # two models, whose test split is the same
+    with lock_journal() as book:
+        for model, question in uses.items():
+            book.append(Decision(model, "look", "", "", question, "split", "20 uses"))
+        numbers = count_looks(book.read_entries())
+    said: list[str] = []
+    copy_looks({**os.environ, "PLUMBLINE_JOURNAL_URI": copied}, said.append)
+    with read_journal(copied) as book:
+        assert count_looks(book.read_entries()) == numbers == [1, 2]
+    assert said == []
+
+
+def count_looks(entries: list[Entry]) -> list[int]:
+    """The number of the use that each of two questions is."""
+    return [
+        ledger.count_look(entries, ledger.SplitUse(question, "split", "20 uses")).number
+        for question in "ab"
+    ]
 
 
 def subject(evidence: dict) -> ReproductionSubject:

@@ -52,7 +52,7 @@ def reproduce(
         if subject.evidence.get("champion"):
             copy_champion(subject, environment, folder)
         if subject.evidence.get("looks"):
-            copy_looks(subject, environment, say)
+            copy_looks(environment, say)
         run_pipeline(clone, environment, say)
         return compare_evidence(subject, clone)
 

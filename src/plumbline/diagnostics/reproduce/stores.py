@@ -119,16 +119,14 @@ def _copy_run(client: "MlflowClient", version: RegisteredVersion, folder: Path) 
     return run_id
 
 
-def copy_looks(
-    subject: ReproductionSubject, environment: Mapping[str, str], say: Callable[[str], None]
-) -> None:
-    """Write the uses of test splits into the clone's journal.
+def copy_looks(environment: Mapping[str, str], say: Callable[[str], None]) -> None:
+    """Write the uses of test splits, by all models, into the clone's journal.
 
     Their number decides how large a difference must be to count.
     """
     try:
         with journal.lock_journal() as book:
-            entries = book.read_entries(subject.model)
+            entries = book.read_entries()
     except JournalError as error:
         say(f"  uses of the test split are counted from 1: {error}")
         return
