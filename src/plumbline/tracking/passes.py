@@ -53,9 +53,10 @@ def open_run(params: Params, stage: str, candidate: str | None) -> SpooledRun:
 
 def close_pass(folder: Path, params: Params) -> None:
     """Close a pass: what it did not run, and needed, is recorded as restored."""
-    runs = [run.describe() for run in spool.list_runs(folder)]
-    names = {run["name"] for run in runs}
-    last = runs[-1]["stage"]
+    runs = spool.list_runs(folder)
+    names = {run.describe()["name"] for run in runs}
+    last = runs[-1].describe()["stage"]
+    is_complete = last == LAST_STAGE and runs[-1].find_status() == "FINISHED"
     for stage, candidate in _list_stages(params):
         if stage == last:
             break
@@ -67,7 +68,6 @@ def close_pass(folder: Path, params: Params) -> None:
         run = spool.add_run(folder, name, restored)
         with spool.open_events(run) as file:
             spool.write_event(file, {"kind": "end", "status": "FINISHED", "time": _get_time()})
-    is_complete = last == LAST_STAGE and spool.list_runs(folder)[-1].find_status() == "FINISHED"
     spool.write_record(folder / spool.CLOSED, {"complete": is_complete, "time": _get_time()})
 
 

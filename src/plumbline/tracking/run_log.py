@@ -142,18 +142,20 @@ def track_run(params: Params, stage: str, candidate: str | None = None) -> Itera
 
 def _describe_start(run_log: RunLog) -> None:
     """Record where the run began: commit, user, digests. dvc.lock is not yet what it will be."""
+    for key, value in describe_context().items():
+        run_log.set_tag(key, value)
     try:
-        for key, value in describe_context().items():
-            run_log.set_tag(key, value)
-        for key, value in collect_lineage().items():
-            if key != "dvc_lock":
-                run_log.set_tag(f"plumbline.{key}", value)
-    except (OSError, ValueError) as error:
+        lineage = collect_lineage()
+    except OSError as error:
         _warn(str(error))
+        return
+    for key, value in lineage.items():
+        if key != "dvc_lock":
+            run_log.set_tag(f"plumbline.{key}", value)
 
 
 def _describe_output(run_log: RunLog, stage: str, candidate: str | None) -> None:
-    """Record the digest by which a later pass finds this run."""
+    """Record the digest of what the stage wrote, by which a later pass finds this run."""
     try:
         output = passes.digest_output(stage, candidate)
     except OSError as error:

@@ -8,8 +8,8 @@ import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
-PORTS = {"http": 80, "https": 443}
-DATABASE_PORTS = {"postgresql": 5432}  # of others, a name may be that of no host
+PORTS = {"http": 80, "https": 443, "postgresql": 5432}
+INVALID = "MLFLOW_TRACKING_URI is not a valid address; expected one like http://HOST:PORT"
 PROBE_TIMEOUT_S = 2
 
 
@@ -38,24 +38,24 @@ def is_missing(uri: str) -> bool:
 def find_problem() -> str | None:
     """Return why nothing answers at MLflow's address; None where it answers, or is a file.
 
-    A database whose port is not known is not asked.
+    None as well where the address has no port, and the one of its kind is not known here.
     """
     scheme, _, rest = find_uri().partition("://")
     if not rest or rest.startswith("/"):
         return None
-    if scheme not in PORTS:  # a database's password may hold any character but @
+    if not scheme.startswith("http"):  # a database's password may hold any character but @
         rest = rest.partition("@")[2] or rest
     try:
         parts = urlsplit(f"{scheme}://{rest}")
-        port = parts.port or (PORTS | DATABASE_PORTS).get(parts.scheme.partition("+")[0])
+        port = parts.port or PORTS.get(parts.scheme.partition("+")[0])
     except ValueError:  # its text is not shown: a part of it may be a password
-        return "MLFLOW_TRACKING_URI is not a valid address; expected one like http://HOST:PORT"
+        return INVALID
     if not parts.hostname or port is None:
         return None
     try:
         socket.create_connection((parts.hostname, port), timeout=PROBE_TIMEOUT_S).close()
+    except UnicodeError:  # a part of the name is empty or too long
+        return INVALID
     except OSError as error:
         return f"{parts.hostname}:{port} is unreachable: {error.strerror or error}"
-    except UnicodeError:
-        return f"{parts.hostname} is not a valid name of a host; correct MLFLOW_TRACKING_URI"
     return None
