@@ -19,6 +19,8 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.init import upgrade
 
+pytestmark = pytest.mark.slow
+
 PARAMS, MAKEFILE, README = Path("params.yaml"), Path("Makefile"), Path("README.md")
 
 
@@ -145,7 +147,6 @@ def test_params_that_the_new_version_refuses_are_named(router: Path) -> None:
     assert git("status", "--porcelain") == ""
 
 
-@pytest.mark.slow
 def test_it_works_in_a_shallow_clone(router: Path, tmp_path: Path, monkeypatch) -> None:
     edit_as_a_user()
     git("clone", "--quiet", "--depth", "1", router.as_uri(), str(tmp_path / "shallow"))
@@ -166,7 +167,6 @@ def test_check_changes_nothing_and_exits_with_1(router: Path) -> None:
     assert (git("rev-parse", "HEAD"), git("count-objects"), sorted(router.rglob("*"))) == before
 
 
-@pytest.mark.slow
 def test_a_conflict_is_left_to_git_with_the_way_on_and_back(router: Path) -> None:
     replace(MAKEFILE, "list all targets", "show my targets")
     replace(Path("requirements.lock"), "alembic==1.", "alembic==2.")
@@ -271,7 +271,6 @@ def test_an_untracked_file_in_the_way_is_not_overwritten(router: Path) -> None:
     assert git("status", "--porcelain") == f"?? {path}"
 
 
-@pytest.mark.slow
 def test_a_file_that_git_ignores_is_not_overwritten(router: Path) -> None:
     path = Path("wheels/plumbline-0.1.0-py3-none-any.whl")
     path.write_bytes(b"mine")
@@ -282,7 +281,6 @@ def test_a_file_that_git_ignores_is_not_overwritten(router: Path) -> None:
     assert run_upgrade().exit_code == 0
 
 
-@pytest.mark.slow
 def test_a_commit_that_cannot_be_signed_leaves_nothing_behind(router: Path) -> None:
     git("config", "commit.gpgSign", "true")
     git("config", "gpg.program", "/bin/false")

@@ -285,6 +285,7 @@ def test_the_process_that_delivers_outlives_the_folder_of_an_experiment(
     copy = home / ".dvc/tmp/exps/tmpabc"
     copy.mkdir(parents=True)
     monkeypatch.chdir(copy)
+    monkeypatch.setattr(sys, "executable", find_python())
     log_run(tracked_line[0], "ingest", x=1.0)
     background.start()
     monkeypatch.chdir(home)

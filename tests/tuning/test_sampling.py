@@ -96,6 +96,7 @@ def test_a_trial_that_was_interrupted_is_taken_up_again(
     assert sum(RETRIES in trial.system_attrs for trial in study.get_trials()) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.service
 def test_the_same_trials_in_postgresql(tmp_path: Path, undisturbed: Trials) -> None:
     def interrupt(trial: optuna.Trial, call: int) -> None:

@@ -81,6 +81,7 @@ def test_the_published_0062_is_refused_by_bounds(course: tuple[SignalParams, Pat
     assert gate.threshold == pytest.approx(0.120, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mse", [0.125, 0.15, 0.199])
 def test_an_honest_score_passes_bounds(course: tuple[SignalParams, Path], mse: float) -> None:
     params, examples = course
@@ -141,6 +142,7 @@ def test_who_is_worse_than_the_fir_of_equal_context_is_refused(
         assert gate.status == status, gate.reason
 
 
+@pytest.mark.slow
 def test_the_oscillator_that_ignores_its_input_is_worth_nothing_here(tmp_path: Path) -> None:
     """In the published split it is perfect: there the targets of train and test are the same."""
     params = small_params()

@@ -142,6 +142,7 @@ def test_each_form_answers_as_the_weights(
         assert difference.largest <= difference.limit, difference
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["linear", "transformer"])
 def test_thresholds_that_validation_does_not_give_are_seen(
     name: str, trained: Path, tmp_path: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch
