@@ -32,12 +32,15 @@ from plumbline.contract import layout, leftovers
 from plumbline.contract.errors import (
     BundleError,
     JournalError,
+    JournalIntegrityError,
     ParamsError,
     PlumblineError,
     RefusedError,
     RegistryError,
 )
 from plumbline.contract.task import Predictor
+from plumbline.diagnostics.fsck import decisions
+from plumbline.diagnostics.fsck.registry_state import load_state
 from plumbline.registry import (
     champion_pin,
     journal,
@@ -45,6 +48,7 @@ from plumbline.registry import (
     ledger,
     model_versions,
     promotion,
+    return_seal,
 )
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.reader import addresses, find_version, open_version
@@ -656,6 +660,29 @@ def test_looks_under_a_name_that_the_registry_does_not_know_cannot_be_cut_off(he
     ):
         with pytest.raises(JournalError, match="ends before entry 9"):
             attempt()
+
+
+@pytest.mark.parametrize("head", ["abc", ":x", "", "8"])
+def test_a_head_that_somebody_edited_is_damage(here: Path, head: str) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    client = model_versions.connect_registry()
+    client.set_registered_model_tag(NAME, journal_head.HEAD_TAG, head)
+    client.set_registered_model_alias(NAME, addresses.CHAMPION, "2")
+    damage = r"tag plumbline\.journal of the model in the registry is damaged: expected NUMBER:SEAL"
+    for attempt in (
+        lambda: promotion.read_history(NAME),
+        lambda: find_version(f"models:/{NAME}@champion"),
+        lambda: return_seal.seal_returns(NAME),
+    ):
+        with pytest.raises(JournalIntegrityError, match=damage):
+            attempt()
+    state = load_state()
+    assert state is not None
+    found = [*decisions.check_chain(state), *decisions.check_champions(state)]
+    assert [result.ok for result in found] == [False, False]
+    assert damage.replace("\\", "") in found[0].message
+    assert found[0].remedy == "restore the registry from a backup"
+    assert "the registry says 2, the journal 1" in found[1].message  # neither hides the other
 
 
 def test_git_is_a_witness_of_the_journal(here: Path) -> None:

@@ -8,18 +8,32 @@ is about to be written.
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 
+from plumbline.contract.errors import JournalIntegrityError
 from plumbline.registry.journal import START, Decision, Entry
 
 HEAD_TAG = "plumbline.journal"
 INTENT_TAG = "plumbline.intent"  # the move that is about to be written
+HEAD = re.compile(r"(\d{1,18}):.*", re.ASCII)
 
 
 def format_head(entry: Entry) -> str:
     """Return the number and seal of an entry, as the registry records them."""
     return f"{entry.number}:{entry.seal}"
+
+
+def parse_head(model: str, head: str) -> int:
+    """Return the number of the entry in a head; JournalIntegrityError where somebody edited it."""
+    match = HEAD.fullmatch(head)
+    if match is None:
+        raise JournalIntegrityError(
+            f"{model}: the tag {HEAD_TAG} of the model in the registry is damaged: expected "
+            f"NUMBER:SEAL, found {head[:40]!r}; restore the registry from a backup"
+        )
+    return int(match[1])
 
 
 def format_intent(decision: Decision, last: Entry | None) -> str:
@@ -35,34 +49,30 @@ def is_intended(move: Entry, intent: str | None) -> bool:
     return intent == _digest_move(move, move.prior)
 
 
-def find_missing_tail(entries: list[Entry], head: str | None) -> str | None:
+def find_missing_tail(model: str, entries: list[Entry], head: str | None) -> int | None:
     """Return the number of the last entry that the registry recorded, if the journal lacks it.
 
-    None where nothing is missing, or where the registry recorded no entry.
+    None where nothing is missing, or where the registry recorded no entry of the model.
+    JournalIntegrityError where the head is damaged.
     """
     if head is None:
         return None
     for entry in entries:
         if format_head(entry) == head:
             return None
-    return head.partition(":")[0]
+    return parse_head(model, head)
 
 
-def find_missing_entry(entries: list[Entry], heads: Mapping[str, str]) -> str | None:
+def find_missing_entry(entries: list[Entry], heads: Mapping[str, str]) -> int | None:
     """Return the number of the first entry that some model's head names and the journal lacks.
 
     `entries` are those of the whole journal, `heads` what the registry recorded of each model.
+    JournalIntegrityError where one of these is damaged.
     """
-    missing = [find_missing_tail(entries, head) for head in heads.values()]
-    numbers = [number for number in missing if number is not None]
-    return min(numbers, key=_sort_number, default=None)
+    missing = [find_missing_tail(model, entries, head) for model, head in heads.items()]
+    return min((number for number in missing if number is not None), default=None)
 
 
 def _digest_move(decision: Decision, prior: str) -> str:
     content = {field.name: getattr(decision, field.name) for field in fields(Decision)}
     return hashlib.sha256(json.dumps([prior, content], sort_keys=True).encode()).hexdigest()
-
-
-def _sort_number(number: str) -> tuple[int, str]:
-    """Sort by length first: a head that somebody edited may hold anything."""
-    return len(number), number

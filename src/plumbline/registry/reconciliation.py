@@ -27,6 +27,7 @@ from plumbline.registry.journal_head import (
     format_head,
     format_intent,
     is_intended,
+    parse_head,
 )
 from plumbline.registry.journal_rules import NO_CHAMPION, build_forgery_error, verify_recorded_move
 from plumbline.registry.reader.addresses import CHAMPION, describe_registry
@@ -137,14 +138,14 @@ def is_unrecorded(move: Entry, head: str | None) -> bool:
     """Whether a crash came between journal and registry, or somebody appended to the journal.
 
     The last `move` of the journal is newer than `head`, the last entry that the registry recorded.
+    JournalIntegrityError where the head is damaged.
     """
-    recorded = int(head.partition(":")[0]) if head else 0
-    return recorded < move.number
+    return head is None or parse_head(move.model, head) < move.number
 
 
 def _require_whole_journal(name: str, entries: list[Entry], heads: Mapping[str, str]) -> None:
     number = find_missing_entry(entries, heads)
-    if number:
+    if number is not None:
         raise JournalIntegrityError(
             f"{name}: the journal ends before entry {number}; restore it from a backup"
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from plumbline.contract import layout
-from plumbline.contract.errors import PlumblineError
+from plumbline.contract.errors import JournalIntegrityError, PlumblineError
 from plumbline.diagnostics.fsck.registry_state import RegistryState
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry import (
@@ -30,13 +30,21 @@ def check_chain(state: RegistryState) -> Iterator[DiagnosticResult]:
             "journal", False, message, f"{BACKUP}, and find out who can write to it"
         )
     for name, model in state.models.items():
-        head = model.tags.get(journal_head.HEAD_TAG)
-        number = journal_head.find_missing_tail(state.entries, head)
-        if number:
-            message = f"{name}: entry {number} and all after it are missing"
-            yield DiagnosticResult("journal", False, message, BACKUP)
+        yield from _check_end(name, state.entries, model.tags.get(journal_head.HEAD_TAG))
     yield from _check_named_versions(state)
     yield from _check_registrations(state)
+
+
+def _check_end(name: str, entries: list[Entry], head: str | None) -> Iterator[DiagnosticResult]:
+    try:
+        number = journal_head.find_missing_tail(name, entries, head)
+    except JournalIntegrityError as error:
+        message, _, remedy = str(error).partition("; ")
+        yield DiagnosticResult("journal", False, message, remedy)
+        return
+    if number is not None:
+        message = f"{name}: entry {number} and all after it are missing"
+        yield DiagnosticResult("journal", False, message, BACKUP)
 
 
 def _check_registrations(state: RegistryState) -> Iterator[DiagnosticResult]:
@@ -82,13 +90,20 @@ def check_champions(state: RegistryState) -> Iterator[DiagnosticResult]:
             if holder:
                 yield _report_undecided(name, champion)
             continue
-        is_new = reconciliation.is_unrecorded(last, model.tags.get(journal_head.HEAD_TAG))
+        is_new = _is_unrecorded(last, model.tags.get(journal_head.HEAD_TAG))
         if is_new and not journal_head.is_intended(last, model.tags.get(journal_head.INTENT_TAG)):
             yield _report_forged(name, champion, last)
         elif is_new and champion in (last.previous, last.version):
             yield _report_half_done(name, champion, last)
         elif champion != last.version:
             yield _report_moved_alias(name, champion, last)
+
+
+def _is_unrecorded(last: Entry, head: str | None) -> bool:
+    try:
+        return reconciliation.is_unrecorded(last, head)
+    except JournalIntegrityError:  # see the result for the journal
+        return False
 
 
 def _report_undecided(name: str, champion: str) -> DiagnosticResult:

@@ -160,8 +160,8 @@ def _read_entries(name: str) -> list[Entry]:
 
 
 def _require_complete_journal(name: str, entries: list[Entry], head: str | None) -> None:
-    number = find_missing_tail(entries, head)
-    if number:
+    number = find_missing_tail(name, entries, head)
+    if number is not None:
         raise JournalIntegrityError(
             f"{name}: the journal ends before entry {number}; restore it from a backup"
         )
