@@ -1,14 +1,19 @@
 """Where data may be: files, patterns, addresses, object stores, databases and hub data sets."""
 
+import gzip
 import hashlib
+import io
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, ClassVar
 
 import fsspec
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from fsspec import AbstractFileSystem
 from tests.support.file_server import serve_folder
 from tests.support.small_sources import COLUMNS, CSV, LINES, read_source
 
@@ -173,6 +178,60 @@ def test_an_object_store_is_read_through_fsspec(folder: Path) -> None:
         read_source("memory://bucket/a.csv", **{"memory://bucket/a.csv": "0" * 64})
     with pytest.raises(ParamsError, match=r"data\.source"):
         read_source("nowhere://bucket/a.csv")
+
+
+class DriverError(Exception):
+    """What a driver raises in its own way: no OSError."""
+
+
+class FailingStore(AbstractFileSystem):  # type: ignore[misc]
+    """A store that knows every object, and fails when one is opened, or read a second time."""
+
+    protocol = "failing"
+    content: ClassVar[bytes | None] = None  # None: fails when one is opened
+
+    def info(self, path: str, **_: object) -> dict[str, object]:
+        return {"name": path, "size": 9, "type": "file"}
+
+    def _open(self, path: str, **_: object) -> io.BufferedReader:
+        if self.content is None:
+            raise DriverError("no access to\nhttps://me:secret@host/x?token=secret")
+        return io.BufferedReader(FailingFile(self.content))
+
+
+class FailingFile(io.BytesIO):
+    """A file whose connection ends after the first block, wherever one reads on."""
+
+    num_reads = 0
+
+    def readinto(self, buffer: Any) -> int:
+        self.num_reads += 1
+        if self.num_reads > 1:
+            raise DriverError("the connection ended")
+        return super().readinto(buffer)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.jsonl", "a.parquet", "a.feather"])
+def test_what_a_driver_raises_in_its_own_way_names_the_file(
+    folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsspec.register_implementation("failing", FailingStore, clobber=True)
+    address = f"failing://bucket/{name}"
+    table = pa.table({"text": LINES, "label": ["a", "b"] * 30})
+    pq.write_table(table, "a.parquet")
+    pyarrow.feather.write_feather(table, "a.feather")
+    Path("a.csv").write_text(CSV)
+    Path("a.csv.gz").write_bytes(gzip.compress(CSV.encode()))
+    Path("a.jsonl").write_text('{"text": "hi", "label": "a"}\n')
+    for content, reason in (
+        (Path(name).read_bytes(), "the connection ended"),
+        (None, "no access to https://host/x"),
+    ):
+        monkeypatch.setattr(FailingStore, "content", content)
+        for pins in ({}, {address: "0" * 64}):
+            with pytest.raises(DataError) as error:
+                read_source(address, **pins)
+            assert str(error.value).endswith(f"{name}: cannot be read ({reason})")
 
 
 def test_a_query_is_streamed_from_a_database(folder: Path) -> None:

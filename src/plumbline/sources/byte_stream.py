@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, cast
 
 from plumbline.contract.errors import DataError
+from plumbline.sources.stores import refuse_driver_errors
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -42,8 +43,8 @@ def open_seekable(stream: io.BufferedReader) -> Iterator[IO[bytes]]:
     """
     raw = stream.raw
     if isinstance(raw, _CheckedFile) and not isinstance(raw, _DecompressedFile):
-        raw.file.seek(0)
-        yield raw.file
+        raw.seek(0)
+        yield cast(IO[bytes], raw)
         return
     with tempfile.TemporaryFile() as unpacked:
         while block := stream.read(BUFFER_BYTES):
@@ -81,17 +82,32 @@ class _CheckedFile(io.RawIOBase):
         """Say yes to BufferedReader."""
         return True
 
+    def seekable(self) -> bool:
+        """Whether it can be read from its end."""
+        return self.file.seekable()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place, counted from the begin, from here, or from the end."""
+        return self.file.seek(offset, whence)
+
+    def tell(self) -> int:
+        """Return the place where the next byte is read."""
+        return self.file.tell()
+
+    def read(self, size: int = -1) -> bytes:
+        """Return up to `size` bytes, all that follow if it is -1; none at the end of the file."""
+        with refuse_driver_errors(self._name):
+            try:
+                return self.file.read(size)
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise DataError(
+                    f"{self._name}: damaged or truncated gzip file ({error}); download it again"
+                ) from None
+
     def readinto(self, buffer: "WriteableBuffer") -> int:
         """Fill the start of `buffer`; 0 bytes are the end of the file."""
         view = memoryview(buffer)
-        try:
-            data = self.file.read(len(view))
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DataError(
-                f"{self._name}: damaged or truncated gzip file ({error}); download it again"
-            ) from None
-        except OSError as error:
-            raise DataError(f"{self._name}: cannot be read ({error})") from None
+        data = self.read(len(view))
         view[: len(data)] = data
         return len(data)
 

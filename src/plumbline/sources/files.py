@@ -16,6 +16,7 @@ from plumbline.sources import formats
 from plumbline.sources.addresses import hide_secrets
 from plumbline.sources.arrow_files import RowGroups
 from plumbline.sources.records import ReadRequest, ReadRows, SourcePart, SourceRow
+from plumbline.sources.stores import refuse_driver_errors
 
 NUM_SIBLINGS = 8  # how many files of the folder a message lists
 
@@ -111,14 +112,12 @@ def _open_binary(path: Path) -> IO[bytes]:
 
 
 def _open_file(file: SourceFile) -> IO[bytes]:
-    try:
+    with refuse_driver_errors(file.shown):
         return file.open()
-    except OSError as error:
-        raise DataError(f"{file.shown}: cannot be read ({error.strerror or error})") from None
 
 
 def _compute_digest(file: SourceFile) -> str:
-    with file.open() as opened:
+    with refuse_driver_errors(file.shown), file.open() as opened:
         # IO[bytes] has no readinto in typeshed; every binary file that is opened here has it.
         return hashlib.file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]
 

@@ -3,13 +3,12 @@
 import glob
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.sources.addresses import get_scheme, hide_secrets, hide_secrets_in_text
 from plumbline.sources.files import SourceFile
+from plumbline.sources.stores import refuse_driver_errors
 
 # How stores call what changes with an object's content, and where there is none, its time.
 CONTENT_KEYS = ("ETag", "etag", "generation", "md5Hash", "checksum", "sha")
@@ -39,7 +38,7 @@ def read_object_versions(url: str) -> dict[str, Any]:
     shown = hide_secrets(url)
     objects = {}
     for file in _open_existing(url):
-        with _name_errors(shown):
+        with refuse_driver_errors(shown):
             objects[str(file.path)] = read_version(file.fs, file.path)
     if len(objects) == 1:
         return next(iter(objects.values()))
@@ -62,24 +61,13 @@ def _open_existing(url: str) -> list[Any]:
     import fsspec
 
     shown = hide_secrets(url)
-    try:
-        with _name_errors(shown):
+    with refuse_driver_errors(shown):
+        try:
             fsspec.url_to_fs(url)[0].invalidate_cache()  # what it listed before may have changed
             existing = [file for file in fsspec.open_files(url, "rb") if file.fs.exists(file.path)]
-    except (ValueError, ImportError) as error:
-        reason = hide_secrets_in_text(str(error))
-        raise ParamsError(f"data.source: {shown}: {reason}") from None
+        except (ValueError, ImportError) as error:
+            reason = hide_secrets_in_text(str(error))
+            raise ParamsError(f"data.source: {shown}: {reason}") from None
     if not existing:
         raise DataError(f"{shown}: no such file")
     return existing
-
-
-@contextmanager
-def _name_errors(shown: str) -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, ImportError):
-        raise
-    except Exception as error:  # noqa: BLE001  each driver has errors of its own
-        reason = hide_secrets_in_text(" ".join(str(error).split()))[:300]
-        raise DataError(f"{shown}: cannot be read ({reason or type(error).__name__})") from None

@@ -5,17 +5,15 @@ written again with the same bytes.
 """
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from plumbline.contract import layout
-from plumbline.contract.errors import DataError, PlumblineError
+from plumbline.contract.errors import DataError
 from plumbline.contract.listing import REMEDY
 from plumbline.sources.addresses import find_local_path, get_scheme, hide_secrets
-from plumbline.sources.stores import SCHEMES, describe_driver_error, open_store
+from plumbline.sources.stores import SCHEMES, open_store, refuse_driver_errors
 
-ADVICE = "check the address and your rights to it, then run the same command again"
+ADVICE = "; check the address and your rights to it, then run the same command again"
 
 
 class ShardStore:
@@ -33,7 +31,7 @@ class ShardStore:
 
     def keep(self, path: Path, sha256: str) -> None:
         """Store a shard; it is complete or not there. DataError where it cannot be written."""
-        with self._name_errors(self.show(sha256), "written"):
+        with refuse_driver_errors(self.show(sha256), "written", ADVICE):
             if self._local is not None:
                 with layout.write_aside(self._local / _name_file(sha256)) as aside:
                     shutil.copyfile(path, aside)
@@ -43,21 +41,11 @@ class ShardStore:
     def fetch(self, sha256: str, path: Path) -> None:
         """Copy a shard to `path`; DataError where it is not there, or cannot be read."""
         shown = self.show(sha256)
-        with self._name_errors(shown, "read"):
+        with refuse_driver_errors(shown, "read", ADVICE):
             try:
                 self._store.get_file(f"{self._path}/{_name_file(sha256)}", str(path))
             except FileNotFoundError:
                 raise DataError(f"{shown}: not found; {REMEDY}, which writes it again") from None
-
-    @contextmanager
-    def _name_errors(self, shown: str, verb: str) -> Iterator[None]:
-        try:
-            yield
-        except PlumblineError:
-            raise
-        except Exception as error:  # noqa: BLE001  each driver has errors of its own
-            reason = describe_driver_error(error)
-            raise DataError(f"{shown}: cannot be {verb} ({reason}); {ADVICE}") from None
 
 
 def check_shard_address(address: str) -> str:

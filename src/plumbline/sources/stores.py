@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract.errors import ParamsError
+from plumbline.contract.errors import DataError, ParamsError, PlumblineError
 from plumbline.sources.addresses import (
     find_local_path,
     get_scheme,
@@ -49,6 +49,21 @@ def name_store_errors(shown: str) -> Iterator[None]:
         yield
     except Exception as error:  # noqa: BLE001  each driver has errors of its own
         raise OSError(errno.EIO, describe_driver_error(error), shown) from None
+
+
+@contextmanager
+def refuse_driver_errors(shown: str, done: str = "read", advice: str = "") -> Iterator[None]:
+    """Raise what a driver raises, each in its own way, as a DataError that names what is read.
+
+    `done` says what cannot be done with it, and `advice` what to do then. Our own errors stay.
+    """
+    try:
+        yield
+    except PlumblineError:
+        raise
+    except Exception as error:  # noqa: BLE001  each driver has errors of its own
+        reason = describe_driver_error(error)
+        raise DataError(f"{shown}: cannot be {done} ({reason}){advice}") from None
 
 
 def describe_driver_error(error: Exception) -> str:
