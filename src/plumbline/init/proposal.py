@@ -153,8 +153,8 @@ def _choose_candidates(choices: _Choices, answers: InitAnswers, num_train: int) 
 def _set_floor(choices: _Choices, limits: Any, answers: InitAnswers) -> None:
     """Ask for little more than that the model is of use: how good it must be, its owner knows.
 
-    That is twice what the gate `baselines` asks for, of all rows; the test split has other shares
-    of classes, and a floor that is no higher than the other gate's limit cannot fail.
+    That is twice what the gate `baselines` asks for, of all rows: the test split has other shares
+    of classes, and a floor that does not exceed the other gate's limit cannot fail.
     """
     if answers.majority is not None:
         gain = FLOOR_GAINS * limits["min_gain_over_baseline"]
