@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.support.checkouts import find_python
 from tests.support.damage import flip
 from tests.support.small_texts import (
     CANDIDATES,
@@ -320,7 +321,7 @@ def test_a_resumed_run_keeps_its_precision(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_killed_anywhere_training_ends_in_the_same_weights(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-P", PROCESS, tmp_path / "killed"],
+        [find_python(), "-P", PROCESS, tmp_path / "killed"],
         capture_output=True, text=True, check=True,
         env={**os.environ, "PYTHONPATH": PYTHONPATH},
     )  # fmt: skip
@@ -339,7 +340,7 @@ def test_killed_anywhere_training_ends_in_the_same_weights(tmp_path: Path) -> No
 
 def start_torchrun(folder: Path, *options: str, script: tuple[str, ...]) -> subprocess.Popen[str]:
     """Let torchrun start the script of this test in `folder`."""
-    launcher = [sys.executable, "-m", "torch.distributed.run", *options]
+    launcher = [find_python(), "-m", "torch.distributed.run", *options]
     return subprocess.Popen(
         [*launcher, ROOT / "tests/support/trained_together.py", "examples", *script],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
