@@ -9,6 +9,8 @@ from pathlib import Path
 from plumbline.contract import layout, locked_packages
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.lineage import run_git
+from plumbline.contract.system_errors import explain_system_error
+from plumbline.diagnostics.fsck.registry_state import list_all
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.entrypoint import load_params
 from plumbline.registry import model_versions
@@ -18,22 +20,32 @@ CONFLICT_MARKERS = ("<<<<<<<", ">>>>>>>")
 OLDEST_PYTHON = (3, 11)
 NEWEST_PYTHON = (3, 13)
 MIN_FREE_BYTES = 5_000_000_000
+RESTORE_DVC = "git checkout dvc.yaml dvc.lock, or remove dvc.lock to run everything again"
 
 
 def examine() -> list[DiagnosticResult]:
     """Run all checks; one fault hides no other."""
-    checks: list[Callable[[], DiagnosticResult]] = [
-        _check_python,
-        _check_packages,
-        _check_git,
-        _check_params,
-        _check_dvc,
-        _check_registry,
-        _check_disk,
-        _check_folders,
-        _check_device,
-    ]
-    return [check() for check in checks]
+    checks: dict[str, Callable[[], DiagnosticResult]] = {
+        "python": _check_python,
+        "packages": _check_packages,
+        "git": _check_git,
+        "params.yaml": _check_params,
+        "dvc": _check_dvc,
+        "registry": _check_registry,
+        "disk": _check_disk,
+        "folders": _check_folders,
+        "device": _check_device,
+    }
+    return [_run_check(what, check) for what, check in checks.items()]
+
+
+def _run_check(what: str, check: Callable[[], DiagnosticResult]) -> DiagnosticResult:
+    """Run a check; where it fails itself, such as in the user's own task, that is its fault."""
+    try:
+        return check()
+    except Exception as error:  # noqa: BLE001  what a library or the user's own code raises
+        message = explain_system_error(error) or f"{type(error).__name__}: {error}"
+        return DiagnosticResult(what, False, message, "fix that, then run `plumbline doctor` again")
 
 
 def _check_python() -> DiagnosticResult:
@@ -87,7 +99,12 @@ def _check_params() -> DiagnosticResult:
 def _check_dvc() -> DiagnosticResult:
     """DVC's own files; a truncated one stops every later run."""
     for path in (Path("dvc.yaml"), Path("dvc.lock")):
-        for number, line in enumerate(_read_text(path).splitlines(), 1):
+        try:
+            text = _read_text(path)
+        except UnicodeDecodeError as error:
+            message = f"{path}: not UTF-8 at byte {error.start}"
+            return DiagnosticResult("dvc", False, message, RESTORE_DVC)
+        for number, line in enumerate(text.splitlines(), 1):
             if line.startswith(CONFLICT_MARKERS):
                 message = f"{path}:{number}: merge conflict markers"
                 return DiagnosticResult("dvc", False, message, f"resolve the conflict in {path}")
@@ -99,14 +116,13 @@ def _check_dvc() -> DiagnosticResult:
     )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[0]
-        remedy = "git checkout dvc.yaml dvc.lock, or remove dvc.lock to run everything again"
-        return DiagnosticResult("dvc", False, reason, remedy)
+        return DiagnosticResult("dvc", False, reason, RESTORE_DVC)
     return DiagnosticResult("dvc", True, f"{len(done.stdout.split())} stages")
 
 
 def _check_registry() -> DiagnosticResult:
     try:
-        num_models = len(model_versions.connect_registry().search_registered_models())
+        num_models = len(list_all(model_versions.connect_registry().search_registered_models))
     except PlumblineError as error:
         remedy = "start the server, or unset MLFLOW_TRACKING_URI to use mlruns/mlflow.db"
         return DiagnosticResult("registry", False, str(error), remedy)

@@ -1,0 +1,43 @@
+"""What a run needs, where much is wrong at once: each fault is named, with its remedy."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.support.own_tasks import forget_own_tasks
+
+from plumbline.diagnostics import doctor
+
+NUM_MODELS = 101  # of which MLflow lists 100 on a page
+
+
+@pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
+def test_one_fault_hides_no_other(
+    mlflow_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    forget_own_tasks(monkeypatch)
+    task = Path("src/tasks/broken")
+    task.mkdir(parents=True)
+    for name in ("task.py", "params.py"):
+        (task / name).write_text("def (:\n", encoding="utf-8")
+    Path("params.yaml").write_text("version: 1\ntask: broken\n", encoding="utf-8")
+    Path("dvc.lock").write_bytes(b"schema: '2.0'\n\xff")
+    Path("mlruns").mkdir()
+    shutil.copy(mlflow_database, "mlruns/mlflow.db")
+    with closing(sqlite3.connect("mlruns/mlflow.db")) as store, store:
+        names = [(f"model-{number}",) for number in range(NUM_MODELS)]
+        store.executemany("INSERT INTO registered_models (name) VALUES (?)", names)
+    found = {result.what: result for result in doctor.examine()}
+    assert list(found) == [
+        "python", "packages", "git", "params.yaml", "dvc", "registry", "disk", "folders", "device",
+    ]  # fmt: skip
+    assert found["params.yaml"].message.startswith("SyntaxError: ")
+    assert "params.py" in found["params.yaml"].message
+    assert found["dvc"].message == "dvc.lock: not UTF-8 at byte 14"
+    assert found["dvc"].remedy.startswith("git checkout dvc.yaml dvc.lock")
+    assert found["registry"].message.endswith(f", {NUM_MODELS} models")
+    assert all(result.ok or result.remedy for result in found.values())
