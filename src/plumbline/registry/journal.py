@@ -83,6 +83,13 @@ class Journal:
         self._connection = connection
         self._table = table
 
+    def has_table(self) -> bool:
+        """Whether anything was ever written: the first who decides makes the table."""
+        from sqlalchemy import inspect
+
+        with self._connection.begin():
+            return bool(inspect(self._connection).has_table(self._table.name))
+
     def read_entries(self, model: str | None = None) -> list[Entry]:
         """Read all entries, or those of one model, oldest first.
 

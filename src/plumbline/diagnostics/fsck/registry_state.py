@@ -83,5 +83,5 @@ def _list_own_models(models: dict[str, Any], versions: list[Any], entries: list[
 def _read_unchecked_entries() -> list[Entry]:
     if store_location.is_missing(journal.find_journal_uri()):
         return []
-    with journal.lock_journal() as book:
-        return book.read_unchecked_entries()
+    with journal.read_journal() as book:
+        return book.read_unchecked_entries() if book.has_table() else []
