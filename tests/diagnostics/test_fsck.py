@@ -191,6 +191,36 @@ def test_a_flipped_bit_is_named_and_its_remedy_restores_the_file(
     assert hash_output(damaged) == damaged.parent.name + damaged.name
 
 
+def test_a_remedy_takes_the_name_of_a_file_as_it_is(clean: Checkout) -> None:
+    odd = clean.path / "models/closed/a b $(touch made)"
+    odd.write_text("x")
+    (said,) = select(faults(clean), "outputs")
+    assert f"{odd.relative_to(clean.path)} differs from dvc.lock" in said
+    clean.run("bash", "-c", said.split("`")[1])
+    assert not odd.exists()
+    assert not (clean.path / "made").exists()
+
+
+def test_an_output_that_cannot_be_read_hides_no_other(clean: Checkout) -> None:
+    link = clean.path / "models/closed/notes"
+    link.symlink_to("nothing")
+    append(clean.path / "reports/metrics.json")
+    damaged = cached(clean, "reports/validation.json")
+    damaged.rename(damaged.with_name("kept"))
+    damaged.mkdir()
+    said = faults(clean)
+    assert (
+        "FAIL outputs: models/closed cannot be read: models/closed/notes: no such file or "
+        "directory (ENOENT) -> `dvc repro --force --single-item train@closed`" in said
+    )
+    assert "reports/metrics.json differs from dvc.lock -> `git checkout" in said
+    assert "FAIL cache: the object of reports/validation.json cannot be read (" in said
+    link.unlink()
+    damaged.rmdir()
+    damaged.with_name("kept").rename(damaged)
+    clean.run("git", "checkout", "reports/metrics.json")
+
+
 def test_a_cut_or_damaged_lock(clean: Checkout) -> None:
     lock = clean.path / "dvc.lock"
     kept = lock.read_bytes()
@@ -330,10 +360,14 @@ def test_versions_and_runs(clean: Checkout) -> None:
         one_experiment := client.get_run(one.run_id).info.experiment_id,
         run_name="register closed", tags={addresses.BUNDLE_TAG: "b"},
     )  # fmt: skip
-    dead = client.create_run(
-        one_experiment,
-        run_name="train closed",
-        tags={"host": socket.gethostname(), "plumbline.process": f"{DEAD} 1 0"},
+    lost = {"host": socket.gethostname(), "plumbline.process": f"{DEAD} 1 0"}
+    dead, unknown, elsewhere = (
+        client.create_run(one_experiment, run_name="train closed", tags=lost | folder)
+        for folder in (
+            {"plumbline.folder": str(clean.path)},
+            {},
+            {"plumbline.folder": "/another/checkout"},
+        )
     )
     alive = client.create_run(
         one_experiment,
@@ -363,6 +397,13 @@ def test_versions_and_runs(clean: Checkout) -> None:
         f"({dead.info.run_id}) is RUNNING, its process {DEAD} does not exist -> the next "
         "pass closes it" in said
     )
+    for run, ending in {
+        unknown: f"FAIL runs: 'train closed' ({unknown.info.run_id}) is RUNNING",
+        elsewhere: f"warn runs: 'train closed' ({elsewhere.info.run_id}) is RUNNING",
+    }.items():
+        assert ending in said
+        assert f"mlflow runs delete --run-id {run.info.run_id}" in said
+    assert "-> the next pass in /another/checkout closes it; if that folder is gone:" in said
     assert alive.info.run_id not in said
     evidence.write_bytes(kept[0])
     weights.write_bytes(kept[1])
@@ -371,10 +412,14 @@ def test_versions_and_runs(clean: Checkout) -> None:
         "line", "1", "plumbline.git_commit", one.tags["plumbline.git_commit"]
     )
     client.delete_model_version("line", "2")
-    for run in (dead, alive):
+    for run in (dead, elsewhere, alive):
         client.set_terminated(run.info.run_id, "KILLED")
     mlflow = str(Path(sys.executable).with_name("mlflow"))
-    for action, run in (("restore", one.run_id), ("delete", orphan.info.run_id)):
+    for action, run in (
+        ("restore", one.run_id),
+        ("delete", orphan.info.run_id),
+        ("delete", unknown.info.run_id),
+    ):
         subprocess.run([mlflow, "runs", action, "--run-id", run], check=True, capture_output=True)
 
 
@@ -398,7 +443,8 @@ def test_a_run_on_its_way_to_mlflow_is_not_dead(clean: Checkout) -> None:
     tags = {
         "host": socket.gethostname(),
         "plumbline.process": f"{DEAD} 1 0",
-        "plumbline.run": f"{folder.name},train",
+        "plumbline.run": f"{folder.name}, 001 train",
+        "plumbline.folder": str(clean.path),
     }
     ended = client.create_run(experiment, run_name="train closed", tags=tags).info.run_id
     try:

@@ -24,13 +24,13 @@ def close_abandoned_runs(
     for run in client.search_runs([experiment_id], query, max_results=100):
         name = run.data.tags.get(KEY_TAG, "").partition(",")[0]
         process = run.data.tags.get(PROCESS_TAG, "")
-        if not _is_of_this_checkout(run.data.tags.get(FOLDER_TAG, "")):
+        if not is_of_this_checkout(run.data.tags.get(FOLDER_TAG, "")):
             continue
         if name not in spooled and not is_running(process):
             client.set_terminated(run.info.run_id, "KILLED")
 
 
-def _is_of_this_checkout(folder: str) -> bool:
-    """Whether a folder is this checkout or a copy of it in which DVC runs an experiment."""
+def is_of_this_checkout(folder: str) -> bool:
+    """Whether FOLDER_TAG names this checkout or a copy of it in which DVC runs an experiment."""
     home = store_location.find_home()
     return bool(folder) and (Path(folder) == home or home / ".dvc/tmp/exps" in Path(folder).parents)

@@ -4,6 +4,7 @@ DVC itself trusts a file whose size and time it has seen, and an object that exi
 """
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from plumbline.contract.recorded_outputs import (
     hash_output,
     list_files,
 )
+from plumbline.contract.system_errors import explain_system_error
 from plumbline.diagnostics.result import DiagnosticResult
 
 
@@ -50,7 +52,7 @@ def _check_repository(repo: Any) -> list[DiagnosticResult]:
     objects = _Objects()
     found: list[DiagnosticResult] = []
     for out in outs:
-        found += _check_output(out, objects)
+        found += _check_readable_output(out, objects)
     if all(result.ok for result in found):  # each is the record of a refusal
         message = f"{len(outs) - len(found)} as in dvc.lock, here and in the cache"
         found.append(DiagnosticResult("outputs", True, message))
@@ -82,6 +84,17 @@ class _Objects:
 def locate_object(out: Any, digest: str) -> Path:
     """Return where the cache of an output has the object of a digest."""
     return Path(out.cache.oid_to_path(digest))
+
+
+def _check_readable_output(out: Any, objects: _Objects) -> list[DiagnosticResult]:
+    """Check an output; one that the system does not let read hides no other."""
+    try:
+        return list(_check_output(out, objects))
+    except OSError as error:
+        fault, _, remedy = str(explain_system_error(error)).partition("; ")
+        if not remedy or isinstance(error, FileNotFoundError):  # a link to nothing
+            remedy = _format_rerun(out)
+        return [DiagnosticResult("outputs", False, f"{out} cannot be read: {fault}", remedy)]
 
 
 def _check_output(out: Any, objects: _Objects) -> Iterator[DiagnosticResult]:
@@ -141,12 +154,15 @@ def _report_difference(
 
 def _choose_tree_remedy(out: Any, names: list[str], objects: _Objects) -> str:
     if not out.use_cache:
-        return f"`git checkout {out}` to restore what was recorded"
+        return f"`git checkout {_quote(out)}` to restore what was recorded"
     recorded = [out.hash_info.value, *(_read_listing(out, objects) or {}).values()]
     if any(objects.find_fault(out, digest) for digest in recorded):
         return "first the remedy for its object in the cache"
-    remove = f"rm -rf {' '.join(names) or out} && " if Path(str(out)).exists() else ""
-    return f"`{remove}dvc checkout --force {out}` to restore what was recorded"
+    remove = shlex.join(["rm", "-rf", *(names or [str(out)])])
+    restore = f"dvc checkout --force {_quote(out)}"
+    if Path(str(out)).exists():
+        restore = f"{remove} && {restore}"
+    return f"`{restore}` to restore what was recorded"
 
 
 def _find_different_files(out: Any, files: dict[str, str], objects: _Objects) -> list[str]:
@@ -186,9 +202,10 @@ def _choose_cache_remedy(out: Any, path: Path, *, is_intact: bool) -> str:
         restore = f"`dvc commit --force {stage}`: the file here is intact, as its bytes show"
     else:
         restore = (
-            f"`rm -rf {out}`, then `dvc pull {stage}` if a remote has it, else `dvc repro {stage}`"
+            f"`rm -rf {_quote(out)}`, then `dvc pull {stage}` if a remote has it, "
+            f"else `dvc repro {stage}`"
         )
-    return f"`rm -f {_shorten_path(path)}`, then {restore}" if path.exists() else restore
+    return f"`rm -f {_quote(_shorten_path(path))}`, then {restore}" if path.exists() else restore
 
 
 def _is_refusal_record(out: Any) -> bool:
@@ -235,7 +252,10 @@ def _report_refusal(out: Any) -> DiagnosticResult:
 def _find_object_fault(path: Path, digest: str) -> str | None:
     if not path.exists():
         return "is not in the cache"
-    is_sound = hash_file(path) == digest.removesuffix(FOLDER_SUFFIX)
+    try:
+        is_sound = hash_file(path) == digest.removesuffix(FOLDER_SUFFIX)
+    except OSError as error:
+        return f"cannot be read ({str(explain_system_error(error)).partition('; ')[0]})"
     return None if is_sound else "is damaged in the cache"
 
 
@@ -245,6 +265,11 @@ def _format_rerun(out: Any) -> str:
 
 def _name_stage(out: Any) -> str:
     return str(out.stage.addressing)
+
+
+def _quote(path: Any) -> str:
+    """Return a path as a shell takes it, whatever it is named."""
+    return shlex.quote(str(path))
 
 
 def _shorten_path(path: Path) -> Path:

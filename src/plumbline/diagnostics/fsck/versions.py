@@ -16,8 +16,9 @@ from plumbline.registry.reader import OpenVersion, addresses, find_version, open
 from plumbline.registry.reader.artifacts import MissingArtifactError
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 from plumbline.tracking import background, spool
+from plumbline.tracking.abandoned_runs import is_of_this_checkout
 from plumbline.tracking.processes import is_running
-from plumbline.tracking.run_search import KEY_TAG, PROCESS_TAG
+from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG, PROCESS_TAG
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -134,12 +135,27 @@ def _find_dead_runs(state: RegistryState, experiments: list[str]) -> Iterator[Di
         process = run.data.tags.get(PROCESS_TAG, "")
         name = run.data.tags.get(KEY_TAG, "").partition(",")[0]
         if name not in on_the_way and not is_running(process):
-            message = (
-                f"{run.info.run_name!r} ({run.info.run_id}) is RUNNING, "
-                f"its process {process.partition(' ')[0]} does not exist"
-            )
-            remedy = "the next pass closes it: `dvc repro`; its checkpoints are kept"
-            yield DiagnosticResult("runs", False, message, remedy)
+            yield _report_dead_run(run)
+
+
+def _report_dead_run(run: Any) -> DiagnosticResult:
+    """Say who closes it: the next pass of its own checkout, of no other.
+
+    Of another checkout it is a warning: its process may be alive in a container.
+    """
+    folder = run.data.tags.get(FOLDER_TAG, "")
+    is_own = is_of_this_checkout(folder)
+    remedy = f"{_format_mlflow_command()} runs delete --run-id {run.info.run_id}"
+    if is_own:
+        remedy = "the next pass closes it: `dvc repro`; its checkpoints are kept"
+    elif folder:
+        remedy = f"the next pass in {folder} closes it; if that folder is gone: {remedy}"
+    process = run.data.tags.get(PROCESS_TAG, "").partition(" ")[0]
+    message = (
+        f"{run.info.run_name!r} ({run.info.run_id}) is RUNNING, its process {process} "
+        "does not exist"
+    )
+    return DiagnosticResult("runs", bool(folder) and not is_own, message, remedy)
 
 
 # Each of these gives None, or a fault and its remedy.
