@@ -83,6 +83,8 @@ def test_a_stage_is_a_child_of_its_pass_with_its_own_params_and_data(
     parent, child, trained = list_runs()
     assert {run.data.tags["mlflow.parentRunId"] for run in (child, trained)} == {parent.info.run_id}
     assert "mlflow.parentRunId" not in parent.data.tags
+    keys = [run.data.tags["plumbline.run"] for run in (parent, child, trained)]
+    assert keys[1:] == [f"{keys[0]}, 001 ingest", f"{keys[0]}, 002 train closed"]
     assert [run.info.status for run in (parent, child, trained)] == ["FINISHED"] * 3
     assert trained.data.params["kind"] == "least_squares"
     assert not [key for key in trained.data.params if "gradient" in key or "evaluation" in key]

@@ -116,8 +116,8 @@ def note_decision(client: "MlflowClient", entry: "Entry") -> None:
         after = version_description.add_decision(before, line)
         client.update_model_version(entry.model, entry.version, after)
     except MlflowException as error:
-        reason = store_errors.shorten_error(error)
-        log.warning("the description of version %s is as it was (%s)", entry.version, reason)
+        failure = store_errors.shorten_error(error)
+        log.warning("the description of version %s is as it was (%s)", entry.version, failure)
 
 
 def find_alias_holder(client: "MlflowClient", name: str, alias: str) -> Any | None:

@@ -37,7 +37,7 @@ def sign(name: str, version: str, key: Path) -> str:
         evidence = _fetch_evidence(opened.registered, folder / "evidence")
         signatures.write_signature(opened.folder, key, folder / signatures.NAME)
         signatures.write_signature(evidence.parent, key, folder / EVIDENCE_SIGNATURE)
-        written = [folder / name for name in (signatures.NAME, EVIDENCE_SIGNATURE)]
+        written = [folder / signatures.NAME, folder / EVIDENCE_SIGNATURE]
         _log_signatures(opened.registered, written)
         return opened.bundle
 

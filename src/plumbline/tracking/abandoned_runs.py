@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plumbline.tracking import store_location
 from plumbline.tracking.processes import is_running
-from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG, PROCESS_TAG
+from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG, PROCESS_TAG, parse_pass
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -22,7 +22,7 @@ def close_abandoned_runs(
     """
     query = f"attributes.status = 'RUNNING' and tags.host = '{socket.gethostname()}'"
     for run in client.search_runs([experiment_id], query, max_results=100):
-        name = run.data.tags.get(KEY_TAG, "").partition(",")[0]
+        name = parse_pass(run.data.tags.get(KEY_TAG, ""))
         process = run.data.tags.get(PROCESS_TAG, "")
         if not is_of_this_checkout(run.data.tags.get(FOLDER_TAG, "")):
             continue

@@ -7,10 +7,7 @@ fails, a stage that it has already runs again, or the commit, params or experime
 
 import json
 import os
-import secrets
-import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +64,9 @@ def close_pass(folder: Path, params: Params) -> None:
         restored = {"stage": stage, "candidate": candidate, "restored": True, "output": output}
         run = spool.add_run(folder, name, restored)
         with spool.open_events(run) as file:
-            spool.write_event(file, {"kind": "end", "status": "FINISHED", "time": _get_time()})
-    spool.write_record(folder / spool.CLOSED, {"complete": is_complete, "time": _get_time()})
+            end = {"kind": "end", "status": "FINISHED", "time": spool.read_clock_ms()}
+            spool.write_event(file, end)
+    spool.write_closed(folder, is_complete=is_complete)
 
 
 def digest_output(stage: str, candidate: str | None) -> str | None:
@@ -96,17 +94,15 @@ def _find_open_pass(identity: dict[str, Any]) -> Path | None:
     for folder, recorded in spool.list_open_passes(Path(identity["folder"])):
         if recorded["identity"] == _digest(identity):
             return folder
-        spool.write_record(folder / spool.CLOSED, {"complete": False, "time": _get_time()})
+        spool.write_closed(folder, is_complete=False)
     return None
 
 
 def _create_pass(identity: dict[str, Any]) -> Path:
-    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
-    folder = spool.locate_spool() / f"{moment}-{secrets.token_hex(3)}"
-    folder.mkdir(parents=True)
+    folder = spool.create_folder()
     commit = identity["tags"].get("mlflow.source.git.commit", "")
     words = [identity["model"], commit[:7], identity["experiment"]]
-    record = {"name": " ".join(word for word in words if word), "time": _get_time()}
+    record = {"name": " ".join(word for word in words if word), "time": spool.read_clock_ms()}
     record |= {"identity": _digest(identity), "process": identify_process(os.getpid())}
     spool.write_record(folder / spool.PASS, identity | record)
     return folder
@@ -128,8 +124,3 @@ def _list_stages(params: Params) -> Iterator[tuple[str, str | None]]:
         yield "control", candidate
     yield "evaluate", None
     yield "register", None
-
-
-def _get_time() -> int:
-    """Return the time as MLflow counts it, in milliseconds."""
-    return int(time.time() * 1000)

@@ -5,7 +5,6 @@ Nothing here waits for MLflow, imports it, or fails because of it.
 
 import logging
 import os
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -102,7 +101,7 @@ class RunLog:
         if self._file is None:
             return
         try:
-            event = {"kind": kind, "time": int(time.time() * 1000)} | facts
+            event = {"kind": kind, "time": spool.read_clock_ms()} | facts
             spool.write_event(self._file, event)
         except OSError as error:
             self._file = None

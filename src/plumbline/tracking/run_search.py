@@ -1,6 +1,7 @@
 """Find runs and models in MLflow by the tags that name them."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.tracking.mlflow_client import send_once
@@ -14,6 +15,16 @@ FOLDER_TAG = "plumbline.folder"  # of the checkout, or of its copy for an experi
 PROCESS_TAG = "plumbline.process"  # id, start and boot of the process that logs it
 OUTPUT_TAG = "plumbline.output"
 BUNDLE_TAG = "plumbline.bundle"
+
+
+def format_key(folder: Path) -> str:
+    """Return the KEY_TAG of a run: its pass and its place in that, from its folder in the spool."""
+    return f"{folder.parent.name}, {folder.name}"
+
+
+def parse_pass(key: str) -> str:
+    """Return the pass that a KEY_TAG names: of a run of a stage, or of a pass, which is its own."""
+    return key.partition(",")[0]
 
 
 def ensure_run(

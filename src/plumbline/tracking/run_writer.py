@@ -1,8 +1,6 @@
 """One spooled run becomes one run of MLflow, however often its writer is killed."""
 
-import json
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.tracking import spool
@@ -18,6 +16,7 @@ from plumbline.tracking.run_search import (
     PROCESS_TAG,
     ensure_run,
     find_model,
+    format_key,
 )
 from plumbline.tracking.spool import SpooledRun
 
@@ -102,7 +101,7 @@ class RunWriter:
         facts = self._run.describe()
         tags = {
             PARENT_TAG: parent_id,
-            KEY_TAG: name_key(self._run.folder),
+            KEY_TAG: format_key(self._run.folder),
             "plumbline.stage": facts["stage"],
             PROCESS_TAG: str(facts.get("process", "")),
             FOLDER_TAG: spool.read_record(self._run.folder.parent / spool.PASS)["folder"],
@@ -201,7 +200,7 @@ class RunWriter:
 
         model = find_model(self._client, self._experiment_id, event["digest"], self._id)
         if model is None:
-            tags = {BUNDLE_TAG: event["digest"], KEY_TAG: name_key(self._run.folder)}
+            tags = {BUNDLE_TAG: event["digest"], KEY_TAG: format_key(self._run.folder)}
             params = dict(event["params"])
             with send_once():
                 model = self._client.create_logged_model(
@@ -248,8 +247,3 @@ class RunWriter:
                 self._client.set_terminated(self._id, status, end)
         self._record |= {"num_events": len(events), "status": status}
         spool.write_record(self._run.folder / spool.DELIVERED, self._record)
-
-
-def name_key(folder: Path) -> str:
-    """Name a run by its pass and its place in it."""
-    return json.dumps([folder.parent.name, folder.name])[1:-1].replace('"', "").replace("'", "")

@@ -6,10 +6,13 @@ of a server. `delivery` brings them to MLflow, and removes a pass that is there 
 
 import fcntl
 import json
+import secrets
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -62,6 +65,14 @@ def locate_spool() -> Path:
     return store_location.find_home() / FOLDER
 
 
+def create_folder() -> Path:
+    """Make the folder of a new pass; its name sorts by the moment."""
+    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
+    folder = locate_spool() / f"{moment}-{secrets.token_hex(3)}"
+    folder.mkdir(parents=True)
+    return folder
+
+
 def list_passes() -> list[Path]:
     """List the passes that MLflow does not have as a whole, oldest first."""
     return sorted(path.parent for path in locate_spool().glob(f"*/{PASS}"))
@@ -78,6 +89,11 @@ def list_open_passes(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             record = read_record(folder / PASS)
             if record.get("folder") == str(root):
                 yield folder, record
+
+
+def write_closed(folder: Path, *, is_complete: bool) -> None:
+    """Record that nothing more comes to a pass, and whether its last stage ended well."""
+    write_record(folder / CLOSED, {"complete": is_complete, "time": read_clock_ms()})
 
 
 def remove_pass(folder: Path) -> None:
@@ -148,6 +164,11 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
     aside = path.with_name(f".{path.name}")
     aside.write_text(json.dumps(record), encoding="utf-8")
     aside.replace(path)
+
+
+def read_clock_ms() -> int:
+    """Return the time as MLflow counts it, in milliseconds."""
+    return int(time.time() * 1000)
 
 
 def _read_text(path: Path) -> str:

@@ -5,11 +5,8 @@ They take the way of the stages: a spool on disk, from which a process of its ow
 
 import logging
 import os
-import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 from plumbline.contract.params import Params
@@ -47,7 +44,7 @@ def close_search(folder: Path | None) -> None:
         (folder / spool.PASS).unlink(missing_ok=True)
         folder.rmdir()
         return
-    spool.write_record(folder / spool.CLOSED, {"complete": True, "time": _get_time()})
+    spool.write_closed(folder, is_complete=True)
 
 
 @contextmanager
@@ -72,9 +69,7 @@ def track_trial(folder: str | None, name: str, candidate: str) -> Iterator[RunLo
 
 
 def _create_folder(params: Params, candidate: str, study: str, home: Path) -> Path:
-    moment = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%f")
-    folder = spool.locate_spool() / f"{moment}-{secrets.token_hex(3)}"
-    folder.mkdir(parents=True)
+    folder = spool.create_folder()
     facts = {
         "name": f"{params.registry.model} {STAGE} {candidate}",
         "identity": study,
@@ -83,7 +78,7 @@ def _create_folder(params: Params, candidate: str, study: str, home: Path) -> Pa
         "experiment": "",
         "tags": describe_context(),
         "by_dvc": False,
-        "time": _get_time(),
+        "time": spool.read_clock_ms(),
         "process": identify_process(os.getpid()),
     }
     spool.write_record(folder / spool.PASS, facts)
@@ -98,8 +93,3 @@ def _open_run(folder: Path, name: str, candidate: str) -> spool.SpooledRun:
             spool.write_record(run.folder / spool.RUN, facts | process)
             return run
     return spool.add_run(folder, name, {"stage": STAGE, "candidate": candidate} | process)
-
-
-def _get_time() -> int:
-    """Return the time as MLflow counts it, in milliseconds."""
-    return int(time.time() * 1000)

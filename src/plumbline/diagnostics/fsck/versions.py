@@ -18,7 +18,7 @@ from plumbline.registry.reader.run_files import fetch_recorded_file, read_eviden
 from plumbline.tracking import background, spool
 from plumbline.tracking.abandoned_runs import is_of_this_checkout
 from plumbline.tracking.processes import is_running
-from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG, PROCESS_TAG
+from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG, PROCESS_TAG, parse_pass
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -133,7 +133,7 @@ def _find_dead_runs(state: RegistryState, experiments: list[str]) -> Iterator[Di
     query = f"attributes.status = 'RUNNING' and tags.host = '{socket.gethostname()}'"
     for run in list_all(state.client.search_runs, experiments, query):
         process = run.data.tags.get(PROCESS_TAG, "")
-        name = run.data.tags.get(KEY_TAG, "").partition(",")[0]
+        name = parse_pass(run.data.tags.get(KEY_TAG, ""))
         if name not in on_the_way and not is_running(process):
             yield _report_dead_run(run)
 
