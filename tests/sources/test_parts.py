@@ -5,6 +5,7 @@ import hashlib
 import io
 import sqlite3
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,10 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec import AbstractFileSystem
 from tests.support.file_server import serve_folder
+from tests.support.loopback import run_server
 from tests.support.small_sources import COLUMNS, CSV, LINES, read_source
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.sources.http_download import _is_private, _RedirectGuard
+from plumbline.sources.identities import look_up_identities
 from plumbline.sources.parts import locate_parts
 from plumbline.sources.records import ReadRequest, WantedColumn
 
@@ -140,6 +143,34 @@ def test_an_address_is_refused_unpinned_changed_or_absent(folder: Path, server: 
     with pytest.raises(DataError, match="cannot be fetched"):
         read_source("http://127.0.0.1:9/a.csv", **{"http://127.0.0.1:9/a.csv": "0" * 64})
     assert list((folder / ".plumbline/downloads").iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["https://a..b/x.csv", "http://[::1/x", "https://me:secret@[h/x"])
+def test_an_address_that_cannot_be_one_is_named(folder: Path, url: str) -> None:
+    for ask in (
+        lambda: read_source(url, **{url: "0" * 64}),
+        lambda: look_up_identities([url], watermark=None),
+    ):
+        with pytest.raises(ParamsError, match="not a valid address") as error:
+            ask()
+        assert "secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("target", ["http://a..b/x.csv", "http://[::1/x"])
+def test_a_redirect_to_what_is_no_address_is_named(folder: Path, target: str) -> None:
+    class Redirect(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", target)
+            self.end_headers()
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), Redirect)) as server:
+        url = f"{server}/a.csv"
+        with pytest.raises(DataError, match=f"^{url}: cannot be fetched "):
+            read_source(url, **{url: "0" * 64})
 
 
 def test_no_public_host_may_redirect_into_this_network() -> None:

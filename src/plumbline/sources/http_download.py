@@ -26,8 +26,8 @@ BLOCK_BYTES = 2**20
 def download_pinned(url: str, shown: str, sha256: str | None) -> Path:
     """Return the path of the file at `url`, downloaded unless it is on this machine already.
 
-    `shown` is the URL as messages may show it. Raises ParamsError where no digest is pinned, and
-    DataError where the file has another digest or cannot be downloaded.
+    `shown` is the URL as messages may show it. Raises ParamsError where no digest is pinned or the
+    URL is not valid, and DataError where the file has another digest or cannot be downloaded.
     """
     if sha256 is None:
         raise ParamsError(
@@ -49,11 +49,10 @@ def download_pinned(url: str, shown: str, sha256: str | None) -> Path:
 def read_validators(url: str, shown: str) -> dict[str, Any]:
     """Return the ETag, Last-Modified and size that the server gives for `url`, without the body.
 
-    Raises DataError where it does not answer.
+    Raises DataError where it does not answer, and ParamsError where the URL is not valid.
     """
     # A GET of one byte: servers that refuse HEAD are many, and signed addresses allow GET alone.
-    request = urllib.request.Request(url, headers={"Range": "bytes=0-0"})  # noqa: S310  http(s) only
-    with _open(request, shown, LOOKUP_SECONDS) as response:
+    with _open(url, shown, LOOKUP_SECONDS, {"Range": "bytes=0-0"}) as response:
         headers = response.headers
     total = (headers.get("Content-Range") or "").rpartition("/")[2]
     validators = {
@@ -72,23 +71,36 @@ def forget_download(sha256: str | None) -> None:
 
 def _download(url: str, shown: str, path: Path) -> str:
     """Stream `url` into `path` and return its SHA-256."""
-    request = urllib.request.Request(url)  # noqa: S310  http(s) only
-    with _open(request, shown, STALL_SECONDS) as response, path.open("wb") as file:
+    with _open(url, shown, STALL_SECONDS, {}) as response, path.open("wb") as file:
         return _copy_body(response, file, shown)
 
 
 @contextmanager
-def _open(request: urllib.request.Request, shown: str, seconds: float) -> Iterator[Any]:
-    """Give the response; errors of the server or the connection become DataErrors."""
-    guard = _RedirectGuard(from_private=_is_private(request.full_url))
+def _open(url: str, shown: str, seconds: float, headers: dict[str, str]) -> Iterator[Any]:
+    """Give the response; errors of the server or the connection become DataErrors.
+
+    Raises ParamsError for what cannot be an address.
+    """
+    _check_host(url, shown)
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310  http(s) only
+    guard = _RedirectGuard(from_private=_is_private(url))
     try:
         with urllib.request.build_opener(guard).open(request, timeout=seconds) as response:
             yield response
     except urllib.error.HTTPError as error:
         raise DataError(f"{shown}: the server answered {error.code} {error.reason}") from None
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, ValueError) as error:  # of a redirect, ValueError
         reason = getattr(error, "reason", None) or error
         raise DataError(f"{shown}: cannot be fetched ({reason})") from None
+
+
+def _check_host(url: str, shown: str) -> None:
+    try:
+        (urlsplit(url).hostname or "").encode("idna")
+    except ValueError:  # its text is not shown: a part of it may be a password
+        raise ParamsError(
+            f"data.source: {shown}: not a valid address; expected one like https://HOST/PATH"
+        ) from None
 
 
 def _copy_body(response: Any, file: IO[bytes], shown: str) -> str:
@@ -138,7 +150,7 @@ def _is_private(url: str) -> bool:
     """Whether any address of the host is not public; the request itself reports an unknown host."""
     try:
         resolved = socket.getaddrinfo(urlsplit(url).hostname, None)
-    except OSError:
+    except (OSError, UnicodeError):
         return False
     for *_, address in resolved:
         number = str(address[0]).partition("%")[0]  # without the zone of an IPv6 address
