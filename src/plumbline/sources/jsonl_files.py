@@ -28,11 +28,16 @@ def read_jsonl(stream: io.BufferedReader, name: str, request: ReadRequest) -> It
             is_first = False
         values = [column.convert(record.get(column.name), place) for column in request.columns]
         if "\\ud" in line or "\\uD" in line:
-            complete = [_replace_surrogates(value) for value in values]
+            complete = [value and replace_surrogates(value) for value in values]
             repaired = repaired or complete != values
             values = complete
         yield SourceRow(lines.number, values, repaired)
     request.notices.extend(lines.describe())
+
+
+def replace_surrogates(value: str) -> str:
+    r"""Replace unpaired surrogates by `?`: an escape such as \ud83d alone is not a character."""
+    return value.encode("utf-8", "replace").decode()
 
 
 def refuse_json(line: str, name: str) -> None:
@@ -63,10 +68,3 @@ def _parse_object(line: str, place: str) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise DataError(f"{place}: expected a JSON object, found {type(record).__name__}")
     return record
-
-
-def _replace_surrogates(value: str | None) -> str | None:
-    r"""Replace unpaired surrogates by `?`: an escape such as \ud83d alone is not a character."""
-    if not value:
-        return value
-    return value.encode("utf-8", "replace").decode()

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from plumbline.contract.errors import DataError
+from plumbline.sources.jsonl_files import replace_surrogates
 from plumbline.tasks.text_classification.data.label_sets import (
     NO_LABEL,
     SEPARATOR,
@@ -21,8 +22,9 @@ NO = {"0", "0.0", "false", "no"}
 class LabelCell(NamedTuple):
     """What a row says of its labels."""
 
-    text: str  # all of it, as it is spelled
+    text: str  # the cell as it is spelled; of sets, the labels as `join_labels` writes them
     labels: tuple[str, ...]
+    decoded: bool = False  # half of a surrogate pair was replaced in it
 
 
 class LabelCells:
@@ -45,9 +47,10 @@ class LabelCells:
             labels = _split_cell((cells[0] or "").strip(), self._separator, place)
         if labels is None:
             return None
-        for label in labels:
-            _check_name(label, place, self._separator)
-        return LabelCell(join_labels(labels), tuple(sorted(set(labels))))
+        names = [replace_surrogates(label) for label in labels]
+        for name in names:
+            _check_name(name, place, self._separator)
+        return LabelCell(join_labels(names), tuple(sorted(set(names))), names != labels)
 
     def name(self, text: str, names: LabelNames) -> str | None:
         """Return the label of a row for what `read` found; None where one of them has no name."""

@@ -19,7 +19,7 @@ from plumbline.contract.errors import DataError
 from plumbline.contract.rows import store_part
 from plumbline.sources.records import ReadRequest, ReadRows, SourcePart, SourceRow, WantedColumn
 from plumbline.tasks.text_classification.data.generated import GeneratedRow
-from plumbline.tasks.text_classification.data.label_cells import LabelCells
+from plumbline.tasks.text_classification.data.label_cells import LabelCell, LabelCells
 from plumbline.tasks.text_classification.data.labels import is_null_like
 from plumbline.tasks.text_classification.data.normalisation import digest_forms
 from plumbline.tasks.text_classification.data.policies import refuse_null
@@ -115,7 +115,7 @@ class PieceReader:
                 yield self._drop("label", None, place)
             else:
                 values = row.values[1 + cells.num_cells :]
-                read = _complete_row(row, place, text, found.text, values, policies.max_chars)
+                read = _complete_row(row, place, text, found, values, policies.max_chars)
                 point = None
                 if has_points:
                     value = read.get_value(divider, cells.join(found.labels))
@@ -193,7 +193,7 @@ def _complete_row(
     row: SourceRow,
     place: str,
     text: str,
-    found: str,
+    found: LabelCell,
     values: Sequence[str | None],
     max_chars: int,
 ) -> ReadRow:
@@ -204,11 +204,11 @@ def _complete_row(
     return ReadRow(
         place,
         None,
-        found,
+        found.text,
         text,
         digest,
         compact,
-        row.decoded,
+        row.decoded or found.decoded,
         truncated,
         "\0" in text,
         row.noisy if isinstance(row, GeneratedRow) else None,
