@@ -136,6 +136,31 @@ def test_a_file_without_the_names_of_its_columns_is_refused(tmp_path: Path) -> N
     assert "no line with the names of the columns: 'billing'" in refuse(path)
 
 
+def test_a_named_label_column_may_be_called_as_a_class_is(tmp_path: Path) -> None:
+    rows = [{"text": row["body"], "spam": "spam" if number % 3 else "ham"}
+            for number, row in enumerate(make_rows())]  # fmt: skip
+    path = write_csv(tmp_path / "a.csv", rows)
+    assert inspect_file(path, "text", ["spam"]).classes == {"ham": 20, "spam": 40}
+    message = refuse(path, "text")
+    assert "no line with the names of the columns: 'spam'" in message
+    assert "--label spam" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "message"),
+    [
+        ("a.csv", f"{'x' * 200_000},queue", "no column can be the label"),
+        ("a.jsonl", "[" * 100_000, "a.jsonl:2: not a JSON object on one line: an array"),
+        ("a.jsonl", '{"a":' * 100_000, "a.jsonl:2: not a JSON object on one line (maximum"),
+    ],
+)
+def test_a_first_line_of_any_length_and_depth_is_read(
+    tmp_path: Path, name: str, first: str, message: str
+) -> None:
+    (tmp_path / name).write_text(f"{'' if name == 'a.csv' else chr(10)}{first}\nhi there,b\n")
+    assert message in refuse(tmp_path / name)
+
+
 SETS = [["billing"], ["login", "billing"], ["delivery"], ["login"], ["delivery", "login"], []]
 
 

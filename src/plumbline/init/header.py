@@ -1,16 +1,13 @@
 """The names of the columns of a file, before it is known which of them are wanted."""
 
-import csv
-import json
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from plumbline.contract.errors import DataError
 from plumbline.sources import formats
 from plumbline.sources.byte_stream import open_seekable, open_stream
-from plumbline.sources.csv_files import DELIMITERS
-from plumbline.sources.jsonl_files import refuse_json
-from plumbline.sources.text_lines import DecodedLines
+from plumbline.sources.csv_files import read_csv, read_csv_names
+from plumbline.sources.jsonl_files import read_first_object, read_jsonl
 
 if TYPE_CHECKING:
     import io
@@ -23,39 +20,18 @@ def read_header(path: Path) -> list[str]:
 
     Raises DataError for a file that cannot be read, or of a kind that plumbline does not read.
     """
-    formats.check_ending(path.name)
-    suffix = PurePath(path.name.removesuffix(".gz")).suffix.lower()
+    reader = formats.choose_reader(path.name)
     try:
         with path.open("rb") as file:
             stream = open_stream(file, path.name)
-            if suffix in (".jsonl", ".ndjson"):
-                return _read_json_names(stream, path.name)
-            if suffix in (".csv", ".tsv", ".txt"):
-                return _read_csv_names(stream, path.name)
+            if reader is read_csv:
+                return read_csv_names(stream, path.name)
+            if reader is read_jsonl:
+                record = read_first_object(stream, path.name)
+                return [key for key, value in record.items() if not _is_nested(value)]
             return _read_arrow_names(stream, path.name)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def _read_csv_names(stream: "io.BufferedReader", name: str) -> list[str]:
-    line = next(DecodedLines(stream, name, refuse_encoding=False), "")
-    refuse_json(line, name)
-    cells = [next(csv.reader([line], delimiter=delimiter), []) for delimiter in DELIMITERS]
-    return max(cells, key=len)
-
-
-def _read_json_names(stream: "io.BufferedReader", name: str) -> list[str]:
-    for line in DecodedLines(stream, name, refuse_encoding=False):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise DataError(f"{name}:1: not a JSON object on one line ({error})") from None
-        if not isinstance(record, dict):
-            raise DataError(f"{name}:1: expected a JSON object, found {type(record).__name__}")
-        return [key for key, value in record.items() if not _is_nested(value)]
-    return []
 
 
 def _is_nested(value: object) -> bool:

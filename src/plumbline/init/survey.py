@@ -95,8 +95,9 @@ def inspect_file(
             "one column with --label"
         )
     text = _choose_text(columns, text, names)
-    for name in names:
-        _check_header(path, columns.profiles[name])
+    if not labels:
+        for name in names:
+            _check_header(path, columns.profiles[name])
     if separator is None and len(names) == 1:
         separator = columns.profiles[names[0]].separator
     index = list(columns.profiles).index(text)
@@ -153,7 +154,8 @@ def _check_header(path: Path, label: ColumnProfile) -> None:
     if label.name in label.values:
         raise DataError(
             f"{path}: no line with the names of the columns: {label.name!r} in the first line is "
-            "also the label of rows; add a line such as text,label"
+            "also the label of rows; add a line such as text,label, or, if it is the name of the "
+            f"column, say --label {label.name}"
         )
 
 

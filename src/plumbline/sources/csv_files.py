@@ -14,26 +14,22 @@ from plumbline.sources.text_lines import MAX_LINE, DecodedLines
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
+# The line that each record begins on, its cells, and whether bytes were replaced in it.
+Records = Iterator[tuple[int, list[str], bool]]
+
 
 def read_csv(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:
     """Yield the rows after the header, numbered by the line each begins on (the header's is 1)."""
     lines = DecodedLines(stream, name, request.refuse_encoding)
     with allow_wide_cells(MAX_LINE):
-        header_line = next(lines, "")
-        refuse_json(header_line, name)
-        delimiter = _detect_delimiter(header_line, request.names)
+        delimiter, records = _begin_records(lines, name, request.names)
         expected = "\t" if ".tsv" in name else ","
         if delimiter != expected:
             request.notices.append(
                 f"{name}: cells are separated by {DELIMITERS[delimiter]}, "
                 f"not {DELIMITERS[expected]}"
             )
-        records = _parse_records(header_line, lines, name, delimiter)
-        _, header, _ = next(records, (1, [], False))
-        if not header:
-            raise DataError(
-                f"{name}: no line with the names of the columns; fill the file, or leave it out"
-            )
+        header = _read_header(records, name)
         indices = find_columns(name, header, request)
         for number, cells, repaired in records:
             if len(cells) != len(header):
@@ -48,13 +44,32 @@ def read_csv(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iter
     request.notices.extend(lines.describe())
 
 
-def _parse_records(
-    header_line: str, lines: DecodedLines, name: str, delimiter: str
-) -> Iterator[tuple[int, list[str], bool]]:
-    """Yield each record that is not an empty line.
+def read_csv_names(stream: io.BufferedReader, name: str) -> list[str]:
+    """Return the names of all columns, separated by what gives most of them."""
+    lines = DecodedLines(stream, name, refuse_encoding=False)
+    with allow_wide_cells(MAX_LINE):
+        _, records = _begin_records(lines, name, wanted=())
+        return _read_header(records, name)
 
-    With it come the line it begins on, and whether bytes were replaced in it.
-    """
+
+def _begin_records(lines: DecodedLines, name: str, wanted: tuple[str, ...]) -> tuple[str, Records]:
+    """Return the delimiter, and all records from the header on."""
+    header_line = next(lines, "")
+    refuse_json(header_line, name)
+    delimiter = _detect_delimiter(header_line, wanted)
+    return delimiter, _parse_records(header_line, lines, name, delimiter)
+
+
+def _read_header(records: Records, name: str) -> list[str]:
+    for _, header, _ in records:
+        return header
+    raise DataError(
+        f"{name}: no line with the names of the columns; fill the file, or leave it out"
+    )
+
+
+def _parse_records(header_line: str, lines: DecodedLines, name: str, delimiter: str) -> Records:
+    """Yield each record that is not an empty line."""
     all_lines = itertools.chain([header_line], lines)
     reader = csv.reader(all_lines, delimiter=delimiter, strict=True)
     begin = 1

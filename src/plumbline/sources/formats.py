@@ -27,7 +27,7 @@ def read_rows(
 
     `groups` is a piece of a file that has pieces; None: all rows.
     """
-    read_format = _choose_reader(name)
+    read_format = choose_reader(name)
     if groups is not None:
         read_format = partial(read_parquet, groups=groups)
     with file:
@@ -36,7 +36,7 @@ def read_rows(
 
 def has_pieces(name: str) -> bool:
     """Whether a file of this name can be read from the middle: a compressed one cannot."""
-    return _choose_reader(name) is read_parquet and not name.endswith(".gz")
+    return choose_reader(name) is read_parquet and not name.endswith(".gz")
 
 
 def cut_rows(file: IO[bytes], name: str) -> list[RowGroups]:
@@ -45,12 +45,8 @@ def cut_rows(file: IO[bytes], name: str) -> list[RowGroups]:
         return cut_parquet(open_stream(file, name), name)
 
 
-def check_ending(name: str) -> None:
-    """Raise DataError where no reader knows the ending of `name`."""
-    _choose_reader(name)
-
-
-def _choose_reader(name: str) -> ReadFormat:
+def choose_reader(name: str) -> ReadFormat:
+    """Return what reads a file of this name; DataError where no reader knows its ending."""
     suffix = PurePath(name.removesuffix(".gz")).suffix.lower()
     match suffix:
         case ".csv" | ".tsv" | ".txt":

@@ -40,6 +40,15 @@ def replace_surrogates(value: str) -> str:
     return value.encode("utf-8", "replace").decode()
 
 
+def read_first_object(stream: io.BufferedReader, name: str) -> dict[str, Any]:
+    """Return the first object of a file; an empty one if there is none."""
+    lines = DecodedLines(stream, name, refuse_encoding=False)
+    for line in lines:
+        if line.strip():
+            return _parse_object(line, f"{name}:{lines.number}")
+    return {}
+
+
 def refuse_json(line: str, name: str) -> None:
     """Raise DataError if the first line of a file that is named as CSV is JSON."""
     start = line.lstrip()[:1]
