@@ -41,11 +41,14 @@ def test_every_format_gives_the_same_rows(folder: Path) -> None:
         stream.write_table(table)
     for path in [path for path in folder.iterdir() if path.is_file()]:
         (folder / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
+    (folder / "UPPER.CSV.GZ").write_bytes(gzip.compress(CSV.encode()))
+    (folder / "UPPER.TSV").write_text(CSV.replace(",", "\t"))
+    (folder / "UPPER.PARQUET.GZ").write_bytes((folder / "a.parquet.gz").read_bytes())
     (folder / "utf16.csv").write_bytes(CSV.encode("utf-16"))
     (folder / "bom.csv").write_bytes(b"\xef\xbb\xbf" + CSV.encode())
     (folder / "crlf.csv").write_bytes(CSV.replace("\n", "\r\n").encode())
     paths = sorted(path for path in folder.iterdir() if path.is_file())
-    assert len(paths) == 15
+    assert len(paths) == 18
     for path in paths:
         result = read_source(path.name)
         assert result.values == ROWS, path.name
@@ -280,7 +283,8 @@ def test_a_file_that_cannot_be_read_from_the_middle_is_one_piece(folder: Path) -
     pq.write_table(table, folder / "a.parquet", row_group_size=2)
     packed = gzip.compress((folder / "a.parquet").read_bytes())
     (folder / "b.parquet.gz").write_bytes(packed)
+    (folder / "b.parquet.GZ").write_bytes(packed)
     (folder / "c.parquet").write_bytes(b"PAR1 no footer")
     (folder / "d.csv").write_text(CSV)
     parts = locate_parts([(None, "[b-d].*")], {})
-    assert [len(part.list_pieces()) for part in parts] == [1, 1, 1]
+    assert [len(part.list_pieces()) for part in parts] == [1, 1, 1, 1]

@@ -98,6 +98,7 @@ def test_parts_of_one_file_or_database_have_the_name_of_their_split(folder: Path
         ("sub", "a folder; name the files in it, such as sub/"),
         ("none/a.csv", "no such file; none holds nothing"),
         ("sqlite:///none.db#SELECT 1", "no such database"),
+        ("sqlite:///none.db?timeout=5#SELECT 1", r"^none\.db: no such database"),
         ("hf://./none", "no such folder"),
     ],
 )
@@ -282,6 +283,10 @@ def test_a_query_is_streamed_from_a_database(folder: Path) -> None:
     assert "no ORDER BY" in read_source(address).notices[0]
     with pytest.raises(DataError, match="no column 'text'; found 'body', 'label'\n  is it 'body'"):
         read_source("sqlite:///tickets.db#SELECT * FROM tickets")
+    with_option = read_source(
+        "sqlite:///tickets.db?timeout=5#SELECT body AS text, label FROM tickets"
+    )
+    assert with_option.rows == result.rows
     with pytest.raises(DataError, match="the query failed: no such table: elsewhere"):
         read_source("sqlite:///tickets.db#SELECT * FROM elsewhere")
     with pytest.raises(ParamsError, match="add the query after '#', beginning with SELECT"):

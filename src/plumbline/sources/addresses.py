@@ -42,7 +42,7 @@ def find_local_path(address: str) -> str | None:
     if not scheme:
         return os.path.normpath(rest)
     if get_dialect(address) == "sqlite":
-        return os.path.normpath(rest.removeprefix("/").partition("#")[0])
+        return os.path.normpath(ANY_QUERY.split(rest.removeprefix("/"))[0])
     if scheme == "file" or (scheme == "hf" and rest.startswith((".", "/"))):
         return os.path.normpath(rest)
     return None

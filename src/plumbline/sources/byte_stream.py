@@ -18,6 +18,7 @@ BUFFER_BYTES = 2**20
 HEAD_BYTES = 200  # that are looked at before the file is read
 MAX_RATIO = 200  # decompressed to compressed; text is below 20, a decompression bomb above 1000
 RATIO_FROM = 64 * 2**20  # bytes decompressed before the ratio is checked
+GZIP_ENDING = ".gz"
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
 UTF8_BOM = b"\xef\xbb\xbf"
@@ -25,14 +26,19 @@ HTML_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body")
 
 
 def open_stream(file: IO[bytes], name: str) -> io.BufferedReader:
-    """Return the bytes of `file`, decompressed where `name` ends in .gz.
+    """Return the bytes of `file`, decompressed where its name says that it is compressed.
 
     Raises DataError for an empty file, a Git LFS pointer or an archive.
     """
-    wrap = _DecompressedFile if name.endswith(".gz") else _CheckedFile
+    wrap = _DecompressedFile if is_compressed(name) else _CheckedFile
     stream: io.BufferedReader = io.BufferedReader(wrap(file, name), BUFFER_BYTES)
     _check_head(stream.peek(HEAD_BYTES)[:HEAD_BYTES], name)
     return stream
+
+
+def is_compressed(name: str) -> bool:
+    """Whether a name ends in .gz, in any case."""
+    return name.lower().endswith(GZIP_ENDING)
 
 
 @contextmanager

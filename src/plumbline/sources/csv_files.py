@@ -23,7 +23,7 @@ def read_csv(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iter
     lines = DecodedLines(stream, name, request.refuse_encoding)
     with allow_wide_cells(MAX_LINE):
         delimiter, records = _begin_records(lines, name, request.names)
-        expected = "\t" if ".tsv" in name else ","
+        expected = "\t" if ".tsv" in name.lower() else ","
         if delimiter != expected:
             request.notices.append(
                 f"{name}: cells are separated by {DELIMITERS[delimiter]}, "

@@ -8,7 +8,7 @@ from typing import IO
 
 from plumbline.contract.errors import DataError
 from plumbline.sources.arrow_files import RowGroups, cut_parquet, read_arrow, read_parquet
-from plumbline.sources.byte_stream import open_stream
+from plumbline.sources.byte_stream import GZIP_ENDING, is_compressed, open_stream
 from plumbline.sources.csv_files import read_csv
 from plumbline.sources.jsonl_files import ARRAY_REMEDY, read_jsonl
 from plumbline.sources.records import ReadRequest, SourceRow
@@ -36,7 +36,7 @@ def read_rows(
 
 def has_pieces(name: str) -> bool:
     """Whether a file of this name can be read from the middle: a compressed one cannot."""
-    return choose_reader(name) is read_parquet and not name.endswith(".gz")
+    return choose_reader(name) is read_parquet and not is_compressed(name)
 
 
 def cut_rows(file: IO[bytes], name: str) -> list[RowGroups]:
@@ -47,7 +47,7 @@ def cut_rows(file: IO[bytes], name: str) -> list[RowGroups]:
 
 def choose_reader(name: str) -> ReadFormat:
     """Return what reads a file of this name; DataError where no reader knows its ending."""
-    suffix = PurePath(name.removesuffix(".gz")).suffix.lower()
+    suffix = PurePath(name.lower().removesuffix(GZIP_ENDING)).suffix
     match suffix:
         case ".csv" | ".tsv" | ".txt":
             return read_csv
