@@ -10,7 +10,7 @@ import time
 import pandas as pd
 import pyarrow as pa
 
-from plumbline.contract.manifest import BATCH_ROWS
+from plumbline.contract.row_groups import BATCH_ROWS
 from plumbline.contract.rows import ROW, RowBatches, read_rows
 from plumbline.tasks.text_classification.data import normalise
 from plumbline.tasks.text_classification.data.generated import draw_ticket
