@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCH_ROWS = 8192
+BATCH_ROWS = 8192  # of a row group, at most, and of what is read of one at once
 
 
 def read_row_groups(

@@ -8,6 +8,7 @@ that reads sources uses these keys.
     records        what every reader takes and gives
     columns        the wanted columns in a header, or what could be meant
     addresses      what an address is, and how it is shown
+    shown_params   params.yaml without the secrets of addresses
     parts          from addresses to parts
     identities     what a remote source is today, so that a change is seen
     files          files on this machine, and pinned digests
@@ -24,5 +25,5 @@ that reads sources uses these keys.
     csv_limits     the csv module's limit on cells, for all of plumbline
     shards         reads the shards that ingest wrote, each compared with their listing
     shard_writer   writes them; parquet_batches: rows for one Parquet file, in bounded memory
-    shard_store    shards at an address, such as s3://bucket/folder
+    shard_store    shards at an address, such as s3://bucket/folder; shard_copies: fetched ones
 """

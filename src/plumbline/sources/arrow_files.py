@@ -14,7 +14,7 @@ from plumbline.sources.records import PIECE_ROWS, ReadRequest, SourceRow, Wanted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BATCH_ROWS = 4096
+CHUNK_ROWS = 4096  # that are Python objects at once
 ARROW_FILE_MAGIC = b"ARROW1"  # else it is a stream
 # For bytes that are not UTF-8, times beyond the year 9999, and zones that nobody knows.
 UNREADABLE = (ValueError, ArithmeticError, LookupError)
@@ -67,7 +67,7 @@ def read_parquet(
         request = request if groups.are_first else request.silence()
         find_columns(name, table.schema_arrow.names, request)
         batches = table.iter_batches(
-            BATCH_ROWS, row_groups=list(groups.numbers), columns=list(request.names)
+            CHUNK_ROWS, row_groups=list(groups.numbers), columns=list(request.names)
         )
         yield from _read_batches(batches, name, request, groups.num_rows_before)
 
@@ -93,10 +93,10 @@ def _read_batches(
 ) -> Iterator[SourceRow]:
     """Yield all rows; `number` is that of the row before them."""
     for batch in batches:
-        for start in range(0, batch.num_rows, BATCH_ROWS):
+        for start in range(0, batch.num_rows, CHUNK_ROWS):
             columns = []
             for column in request.columns:
-                values = batch.column(column.name).slice(start, BATCH_ROWS)
+                values = batch.column(column.name).slice(start, CHUNK_ROWS)
                 columns.append(_convert_values(column, values, name, number + 1))
             for row in zip(*columns, strict=True):
                 number += 1

@@ -4,11 +4,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plumbline.contract.row_groups import BATCH_ROWS
+
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-BATCH_ROWS = 8192
 BATCH_CHARS = 8 * 2**20
 
 

@@ -19,7 +19,7 @@ from plumbline.sources.records import ReadRequest, SourcePart, SourceRow, as_tex
 if TYPE_CHECKING:
     from sqlalchemy import URL, CursorResult
 
-BATCH_ROWS = 2000
+MAX_BUFFERED_ROWS = 2000
 
 
 def build_query_part(address: str, split: str | None) -> SourcePart:
@@ -113,7 +113,7 @@ def _execute(url: "URL", query: str, name: str) -> Iterator["CursorResult[Any]"]
     from sqlalchemy import NullPool, create_engine
     from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
 
-    options = {"stream_results": True, "max_row_buffer": BATCH_ROWS}
+    options = {"stream_results": True, "max_row_buffer": MAX_BUFFERED_ROWS}
     try:
         with create_engine(url, poolclass=NullPool).connect() as connection:
             yield connection.exec_driver_sql(query, execution_options=options)

@@ -3,7 +3,8 @@
 What follows from a row alone is computed there, and rows wait in files of the engine's folder. What
 depends on all rows is surveyed in each piece and merged in their order, so neither the number of
 pieces nor of processes changes anything. A fault of a piece is raised when it is its turn: so it is
-the first one of the source.
+the first one of the source. Whether a label such as `none` is missing is known once all rows are
+read: it is refused after all other faults.
 """
 
 import collections
@@ -148,7 +149,7 @@ def read_source(
 ) -> tuple[SourceSurvey, list[PartRows]]:
     """Read all parts; return what is known of all rows together, and the rows of each part.
 
-    Raises the first DataError of the source.
+    Raises the first DataError of the source, but for labels without a name.
     """
     sources = [PartRows(part) for part in parts]
     owners: list[PartRows] = []

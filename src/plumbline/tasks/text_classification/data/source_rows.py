@@ -6,7 +6,8 @@ A column whose name begins with # is for ingest alone: no column of data has suc
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plumbline.sources.parquet_batches import BATCH_CHARS, BATCH_ROWS
+from plumbline.contract.row_groups import BATCH_ROWS
+from plumbline.sources.parquet_batches import BATCH_CHARS
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:

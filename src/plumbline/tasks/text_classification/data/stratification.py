@@ -32,7 +32,8 @@ class PointPlan:
 
     def __init__(self, classes: Mapping[str, Set[float]], validation: float, test: float) -> None:
         self.moves: dict[float, str] = {}
-        self._cuts = (test, test + validation)
+        self._test_end = test  # where validation begins
+        self._validation_end = test + validation
         self._shares = {"train": 1 - test - validation, "validation": validation, "test": test}
         least = sum(share > 0 for share in self._shares.values())
         self._classes = {
@@ -61,10 +62,13 @@ class PointPlan:
                 self._move(point, side, split)
 
     def _order_candidates(self, name: str, split: str) -> list[float]:
-        """Order the points of a class by how far they are from the middle of a split."""
-        test, validation = self._cuts
-        middle = {"test": 0.0, "validation": (test + validation) / 2, "train": 1.0}[split]
-        return sorted(self._classes[name], key=lambda point: (abs(point - middle), point))
+        """Order the points of a class by how far they are from where a split keeps its points.
+
+        That is the middle of validation, and the end of the line that test has, or train.
+        """
+        middle = (self._test_end + self._validation_end) / 2
+        target = {"test": 0.0, "validation": middle, "train": 1.0}[split]
+        return sorted(self._classes[name], key=lambda point: (abs(point - target), point))
 
     def _is_spare(self, point: float, side: str, name: str) -> bool:
         """Whether every class at `point` keeps enough rows on its side without it."""
@@ -88,7 +92,6 @@ class PointPlan:
     def _find_side(self, point: float) -> str:
         if point in self.moves:
             return self.moves[point]
-        test, validation = self._cuts
-        if point < test:
+        if point < self._test_end:
             return "test"
-        return "validation" if point < validation else "train"
+        return "validation" if point < self._validation_end else "train"
