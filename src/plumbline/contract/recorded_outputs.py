@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -72,13 +73,21 @@ def list_files(folder: Path) -> Iterator[str]:
 
 
 def _read_stages(lock: Path) -> dict[str, Any]:
+    try:
+        content = lock.read_bytes()
+    except FileNotFoundError:
+        return {}
+    return _parse_stages(content, lock)
+
+
+@lru_cache(maxsize=4)
+def _parse_stages(text: bytes, lock: Path) -> dict[str, Any]:
+    """Parse a dvc.lock; `plumbline run` asks for it several times, a tenth of a second each."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        content = YAML(typ="safe").load(lock.read_bytes())
-    except FileNotFoundError:
-        return {}
+        content = YAML(typ="safe").load(text)
     except YAMLError as error:
         raise ValueError(f"{lock}: not valid YAML") from error
     stages = content.get("stages") if isinstance(content, dict) else None

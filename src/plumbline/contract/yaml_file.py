@@ -52,15 +52,21 @@ def scan_yaml(path: Path) -> bool:
 
     Raises ParamsError with the line for what `load_yaml` raises it for.
     """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
     raw = _read_limited(path, MAX_SCANNED_BYTES)
     try:
         text = raw.decode("utf-8")
-        _refuse_tricks(path, YAML(typ="safe").parse(text))
     except UnicodeDecodeError as error:
         raise ParamsError(f"{path}: not UTF-8 at byte {error.start}") from None
+    return _scan_once(text, path)
+
+
+@lru_cache(maxsize=4)
+def _scan_once(text: str, path: Path) -> bool:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        _refuse_tricks(path, YAML(typ="safe").parse(text))
     except YAMLError as error:
         raise ParamsError(f"{path}: {_describe_error(error)}") from None
     lines = [line.strip() for line in text.splitlines()]
