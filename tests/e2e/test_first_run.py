@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import RECIPE, ROOT, Checkout, make_checkout
+from tests.support.effort import choose_effort
 
 pytestmark = pytest.mark.slow
 
@@ -44,8 +45,13 @@ def commands() -> list[list[str]]:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """A clone whose first run is over, with an environment of its own."""
+    """A clone whose first run is over, with an environment of its own.
+
+    With a push, the candidate that takes longest trains for two epochs of three.
+    """
     made = make_checkout(tmp_path_factory.mktemp("clone"))
+    num_epochs = choose_effort(push=2, night=3)
+    made.replace("params.yaml", "max_epochs: 3\n", f"max_epochs: {num_epochs}\n")  # of minilm
     made.run("git", "add", "-A")
     made.run("git", "commit", "-qm", "start")
     made.environment["PATH"] = f"{made.path / '.venv/bin'}{os.pathsep}{os.environ['PATH']}"
