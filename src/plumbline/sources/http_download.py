@@ -145,6 +145,16 @@ class _RedirectGuard(urllib.request.HTTPRedirectHandler):
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
+    def _follow(self, req: Any, fp: Any, code: int, msg: str, headers: Any) -> Any:
+        """Follow a redirect, and close the answer that it came with also where it is refused."""
+        try:
+            return super().http_error_302(req, fp, code, msg, headers)
+        finally:
+            fp.close()
+
+    http_error_301 = http_error_302 = http_error_303 = _follow
+    http_error_307 = http_error_308 = _follow
+
 
 def _is_private(url: str) -> bool:
     """Whether any address of the host is not public; the request itself reports an unknown host."""
