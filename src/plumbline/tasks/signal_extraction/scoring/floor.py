@@ -84,7 +84,7 @@ def _simulate_published(
     logs = np.zeros((len(starts), setting.max_offset), np.float32)
     errors = np.empty(setting.window)
     for sample in range(setting.window):  # the window's start p is at position p + sample now
-        logs += np.roll(values, -sample, axis=1)[cells[:, sample]]
+        logs += np.roll(values[cells[:, sample]], -sample, axis=1)
         weights = _normalise(logs)
         now = np.roll(truth, -sample, axis=1).T
         errors[sample] = (weights @ now**2 - (weights @ now) ** 2).mean()
