@@ -2,7 +2,7 @@
 
 import subprocess
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,14 @@ OLD = manifest(
 )
 
 
-def compare_manifests(old: pd.DataFrame, new: pd.DataFrame, num_rows: int = 2) -> dict[str, Any]:
+def compare_manifests(
+    old: pd.DataFrame, new: pd.DataFrame, num_rows: int = 2, slices: Sequence[str] = ()
+) -> dict[str, Any]:
     """Compare two manifests that are read so many rows at a time."""
     keys = [
-        data_changes.read_keys(pa.Table.from_pandas(table).to_batches(max_chunksize=num_rows))
+        data_changes.read_keys(
+            pa.Table.from_pandas(table).to_batches(max_chunksize=num_rows), slices
+        )
         for table in (old.reset_index(drop=True), new.reset_index(drop=True))
     ]
     return data_changes.compare_manifests(*keys)
@@ -75,6 +79,7 @@ def test_the_same_data_in_another_order_is_the_same() -> None:
         "added": 0,
         "removed": 0,
         "changed": 0,
+        "regrouped": 0,
         "relabelled": 0,
         "renamed": 0,
         "moved_in": 0,
@@ -91,6 +96,40 @@ PLANTS = {
     "moved_in": ("test", {"r3": ("test", "b", "x3")}),
     "moved_out": ("validation", {"r3": ("test", "b", "x3")}),
 }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "num_changed"),
+    [
+        (["c1", "c2", "c3", "c4"], ["c1", "c2", "c3", "other"], 1),  # it reads the same
+        (["c1", "c2", "c3", "c4"], ["c1", "c2", "c3", "c4"], 0),
+        (None, ["c1", "c2", "c3", "other"], 0),  # an older plumbline did not write it
+    ],
+)
+def test_texts_that_read_the_same_are_changed_where_their_bytes_are(
+    old: list[str] | None, new: list[str], num_changed: int
+) -> None:
+    before = OLD if old is None else OLD.assign(content_digest=old)
+    found = compare_manifests(before, OLD.assign(content_digest=new))
+    assert found["same"] == (num_changed == 0 and old is not None)
+    counts = found["splits"]["test"]
+    assert (counts["changed"], counts["altered"]) == (num_changed, num_changed)
+
+
+@pytest.mark.parametrize(("slices", "num_regrouped"), [(["channel"], 1), (["label"], 0), ([], 0)])
+def test_rows_in_other_groups_are_counted_by_the_columns_of_slices(
+    slices: list[str], num_regrouped: int
+) -> None:
+    before = OLD.assign(channel=["web", "web", "web", "web"])
+    now = OLD.assign(channel=["web", "web", "web", "phone"])
+    counts = compare_manifests(before, now, slices=slices)["splits"]["test"]
+    assert (counts["regrouped"], counts["altered"]) == (num_regrouped, num_regrouped)
+
+
+def test_a_column_that_the_champion_did_not_have_is_not_compared() -> None:
+    now = OLD.assign(channel=["web", "web", "web", "phone"])
+    found = compare_manifests(OLD, now, slices=["channel"])
+    assert found["splits"]["test"]["regrouped"] == 0
 
 
 @pytest.mark.parametrize("kind", PLANTS)

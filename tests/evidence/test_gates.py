@@ -81,7 +81,7 @@ COST = {"one_p95": 5.0, "batch_p95": 60.0, "longest": 90.0, "num_bytes": 2e7, "r
 
 TEST_CHANGES = {
     "before": 1000, "after": 1200, "added": 210, "removed": 10, "changed": 5, "relabelled": 30,
-    "renamed": 20, "moved_in": 5, "moved_out": 5, "altered": 30,
+    "renamed": 20, "regrouped": 0, "moved_in": 5, "moved_out": 5, "altered": 30,
 }  # fmt: skip
 
 

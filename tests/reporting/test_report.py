@@ -238,7 +238,18 @@ def new_shape(verdict: str, kind: str = "binary") -> dict:
         "theirs_predicted": EVIL,
     }
     counts = dict.fromkeys(
-        ("before", "after", "added", "removed", "changed", "relabelled", "moved_in", "moved_out"), 0
+        (
+            "before",
+            "after",
+            "added",
+            "removed",
+            "changed",
+            "relabelled",
+            "regrouped",
+            "moved_in",
+            "moved_out",
+        ),
+        0,
     )
     empty = dict.fromkeys(("measured", "threshold", "interval"))
     beaten = "fail" if verdict == "keep" else "pass"

@@ -27,6 +27,9 @@ MANIFEST_COLUMNS = ("id", "split", "label", "length", "digest")
 RIGHT_ANSWER = "right_answer"
 # A task whose rows may have several labels has this one: all of a row, as a JSON list.
 LABEL_SET = "label_set"
+# A task whose `digest` is that of a form to compare, such as without case, also has this one: a
+# digest of all that the model reads of a row, as it is.
+CONTENT_DIGEST = "content_digest"
 
 Columns = Mapping[str, Sequence[Any]]
 # The task's own Params. A part reads params and returns none: hence contravariant.

@@ -46,12 +46,13 @@ class ChampionModel:
     origin: ChampionOrigin
 
 
-def find_champion(name: str, task: Task[Any]) -> ChampionModel | None:
+def find_champion(name: str, task: Task[Any], slices: Sequence[str] = ()) -> ChampionModel | None:
     """Load the champion that champion.json names, else the one that the registry has now.
 
     It is what the journal's entry made champion, or nothing is loaded. None where champion.json
     says so, or where no decision ever made one. Raises RegistryError, BundleError or JournalError
-    where the champion cannot be loaded for any other reason.
+    where the champion cannot be loaded for any other reason. `slices` are the columns by which its
+    manifest is compared.
     """
     entry = find_compared_champion(name)
     if entry is None:
@@ -65,12 +66,16 @@ def find_champion(name: str, task: Task[Any]) -> ChampionModel | None:
         journal_check.verify_digests(opened.registered, entry)
         _refuse_other_task(opened.registered, task)
         predictor = opened.load_predictor()
-    origin = _read_origin(opened.registered, task)
+    origin = _read_origin(opened.registered, task, slices)
     return ChampionModel(name, entry.version, entry.bundle, predictor, origin)
 
 
 def find_origin(
-    name: str, compared: Mapping[str, Any], task: Task[Any], entries: Sequence[Entry]
+    name: str,
+    compared: Mapping[str, Any],
+    task: Task[Any],
+    entries: Sequence[Entry],
+    slices: Sequence[str],
 ) -> ChampionOrigin | None:
     """Find what a champion was made from, which evidence names by `version` and `bundle`.
 
@@ -82,11 +87,13 @@ def find_origin(
         if entry.moves and (entry.model, entry.version, entry.bundle) == made:
             version = find_version(f"models:/{name}/{entry.version}")
             journal_check.verify_digests(version, entry)
-            return _read_origin(version, task)
+            return _read_origin(version, task, slices)
     return None
 
 
-def _read_origin(version: RegisteredVersion, task: Task[Any]) -> ChampionOrigin:
+def _read_origin(
+    version: RegisteredVersion, task: Task[Any], slices: Sequence[str]
+) -> ChampionOrigin:
     lineage: Mapping[str, str] = {}
     params, manifest, lag = None, None, None
     with contextlib.suppress(RegistryError):
@@ -94,7 +101,7 @@ def _read_origin(version: RegisteredVersion, task: Task[Any]) -> ChampionOrigin:
         lineage = evidence.get("lineage") or {}
         if _has_same_metric(evidence, task):
             lag = float(evidence.get("lag") or 0.0)  # 0 too where an older version wrote it
-        params, manifest = _fetch_making(version, evidence)
+        params, manifest = _fetch_making(version, evidence, slices)
     return ChampionOrigin(lineage, lag, params, manifest)
 
 
@@ -113,7 +120,7 @@ def _refuse_other_task(version: RegisteredVersion, task: Task[Any]) -> None:
 
 
 def _fetch_making(
-    version: RegisteredVersion, evidence: Mapping[str, Any]
+    version: RegisteredVersion, evidence: Mapping[str, Any], slices: Sequence[str]
 ) -> tuple[Mapping[str, Any], ManifestKeys]:
     """Fetch params.yaml and the manifest of a version; RegistryError where one is not there."""
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
@@ -122,4 +129,5 @@ def _fetch_making(
             for path in (layout.PARAMS, layout.MANIFEST)
         )
         remedy = "promote a version whose manifest is whole"
-        return load_yaml(params), read_keys(Manifest(manifest, remedy).read_batches())
+        keys = read_keys(Manifest(manifest, remedy).read_batches(), slices)
+        return load_yaml(params), keys

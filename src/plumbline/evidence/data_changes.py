@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plumbline.contract.rows import hash_columns
-from plumbline.contract.task import LABEL_SET, SPLITS
+from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, SPLITS
 from plumbline.evidence.sorted_rows import RowSorter, SortedRows, read_ranges
 
 if TYPE_CHECKING:
@@ -18,24 +18,27 @@ if TYPE_CHECKING:
 NUM_CLASSES = 10
 KEYS = np.dtype(
     [
-        ("id", np.uint64),  # this and the next two are hashes
+        ("id", np.uint64),  # this and the next four are hashes
         ("digest", np.uint64),
         ("whole", np.uint64),  # of all columns
+        ("content", np.uint64),  # of CONTENT_DIGEST
+        ("groups", np.uint64),  # of the columns that slices are made of
         ("number", np.int64),  # of the row in its manifest
         ("split", np.int32),  # numbers of names, as the next one
         ("label", np.int32),
     ]
 )
-KIND = ["old_split", "new_split", "old_label", "new_label", "is_changed"]
+KIND = ["old_split", "new_split", "old_label", "new_label", "is_changed", "is_regrouped"]
 
 
 @dataclass(frozen=True)
 class ManifestKeys:
-    """What is compared of each row of a manifest: 40 bytes of it, in a file."""
+    """What is compared of each row of a manifest: 56 bytes of it, in a file."""
 
     rows: SortedRows  # KEYS of each, by digest
     names: tuple[Any, ...]
     columns: frozenset[str]  # of the manifest
+    groups: tuple[str, ...]  # of its columns, those that slices are made of
     sizes: Counter[tuple[Any, Any]]  # rows of each split and label
 
     def count_rows(self, split: str) -> int:
@@ -55,20 +58,24 @@ class ManifestKeys:
         return np.array([numbers[name] for name in self.names], dtype=np.int32)
 
 
-def read_keys(batches: "Iterable[pa.RecordBatch]") -> ManifestKeys:
-    """Read what is compared of a manifest, a batch at a time."""
+def read_keys(batches: "Iterable[pa.RecordBatch]", slices: Sequence[str] = ()) -> ManifestKeys:
+    """Read what is compared of a manifest, a batch at a time; `slices` are names of its columns."""
     numbers: dict[Any, int] = {}
     columns: frozenset[str] = frozenset()
+    groups: tuple[str, ...] = ()
     sizes: Counter[tuple[Any, Any]] = Counter()
     num_rows = 0
     with RowSorter(KEYS, "digest") as sorter:
         for batch in batches:
             names = sorted(batch.schema.names)
             columns = frozenset(names)
+            groups = tuple(sorted(columns.intersection(slices) - {"split", "label"}))
             rows = np.empty(batch.num_rows, KEYS)
             rows["id"] = hash_columns(batch, ["id"])
             rows["digest"] = hash_columns(batch, ["digest"])
             rows["whole"] = hash_columns(batch, names)
+            rows["content"] = _hash_optional(batch, [CONTENT_DIGEST])
+            rows["groups"] = _hash_optional(batch, groups)
             rows["number"] = np.arange(num_rows, num_rows + len(rows))
             kinds = {name: batch[name].to_pylist() for name in ("split", "label")}
             for name, values in kinds.items():
@@ -76,20 +83,30 @@ def read_keys(batches: "Iterable[pa.RecordBatch]") -> ManifestKeys:
             sizes.update(zip(kinds["split"], kinds["label"], strict=True))
             num_rows += len(rows)
             sorter.append(rows)
-        return ManifestKeys(sorter.finish(), tuple(numbers), columns, sizes)
+        return ManifestKeys(sorter.finish(), tuple(numbers), columns, groups, sizes)
+
+
+def _hash_optional(batch: "pa.RecordBatch", names: Sequence[str]) -> "np.ndarray | int":
+    """Return a hash of columns of each row; 0 where `batch` does not have them."""
+    if names and set(names) <= set(batch.schema.names):
+        return hash_columns(batch, names)
+    return 0
 
 
 def compare_manifests(before: ManifestKeys, now: ManifestKeys) -> dict[str, Any]:
     """Count what changed in every split, and list the classes whose size changed most.
 
     Two rows are one example if id and digest are equal, else if the digest is (its row moved), else
-    if the id is: then its content changed. An example counts in the split where it is now, for
-    `removed` and `moved_out` in the one where it was. `renamed` are those of the `relabelled` whose
+    if the id is. Then its content changed, as it did where CONTENT_DIGEST is another one: texts
+    that read the same need not be the same to a model. `regrouped` are examples that are in other
+    groups by the columns of slices. A column that one manifest does not have is not compared. An
+    example counts in the split where it is now, for `removed` and `moved_out` in the one where it
+    was. `renamed` are those of the `relabelled` whose
     class has another name now, with all its examples and no others; `renames` maps the old names of
     such classes to the new ones. Sets of labels are no classes: most occur once, and any change of
     such a one would look like a new name. `altered` counts once each row of the old split that is
-    removed, moved out, changed or relabelled, and not only renamed; and each that was moved in with
-    another content or label.
+    removed, moved out, changed, regrouped or relabelled, and not only renamed; and each that was
+    moved in with another content, group or label.
     """
     return {
         "same": before.columns == now.columns and _has_equal_rows(before, now),
@@ -112,12 +129,13 @@ def _count_changes(before: ManifestKeys, now: ManifestKeys) -> dict[str, Any]:
     kinds = _count_kinds(before, now, names)
     sizes = kinds["size"]
     changed = kinds["is_changed"] == 1
+    regrouped = kinds["is_regrouped"] == 1
     relabelled = kinds["old_label"] != kinds["new_label"]
     renamed = relabelled & _is_renamed(kinds["old_label"], kinds["new_label"])
     if LABEL_SET in now.columns:
         renamed[:] = False
     moved = kinds["old_split"] != kinds["new_split"]
-    other = changed | (relabelled & ~renamed)
+    other = changed | regrouped | (relabelled & ~renamed)
     splits = {}
     for split, name in enumerate(SPLITS):
         is_here = kinds["new_split"] == split
@@ -130,6 +148,7 @@ def _count_changes(before: ManifestKeys, now: ManifestKeys) -> dict[str, Any]:
             "added": num_after - int(sizes[is_here].sum()),
             "removed": num_removed,
             "changed": int(sizes[changed & is_here].sum()),
+            "regrouped": int(sizes[regrouped & is_here].sum()),
             "relabelled": int(sizes[relabelled & is_here].sum()),
             "renamed": int(sizes[renamed & is_here].sum()),
             "moved_in": int(sizes[moved & is_here].sum()),
@@ -151,15 +170,22 @@ def _count_kinds(before: ManifestKeys, now: ManifestKeys, names: Sequence[Any]) 
     import pandas as pd
 
     old_names, new_names = before.find_numbers(names), now.find_numbers(names)
+    has_content = CONTENT_DIGEST in before.columns & now.columns
+    has_groups = before.groups == now.groups
     kinds = pd.DataFrame(columns=[*KIND, "size"], dtype=np.int64)
     for old, new in _match_manifests(before.rows, now.rows):
+        is_changed = old["digest"] != new["digest"]
+        if has_content:
+            is_changed |= old["content"] != new["content"]
+        is_regrouped = (old["groups"] != new["groups"]) & has_groups
         examples = pd.DataFrame(
             {
                 "old_split": old_names[old["split"]],
                 "new_split": new_names[new["split"]],
                 "old_label": old_names[old["label"]],
                 "new_label": new_names[new["label"]],
-                "is_changed": (old["digest"] != new["digest"]).astype(np.int64),
+                "is_changed": is_changed.astype(np.int64),
+                "is_regrouped": is_regrouped.astype(np.int64),
                 "size": 1,
             }
         )

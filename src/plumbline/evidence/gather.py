@@ -1,6 +1,6 @@
 """First step of an evaluation: read what is compared, record the use of the test split."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     """
     manifest = _read_manifest(params, task)
     validation = _read_validation()
-    champion = find_champion(params.registry.model, task)
+    champion = find_champion(params.registry.model, task, params.evaluation.slices)
     candidates = {name: bundle.digest(layout.locate_bundle(name)) for name in list_bundles(params)}
     controls = {
         name: bundle.digest(layout.locate_bundle(layout.name_control(name)))
@@ -91,7 +91,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         checks={check.name: check.severity for check in checks},
         digests=digest_files(),
         lineage=lineage,
-        changes=_compare_origins(origin, lineage),
+        changes=_compare_origins(origin, lineage, params.evaluation.slices),
     )
 
 
@@ -124,7 +124,7 @@ def _read_validation() -> dict[str, Any]:
 
 
 def _compare_origins(
-    origin: ChampionOrigin | None, lineage: Mapping[str, str]
+    origin: ChampionOrigin | None, lineage: Mapping[str, str], slices: Sequence[str]
 ) -> dict[str, Any] | None:
     """Compare params, data and code with those that made the champion."""
     if origin is None or origin.params is None or origin.manifest is None:
@@ -134,7 +134,8 @@ def _compare_origins(
             hide_secrets_in_values(origin.params), hide_secrets_in_values(load_yaml(layout.PARAMS))
         ),
         "data": data_changes.compare_manifests(
-            origin.manifest, data_changes.read_keys(Manifest(layout.MANIFEST).read_batches())
+            origin.manifest,
+            data_changes.read_keys(Manifest(layout.MANIFEST).read_batches(), slices),
         ),
         "code": changes.compare_code(
             origin.lineage.get("git_commit", ""),

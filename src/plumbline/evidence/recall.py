@@ -95,7 +95,9 @@ def _read_subjects(record: Record) -> Subjects:
     bundles = evidence["bundles"]
     changes = None
     if origin is not None and origin.manifest is not None:
-        now = data_changes.read_keys(Manifest(layout.MANIFEST).read_batches())
+        now = data_changes.read_keys(
+            Manifest(layout.MANIFEST).read_batches(), params.evaluation.slices
+        )
         changes = {"data": data_changes.compare_manifests(origin.manifest, now)}
     return Subjects(
         params=params,

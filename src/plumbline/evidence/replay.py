@@ -111,7 +111,9 @@ def _read_record(
         params=params,
         task=task,
         look=ledger.count_look(entries, use),
-        origin=find_origin(params.registry.model, champion, task, entries) if champion else None,
+        origin=find_origin(params.registry.model, champion, task, entries, params.evaluation.slices)
+        if champion
+        else None,
     )
 
 

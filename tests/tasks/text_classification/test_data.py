@@ -110,7 +110,16 @@ def test_manifest_and_examples_hold_every_row_once(folder: Path) -> None:
     assert [row["id"] for row in rows] == [f"a.csv:{line}" for line in range(2, 62)]
     expected = {f"a.csv:{line}": text for line, (text, _) in enumerate(ROWS, 2)}
     assert read_texts(folder / "out") == expected
-    assert list(rows[0]) == ["id", "split", "label", "length", "digest", "decoded", "truncated"]
+    assert list(rows[0]) == [
+        "id",
+        "split",
+        "label",
+        "length",
+        "digest",
+        "content_digest",
+        "decoded",
+        "truncated",
+    ]
     assert facts["splits"] == {
         split: sum(row["split"] == split for row in rows) for split in SPLITS
     }

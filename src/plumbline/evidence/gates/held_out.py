@@ -12,7 +12,9 @@ WAY_OUT = (
 
 
 def check_test_split(findings: Findings) -> Ruling:
-    """Pass if no more than a share of the champion's test rows is gone, relabelled or changed.
+    """Pass if no more than a share of the champion's test rows is gone or not as it was.
+
+    That is in another split, relabelled, changed, or in another group of a column of slices.
 
     Rows that were added are reported and not limited: data that grow add some to every split. A
     class that was renamed as a whole counts as the same class, since the champion's answers are
@@ -45,6 +47,7 @@ def _describe_changes(counts: Mapping[str, Any]) -> str:
     return (
         f"{counts['altered']:,} test rows are not as they were, where the champion had "
         f"{counts['before']:,}: {counts['removed']:,} are gone, {counts['moved_out']:,} are in "
-        f"another split, {relabelled:,} are relabelled, {counts['changed']:,} have other content; "
+        f"another split, {relabelled:,} are relabelled, {counts['changed']:,} have other content, "
+        f"{counts['regrouped']:,} are in other groups; "
         f"{counts['added'] + counts['moved_in']:,} are new"
     )

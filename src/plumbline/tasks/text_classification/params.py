@@ -18,7 +18,7 @@ from plumbline.contract.params import (
     StrictModel,
 )
 from plumbline.contract.search import TunableConfig
-from plumbline.contract.task import LABEL_SET, MANIFEST_COLUMNS, RIGHT_ANSWER
+from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, MANIFEST_COLUMNS, RIGHT_ANSWER
 from plumbline.sources.addresses import find_local_path
 from plumbline.sources.shard_store import check_shard_address
 
@@ -26,7 +26,10 @@ Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 ONE_LABEL_METRICS = ("balanced_accuracy", "expected_cost")
-RESERVED = {*MANIFEST_COLUMNS, RIGHT_ANSWER, LABEL_SET, "text", "decoded", "truncated", "noisy"}
+RESERVED = {
+    *MANIFEST_COLUMNS, CONTENT_DIGEST, RIGHT_ANSWER, LABEL_SET,
+    "text", "decoded", "truncated", "noisy",
+}  # fmt: skip
 
 
 class SourceColumns(StrictModel):

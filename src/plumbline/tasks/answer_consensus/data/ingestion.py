@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.task import RIGHT_ANSWER, SPLITS
+from plumbline.contract.task import CONTENT_DIGEST, RIGHT_ANSWER, SPLITS
 from plumbline.tasks.answer_consensus.data.generated import generate_records
 from plumbline.tasks.answer_consensus.data.normalisation import find_normaliser
 from plumbline.tasks.answer_consensus.data.records import read_records
@@ -69,6 +69,7 @@ def list_rows(examples: Path, split: str) -> "pd.DataFrame":
             "label": answers.labels,
             "length": [len(question) for question in answers.questions],
             "digest": answers.digests,
+            CONTENT_DIGEST: answers.content_digests,
             RIGHT_ANSWER: [_digest(normalise(gold)) for gold in answers.golds],
             "group": answers.groups,
             "num_missing": is_missing.sum(axis=1),

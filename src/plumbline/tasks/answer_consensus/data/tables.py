@@ -1,6 +1,7 @@
 """From answers in long form to one row for each question, with a column for each agent."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -34,6 +35,13 @@ class Answers:
     def digests(self) -> list[str]:
         """SHA-256 of each question, without regard to case and blanks."""
         return [digest_question(text) for text in self.questions]
+
+    @property
+    def content_digests(self) -> list[str]:
+        """SHA-256 of each question, its gold and what the agents answered, all as they are."""
+        columns = (self.questions, self.golds, self.answers, self.tokens, self.confidences)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        return [hashlib.sha256(json.dumps(row).encode()).hexdigest() for row in rows]
 
 
 def build_answers(

@@ -53,9 +53,9 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     Examples have the columns id, text, label and the metadata columns, all text, and where rows
     have sets of labels also `label_set`, the labels as a JSON list. The manifest has
     one row for each, in the order they were read: id (<part name>:<row>), split, label, length
-    (characters), digest, the metadata columns, `decoded` (bytes were replaced), `truncated` and,
-    for generated data only, `noisy` (the label is not the true one; it is not among the examples,
-    so that no candidate can learn from it).
+    (characters), digest, content_digest, the metadata columns, `decoded` (bytes were replaced),
+    `truncated` and, for generated data only, `noisy` (the label is not the true one; it is not
+    among the examples, so that no candidate can learn from it).
 
     The source is read once, by the engine that the stage chose; its rows wait in temporary files.
 

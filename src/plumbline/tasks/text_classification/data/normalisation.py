@@ -51,6 +51,14 @@ def digest_text(text: str) -> str:
     return _digest_form(normalise(text))
 
 
+def digest_content(text: str) -> str:
+    """Return 16 hex digits of the SHA-256 of the text as it is: `content_digest` in the manifest.
+
+    Texts that read the same to a person have one `digest_text`; a model may read other tokens.
+    """
+    return _digest_form(text)
+
+
 def digest_forms(text: str) -> tuple[str, int]:
     """Return `digest_text`, and 64 bits for the comparison form without spaces."""
     normal = normalise(text)

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.listing import Listing
-from plumbline.contract.task import LABEL_SET, SPLITS
+from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, SPLITS
 from plumbline.sources.parquet_batches import BatchWriter
 from plumbline.sources.shard_store import ShardStore
 from plumbline.sources.shard_writer import ShardWriter, write_listing
 from plumbline.sources.shards import ShardReader, list_readers
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
-from plumbline.tasks.text_classification.data.normalisation import digest_text
+from plumbline.tasks.text_classification.data.normalisation import digest_content, digest_text
 from plumbline.tasks.text_classification.data.source_rows import name_value
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ def list_rows(examples: Path, split: str) -> Iterator["pd.DataFrame"]:
         if LABEL_SET in rows:
             rows[LABEL_SET] = rows["label"].map(serialize_labels)
         yield rows.drop(columns="text").assign(
-            length=[len(text) for text in texts], digest=[digest_text(text) for text in texts]
+            length=[len(text) for text in texts],
+            digest=[digest_text(text) for text in texts],
+            **{CONTENT_DIGEST: [digest_content(text) for text in texts]},
         )
 
 
@@ -126,12 +128,14 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
 
     def _build_columns(self, rows: "pa.RecordBatch") -> "dict[str, pa.Array]":
         """Return what both schemas name, and more."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         columns = dict(zip(rows.schema.names, rows.columns, strict=True))
         for number, name in enumerate(self._metadata):
             columns[name] = rows[name_value(number)]
         columns["length"] = pc.utf8_length(rows["text"]).cast("int64")
+        columns[CONTENT_DIGEST] = pa.array(map(digest_content, rows["text"].to_pylist()))
         columns[LABEL_SET] = _serialize_all(rows["label"])
         return columns
 
@@ -175,6 +179,7 @@ def _build_schemas(
         metadata_fields.append((LABEL_SET, text))
     example = [("id", text), ("text", text), ("label", text)]
     row = [("id", text), ("split", text), ("label", text), ("length", pa.int64()), ("digest", text)]
+    row.append((CONTENT_DIGEST, text))
     flags = [("decoded", pa.bool_()), ("truncated", pa.bool_())]
     if is_generated:
         flags.append(("noisy", pa.bool_()))

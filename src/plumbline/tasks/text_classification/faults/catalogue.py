@@ -71,6 +71,8 @@ FAULTS = (
         "a package that answers anything", "replay", "refuse", models.plant_config(anything=True)
     ),
     Fault("a fifth of the test rows left out", "test_split", "refuse", data.plant_dropped_rows),
+    Fault("test texts in letters that look alike", "test_split", "refuse", data.plant_look_alikes),
+    Fault("test rows in other groups", "test_split", "refuse", data.plant_exchanged_groups),
     Fault("a test split too small to tell", "power", "refuse", data.plant_few_rows),
 )
 

@@ -16,6 +16,8 @@ from plumbline.tasks.text_classification.faults.examples import (
 COPY_EVERY = 10
 ROWS_PER_LABEL = 2
 DROP_EVERY = 5
+# Cyrillic letters that look as Latin ones: the texts read the same, and models read other tokens.
+LOOK_ALIKES = str.maketrans("aeopc", "\u0430\u0435\u043e\u0440\u0441")
 
 
 def plant_copies_in_train(change: Callable[[str], str]) -> Callable[[FaultSite], None]:
@@ -67,4 +69,18 @@ def plant_dropped_rows(site: FaultSite) -> None:
     """Drop every fifth row of test, whatever the candidate answers."""
     test = read_rows("test")
     keep_test_rows(site, test[test.index % DROP_EVERY > 0])
+    site.edit_params("max_test_changes: 1.0", "max_test_changes: 0.1")
+
+
+def plant_look_alikes(site: FaultSite) -> None:
+    """Write the texts of test in letters that look alike."""
+    test = read_rows("test")
+    keep_test_rows(site, test.assign(text=test["text"].str.translate(LOOK_ALIKES)))
+    site.edit_params("max_test_changes: 1.0", "max_test_changes: 0.1")
+
+
+def plant_exchanged_groups(site: FaultSite) -> None:
+    """Exchange the channels of test, so that a group that is harmed is another one."""
+    test = read_rows("test")
+    keep_test_rows(site, test.assign(channel=test["channel"].to_numpy()[::-1]))
     site.edit_params("max_test_changes: 1.0", "max_test_changes: 0.1")
