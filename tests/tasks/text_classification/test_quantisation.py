@@ -139,6 +139,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_form_that_is_served_is_in_the_bundle_with_a_temperature_of_its_own(
     trained: Path,
 ) -> None:
@@ -162,6 +163,7 @@ def test_the_form_that_is_served_is_in_the_bundle_with_a_temperature_of_its_own(
         assert configs[name]["temperature"] == pytest.approx(fitted, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_what_was_tried_is_in_the_bundle_with_the_reasons(trained: Path) -> None:
     lenient = json.loads((trained / "lenient/config.json").read_text())
     assert lenient["int8"] == {"int8-static": "passes"}
@@ -201,6 +203,7 @@ def test_a_form_that_depends_on_its_company_makes_room_for_the_next(
     assert f"train: int8-static: {reason}\ntrain: int8-row: passes\n" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @INT8
 def test_the_forms_of_a_model_agree_and_int8_is_smaller(
     trained: Path, name: str, form: str
@@ -214,6 +217,7 @@ def test_the_forms_of_a_model_agree_and_int8_is_smaller(
     assert (quantised.argmax(axis=1) == expected.argmax(axis=1)).mean() >= 0.95
 
 
+@pytest.mark.slow
 @INT8
 def test_no_form_s_answer_depends_on_the_other_texts_of_a_request(
     trained: Path, name: str, form: str
@@ -225,6 +229,7 @@ def test_no_form_s_answer_depends_on_the_other_texts_of_a_request(
         np.testing.assert_allclose(predictor.compute_logits(texts), alone, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_form_that_a_bundle_lacks_is_named(trained: Path) -> None:
     with pytest.raises(
         ValueError, match="there is no form 'int4'; this model has fp32, int8-dynamic"
