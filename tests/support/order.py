@@ -13,11 +13,16 @@ LONGEST_FIRST = (
     "diagnostics/test_selftest.py",
     "docker/test_images.py",
     "registry/test_postgres.py",
+    "spark/test_row_engine.py",
     "e2e/test_pipeline.py",
+    "training/test_sharding.py",
+    "e2e/test_faults.py",
+    "pipeline_run/test_run.py",
+    "contract/test_launching.py",
+    "init/test_upgrade.py",
     # The fast tests, by the CPU seconds of a file.
     "stages/test_evaluate.py",
     "serving/test_canary.py",  # makes a registry for which others of serving/ would wait
-    "init/test_upgrade.py",
     "stages/test_register.py",
     "registry/test_promotion.py",
     "tasks/text_classification/test_export_comparison.py",  # trains for test_predictor too

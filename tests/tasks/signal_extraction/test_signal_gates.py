@@ -117,6 +117,7 @@ def test_windows_of_one_realisation_on_both_sides_are_refused_by_leakage(tmp_pat
     assert gate.status == "fail", "a copy under another name"
 
 
+@pytest.mark.slow
 def test_who_is_worse_than_the_fir_of_equal_context_is_refused(
     course: tuple[SignalParams, Path],
 ) -> None:
