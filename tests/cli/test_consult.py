@@ -316,6 +316,23 @@ def test_questions_that_were_not_put_to_all_are_left_out(desk: Desk) -> None:
     assert {json.loads(line)["question"] for line in lines} == {"Two?"}
 
 
+def test_an_id_of_two_questions_is_left_out_and_named(desk: Desk) -> None:
+    """A client of the server chooses ids: the gold answer of q0 is not that of what it asked."""
+    desk.chat.scripts["a"] = ["say 42"]
+    options = ["--file", "asked.csv", "--id-column", "id", "--ask-all"]
+    for questions in ("q0,What is 1 + 1?", "q0,What is 6 * 7?\nq1,And 7?", "q1, and  7?"):
+        (desk.folder / "asked.csv").write_text(f"id,question\n{questions}\n")
+        assert desk.consult(*options).exit_code == 0
+    (desk.folder / "gold.csv").write_text("question_id,gold\nq0,42\nq1,7\n")
+    result = desk.run("grade", "consultations.jsonl", "--gold", "gold.csv")
+    assert result.exit_code == 0
+    with (desk.folder / "graded.csv").open(newline="") as file:
+        graded = {(row["question_id"], row["question"]) for row in csv.DictReader(file)}
+    assert graded == {("q1", "And 7?")}  # case and blanks make no other question
+    assert "ids of more than one question, left out: 1 (q0); " in result.stdout
+    assert "gold answers of questions that nobody asked" not in result.stdout
+
+
 @pytest.mark.parametrize(
     ("gold", "words"),
     [

@@ -82,6 +82,11 @@ def _print_missing(graded: "GradedRecords") -> None:
     """Say what is left out, and what to do."""
     if graded.without_gold:
         print_plain(f"questions without a gold answer: {_list_ids(graded.without_gold)}")
+    if graded.ambiguous:
+        print_plain(
+            f"ids of more than one question, left out: {_list_ids(graded.ambiguous)}; remove from "
+            "RECORDS the lines of the question that is not meant"
+        )
     if graded.unused_gold:
         print_plain(f"gold answers of questions that nobody asked: {_list_ids(graded.unused_gold)}")
     if graded.num_partial:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from plumbline.consulting.course import name_question
 from plumbline.consulting.outcomes import ANSWERED
 from plumbline.contract.errors import DataError
 from plumbline.sources.parts import locate_parts
@@ -51,6 +52,7 @@ class GradedRecords:
 
     records: list[GradedRecord]
     without_gold: list[str]  # ids of questions
+    ambiguous: list[str]  # ids of more than one question: which of them gold answers is unknown
     unused_gold: list[str]
     num_partial: int  # questions that were not put to every agent
     num_repeated: int  # answers of an agent that had answered the question before
@@ -98,29 +100,33 @@ def read_gold(
 def grade_records(records: list[GradedRecord], gold: Mapping[str, str] | None) -> GradedRecords:
     """Fill in the gold answers (None: records have their own) and choose what can be learned from.
 
-    Each question is kept once, with one answer of each agent.
+    Each question is kept once, with one answer of each agent. Whoever asks a server may choose the
+    id, also one of another question: an id of more than one question is left out.
     """
-    questions: dict[str, GradedRecord] = {}
-    for record in records:
-        first = questions.setdefault(record.question_id, record)
-        record.question = first.question  # ids ignore case and blanks
-        if gold is not None:
+    if gold is not None:
+        for record in records:
             record.gold = gold.get(record.question_id, "")
     agents = {record.agent for record in records if record.asks_all}
     kept: list[GradedRecord] = []
     num_partial = num_repeated = 0
     without_gold = []
-    for name, answers in _group_by_question(records).items():
+    ambiguous = []
+    questions = _group_by_question(records)
+    for name, answers in questions.items():
         by_agent = _choose_answers(answers)
-        if not answers[0].gold:
+        if not _is_one_question(answers):
+            ambiguous.append(name)
+        elif not answers[0].gold:
             without_gold.append(name)
         elif not agents or not agents <= set(by_agent):
             num_partial += 1
         else:
-            kept += by_agent.values()
+            for record in by_agent.values():
+                record.question = answers[0].question  # they may differ in case and blanks
+                kept.append(record)
             num_repeated += len(answers) - len(by_agent)
     unused = [name for name in gold or {} if name not in questions]
-    return GradedRecords(kept, without_gold, unused, num_partial, num_repeated)
+    return GradedRecords(kept, without_gold, ambiguous, unused, num_partial, num_repeated)
 
 
 def _group_by_question(records: list[GradedRecord]) -> dict[str, list[GradedRecord]]:
@@ -128,6 +134,10 @@ def _group_by_question(records: list[GradedRecord]) -> dict[str, list[GradedReco
     for record in records:
         grouped.setdefault(record.question_id, []).append(record)
     return grouped
+
+
+def _is_one_question(answers: list[GradedRecord]) -> bool:
+    return len({name_question(record.question) for record in answers}) == 1
 
 
 def _choose_answers(answers: list[GradedRecord]) -> dict[str, GradedRecord]:
