@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import json
 import os
 import shutil
 import signal
@@ -55,6 +56,16 @@ def test_a_sound_canary_stays(lines: Lines) -> None:
         server.wait(lambda: len(load.statuses) > 2000)
         assert "is returned" not in server.log.read_text()
         assert load.versions == {"1", "3"}
+
+
+def test_an_address_with_a_version_is_not_answered_by_the_canary(lines: Lines) -> None:
+    tensor = {"name": "x", "shape": [1], "datatype": "FP64", "data": [1.0]}
+    body = json.dumps({"inputs": [tensor]})
+    with serving(lines, "--canary", "3=50%", *ANY_SPEED) as server:
+        for path, versions in (("", {"1", "3"}), ("/versions/1", {"1"})):
+            answers = [server.ask("POST", f"/v2/models/line{path}/infer", body) for _ in range(40)]
+            assert {status for status, _, _ in answers} == {200}
+            assert {json.loads(raw)["model_version"] for _, _, raw in answers} == versions
 
 
 @pytest.mark.parametrize("batch", BATCHES)

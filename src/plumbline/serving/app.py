@@ -195,15 +195,26 @@ def _add_infer_route(app: FastAPI, router: TrafficRouter, settings: Settings) ->
         parsed, request_id = open_inference.parse_infer_body(
             raw, content_type, name, signature, settings.limits.rows
         )
-        answer = await _answer(request, router, parsed)
+        _check_model(router, name, version)  # it may have been replaced while the body came
+        answer = await _answer(request, router, parsed, is_version_named=version is not None)
         response = open_inference.encode_infer_response(
             answer.columns, answer.cached, signature, request_id
         )
         return make_answer_response(response, answer)
 
 
-async def _answer(request: Request, router: TrafficRouter, parsed: InferenceRequest) -> Answer:
-    answer = await router.answer(parsed, lambda: is_client_disconnected(request.scope))
+async def _answer(
+    request: Request,
+    router: TrafficRouter,
+    parsed: InferenceRequest,
+    *,
+    is_version_named: bool = False,
+) -> Answer:
+    answer = await router.answer(
+        parsed,
+        lambda: is_client_disconnected(request.scope),
+        is_version_named=is_version_named,
+    )
     LATENCY.labels(answer.variant).observe(answer.seconds)
     request.app.state.log.add(parsed, answer, request.scope[REQUEST_ID])
     return answer
@@ -217,17 +228,20 @@ def _get_champion(router: TrafficRouter) -> LoadedModel:
 
 def _get_model(router: TrafficRouter, name: str, version: str | None) -> LoadedModel:
     """Return the champion if it has this name and version; else RequestError (404)."""
-    model = _get_champion(router)
-    cached = model.cached
+    _check_model(router, name, version)
+    if not router.is_ready:
+        raise NotReadyError
+    return _get_champion(router)
+
+
+def _check_model(router: TrafficRouter, name: str, version: str | None) -> None:
+    cached = _get_champion(router).cached
     if not router.is_champion(name, version):
         raise RequestError(
             404,
             "NO_SUCH_MODEL",
             f"unknown model or version; this server has {cached.name} version {cached.version}",
         )
-    if not router.is_ready:
-        raise NotReadyError
-    return model
 
 
 def _configure_telemetry() -> Any:

@@ -66,10 +66,17 @@ class TrafficRouter:
         self._run_in_background(self._follow_registry())
 
     async def answer(
-        self, request: InferenceRequest, client_disconnected: Callable[[], bool]
+        self,
+        request: InferenceRequest,
+        client_disconnected: Callable[[], bool],
+        *,
+        is_version_named: bool,
     ) -> Answer:
-        """Ask the champion or, for its share of the requests, the canary. Raises RequestError."""
-        canary = self._canary.draw()
+        """Ask the champion or, for its share of the requests, the canary. Raises RequestError.
+
+        A client that named the champion's version is answered by the champion alone.
+        """
+        canary = None if is_version_named else self._canary.draw()
         if canary:
             return await canary.answer(request, client_disconnected)
         deadline_s = self._settings.limits.deadline_s
