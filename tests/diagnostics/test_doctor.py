@@ -41,3 +41,16 @@ def test_one_fault_hides_no_other(
     assert found["dvc"].remedy.startswith("git checkout dvc.yaml dvc.lock")
     assert found["registry"].message.endswith(f", {NUM_MODELS} models")
     assert all(result.ok or result.remedy for result in found.values())
+
+
+@pytest.mark.slow  # it examines all else as well
+def test_a_path_that_no_database_can_have_is_named_with_its_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a?b").mkdir()
+    monkeypatch.chdir(tmp_path / "a?b")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    (found,) = [result for result in doctor.examine() if result.what == "registry"]
+    assert (found.ok, "its path holds '?'" in found.message) == (False, True)
+    assert found.remedy == "choose a path for the checkout that has no % and no ?"
+    assert not (tmp_path / "a").exists()

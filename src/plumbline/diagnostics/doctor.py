@@ -15,6 +15,7 @@ from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.entrypoint import load_params
 from plumbline.registry import model_versions
 from plumbline.registry.reader import addresses
+from plumbline.tracking import store_location
 
 CONFLICT_MARKERS = ("<<<<<<<", ">>>>>>>")
 OLDEST_PYTHON = (3, 11)
@@ -121,6 +122,11 @@ def _check_dvc() -> DiagnosticResult:
 
 
 def _check_registry() -> DiagnosticResult:
+    try:
+        store_location.find_uri()
+    except PlumblineError as error:
+        fault, _, remedy = str(error).rpartition("; ")
+        return DiagnosticResult("registry", False, fault, remedy)
     try:
         num_models = len(list_all(model_versions.connect_registry().search_registered_models))
     except PlumblineError as error:

@@ -4,18 +4,41 @@ This module does not import MLflow: a server that only reads starts without it.
 """
 
 import os
+import re
 import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from plumbline.contract.errors import RegistryError
+
+DATABASE = "mlruns/mlflow.db"
 PORTS = {"http": 80, "https": 443, "postgresql": 5432}
 INVALID = "MLFLOW_TRACKING_URI is not a valid address; expected one like http://HOST:PORT"
 PROBE_TIMEOUT_S = 2
+DECODED = re.compile(r"\?|%[0-9A-Fa-f]{2}")  # what is not itself in an address of SQLAlchemy
 
 
 def find_uri() -> str:
-    """Return MLFLOW_TRACKING_URI, or the address of SQLite below mlruns/."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{find_home()}/mlruns/mlflow.db"
+    """Return MLFLOW_TRACKING_URI, or the address of SQLite below mlruns/.
+
+    RegistryError where the checkout has a path that no such address can hold.
+    """
+    return os.environ.get("MLFLOW_TRACKING_URI") or name_database(find_home() / DATABASE)
+
+
+def name_database(path: Path) -> str:
+    """Return the address of an SQLite file; RegistryError where it would be read as another path.
+
+    SQLAlchemy reads `%20` as a space, and what follows `?` as options.
+    """
+    found = DECODED.search(str(path))
+    if found:
+        raise RegistryError(
+            f"{path}: its path holds {found.group()!r}, which the address of a database cannot "
+            "hold: the database would be in another folder; choose a path for the checkout that "
+            "has no % and no ?"
+        )
+    return f"sqlite:///{path}"
 
 
 def find_home() -> Path:

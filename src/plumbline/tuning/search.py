@@ -17,7 +17,7 @@ from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.entrypoint import THREADS
 from plumbline.stages.train import refuse_unvalidated
-from plumbline.tracking import background, trial_runs
+from plumbline.tracking import background, store_location, trial_runs
 from plumbline.tracking.run_log import SWITCH
 from plumbline.tuning import space, studies, worker
 from plumbline.tuning.folders import STORAGE, lock_search, prepare_search
@@ -95,7 +95,7 @@ def _build_request(
     return SearchRequest(
         candidate=candidate,
         study=name,
-        storage=options.storage or f"sqlite:///{STORAGE.resolve()}",
+        storage=options.storage or store_location.name_database(STORAGE.resolve()),
         folder=str(folder),
         tracked=str(tracked) if tracked else None,
         metric=metric,
