@@ -9,10 +9,9 @@ import argparse
 import csv
 import random
 import sys
-import tempfile
 from pathlib import Path
 
-from processes import measure_process
+from processes import measure_process, open_folder
 from ruamel.yaml import YAML
 
 from plumbline.tasks.text_classification.data.generated import draw_ticket
@@ -33,10 +32,10 @@ def main() -> None:
     peaks = []
     print(f"{'CSV':>8} {'rows':>12} {'peak RSS':>10} {'seconds':>8} {'MB/s':>7} {'CPU s':>7}")
     for size in sizes:
-        with tempfile.TemporaryDirectory(prefix="plumbline-ingest-") as folder:
-            num_rows = _write_csv(Path(folder) / "tickets.csv", size * 10**6, tickets)
-            _write_params(Path(folder))
-            cost = measure_process(COMMAND, Path(folder))
+        with open_folder("plumbline-ingest-") as folder:
+            num_rows = _write_csv(folder / "tickets.csv", size * 10**6, tickets)
+            _write_params(folder)
+            cost = measure_process(COMMAND, folder)
         peaks.append(cost.peak_mb)
         print(
             f"{size:>5} MB {num_rows:>12,} {cost.peak_mb:>7.0f} MB {cost.seconds:>8.1f} "

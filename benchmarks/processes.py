@@ -3,10 +3,17 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from plumbline.tracking import background
+
+DELIVERY_TIMEOUT_S = 300.0
+PAUSE_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -16,6 +23,17 @@ class ProcessCost:
     peak_mb: float  # RSS
     seconds: float
     cpu_seconds: float
+
+
+@contextmanager
+def open_folder(prefix: str) -> Iterator[Path]:
+    """Make a temporary folder; it is removed once MLflow there has what stages logged."""
+    with tempfile.TemporaryDirectory(prefix=prefix) as name:
+        yield Path(name)
+        with chdir(name):
+            background.wait(DELIVERY_TIMEOUT_S)
+            while background.is_at_work():
+                time.sleep(PAUSE_S)
 
 
 def measure_process(command: Sequence[str], folder: Path) -> ProcessCost:

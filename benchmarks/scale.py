@@ -14,13 +14,12 @@ python benchmarks/scale.py [--held-out ROWS] [--only NAME ...] [--spark MASTER .
 import argparse
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
 from machine import read_cpu_name
-from processes import ProcessCost, measure_process
+from processes import ProcessCost, measure_process, open_folder
 from ruamel.yaml import YAML
 
 from plumbline.contract import layout
@@ -144,8 +143,7 @@ def _compare_engines(
     names = "".join(f"{stage:>12}" for stage in stages)
     print(f"{'rows':>10} {'engine':<22}{names}  {'files':<10}")
     for num_rows in sorted(set(sizes)):
-        with tempfile.TemporaryDirectory(prefix="plumbline-scale-") as name:
-            folder = Path(name)
+        with open_folder("plumbline-scale-") as folder:
             _write_params(folder, num_rows, held_out)
             digests = []
             for master in ["", *masters]:
@@ -168,10 +166,10 @@ def _digest_files(folder: Path) -> list[str]:
 
 
 def _measure_stages(num_rows: int, held_out: int, only: list[str]) -> dict[str, ProcessCost]:
-    with tempfile.TemporaryDirectory(prefix="plumbline-scale-") as folder:
-        _write_params(Path(folder), num_rows, held_out)
+    with open_folder("plumbline-scale-") as folder:
+        _write_params(folder, num_rows, held_out)
         return {
-            stage: measure_process(command, Path(folder))
+            stage: measure_process(command, folder)
             for stage, command in COMMANDS.items()
             if stage in ("ingest", *only)
         }
