@@ -130,3 +130,19 @@ def test_a_launcher_is_a_command_line(tmp_path: Path) -> None:
     done = run_train(tmp_path, "linear", PLUMBLINE_LAUNCH="srun 'torchrun")
     assert done.returncode == 2
     assert done.stderr == "train: PLUMBLINE_LAUNCH: not a command line (no closing quotation)\n"
+
+
+def test_an_error_cannot_command_the_terminal(tmp_path: Path) -> None:
+    """A class, column or file may be named so; a workflow's log takes lines as commands."""
+    name = "a\x1b[2J\n::notice title=promote::done\n.csv"
+    code = "from plumbline.cli import main; main()"
+    command = [sys.executable, "-c", code, "init", str(tmp_path / "new"), "--data", name]
+    environment = get_clean_environment() | {"GITHUB_ACTIONS": "true"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
+    assert done.returncode != 0
+    assert "a\ufffd[2J\n: :notice title=promote::done" in done.stderr
+    (annotation,) = done.stdout.splitlines()
+    assert annotation.startswith("::error title=plumbline::")
+    assert annotation.isprintable()

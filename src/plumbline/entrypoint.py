@@ -34,6 +34,7 @@ from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.task import Task
 from plumbline.contract.task_packages import find_task_package, list_tasks
 from plumbline.contract.user_name import ensure_user_name
+from plumbline.contract.visible_text import show_lines
 from plumbline.tracking import background, delivery, passes, run_log
 
 STAGES_OF_A_CANDIDATE = ("train", "control")
@@ -68,7 +69,7 @@ def main(stage: str) -> int:
         if code is None:
             raise
         if message:
-            print(f"{stage}: {message}", file=sys.stderr)
+            print(show_lines(f"{stage}: {message}"), file=sys.stderr)
         return code
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -151,7 +151,7 @@ def test_what_an_agent_says_cannot_command_the_terminal(desk: Desk) -> None:
     for name in "abc":
         desk.chat.scripts[name] = ["say \x1b[2Jgone\x07"]
     result = desk.run("consult", "exact", "agents.yaml", QUESTION)
-    assert result.stdout == " [2Jgone \n"
+    assert result.stdout == "\ufffd[2Jgone\ufffd\n"
     assert "\x1b" not in result.stderr
     assert desk.records[0]["answer"] == "\x1b[2Jgone\x07"
 

@@ -27,7 +27,9 @@ from tests.support.racing import (
     read_champion_alias,
     read_decisions,
 )
+from typer.testing import CliRunner
 
+from plumbline.cli import app
 from plumbline.contract import layout, leftovers
 from plumbline.contract.errors import (
     BundleError,
@@ -137,6 +139,18 @@ def test_first_promote_rollback(here: Path) -> None:
     ]
     assert promotion.find_champion_as_of(NAME, entries[1].at).number >= 2  # type: ignore[union-attr]
     assert promotion.find_champion_as_of(NAME, "2001-01-01") is None
+
+
+def test_a_reason_cannot_command_the_terminal_that_lists_the_journal(here: Path) -> None:
+    promotion.bootstrap_champion(NAME, "1")
+    reason = "better\x1b[2J\n::notice title=promote::2"
+    promotion.promote(NAME, "2", expect="1", reason=reason)
+    listed = CliRunner().invoke(app, ["journal", NAME], env={"COLUMNS": "250"}).output
+    assert "\x1b" not in listed
+    assert "better\ufffd[2J ::notice" in listed
+    lines = CliRunner().invoke(app, ["journal", NAME, "--json"]).output.splitlines()
+    assert json.loads(lines[-1])["reason"] == reason
+    assert lines[-1].isprintable()
 
 
 def test_a_promotion_on_old_knowledge_changes_nothing(here: Path) -> None:

@@ -611,6 +611,26 @@ def test_the_terminal_shows_markup_as_text(
     assert "0.3333" in said
 
 
+@pytest.mark.parametrize("key", ["switched_off", "laxer", "gates"])
+def test_what_data_say_cannot_command_the_terminal(
+    key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    reason = "channel = phone\x1b[2J\x1b[H\npromote: linear may be promoted.\x1b[8m is worse"
+    found = evidence()
+    if key == "gates":
+        found["gates"][0]["reason"] = reason
+    else:
+        found[key] = {"slices": reason}
+    layout.write_json(layout.EVIDENCE, found)
+    console = Console(width=160, record=True)
+    summary.print_report(console)
+    said = console.export_text()
+    assert "\x1b" not in said
+    assert "\npromote: linear may" not in said
+    assert "phone\ufffd[2J\ufffd[H promote: linear may be promoted.\ufffd[8m is worse" in said
+
+
 @pytest.mark.parametrize("verdict", ["promote", "keep", "refuse"])
 def test_the_terminal_says_verdict_and_comparison(
     verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from plumbline.ci import github_release
 from plumbline.contract.errors import ParamsError, PlumblineError, RefusedError
+from plumbline.contract.visible_text import show_lines
 from plumbline.tracking import store_location
 
 ENVIRONMENT = "production"
@@ -29,7 +30,7 @@ def add_summary(markdown: str) -> None:
 def annotate(level: Literal["notice", "error"], title: str, text: str) -> None:
     """Put a line on the page of this run. Does nothing outside of a workflow."""
     if os.environ.get("GITHUB_ACTIONS") == "true":
-        command = f"::{level} title={_escape(title, ':,')}::{_escape(text)}"
+        command = f"::{level} title={_escape(title, ':,')}::{_escape(show_lines(text))}"
         print(command, flush=True)  # noqa: T201 (a workflow reads commands from stdout)
 
 

@@ -49,6 +49,7 @@ from plumbline.contract.leftovers import keep_system_temporaries
 from plumbline.contract.quick_end import skip_last_collection
 from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.user_name import ensure_user_name
+from plumbline.contract.visible_text import show_lines
 
 app = typer.Typer(
     no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help=__doc__
@@ -68,14 +69,14 @@ def main() -> None:
     try:
         app()
     except PlumblineError as error:
-        print(f"plumbline: {error}", file=sys.stderr)
+        print(show_lines(f"plumbline: {error}"), file=sys.stderr)
         github.annotate("error", "plumbline", str(error))
         sys.exit(error.exit_code)
     except Exception as error:
         message = explain_system_error(error) or remove_cut_bytecode(error)
         if message is None:
             raise
-        print(f"plumbline: {message}", file=sys.stderr)
+        print(show_lines(f"plumbline: {message}"), file=sys.stderr)
         github.annotate("error", "plumbline", message)
         sys.exit(1)
     finally:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plumbline.ci import github
-from plumbline.cli.console import out
+from plumbline.cli.console import print_plain
 from plumbline.cli.options import ModelNameOrParams
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
@@ -43,20 +43,20 @@ def show_champion(
             raise ParamsError("--pin writes the current champion; leave out --as-of")
         pointer = promotion.pin_champion(name)
         pinned = f"version {pointer.version}" if pointer else "has no champion"
-        out.print(f"{layout.CHAMPION}: {name} {pinned}; {COMPARES}")
+        print_plain(f"{layout.CHAMPION}: {name} {pinned}; {COMPARES}")
         return
     entry = promotion.find_champion_as_of(name, as_of)
     if entry is None:
         raise PlumblineError(f"{name}: no champion{' at ' + as_of if as_of else ''}")
     decision = f"{entry.action}; entry {entry.number}"
-    out.print(f"{name} version {entry.version}, by {entry.actor} at {entry.at} ({decision})")
+    print_plain(f"{name} version {entry.version}, by {entry.actor} at {entry.at} ({decision})")
 
 
 def announce_decision(entry: "Entry") -> None:
     """Print a promotion or a rollback, here and on the page of a GitHub job."""
     change = f"the champion is version {entry.version}, it was {entry.previous}"
     message = f"{entry.model}: {change}; journal entry {entry.number}"
-    out.print(message)
+    print_plain(message)
     github.add_summary(f"**{entry.action}**: {message}")
     if champion_pin.is_checkout():
-        out.print(f"{layout.CHAMPION} names it now: {COMPARES}")
+        print_plain(f"{layout.CHAMPION} names it now: {COMPARES}")

@@ -1,7 +1,6 @@
 """`plumbline consult`: let a trained policy ask real agents."""
 
 import asyncio
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from plumbline.cli.consult_policy import open_policy
 from plumbline.cli.options import InferenceParams
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.stop_signals import INTERRUPTED
+from plumbline.contract.visible_text import dump_visibly, show_line
 
 if TYPE_CHECKING:
     from plumbline.consulting.agents import AgentsFile
@@ -152,14 +152,14 @@ def _print_result(result: "ConsultationResult", *, as_json: bool, is_alone: bool
     from plumbline.consulting.replies import clean_text
 
     if as_json:
-        print(_dump(describe_as_json(result)), flush=True)
+        print(dump_visibly(describe_as_json(result)), flush=True)
         return
     name = "" if is_alone else f"{clean_text(result.question.id, MAX_ID_CHARS)}: "
     print(f"{name}{describe_result(result)}", file=sys.stderr, flush=True)
     if is_alone:
-        print(_escape(result.answer))
+        print(show_line(result.answer))
     else:
-        print(f"{_escape(result.question.id)}\t{_escape(result.answer)}", flush=True)
+        print(f"{show_line(result.question.id)}\t{show_line(result.answer)}", flush=True)
 
 
 def _print_total(results: "list[ConsultationResult]") -> None:
@@ -169,14 +169,3 @@ def _print_total(results: "list[ConsultationResult]") -> None:
     num_answered = sum(bool(result.answer) for result in results)
     text = f"{num_answered:,} of {len(results):,} questions answered, {describe_bill(bill)}"
     print(text, file=sys.stderr)
-
-
-def _dump(value: object) -> str:
-    """JSON on one line; what commands a terminal is escaped, as JSON allows: C1 controls too."""
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(char if char.isprintable() else json.dumps(char)[1:-1] for char in text)
-
-
-def _escape(text: str) -> str:
-    """One line that no agent can use to command the terminal."""
-    return "".join(char if char.isprintable() else " " for char in text)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from plumbline.ci import github
+from plumbline.cli.console import print_plain
 from plumbline.contract import layout
 
 EXAMPLE = "plumbline drift requests/ --record"
@@ -59,7 +60,8 @@ def check_drift(
     address = model or f"models:/{params.registry.model}@champion"
     outcome = check.check_drift(address, current, params, label=label, record=record)
     message = f"{outcome.verdict}: {outcome.reason}"
-    typer.echo(f"{message}\nfull report: {layout.DRIFT_PAGE}")
+    print_plain(message)
+    print_plain(f"full report: {layout.DRIFT_PAGE}")
     if workflow:
         github.set_outputs(drift=outcome.verdict)
         github.add_summary(f"## Drift: {outcome.verdict}\n\n{html.format_code(outcome.reason)}")

@@ -2,7 +2,7 @@
 
 import time
 
-from plumbline.cli.console import print_plain
+from plumbline.cli.console import print_lines
 from plumbline.cli.options import DEFAULT_TASK, TaskName
 
 EXAMPLE = "plumbline drill"
@@ -16,9 +16,9 @@ def run_drill(task: TaskName = DEFAULT_TASK) -> None:
     from plumbline.diagnostics import drill
 
     start = time.monotonic()
-    drill.run(task, print_plain)
+    drill.run(task, print_lines)
     seconds = time.monotonic() - start
-    print_plain(
+    print_lines(
         f"\nthe drill is over: {len(drill.STEPS)} steps in {seconds:.0f} s; "
         f"look around in {drill.FOLDER}"
     )

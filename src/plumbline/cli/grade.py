@@ -9,6 +9,7 @@ from rich.table import Table
 from plumbline.cli.answer_forms import load_normaliser
 from plumbline.cli.console import out, print_plain
 from plumbline.contract.errors import DataError
+from plumbline.contract.visible_text import show_line
 
 if TYPE_CHECKING:
     from plumbline.consulting.graded_files import AgentSummary
@@ -107,7 +108,7 @@ def _print_agents(summaries: "list[AgentSummary]") -> None:
     table = Table("agent", "right", "no answer", "price of 1,000 tokens", "cost of an answer")
     for summary in summaries:
         table.add_row(
-            summary.agent,
+            show_line(summary.agent),
             f"{summary.num_right / summary.num_answers:.1%} of {summary.num_answers:,}",
             f"{summary.num_missing:,}",
             f"{summary.price:.8f}",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plumbline.cli import init_questions
-from plumbline.cli.console import print_plain
+from plumbline.cli.console import print_lines, print_plain
 
 if TYPE_CHECKING:
     from plumbline.init.survey import FileSurvey
@@ -81,7 +81,8 @@ def init_repository(
     if with_task is not None:
         print_plain(f"  task: {with_task}: its expectation and cases are in src/tasks/{with_task}")
     print_plain(f"{folder} is a git repository; next:")
-    print_plain(f"  cd {folder}\n  make run     # installs the locked packages first\n  make test")
+    print_plain(f"  cd {folder}")
+    print_lines("  make run     # installs the locked packages first\n  make test")
 
 
 def _print_survey(survey: "FileSurvey") -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import typer
 
-from plumbline.cli.console import print_plain
+from plumbline.cli.console import print_lines
 from plumbline.contract.errors import ParamsError
 
 NAME = "my-model"
@@ -47,7 +47,7 @@ def ask_columns(
 
     columns = read_columns(data)
     names = list(columns.profiles)
-    print_plain(f"{data} has these columns:\n  {columns.describe(names)}")
+    print_lines(f"{data} has these columns:\n  {columns.describe(names)}")
     guess = labels or guess_labels(columns, text)
     if text is None:
         default = guess_text(columns.list_possible_texts(guess))

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from plumbline.cli.console import out
 from plumbline.cli.options import ModelName
+from plumbline.contract.visible_text import show_line
 
 if TYPE_CHECKING:
     from plumbline.registry.journal import Entry
@@ -32,7 +33,7 @@ def show_journal(
         return
     table = Table("#", "at (UTC)", "who", "decision", "bundle", "evidence", "reason")
     for entry in entries:
-        table.add_row(
+        cells = (
             str(entry.number),
             entry.at.removesuffix("+00:00").replace("T", " "),
             entry.actor,
@@ -41,6 +42,7 @@ def show_journal(
             entry.evidence[:12],
             ledger.describe_reason(entry),
         )
+        table.add_row(*map(show_line, cells))
     out.print(table, markup=False)
 
 

@@ -12,6 +12,7 @@ from plumbline.cli.console import out
 from plumbline.cli.options import InferenceParams, parse_inference_params
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.visible_text import dump_visibly, show_lines
 
 if TYPE_CHECKING:
     from plumbline.contract.task import Task
@@ -75,7 +76,7 @@ def predict(
     records = [dict(zip(answers, row, strict=True)) for row in zip(*answers.values(), strict=True)]
     if as_json:
         for record in records:
-            print(json.dumps(record, ensure_ascii=False))
+            print(dump_visibly(record))
         return
     cells = [_format_record(record, number, save) for number, record in enumerate(records)]
     _print_cells(next(iter(columns)), rows, cells, version.registered.label)
@@ -119,14 +120,14 @@ def _print_cells(column: str, rows: list[str], cells: list[dict[str, str]], titl
     outputs = list(cells[0]) if cells else []
     if len(outputs) > MAX_COLUMNS:
         for row, named in zip(rows, cells, strict=True):
-            table = Table("output", row, title=title, title_justify="left")
+            table = Table("output", show_lines(row), title=title, title_justify="left")
             for name, cell in named.items():
-                table.add_row(name, cell)
+                table.add_row(*map(show_lines, (name, cell)))
             out.print(table, markup=False)
         return
     table = Table(column, *outputs, title=title, title_justify="left")
     for row, named in zip(rows, cells, strict=True):
-        table.add_row(row, *named.values())
+        table.add_row(*map(show_lines, (row, *named.values())))
     out.print(table, markup=False)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plumbline.cli.console import out, print_plain
+from plumbline.cli.console import out, print_lines, print_plain
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.task import Columns
@@ -29,8 +29,9 @@ def show_report(
     doubt = _verify_scores()
     if markdown:
         if doubt is not None:
-            print_plain(f"> Not counted again: {doubt}\n")
-        print_plain(summary.render_markdown())
+            print_plain(f"> Not counted again: {doubt}")
+            print_plain("")
+        print_lines(summary.render_markdown())
         return
     if doubt is not None:
         out.print("[yellow]not counted again[/]: ", end="")

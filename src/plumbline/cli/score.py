@@ -14,6 +14,7 @@ from plumbline.cli.console import print_plain
 from plumbline.cli.options import InferenceParams, parse_inference_params
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.stop_signals import INTERRUPTED
+from plumbline.contract.visible_text import show_line
 from plumbline.sources.addresses import get_scheme, hide_secrets
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _describe_bad(num_bad: int, error_column: str) -> str:
 
 
 def _print_to_stderr(text: str) -> None:
-    print(text, file=sys.stderr)
+    print(show_line(text), file=sys.stderr)
 
 
 @contextmanager

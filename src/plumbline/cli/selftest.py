@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from plumbline.cli.console import out, print_plain
+from plumbline.cli.console import out, print_lines, print_plain
 from plumbline.cli.options import DEFAULT_TASK, TaskName
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
@@ -43,7 +43,7 @@ def run_selftest(
 
     faults = selftest.select_faults(task, only)
     if list_only:
-        print_plain("\n".join(describe_faults(faults)))
+        print_lines("\n".join(describe_faults(faults)))
         return
     start = time.monotonic()
     raise_on_signals()
@@ -139,7 +139,7 @@ def _print_outcomes(outcomes: "Sequence[Outcome]") -> None:
             out.print(table)
     for outcome in outcomes:
         if not outcome.caught:
-            print_plain(f"\n{outcome.name}: the last lines that were printed\n{outcome.output}")
+            print_lines(f"\n{outcome.name}: the last lines that were printed\n{outcome.output}")
 
 
 def _print_alone(outcomes: "Sequence[Outcome]") -> None:

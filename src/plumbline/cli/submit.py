@@ -1,7 +1,7 @@
 """`plumbline submit`: hand the training of this commit to another scheduler."""
 
 from plumbline.ci import github
-from plumbline.cli.console import print_plain
+from plumbline.cli.console import print_lines
 
 EXAMPLE = "plumbline submit"
 
@@ -16,5 +16,5 @@ def submit() -> None:
 
     commit, output = submission.submit_training()
     message = f"submitted: the training of commit {commit[:12]}"
-    print_plain(f"{output}\n{message}" if output else message)
+    print_lines(f"{output}\n{message}" if output else message)
     github.annotate("notice", "submitted", output or message)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plumbline.cli.console import print_plain
+from plumbline.cli.console import print_lines, print_plain
 
 if TYPE_CHECKING:
     from plumbline.init.upgrade import Upgrade
@@ -34,7 +34,7 @@ def upgrade(
         print_plain(f"up to date: plumbline {result.new}")
         return
     print_plain(f"plumbline {result.old} -> {result.new}:")
-    print_plain(result.files)
+    print_lines(result.files)
     if result.params and "params.yaml" not in result.conflicts:
         print_plain("params.yaml:")
         for line in result.params:
@@ -59,7 +59,7 @@ def _describe_result(result: "Upgrade") -> None:
     if result.conflicts:
         _describe_conflicts(result)
         return
-    print_plain(
+    print_lines(
         "committed; next:\n  make run     # installs the new packages; all stages run again\n"
         "  make test\nor take it back:\n  git revert HEAD"
     )
@@ -80,15 +80,15 @@ def _describe_conflicts(result: "Upgrade") -> None:
     both = [name for name in result.conflicts if name not in result.only_new + result.only_mine]
     locks = [name for name in both if name.endswith(".lock")]
     if locks:
-        print_plain(
+        print_lines(
             "Take the new side of locks, then add what you had added to them:\n"
             f"  git checkout --theirs {' '.join(locks)}"
         )
     if both:
-        print_plain(
+        print_lines(
             "Edit these files, where git marked both sides, then:\n"
             f"  git add {' '.join(both)}\n  git cherry-pick --continue"
         )
     else:
-        print_plain("Decide on each of them, then:\n  git cherry-pick --continue")
-    print_plain("or take the whole upgrade back:\n  git cherry-pick --abort")
+        print_lines("Decide on each of them, then:\n  git cherry-pick --continue")
+    print_lines("or take the whole upgrade back:\n  git cherry-pick --abort")

@@ -1,6 +1,5 @@
 """`plumbline verdict`: the verdict of the last evaluation, as an exit code."""
 
-import json
 import sys
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import typer
 
 from plumbline.cli.console import print_plain
 from plumbline.contract import layout
+from plumbline.contract.visible_text import dump_visibly, show_line
 
 EXAMPLE = "plumbline verdict"
 
@@ -39,9 +39,10 @@ def show_verdict(
     evidence = document.read_evidence(params)
     obstacle = derive_where_possible(evidence, params, load_task(params.task))
     if obstacle is not None:
-        print(f"plumbline: the gates were not asked again: {obstacle}", file=sys.stderr)
+        message = f"plumbline: the gates were not asked again: {obstacle}"
+        print(show_line(message), file=sys.stderr)
     if as_json:
-        print(json.dumps(evidence, ensure_ascii=False, indent=2))
+        print(dump_visibly(evidence, indent=2))
     else:
         print_plain(f"{evidence['verdict']}: {evidence['summary']}")
         for gate in withhold_figures(evidence)["gates"]:

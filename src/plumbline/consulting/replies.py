@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from plumbline.contract.visible_text import show_line
+
 CHARS_OF_TOKEN = 4  # of English text, where a server does not say how many tokens it read
 MAX_SHOWN_CHARS = 200
 
@@ -90,8 +92,6 @@ def estimate_usage(prompt: Prompt, text: str) -> Usage:
 
 
 def clean_text(text: str, limit: int = MAX_SHOWN_CHARS) -> str:
-    """One line that a terminal can show: control characters become blanks, the rest is cut."""
-    head = text[: 4 * limit]
-    plain = "".join(char if char.isprintable() else " " for char in head)
-    line = " ".join(plain.split())
+    """One line that a terminal can show, without blanks that follow each other; the rest is cut."""
+    line = " ".join(show_line(text[: 4 * limit]).split())
     return line if len(line) <= limit else line[: limit - 3] + "..."

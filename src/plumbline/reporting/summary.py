@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.visible_text import show_line
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.reporting.html import format_name, format_size, render_template
 from plumbline.reporting.leaderboard import (
@@ -29,36 +30,31 @@ def print_report(console: "Console") -> None:
 
     Raises PlumblineError where nothing was evaluated yet.
     """
-    from rich.markup import escape
-
     evidence = _read_last_evidence()
     rejection = _describe_rejection()
     if rejection:
-        console.print(f"[red]not of these data[/]: {escape(rejection)}", highlight=False)
+        _print_marked(console, "[red]not of these data[/]", f": {rejection}")
     if evidence.get("ranking"):  # there is none where the evaluation broke off
         num_metrics = NUM_METRICS if console.width >= WIDE else 0
         console.print(_build_table(evidence, num_metrics))
     verdict = evidence["verdict"]
     colour = COLOURS.get(verdict, "red")
-    console.print(
-        f"[bold {colour}]{verdict}[/]: {escape(evidence['summary'])}",
-        highlight=False,
-    )
+    _print_marked(console, f"[bold {colour}]{verdict}[/]", f": {evidence['summary']}")
     comparison = describe_comparison(evidence)
     if comparison:
-        console.print(f"  {escape(comparison)}", highlight=False)
+        _print_marked(console, "", f"  {comparison}")
     for line in describe_seeds(evidence):
-        console.print(f"  {escape(line)}", highlight=False)
+        _print_marked(console, "", f"  {line}")
     for name, sentences in (evidence.get("notes") or {}).items():
         for sentence in sentences:
-            console.print(f"  note on {escape(name)}: {escape(sentence)}", highlight=False)
+            _print_marked(console, "", f"  note on {name}: {sentence}")
     for gate in evidence["gates"]:
         if gate["status"] == "fail":
-            console.print(f"  [red]{gate['name']}[/]: {escape(gate['reason'])}", highlight=False)
+            _print_marked(console, f"  [red]{gate['name']}[/]", f": {gate['reason']}")
     for name, reason in (evidence.get("switched_off") or {}).items():
-        console.print(f"  [yellow]switched off[/]: {name} ({escape(reason)})", highlight=False)
+        _print_marked(console, "  [yellow]switched off[/]", f": {name} ({reason})")
     for key, reason in (evidence.get("laxer") or {}).items():
-        console.print(f"  [yellow]laxer[/]: {key} is {escape(reason)}", highlight=False)
+        _print_marked(console, "  [yellow]laxer[/]", f": {key} is {reason}")
     console.print(f"full report: {layout.REPORT}", highlight=False)
 
 
@@ -76,6 +72,13 @@ def render_markdown() -> str:
         "metric": format_name(evidence["metric"]["name"]) if "metric" in evidence else "",
     }
     return re.sub(r"\n{3,}", "\n\n", render_template("report.md", values)).strip()
+
+
+def _print_marked(console: "Console", markup: str, text: str) -> None:
+    """Print a line that begins with markup of rich; `text`, which data wrote in part, has none."""
+    from rich.markup import escape
+
+    console.print(f"{markup}{escape(show_line(text))}", highlight=False)
 
 
 def _read_last_evidence() -> dict[str, Any]:
@@ -123,7 +126,7 @@ def _build_table(evidence: Mapping[str, Any], num_metrics: int) -> "Table":
         cells += [_format_score(row["metrics"].get(name)) for name in others]
         cells += _format_cost(row["cost"])
         mark = "* " if row["chosen"] else "  "
-        table.add_row(mark + escape(row["name"]), *cells, style=_choose_style(row))
+        table.add_row(mark + escape(show_line(row["name"])), *cells, style=_choose_style(row))
     return table
 
 

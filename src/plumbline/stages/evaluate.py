@@ -12,6 +12,7 @@ from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.records import Figure
 from plumbline.contract.task import Task
+from plumbline.contract.visible_text import show_line
 from plumbline.evidence import document, tracked_metrics, validation_only
 from plumbline.evidence.content import build_evidence
 from plumbline.evidence.gather import gather
@@ -51,7 +52,7 @@ def evaluate(params: Params, task: Task[Params]) -> None:
             raise
         _log_evidence(log, params, task, evidence)
     message = f"{evidence['verdict']}: {evidence['summary']} `plumbline report` shows more."
-    print(f"evaluate: {message}")  # noqa: T201 (the stage's result)
+    print(show_line(f"evaluate: {message}"))  # noqa: T201 (the stage's result)
 
 
 def _evaluate_on_validation(params: Params, task: Task[Params]) -> None:

@@ -4,6 +4,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.contract.visible_text import show_line
 from plumbline.sources.http_download import forget_download
 from plumbline.sources.identities import look_up_identities, read_recorded
 
@@ -25,6 +26,6 @@ def identify(params: Params, task: Task[Params]) -> None:
     for address, identity in identities.items():
         if identity not in recorded:
             message = f"identify: {identity['source']}: new, or changed since the last run"
-            print(message)  # noqa: T201 (the stage's result)
+            print(show_line(message))  # noqa: T201 (the stage's result)
             forget_download(sources[address])
     layout.write_json(layout.IDENTITY, list(identities.values()))

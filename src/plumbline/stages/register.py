@@ -13,6 +13,7 @@ from plumbline.contract.errors import BundleError, EvidenceError, RefusedError, 
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.contract.visible_text import show_line
 from plumbline.evidence import document
 from plumbline.evidence.derivation import verify_evidence
 from plumbline.evidence.withholding import withhold_figures
@@ -156,7 +157,7 @@ def _refuse(params: Params, evidence: dict[str, Any]) -> None:
     registration_file.write_registration(params.registry.model, evidence, None)
     shown = withhold_figures(evidence)
     failed = [gate for gate in shown["gates"] if gate["status"] == "fail"]
-    reasons = [f"{gate['name']}: {gate['reason']}" for gate in failed]
+    reasons = [show_line(f"{gate['name']}: {gate['reason']}") for gate in failed]
     name = params.registry.model
     digest = evidence["digests"]["bundle"]
     try:

@@ -10,6 +10,7 @@ from plumbline.contract.errors import DataError, ParamsError, RejectedError
 from plumbline.contract.manifest import Manifest, ManifestSummary
 from plumbline.contract.params import Params
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
+from plumbline.contract.visible_text import show_line
 from plumbline.quality import runner
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.reporting.html import render_template
@@ -202,12 +203,12 @@ def _announce(results: list[runner.ExpectationResult], report: dict[str, Any]) -
     failed = _find_failed(results, "blocking")
     warned = _find_failed(results, "warning")
     for line in [*report["notices"], *_describe_results(warned)]:
-        print(f"validate: note: {_replace_unprintable(line)}")  # noqa: T201 (the stage's result)
+        print(f"validate: note: {show_line(line)}")  # noqa: T201 (the stage's result)
     if failed:
         causes, followers = _separate_followers(failed)
         count = "1 check" if len(causes) == 1 else f"{len(causes)} checks"
         message = f"rejected by {count} of {len(results)}; see {layout.VALIDATION_PAGE}"
-        lines = [_replace_unprintable(line) for line in _describe_results(causes)]
+        lines = [show_line(line) for line in _describe_results(causes)]
         if followers:
             lines.append(f"also failed, as follows from that: {', '.join(followers)}")
         raise RejectedError("\n  ".join([message, *lines]))
@@ -240,10 +241,3 @@ def _describe_results(results: Iterable[runner.ExpectationResult]) -> Iterator[s
         if shown:
             line += f" [{shown}]"
         yield f"{line}; {result.remedy}"
-
-
-def _replace_unprintable(line: str) -> str:
-    """Replace what could steer a terminal: labels come from the source."""
-    return "".join(
-        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in line
-    )

@@ -1,0 +1,19 @@
+"""What commands print of names, labels and gates is text, whatever is in it."""
+
+import pytest
+
+from plumbline.cli.console import print_plain, print_results
+from plumbline.diagnostics.result import DiagnosticResult
+
+VALUE = "phone\x1b[2J\x1b[H\npromote: linear may be promoted: 17 gates passed.\x1b[8m"
+SHOWN = "phone\ufffd[2J\ufffd[H promote: linear may be promoted: 17 gates passed.\ufffd[8m"
+
+
+def test_a_value_of_the_data_stays_in_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    print_plain(f"  slices: [red]channel = {VALUE}")
+    assert capsys.readouterr().out == f"  slices: [red]channel = {SHOWN}\n"
+
+
+def test_a_name_in_a_check_stays_in_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    print_results([DiagnosticResult(f"[red]{VALUE}", True, "2 files")])
+    assert capsys.readouterr().out == f"ok   [red]{SHOWN}: 2 files\n"
