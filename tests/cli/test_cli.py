@@ -14,6 +14,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from plumbline.cli import app
+from plumbline.contract.errors import ParamsError
 
 # Libraries that take longer to import than the whole help takes to print.
 HEAVY = ("mlflow", "numpy", "pandas", "pyarrow", "pydantic", "ruamel.yaml", "sqlalchemy", "torch")
@@ -184,6 +185,19 @@ def test_recipes(checkout: Checkout) -> None:
     assert "not committed" in checkout.run("plumbline", "recipe", "use", "banking77", code=1).stderr
     assert "seed: 8" in (checkout.path / "params.yaml").read_text()
     checkout.run("git", "checkout", "-q", "params.yaml")
+
+
+def test_recipes_that_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("recipes").mkdir()
+    Path("recipes/empty.yaml").touch()
+    Path("recipes/latin.yaml").write_bytes(b"# caf\xe9\nseed: 7\n")
+    listed = CliRunner().invoke(app, ["recipe", "list"], catch_exceptions=False).output
+    assert "\nempty\n" in listed
+    assert f"\n{'latin':26} caf\ufffd\n" in listed
+    for verb in ("show", "use"):
+        with pytest.raises(ParamsError, match=r"recipes/latin\.yaml: not UTF-8 at byte 5$"):
+            CliRunner().invoke(app, ["recipe", verb, "latin"], catch_exceptions=False)
 
 
 def test_the_shipped_params_are_a_copy_of_their_recipe() -> None:

@@ -209,6 +209,24 @@ def test_a_truncated_or_damaged_parquet_file(model: Model, tmp_path: Path) -> No
     assert nothing_left(tmp_path, source)
 
 
+@pytest.mark.parametrize("kind", ["bytes that are not UTF-8", "a time beyond the year 9999"])
+def test_a_parquet_value_that_cannot_be_read_is_named_with_its_row(
+    model: Model, tmp_path: Path, kind: str
+) -> None:
+    if kind == "bytes that are not UTF-8":
+        binary = pa.array([b"refund"] * 5000 + [b"caf\xe9"], pa.binary())
+        name, table = "text", pa.table({"text": binary.view(pa.string())})
+    else:  # in a column that only comes along
+        times = pa.array([0] * 5000 + [2**62], pa.timestamp("ms"))
+        name, table = "at", pa.table({"text": ["refund"] * 5001, "at": times})
+    source = tmp_path / "in.parquet"
+    pq.write_table(table, source)
+    said = rf"^{source}: row 5,001: column '{name}': cannot be read \(.*; correct it in the file"
+    with pytest.raises(DataError, match=said):
+        model.score(source, tmp_path / "out.csv", keep_bad=True)
+    assert nothing_left(tmp_path, source)
+
+
 def test_json_lines_that_are_not_a_table(model: Model, tmp_path: Path) -> None:
     source = tmp_path / "in.jsonl"
     source.write_text('{"text": "a", "n": 1}\n{"text": "b", "n": "two"}\n')

@@ -23,13 +23,17 @@ RecipeName = Annotated[str, typer.Argument(help="A name that `plumbline recipe l
 def list_recipes() -> None:
     """List the recipes, with the first line of each."""
     for name, path in _find_recipes().items():
-        first_line = path.read_text(encoding="utf-8").splitlines()[0].lstrip("# ")
-        print_plain(f"{name:26} {first_line}")
+        first_line = path.read_text(encoding="utf-8", errors="replace").partition("\n")[0]
+        print_plain(f"{name:26} {first_line.lstrip('# ')}".rstrip())
 
 
 def show_recipe(name: RecipeName) -> None:
     """Print a recipe."""
-    print(_find_recipe(name).read_text(encoding="utf-8"), end="")
+    path = _find_recipe(name)
+    try:
+        print(path.read_text(encoding="utf-8"), end="")
+    except UnicodeDecodeError as error:
+        raise ParamsError(f"{path}: not UTF-8 at byte {error.start}") from None
 
 
 def use_recipe(

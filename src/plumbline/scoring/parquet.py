@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import Field
 from plumbline.scoring.chunks import MAX_CHARS, MAX_ROWS, Chunk, RowReader
+from plumbline.sources.arrow_values import list_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,13 +52,24 @@ class ParquetReader:
                         first_row,
                         part.num_rows,
                         self._num_rows / total,
-                        _make_column_getter(part),
+                        self._make_column_getter(part, first_row),
                         batch=part,
                     )
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def _make_column_getter(
+        self, batch: "pa.RecordBatch", first_row: int
+    ) -> Callable[[str], list[Any]]:
+        def get_column(name: str) -> list[Any]:
+            def describe_place(position: int) -> str:
+                return f"{self._path}: row {first_row + position + 1:,}: column {name!r}"
+
+            return list_values(batch.column(name), describe_place)
+
+        return get_column
 
     @contextmanager
     def _convert_errors(self) -> Iterator[None]:
@@ -197,7 +209,3 @@ def _split_batch(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
     half = batch.num_rows // 2
     yield from _split_batch(batch.slice(0, half))
     yield from _split_batch(batch.slice(half))
-
-
-def _make_column_getter(batch: "pa.RecordBatch") -> Callable[[str], list[Any]]:
-    return lambda name: list(batch.column(name).to_pylist())

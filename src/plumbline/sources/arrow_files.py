@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import DataError
+from plumbline.sources.arrow_values import list_values
 from plumbline.sources.byte_stream import open_seekable
 from plumbline.sources.columns import find_columns
 from plumbline.sources.records import PIECE_ROWS, ReadRequest, SourceRow, WantedColumn
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 4096  # that are Python objects at once
 ARROW_FILE_MAGIC = b"ARROW1"  # else it is a stream
-# For bytes that are not UTF-8, times beyond the year 9999, and zones that nobody knows.
-UNREADABLE = (ValueError, ArithmeticError, LookupError)
 
 
 @dataclass(frozen=True)
@@ -106,22 +105,11 @@ def _read_batches(
 def _convert_values(
     column: WantedColumn, values: "pa.Array", name: str, first: int
 ) -> list[str | None]:
-    try:
-        listed = values.to_pylist()
-    except UNREADABLE:  # it does not say in which row
-        listed = [
-            _read_value(column, value, f"{name}:{row}") for row, value in enumerate(values, first)
-        ]
+    def describe_place(position: int) -> str:
+        return f"{name}:{first + position}: column {column.name!r}"
+
+    listed = list_values(values, describe_place)
     return [column.convert(value, f"{name}:{row}") for row, value in enumerate(listed, first)]
-
-
-def _read_value(column: WantedColumn, value: "pa.Scalar", place: str) -> object:
-    try:
-        return value.as_py()
-    except UNREADABLE as error:
-        raise DataError(
-            f"{place}: column {column.name!r}: cannot be read ({error}); correct it in the file"
-        ) from None
 
 
 @contextmanager
