@@ -92,7 +92,7 @@ def _check_column(field: Field, values: Any) -> list[Any]:
         if not matches(value):
             raise BadRequestError(
                 f"row {row}: {field.name}: expected {_name_type(field.type)}, "
-                f"found {_describe_value(value)}"
+                f"found {_describe_value(value, field.type)}"
             )
     return list(values)
 
@@ -102,9 +102,10 @@ def _complete_params(params: Mapping[str, Any], signature: Signature) -> dict[st
     if set(params) - set(known):
         raise BadRequestError(f"params: unknown name; the model takes {', '.join(known) or 'none'}")
     for name, value in params.items():
-        if not get_type_check(known[name].type)(value):
+        kind = known[name].type
+        if not get_type_check(kind)(value):
             raise BadRequestError(
-                f"params.{name}: expected {known[name].type}, found {_describe_value(value)}"
+                f"params.{name}: expected {kind}, found {_describe_value(value, kind)}"
             )
     return {name: params.get(name, param.default) for name, param in known.items()}
 
@@ -139,8 +140,11 @@ def _name_type(kind: Any) -> str:
     return str(kind.get("type")) if isinstance(kind, Mapping) else str(kind)
 
 
-def _describe_value(value: Any) -> str:
+def _describe_value(value: Any, expected: Any) -> str:
+    """Describe a value that is not of the MLflow type `expected`; a number may be out of range."""
     if value is None:
         return "null"
     name = KIND_NAMES[type(value)]
-    return f"{name} out of range" if type(value) in (int, float) else name
+    is_integer = type(value) is int and expected in (*INTEGERS, *FLOATS)
+    is_other = type(value) is float and expected in FLOATS
+    return f"{name} out of range" if is_integer or is_other else name
