@@ -146,3 +146,17 @@ def test_an_error_cannot_command_the_terminal(tmp_path: Path) -> None:
     (annotation,) = done.stdout.splitlines()
     assert annotation.startswith("::error title=plumbline::")
     assert annotation.isprintable()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_letters_that_the_output_cannot_have_are_escaped(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes/own.yaml").write_text("# 你好 😀\n", encoding="utf-8")
+    code = "from plumbline.cli import main; main()"
+    command = [sys.executable, "-c", code, "recipe", "show", "own"]
+    environment = get_clean_environment() | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run(
+        command, capture_output=True, timeout=60, check=False, env=environment, cwd=tmp_path
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == rb"# \u4f60\u597d \ud83d\ude00" + b"\n"

@@ -34,7 +34,7 @@ from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.task import Task
 from plumbline.contract.task_packages import find_task_package, list_tasks
 from plumbline.contract.user_name import ensure_user_name
-from plumbline.contract.visible_text import show_lines
+from plumbline.contract.visible_text import escape_unencodable, show_lines
 from plumbline.tracking import background, delivery, passes, run_log
 
 STAGES_OF_A_CANDIDATE = ("train", "control")
@@ -59,6 +59,7 @@ def main(stage: str) -> int:
     end_with_parents()
     raise_on_signals()
     ensure_user_name()
+    escape_unencodable()
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     try:

@@ -49,7 +49,7 @@ from plumbline.contract.leftovers import keep_system_temporaries
 from plumbline.contract.quick_end import skip_last_collection
 from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.user_name import ensure_user_name
-from plumbline.contract.visible_text import show_lines
+from plumbline.contract.visible_text import escape_unencodable, show_lines
 
 app = typer.Typer(
     no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help=__doc__
@@ -66,6 +66,7 @@ def main() -> None:
     # Warnings of libraries about their own code, which the user cannot fix.
     warnings.filterwarnings("ignore", module=r"mlflow|pydantic|google")
     ensure_user_name()
+    escape_unencodable()
     try:
         app()
     except PlumblineError as error:

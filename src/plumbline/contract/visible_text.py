@@ -4,11 +4,15 @@ Labels, values of columns, reasons in the journal and answers of agents may hold
 move the cursor or clear the screen, line ends, and commands of GitHub's runner.
 """
 
+import codecs
+import io
 import json
+import sys
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 OLD_COMMAND = "##["  # begins a command of GitHub's runner, wherever in a line
 COMMAND = "::"  # the same at the beginning of a line, after blanks too
+JSON_ESCAPES = "plumbline.json_escapes"  # how stdout writes what its encoding lacks
 
 
 def show_line(text: str) -> str:
@@ -31,6 +35,22 @@ def dump_visibly(value: object, indent: int | None = None) -> str:
     if text.isprintable():
         return text
     return "".join(_escape_character(char) for char in text)
+
+
+def escape_unencodable() -> None:
+    """Let stdout write what its encoding lacks, such as \\u4f60 in Latin-1, as JSON escapes it.
+
+    An error of encoding would else end the command: PYTHONIOENCODING names such an encoding.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        codecs.register_error(JSON_ESCAPES, _escape_unencodable_part)
+        sys.stdout.reconfigure(errors=JSON_ESCAPES)
+
+
+def _escape_unencodable_part(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
 def _show_character(char: str) -> str:
