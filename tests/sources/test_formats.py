@@ -135,6 +135,16 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "a.jsonl",
             "a.jsonl:1: expected text or a number, found a dict",
         ),
+        (
+            '{"text": "hi", "label": "a"}\n{"text": "hi", "label": "a", "label": "b"}\n',
+            "a.jsonl",
+            "a.jsonl:2: not a JSON object on one line (the same key twice: 'label')",
+        ),
+        (
+            '{"text": "hi", "label": "a"}\n{"text": "hi", "label": -1e400}\n',
+            "a.jsonl",
+            "a.jsonl:2: column 'label': a number beyond the range of a double",
+        ),
         ("[" * 100_000, "a.jsonl", "a.jsonl:1: not a JSON object"),
         (
             "text,label\nhi,a\n".encode("utf-16-le"),

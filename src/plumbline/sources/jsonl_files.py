@@ -2,12 +2,13 @@
 
 import io
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
 from plumbline.contract.errors import DataError
 from plumbline.sources.columns import find_columns
-from plumbline.sources.records import ReadRequest, SourceRow
+from plumbline.sources.records import ReadRequest, SourceRow, WantedColumn
 from plumbline.sources.text_lines import DecodedLines
 
 ARRAY_REMEDY = "an array has to become one object on each line: jq -c '.[]' data.json > data.jsonl"
@@ -26,7 +27,7 @@ def read_jsonl(stream: io.BufferedReader, name: str, request: ReadRequest) -> It
         if is_first:
             find_columns(name, list(record), request)
             is_first = False
-        values = [column.convert(record.get(column.name), place) for column in request.columns]
+        values = [_convert_value(column, record, place) for column in request.columns]
         if "\\ud" in line or "\\uD" in line:
             complete = [value and replace_surrogates(value) for value in values]
             repaired = repaired or complete != values
@@ -65,9 +66,27 @@ def _is_object(line: str) -> bool:
         return False
 
 
+def _convert_value(column: WantedColumn, record: dict[str, Any], place: str) -> str | None:
+    value = record.get(column.name)
+    if isinstance(value, float) and math.isinf(value):  # such as 1e400
+        raise DataError(
+            f"{place}: column {column.name!r}: a number beyond the range of a double; correct it"
+        )
+    return column.convert(value, place)
+
+
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the same key twice: {twice!r}")
+    return record
+
+
 def _parse_object(line: str, place: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = json.loads(line, object_pairs_hook=_build_object)
     except (ValueError, RecursionError) as error:
         if line.lstrip().startswith("["):
             raise DataError(f"{place}: not a JSON object on one line: {ARRAY_REMEDY}") from None
