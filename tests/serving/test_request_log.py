@@ -1,10 +1,12 @@
 """The log of requests: rows and files that cannot be written do not end it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.support.serving import oracle
 from tests.support.serving.lines import Lines, serving
 
 from plumbline.serving.request_log import FLUSH_ROWS, MAX_FILES
@@ -23,8 +25,13 @@ def mark(row):
 
 def mix(row):
     x = row["input.x"]
-    return row if x < 0 else {"kept": x if x else "none"}
+    return {"kept": x if x else "none"}
+
+def spoil(row):
+    x = row["input.x"]
+    return row if x < 0 else {1: "no name"}
 """
+JSON = "application/json"
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -56,10 +63,22 @@ def test_a_row_that_cannot_be_redacted_is_not_logged_and_the_others_are(
     assert "secret" not in said
 
 
+def test_of_rows_that_differ_in_type_most_are_logged(lines: Lines, tmp_path: Path) -> None:
+    options = choose_redaction(tmp_path, "mix")
+    with serving(lines, *options, PYTHONPATH=str(tmp_path)) as server:
+        server.predict(*range(FLUSH_ROWS))
+        server.wait(lambda: server.metric("plumbline_logged_rows_total") == FLUSH_ROWS - 1)
+        assert server.metric('plumbline_lost_log_rows_total{reason="encode"}') == 1
+        assert server.stop() == 0
+        said = server.log.read_text()
+    assert [row["kept"] for row in read_log(tmp_path / "log")] == list(range(1, FLUSH_ROWS))
+    assert "another type than most of their column (kept): 1 rows of the request log" in said
+
+
 def test_rows_that_no_file_can_hold_are_lost_and_later_ones_are_logged(
     lines: Lines, tmp_path: Path
 ) -> None:
-    options = choose_redaction(tmp_path, "mix")
+    options = choose_redaction(tmp_path, "spoil")
     with serving(lines, *options, PYTHONPATH=str(tmp_path)) as server:
         server.predict(*range(FLUSH_ROWS))
         server.wait(lambda: server.metric("plumbline_lost_log_rows_total") == FLUSH_ROWS)
@@ -67,7 +86,24 @@ def test_rows_that_no_file_can_hold_are_lost_and_later_ones_are_logged(
         assert server.stop() == 0
         said = server.log.read_text()
     assert [row["input.x"] for row in read_log(tmp_path / "log")] == [-1.0]
-    assert f"make no Parquet file (ArrowTypeError): {FLUSH_ROWS} rows are lost" in said
+    assert f"make no Parquet file (TypeError): {FLUSH_ROWS} rows are lost" in said
+
+
+def test_whole_numbers_of_any_size_are_logged_in_a_column_of_floats(
+    wide: Lines, tmp_path: Path
+) -> None:
+    ratios = [0.5, 2**60, 10**300, 3]
+    body = {name: [value] * len(ratios) for name, value in oracle.ROW.items()}
+    sent = json.dumps({"inputs": body | {"ratio": ratios}})
+    log = tmp_path / "log"
+    with serving(wide, "--log-folder", str(log), uri="models:/wide@champion") as server:
+        status, _, answer = server.ask("POST", "/invocations", sent, content_type=JSON)
+        assert status == 200
+        assert [row["ratio"] for row in json.loads(answer)["predictions"]] == ratios
+        assert server.stop() == 0
+        assert "lost" not in server.log.read_text()
+    logged = [(row["input.ratio"], row["output.ratio"]) for row in read_log(log)]
+    assert logged == [(float(ratio), float(ratio)) for ratio in ratios]
 
 
 def test_a_column_that_later_rows_alone_have_is_written(lines: Lines, tmp_path: Path) -> None:

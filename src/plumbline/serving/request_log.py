@@ -1,8 +1,6 @@
 """A sampled log of requests and answers in Parquet, which `plumbline drift` reads."""
 
 import importlib
-import io
-import json
 import logging
 import random
 import re
@@ -14,12 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from plumbline.contract.errors import ParamsError
 from plumbline.serving import metrics
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer
+from plumbline.serving.log_file import Row, encode_rows
 from plumbline.serving.settings import Settings
 from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
 
@@ -27,7 +25,6 @@ FLUSH_ROWS = 1000
 FLUSH_S = 60.0
 MAX_WAITING = 20_000  # rows; if more wait, the disk is too slow, and rows are left out
 MAX_FILES = 1000  # of each host that writes to a folder; the oldest are deleted
-Row = dict[str, Any]
 Redact = Callable[[Row], Row | None]
 log = logging.getLogger(__name__)
 
@@ -128,7 +125,7 @@ class RequestLog:
 
     def _write_file(self, rows: list[Row], folder: RequestFolder) -> None:
         try:
-            content = _encode_rows(rows)
+            encoded = encode_rows(rows)
         except Exception as error:  # noqa: BLE001  values of a kind that no column can have
             metrics.LOST_LOG_ROWS.labels("encode").inc(len(rows))
             log.warning(
@@ -137,17 +134,28 @@ class RequestLog:
                 len(rows),
             )
             return
+        if encoded.odd_columns:
+            num_lost = len(rows) - encoded.num_rows
+            metrics.LOST_LOG_ROWS.labels("encode").inc(num_lost)
+            log.warning(
+                "values of another type than most of their column (%s): "
+                "%d rows of the request log are lost",
+                ", ".join(encoded.odd_columns),
+                num_lost,
+            )
+        if not encoded.num_rows:
+            return
         try:
-            folder.write(lambda: name_file(socket.gethostname()), content)
+            folder.write(lambda: name_file(socket.gethostname()), encoded.content)
         except OSError as error:
-            metrics.LOST_LOG_ROWS.labels("write").inc(len(rows))
+            metrics.LOST_LOG_ROWS.labels("write").inc(encoded.num_rows)
             log.warning(
                 "the request log cannot be written (%s): %d rows are lost",
                 error.strerror,
-                len(rows),
+                encoded.num_rows,
             )
             return
-        metrics.LOGGED_ROWS.inc(len(rows))
+        metrics.LOGGED_ROWS.inc(encoded.num_rows)
         if folder.is_local:
             _delete_outdated(folder)
 
@@ -206,24 +214,3 @@ def _locate(error: Exception) -> str:
     """Say where code failed, without its message, which may quote the row."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"
-
-
-def _encode_rows(rows: list[Row]) -> bytes:
-    """Encode rows as a Parquet file with the columns of all of them; what a row lacks is null."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    encoded = [_encode_nested(row) for row in rows]
-    names = dict.fromkeys(name for row in encoded for name in row)
-    table = pa.Table.from_pydict({name: [row.get(name) for row in encoded] for name in names})
-    content = io.BytesIO()
-    pq.write_table(table, content)
-    return content.getvalue()
-
-
-def _encode_nested(row: Row) -> Row:
-    """Replace lists and objects by JSON text."""
-    return {
-        name: json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-        for name, value in row.items()
-    }
