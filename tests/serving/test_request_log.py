@@ -9,9 +9,14 @@ import pytest
 from tests.support.serving import oracle
 from tests.support.serving.lines import Lines, serving
 
-from plumbline.serving.request_log import FLUSH_ROWS, MAX_FILES
+from plumbline.serving.request_log import FLUSH_S, MAX_FILES
+from plumbline.serving.waiting_rows import FLUSH_BYTES, FLUSH_ROWS, MAX_BYTES
 
 REDACTION = """
+import os
+import time
+from pathlib import Path
+
 def drop_some(row):
     x = row["input.x"]
     if x == 1:
@@ -26,6 +31,13 @@ def mark(row):
 def mix(row):
     x = row["input.x"]
     return {"kept": x if x else "none"}
+
+def hold(row):
+    folder = Path(os.environ["HELD"])
+    (folder / "begun").touch()
+    while not (folder / "go").exists():
+        time.sleep(0.05)
+    return row
 
 def spoil(row):
     x = row["input.x"]
@@ -59,7 +71,7 @@ def test_a_row_that_cannot_be_redacted_is_not_logged_and_the_others_are(
     xs = sorted(row["input.x"] for row in read_log(tmp_path / "log"))
     assert xs == [0.0, 0.5, 1.5, *map(float, range(4, FLUSH_ROWS))]
     assert said.count("--redact failed") == 1
-    assert "KeyError in redaction.py, line 5" in said
+    assert "KeyError in redaction.py, line 9" in said
     assert "secret" not in said
 
 
@@ -112,6 +124,33 @@ def test_a_column_that_later_rows_alone_have_is_written(lines: Lines, tmp_path: 
         server.predict(0.0, 1.0, 2.0)
         assert server.stop() == 0
     assert [row["kept.mark"] for row in read_log(tmp_path / "log")] == [None, "late", None]
+
+
+def test_long_texts_are_written_soon_and_do_not_wait_without_end(
+    wide: Lines, tmp_path: Path
+) -> None:
+    """With one emoji in it each character of a text takes 4 bytes, and the model repeats it."""
+    text = "a" * 1_000_000 + "\N{SLIGHTLY SMILING FACE}"
+    body = json.dumps({"inputs": {name: [v] for name, v in (oracle.ROW | {"text": text}).items()}})
+    num_due, num_most = (limit // (4 * len(text)) + 1 for limit in (FLUSH_BYTES, MAX_BYTES))
+    options = choose_redaction(tmp_path, "hold")
+    environment = {"PYTHONPATH": str(tmp_path), "HELD": str(tmp_path)}
+    with serving(wide, *options, uri="models:/wide@champion", **environment) as server:
+
+        def send_text() -> float:
+            assert server.ask("POST", "/invocations", body, content_type=JSON)[0] == 200
+            return server.metric('plumbline_lost_log_rows_total{reason="full"}')
+
+        try:
+            for _ in range(num_due):
+                assert send_text() == 0
+            server.wait((tmp_path / "begun").exists, FLUSH_S / 2)  # not by time
+            num_lost = [send_text() for _ in range(num_most + 1)][-1]
+        finally:
+            (tmp_path / "go").touch()
+        assert server.stop() == 0
+    assert num_lost > 0
+    assert len(read_log(tmp_path / "log")) == num_due + num_most + 1 - num_lost
 
 
 def test_an_old_file_that_cannot_be_deleted_loses_no_row(lines: Lines, tmp_path: Path) -> None:

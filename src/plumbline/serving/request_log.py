@@ -19,11 +19,10 @@ from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer
 from plumbline.serving.log_file import Row, encode_rows
 from plumbline.serving.settings import Settings
+from plumbline.serving.waiting_rows import WaitingRows
 from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
 
-FLUSH_ROWS = 1000
 FLUSH_S = 60.0
-MAX_WAITING = 20_000  # rows; if more wait, the disk is too slow, and rows are left out
 MAX_FILES = 1000  # of each host that writes to a folder; the oldest are deleted
 Redact = Callable[[Row], Row | None]
 log = logging.getLogger(__name__)
@@ -36,7 +35,7 @@ class RequestLog:
         self._folder = folder
         self._share = share
         self._redact = redact
-        self._rows: list[Row] = []
+        self._waiting = WaitingRows()
         self._wake = threading.Event()
         self._closed = False
         self._is_redaction_reported = False
@@ -63,7 +62,7 @@ class RequestLog:
         """Add the rows of a request if it is in the sample and there is room."""
         if self._folder is None or random.random() >= self._share:  # noqa: S311  not for security
             return
-        if len(self._rows) > MAX_WAITING:
+        if not self._waiting.has_room:
             metrics.LOST_LOG_ROWS.labels("full").inc(request.num_rows)
             return
         shared = {
@@ -74,28 +73,29 @@ class RequestLog:
             "side": answer.variant,
             "ms": round(1000 * answer.seconds, 3),
         }
+        rows = []
         for number in range(request.num_rows):
             row = dict(shared)
             for name, values in request.columns.items():
                 row[f"input.{name}"] = values[number]
             for name, values in answer.columns.items():
                 row[f"output.{name}"] = values[number]
-            self._rows.append(row)
-        if len(self._rows) >= FLUSH_ROWS:
+            rows.append(row)
+        self._waiting.add(rows)
+        if self._waiting.are_due:
             self._wake.set()
 
     def _run(self) -> None:
-        is_last = False
-        while not is_last:
+        while not (self._closed and self._waiting.is_empty):
             self._wake.wait(FLUSH_S)
             self._wake.clear()
-            is_last = self._closed  # rows that were added before it was closed are written now
-            rows = self._rows
-            self._rows = []
+            rows = self._waiting.take()
             if self._redact:
                 rows = self._redact_rows(rows, self._redact)
             if rows and self._folder is not None:
                 self._write_file(rows, self._folder)
+            if self._closed or self._waiting.are_due:
+                self._wake.set()
 
     def _redact_rows(self, rows: list[Row], redact: Redact) -> list[Row]:
         """Return what `redact` keeps; a row with which it fails is not written at all."""
