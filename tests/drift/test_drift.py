@@ -179,11 +179,15 @@ ASKED = {"action": "retrain", "seen": True}
         ([look(True, "2"), look(True)], "watch", "1 of the last 1"),  # another champion's window
         ([look(**ASKED, hours_ago=3), look(True), look(True)], "watch", "1 times within a day"),
         ([look(**ASKED, hours_ago=25), look(True), look(True)], "drift", "2 of the last 2"),
-        (
-            [look(**ASKED, hours_ago=-9000), look(True), look(True)],
-            "drift",
-            "2 of the last 2",
-        ),  # a clock set back
+        (  # a clock was ahead, and the journal keeps its date
+            [
+                look(**ASKED, hours_ago=-9000),
+                look(True, hours_ago=-9000),
+                look(True, hours_ago=-9000),
+            ],
+            "watch",
+            "1 times within a day",
+        ),
     ],
 )
 def test_one_window_asks_for_nothing_and_training_is_asked_for_seldom(
@@ -209,6 +213,11 @@ def test_a_window_that_is_stable_again_ends_it() -> None:
 def test_training_cools_down() -> None:
     limits = LIMITS.model_copy(update={"retrain": Retrain(per_day=5, cooldown_hours=12.0)})
     history = [look(**ASKED, hours_ago=6), look(True), look(True)]
+    found = decision.judge_over_time(
+        DriftOutcome("drift", "1 of 9 tests"), history, "1", limits, NOW
+    )
+    assert (found.verdict, "less than 12" in found.reason) == ("watch", True)
+    history = [look(**ASKED, hours_ago=30), look(**ASKED, hours_ago=-9000), look(True), look(True)]
     found = decision.judge_over_time(
         DriftOutcome("drift", "1 of 9 tests"), history, "1", limits, NOW
     )

@@ -42,12 +42,19 @@ def test_who_asks_every_night_is_seldom_on_the_minute() -> None:
         assert not judge_due([write_entry("retrain", 6 + late)], 7, NOW).is_due
 
 
-def test_a_clock_that_was_ahead_puts_no_training_off() -> None:
-    """Entries of the journal keep its date until that day has come."""
-    history = [write_entry("look", 8), write_entry("keep", -3650, number=2)]
-    found = judge_due(history, 7, NOW)
-    assert (found.is_due, found.last) == (True, history[0].seal)
-    assert not judge_due([history[0], write_entry("keep", -0.01, number=2)], 7, NOW).is_due
+def test_after_a_clock_that_was_ahead_training_is_not_due_every_night() -> None:
+    """All later entries of the journal keep its date, also those of the trainings of each night."""
+    history = [write_entry("look", 8), write_entry("drift", -300, number=2)]
+    assert judge_due(history, 7, NOW).is_due
+    history += [write_entry("retrain", -300, number=3), write_entry("registered", -300, number=4)]
+    for night in range(3):
+        found = judge_due(history, 7, NOW + timedelta(days=night))
+        assert (found.is_due, found.last) == (False, history[-1].seal)
+        assert "of 2027-01-03 (journal entry 4)" in found.reason
+        assert "due on 2027-01-10" in found.reason
+        assert "a clock was ahead: until then start a training yourself" in found.reason
+    assert judge_due(history, 7, NOW + timedelta(days=307)).is_due
+    assert "clock" not in judge_due(history[:1], 30, NOW).reason
 
 
 def test_where_nothing_was_trained_training_is_due() -> None:

@@ -44,7 +44,8 @@ def judge_over_time(
     """The outcome when `window` is the newest entry of `history`, which is oldest first.
 
     Windows of other champions do not count. Times are those of the journal and only limit how
-    often training is requested; entries from the future, after a clock was set back, are ignored.
+    often training is requested; a request from the future, by a clock that was ahead, counts as of
+    now.
     """
     recent = _list_checks(history, version)[-limits.persistence.of :]
     num_drifted = sum(entry.reason.startswith(SEEN[True]) for entry in recent)
@@ -61,7 +62,11 @@ def judge_over_time(
 
 
 def find_last_check(history: Sequence[Entry], version: str) -> datetime | None:
-    """When this champion's requests were checked last; None for never."""
+    """When this champion's requests were checked last; None for never.
+
+    Checks from the future, by a clock that was ahead, do not count: rows are read twice rather than
+    left out.
+    """
     times = [datetime.fromisoformat(entry.at) for entry in _list_checks(history, version)]
     now = get_utc_time()
     return max((time for time in times if time <= now), default=None)
@@ -78,8 +83,7 @@ def _list_checks(history: Sequence[Entry], version: str) -> list[Entry]:
 
 def _find_limit_reached(history: Sequence[Entry], limits: Drift, now: datetime) -> str:
     """Which limit on requests for training is reached; empty for none."""
-    times = [datetime.fromisoformat(e.at) for e in history if e.action == "retrain"]
-    requested = [time for time in times if time <= now]
+    requested = [datetime.fromisoformat(e.at) for e in history if e.action == "retrain"]
     today = [time for time in requested if time > now - timedelta(days=1)]
     if len(today) >= limits.retrain.per_day:
         return f"training was requested {len(today)} times within a day, the most allowed"
