@@ -65,11 +65,41 @@ def test_a_score_that_its_answers_do_not_give(evaluated: tuple[Params, Task]) ->
 
 def test_gates_that_were_flipped(evaluated: tuple[Params, Task]) -> None:
     write_evidence(*evaluated, "refuse")
-    assert derive(evaluated) is None  # from a refusal nothing follows
+    assert derive(evaluated) is None
     with pytest.raises(
         EvidenceError, match=r"asked again, from the same answers .* follows another"
     ):
         derive(evaluated, verdict="promote", gates=describe_gates("promote"))
+
+
+def test_a_refusal_that_does_not_follow(evaluated: tuple[Params, Task]) -> None:
+    gates = layout.read_json(layout.EVIDENCE)["gates"]
+    (floor,) = [gate for gate in gates if gate["name"] == "floor"]
+    floor["status"] = "fail"
+    with pytest.raises(EvidenceError, match=r"gate floor \(fail is recorded, pass follows\)"):
+        derive(evaluated, verdict="refuse", gates=gates)
+    with pytest.raises(EvidenceError, match="its answers give"):
+        derive(evaluated, candidates=change_score())
+
+
+def test_a_refusal_of_data_that_other_checks_accepted(evaluated: tuple[Params, Task]) -> None:
+    """Which checks ran is believed of a gate that passed; where it failed, params say which."""
+    gates = layout.read_json(layout.EVIDENCE)["gates"]
+    (accepted,) = [gate for gate in gates if gate["name"] == "accepted"]
+    reason = "validation did not run all checks of params.yaml; run `dvc repro -f validate`"
+    accepted |= {"status": "fail", "reason": reason}
+    summary = "closed must not be promoted: accepted failed."
+    summary += derive_summary_notes(layout.read_json(layout.EVIDENCE)["summary"])
+    changes: dict[str, Any] = {"verdict": "refuse", "gates": gates, "summary": summary}
+    assert derive(evaluated, **changes) is None
+    accepted["reason"] = "it was not asked"
+    with pytest.raises(EvidenceError, match=r"gate accepted \(fail is recorded, fail follows\)"):
+        derive(evaluated, **changes)
+
+
+def derive_summary_notes(summary: str) -> str:
+    """What a summary says besides the gates that passed: what is switched off or lax."""
+    return "".join(summary.partition(".")[2:])
 
 
 @pytest.mark.parametrize("gone", ["mlruns/mlflow.db", "mlruns/journal.db"])

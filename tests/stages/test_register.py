@@ -211,7 +211,7 @@ def test_a_package_that_answers_otherwise_is_no_version(evaluated: tuple[Params,
 def test_a_refusal_is_on_record_and_nothing_else(evaluated: tuple[Params, Task]) -> None:
     write_evidence(*evaluated, "refuse")
     for _ in range(2):  # said again, it is one refusal
-        with pytest.raises(RefusedError, match=r"floor: 0\.5 is below 0\.8") as refused:
+        with pytest.raises(RefusedError, match="behaviour: rising: 0 of 1") as refused:
             register(*evaluated)
         assert refused.value.exit_code == 20
     assert layout.read_json(layout.REGISTRATION) | {"evidence": ""} == {
@@ -220,6 +220,18 @@ def test_a_refusal_is_on_record_and_nothing_else(evaluated: tuple[Params, Task])
     assert versions() == []
     (entry,) = promotion.read_history("line")
     assert (entry.action, entry.evidence) == ("refuse", layout.digest(layout.EVIDENCE))
+
+
+def test_a_refusal_that_does_not_follow_is_not_on_record(evaluated: tuple[Params, Task]) -> None:
+    """It would keep a good bundle from being promoted and served."""
+    rewrite(verdict="refuse", gates=describe_gates("refuse"))
+    with pytest.raises(EvidenceError, match=r"gate floor \(fail is recorded, pass follows\)"):
+        register(*evaluated)
+    assert not layout.REGISTRATION.exists()
+    assert promotion.read_history("line") == []
+    write_evidence(*evaluated)
+    register(*evaluated)
+    assert [entry.action for entry in promotion.read_history("line")] == ["registered", "first"]
 
 
 def test_a_refusal_needs_no_journal_to_be_one(

@@ -36,13 +36,14 @@ def write_evidence(
 ) -> None:
     """Write reports/evidence.json on models/closed, a line, and what it is about.
 
-    All that follows from its answers is derived from them; a refusal has its gates from
-    `describe_gates`.
+    All that follows from its answers is derived from them; a refused model fails a case of
+    behaviour.
     """
     if verdict == "keep" and champion is None:
         champion = {"version": "7", "bundle": "b"}  # that nobody knows here
     _write_files(params, task, verdict, champion is not None)
     evidence = _describe(params, task, champion)
+    evidence["behaviour"][0]["num_passed"] = int(verdict != "refuse")
     manifest = pd.read_parquet(layout.MANIFEST)
     use = describe_use(params, task, manifest, None, {})
     look = Look(use.question, use.split, use.plan, 1, use.plan, sketch=use.sketch)
@@ -52,9 +53,6 @@ def write_evidence(
     evidence |= replay.derive_judgement(
         Record(evidence, predictions, manifest, params, task, look, origin)
     )
-    if verdict == "refuse":
-        gates_, summary = describe_gates("refuse"), "closed: refuse"
-        evidence |= {"verdict": "refuse", "gates": gates_, "summary": summary}
     assert evidence["verdict"] == verdict, evidence["summary"]
     shown = withholding.withhold_figures(evidence)
     layout.write_json(layout.METRICS, document.extract_metrics(shown))
@@ -101,6 +99,7 @@ def _describe(params: Params, task: Task, champion: dict | None) -> dict[str, An
         "behaviour": [
             {"name": "rising", "kind": "direction", "num_passed": 1, "num_cases": 1, "failures": []}
         ],
+        "gates": [],
         "answers": [],
         "export": [],
         "lineage": {},

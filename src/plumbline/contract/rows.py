@@ -60,8 +60,8 @@ class RowBatches:
     def find_first(self, keys: Sequence[str]) -> "RowBatches":
         """Return the rows with a column FIRST: the number of the earliest row with these keys.
 
-        It takes 8 bytes a row, and some 53 until it is found, in this process. Keys are compared by a
-        hash of 64 bits.
+        It takes 8 bytes a row, and some 53 until it is found, in this process. Keys are compared by
+        a hash of 64 bits.
         """
         hashed = list(self.engine.run(partial(_hash_part, self.steps, keys), self.parts))
         first = _find_first(hashed)

@@ -12,7 +12,7 @@ from plumbline.evidence import recount, replay
 from plumbline.registry import journal
 from plumbline.tracking import store_location
 
-JUDGED = ("promote", "keep")  # of a refusal nothing follows, and its figures are withheld
+JUDGED = ("promote", "keep", "refuse")  # an error has neither scores nor gates
 
 
 def verify_evidence(evidence: Mapping[str, Any], params: Params, task: Task[Params]) -> None:
@@ -22,7 +22,7 @@ def verify_evidence(evidence: Mapping[str, Any], params: Params, task: Task[Para
 
 
 def verify_judged_scores(evidence: Mapping[str, Any], task: Task[Params]) -> None:
-    """Count the scores of evidence that promotes or keeps again; EvidenceError where others follow.
+    """Count the scores of evidence with a verdict again; EvidenceError where others follow.
 
     This reads the answers to held-out rows alone. To ask the gates again reads all rows.
     """
@@ -35,8 +35,8 @@ def derive_where_possible(
 ) -> str | None:
     """Derive again what the files and the registry here allow; EvidenceError where another follows.
 
-    Returns why the gates could not be asked again; None where they were, and of evidence that
-    promotes or keeps nothing. Scores are counted in any case.
+    Returns why the gates could not be asked again; None where they were, and of evidence without a
+    verdict. Scores are counted in any case.
     """
     if evidence["verdict"] not in JUDGED:
         return None

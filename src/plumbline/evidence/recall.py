@@ -31,6 +31,7 @@ from plumbline.evidence.measurements import (
 from plumbline.evidence.samples import align_rows, name_answers
 from plumbline.evidence.seeds import choose_shipped
 from plumbline.evidence.variants import Variant
+from plumbline.quality import runner
 from plumbline.registry.ledger import Look
 from plumbline.registry.package.rehearsal import Rehearsal
 
@@ -93,6 +94,7 @@ def _read_subjects(record: Record) -> Subjects:
     number = int(evidence["looks"]["number"])
     validation = layout.read_json(layout.VALIDATION)
     bundles = evidence["bundles"]
+    suite, checks = _read_suite(record, validation)
     changes = None
     if origin is not None and origin.manifest is not None:
         now = data_changes.read_keys(
@@ -111,13 +113,25 @@ def _read_subjects(record: Record) -> Subjects:
         controls={name: bundles[layout.name_control(name)] for name in params.control.candidates},
         baselines={},
         inputs={},
-        # The checks themselves are not run again; see the threat model.
-        suite=validation["suite"],
-        checks={check["name"]: check["severity"] for check in validation["checks"]},
+        suite=suite,
+        checks=checks,
         digests=digest_files(),
         lineage=evidence["lineage"],
         changes=changes,
     )
+
+
+def _read_suite(record: Record, validation: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """Return the digest of the checks that params ask for, and their severities by name.
+
+    Where the gate accepted passed, they are those that ran, as validation.json says; the checks
+    themselves are not run again (see the threat model).
+    """
+    if ("accepted", "fail") not in [(g["name"], g["status"]) for g in record.evidence["gates"]]:
+        ran = {check["name"]: check["severity"] for check in validation["checks"]}
+        return validation["suite"], ran
+    wanted = record.task.expectations.build_checks(record.params, record.manifest)
+    return runner.digest_suite(wanted), {check.name: check.severity for check in wanted}
 
 
 def _read_candidate(record: Record, name: str) -> Candidate:

@@ -41,8 +41,8 @@ RECORDS = (layout.EVIDENCE, layout.METRICS, layout.REPORT, layout.MANIFEST, layo
 def register(params: Params, task: Task[Params]) -> None:
     """Act on the verdict in reports/evidence.json and write reports/registration.json.
 
-    Repeated, it changes nothing. Raises RefusedError for a refusal and EvidenceError without a
-    verdict. Inside an experiment of DVC nothing is registered.
+    Repeated, it changes nothing. Raises RefusedError for a refusal, and EvidenceError without a
+    verdict or where another one follows. Inside an experiment of DVC nothing is registered.
     """
     experiment.set_marker(present=False)
     if experiment.is_trial_run(params):
@@ -61,7 +61,7 @@ def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> 
     if evidence["verdict"] == "error":
         raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
     if evidence["verdict"] == "refuse":
-        _refuse(params, evidence)
+        _refuse(params, task, evidence)
     verify_evidence(evidence, params, task)
     key = signing.find_private_key()
     if key is not None:
@@ -152,26 +152,32 @@ def _log_records(client: Any, run: str) -> None:
         log_records(client, run, (*RECORDS, params))
 
 
-def _refuse(params: Params, evidence: dict[str, Any]) -> None:
-    """Record the refusal, then raise it, also where the journal is unreachable."""
-    registration_file.write_registration(params.registry.model, evidence, None)
+def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> None:
+    """Record the refusal, then raise it, also where the journal is unreachable.
+
+    A refusal on record stops this bundle for good: one that does not follow is an EvidenceError.
+    """
     shown = withhold_figures(evidence)
     failed = [gate for gate in shown["gates"] if gate["status"] == "fail"]
     reasons = [show_line(f"{gate['name']}: {gate['reason']}") for gate in failed]
-    name = params.registry.model
-    digest = evidence["digests"]["bundle"]
     try:
-        promotion.record_verdict(
-            name, "refuse", "", digest, _digest_evidence(), evidence["summary"]
-        )
-        client = model_versions.connect_registry()
-        version = registrations.find_registered_version(name, digest)
-        if version:
-            _renew_evidence(client, version, evidence)
+        verify_evidence(evidence, params, task)
+        _record_refusal(params.registry.model, evidence)
     except RegistryError as error:
         reasons.append(f"not on record everywhere: {error}")
+    registration_file.write_registration(params.registry.model, evidence, None)
     lines = ["refused, nothing was registered", *reasons, f"full report: {layout.REPORT}"]
     raise RefusedError("\n  ".join(lines))
+
+
+def _record_refusal(name: str, evidence: dict[str, Any]) -> None:
+    """Write it into the journal, and beside a version of the bundle that is registered already."""
+    digest = evidence["digests"]["bundle"]
+    promotion.record_verdict(name, "refuse", "", digest, _digest_evidence(), evidence["summary"])
+    client = model_versions.connect_registry()
+    version = registrations.find_registered_version(name, digest)
+    if version:
+        _renew_evidence(client, version, evidence)
 
 
 def _digest_evidence() -> str:

@@ -8,6 +8,7 @@ from plumbline.contract import layout
 from plumbline.contract.faults import Fault, FaultSite
 from plumbline.diagnostics.selftest.gate_faults import raise_floor
 from plumbline.evidence import document
+from plumbline.evidence.withholding import withhold_figures
 
 
 def rewrite_evidence(change: Callable[[dict[str, Any]], object]) -> Callable[[FaultSite], None]:
@@ -50,8 +51,21 @@ def _flip_gates(site: FaultSite) -> None:
     for gate in evidence["gates"]:
         if gate["status"] == "fail":
             gate["status"] = "pass"
-    evidence |= {"verdict": "promote", "summary": "it may be promoted."}
-    layout.write_json(layout.METRICS, document.extract_metrics(evidence))
+    _claim_in_all_files(evidence | {"verdict": "promote", "summary": "it may be promoted."})
+
+
+def _flip_to_refusal(site: FaultSite) -> None:
+    """Let a gate of a sound model fail: on record, that would stop the bundle for good."""
+    evidence = layout.read_json(layout.EVIDENCE)
+    for gate in evidence["gates"]:
+        if gate["name"] == "floor":
+            gate["status"] = "fail"
+    _claim_in_all_files(evidence | {"verdict": "refuse", "summary": "floor failed."})
+
+
+def _claim_in_all_files(evidence: dict[str, Any]) -> None:
+    """Write evidence with the metrics that follow from it, both as evaluate does."""
+    layout.write_json(layout.METRICS, document.extract_metrics(withhold_figures(evidence)))
     layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
 
 
@@ -97,6 +111,9 @@ FAULTS = (
         rewrite_evidence(_claim_score),
     ),
     _expect_error("failed gates flipped to pass", "is recorded, fail follows", _flip_gates),
+    _expect_error(
+        "a passed gate flipped to fail", "fail is recorded, pass follows", _flip_to_refusal
+    ),
     _expect_error(
         "a lag in the evidence that was not measured",
         "follows another lag",
