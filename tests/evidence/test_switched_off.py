@@ -6,8 +6,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support import evidence as written
 
+from plumbline import bundle
+from plumbline.contract import layout
 from plumbline.contract.params import Params
+from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.compare import Slice, compare_slices
 from plumbline.evidence.gates.switched_off import find_switched_off
@@ -38,7 +42,12 @@ def compare_groups(num_groups: int, num_rows: int, params: Params) -> list[Slice
 
 
 def find(params: Params, slices: list[Slice] | None = None, **facts: Any) -> dict[str, str]:
-    given: dict[str, Any] = {"baselines": BASELINES, "checks": CHECKS, "cost": {}} | facts
+    given: dict[str, Any] = {
+        "baselines": BASELINES,
+        "weak": [],
+        "checks": CHECKS,
+        "cost": {},
+    } | facts
     return find_switched_off(params, ACCURACY, slices=slices or [], **given)
 
 
@@ -81,9 +90,58 @@ def test_an_answer_that_may_cost_a_hundred_times_as_much_has_no_limit(
     params = ConsensusParams.model_validate(values)
     facts: dict[str, Any] = {
         "baselines": BASELINES,
+        "weak": [],
         "checks": CHECKS,
         "slices": [],
         "cost": {"answer": 0.004},
     }
     reasons = find_switched_off(params, AGENTS.metric, **facts)
     assert ("budget" in reasons) == is_listed
+
+
+@pytest.mark.parametrize("spread", [0.12, 1.2, 30.0])
+def test_a_control_and_a_simple_candidate_that_learn_nothing_are_listed(
+    line_task: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch, spread: float
+) -> None:
+    """A gate that compares with them passes whatever the winner is."""
+    params, task = line_task
+    params = params.model_copy(
+        update={
+            "evaluation": params.evaluation.model_copy(update={"simple_candidate": "gradient"}),
+            "control": params.control.model_copy(update={"candidates": ["gradient"]}),
+        }
+    )
+    errors = written.ERRORS | {"gradient": spread, "control.gradient": 1.2}
+    monkeypatch.setattr(written, "ERRORS", errors)
+    for name in (written.WINNER, layout.name_control("gradient")):
+        folder = layout.locate_bundle(name)
+        folder.mkdir(parents=True)
+        (folder / "weights.json").write_text("{}", encoding="utf-8")
+        bundle.seal(folder, task, name)
+    layout.write_json(layout.GOLDEN, {})
+    written.write_evidence(params, task)
+    evidence = layout.read_json(layout.EVIDENCE)
+    why = "not significantly better than the best baseline"
+    expected = {
+        "baselines": f"evaluation.simple_candidate is gradient, {why}",
+        "control": f"control.candidates names gradient, {why}",
+    }
+    listed = {gate: evidence["switched_off"].get(gate) for gate in expected}
+    assert listed == (expected if spread > 1 else dict.fromkeys(expected))
+
+
+def test_a_simple_candidate_without_a_learning_rate_may_be_a_baseline() -> None:
+    """As the best single agent is, or the textbook's search."""
+    values: Any = load_yaml(RECIPES / "answer_consensus.yaml")
+    params = ConsensusParams.model_validate(values)
+    facts: dict[str, Any] = {"baselines": BASELINES, "checks": CHECKS, "slices": [], "cost": {}}
+    reasons = find_switched_off(params, AGENTS.metric, weak=["single"], **facts)
+    assert "baselines" not in reasons
+
+
+def test_one_control_that_learns_is_enough() -> None:
+    values: Any = load_yaml(RECIPES / "text_classification.yaml")
+    values["control"]["candidates"] = names = list(values["candidates"])[:2]
+    params = TextParams.model_validate(values)
+    assert "control" not in find(params, weak=names[:1])
+    assert find(params, weak=names)["control"].startswith(f"control.candidates names {names[0]}, ")

@@ -70,8 +70,9 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
     findings = _collect_findings(measurements, params, parities[0], orderings[winner.name])
     results = gates.run_gates(findings)
     baselines = {name: float(scores.mean()) for name, scores in findings.baselines.items()}
+    weak = _list_weak_candidates(measurements, findings, params)
     switched_off = find_switched_off(
-        params, metric, baselines, findings.checks, findings.slices, findings.cost
+        params, metric, baselines, weak, findings.checks, findings.slices, findings.cost
     )
     laxer = find_laxer_limits(params, metric)
     other_variants = [variant.test for variant in measurements.variants[1:]]
@@ -166,6 +167,29 @@ def _collect_costs(measurements: Measurements) -> dict[str, float]:
     if measurements.metric.cost_unit:
         cost["answer"] = float(winner.test.per_example["cost"].mean())
     return cost
+
+
+def _list_weak_candidates(
+    measurements: Measurements, findings: Findings, params: Params
+) -> list[str]:
+    """List those that the gates control and baselines use, and that have learned nothing.
+
+    Their gain over the best baseline, on test, is not significant. Of the winner the gate baselines
+    asks this. Scores that are not finite are other gates' to refuse.
+    """
+    used = {*params.control.candidates, params.evaluation.simple_candidate}
+    if not findings.baselines:
+        return []
+    _, baseline = findings.best_baseline
+    weak = []
+    for candidate in measurements.candidates[1:]:
+        scores = candidate.test.per_example[findings.metric.name]
+        if candidate.name not in used or not np.isfinite([scores, baseline]).all():
+            continue
+        gain = findings.compute_gain_interval(scores, baseline, params.evaluation.confidence)
+        if gain.low <= 0:
+            weak.append(candidate.name)
+    return weak
 
 
 def _align_bound(measurements: Measurements) -> Bound:

@@ -3,7 +3,7 @@
 Such a gate passes or does not apply, and says nothing of it: whoever reads the verdict has to know.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
 from plumbline.contract.params import REFERENCE, Evaluation, Params
@@ -18,18 +18,22 @@ def find_switched_off(
     params: Params,
     metric: Metric,
     baselines: Mapping[str, float],
+    weak: Collection[str],
     checks: Mapping[str, str],
     slices: Sequence[Slice],
     cost: Mapping[str, float],
 ) -> dict[str, str]:
     """Return each gate that cannot fail with the reason.
 
-    `baselines` are mean test scores, `checks` the severities of the checks of the data by name,
-    `slices` the groups that were judged, and `cost` what the winner costs, as the gates read them.
+    `baselines` are mean test scores, `weak` the candidates that the gates control or baselines use
+    and that are not significantly better on test than the best of these, `checks` the severities of
+    the checks of the data by name, `slices` the groups that were judged, and `cost` what the winner
+    costs, as the gates read them.
     """
     reasons: dict[str, list[str]] = {}
     found = chain(
         _list_from_params(params, baselines, metric),
+        _list_untrained(params, weak),
         _list_toothless_checks(checks),
         _list_blind_slices(slices, metric),
         _list_open_cost(params.evaluation, cost, metric),
@@ -59,6 +63,22 @@ def _list_from_params(
     yield from _list_missing_limits(limits, metric)
     if baselines:
         yield from _list_open_margins(params, baselines, metric)
+
+
+def _list_untrained(params: Params, weak: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Say where a gate compares with a candidate that learns nothing from true answers either.
+
+    A simple candidate without a learning rate may be one of the baselines itself, and is fair.
+    """
+    no_better = "not significantly better than the best baseline"
+    controls = params.control.candidates
+    if controls and all(name in weak for name in controls):
+        yield "control", f"control.candidates names {', '.join(controls)}, {no_better}"
+    simple = params.evaluation.simple_candidate
+    if simple is None or simple not in weak:
+        return
+    if hasattr(params.candidates[simple], "learning_rate"):
+        yield "baselines", f"evaluation.simple_candidate is {simple}, {no_better}"
 
 
 def _list_toothless_checks(checks: Mapping[str, str]) -> Iterator[tuple[str, str]]:
