@@ -72,7 +72,7 @@ def test_a_request_has_the_prompt_the_key_and_the_options(chat: ChatServer) -> N
 @pytest.mark.parametrize(
     ("behaviour", "reason", "may_retry", "words"),
     [
-        ("status 429", "rate-limit", True, "HTTP 429: try [31m later"),
+        ("status 429", "rate-limit", True, "HTTP 429: try\ufffd[31m later"),
         ("status 500", "unavailable", True, "HTTP 500"),
         ("status 503", "unavailable", True, "HTTP 503"),
         ("status 400", "refused", False, "HTTP 400"),
