@@ -61,9 +61,10 @@ class WaitingRows:
 
 def _measure_bytes(value: Any) -> int:
     """Measure the memory of a JSON value; what it holds twice counts twice."""
-    inner: list[Any] = []
+    size = sys.getsizeof(value)
+    if isinstance(value, dict):
+        size += sum(map(sys.getsizeof, value))
+        return size + sum(map(_measure_bytes, value.values()))
     if isinstance(value, list):
-        inner = value
-    elif isinstance(value, dict):
-        inner = [*value, *value.values()]
-    return sys.getsizeof(value) + sum(map(_measure_bytes, inner))
+        return size + sum(map(_measure_bytes, value))
+    return size
