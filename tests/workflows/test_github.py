@@ -39,9 +39,8 @@ def test_a_value_sets_no_other_output(job: Path) -> None:
 
 def test_an_annotation_is_one_command(job: Path, capsys: pytest.CaptureFixture[str]) -> None:
     github.annotate("error", "a,b:c", "50 % wrong\r\n::add-mask::x\n")
-    assert (
-        capsys.readouterr().out == "::error title=a%2Cb%3Ac::50 %25 wrong%0D%0A::add-mask::x%0A\n"
-    )
+    written = capsys.readouterr().out
+    assert written == "::error title=a%2Cb%3Ac::50 %25 wrong %0A: :add-mask::x%0A\n"
 
 
 def test_outside_of_a_workflow_nothing_is_told(
