@@ -12,6 +12,7 @@ import pytest
 from tests.support.serving.lines import Lines
 from tests.support.serving.models import line_task
 
+from plumbline.contract import tar_files
 from plumbline.contract.errors import RegistryError
 from plumbline.diagnostics import fsck
 from plumbline.registry import archives, lost_models, promotion
@@ -118,7 +119,7 @@ def test_what_waits_in_the_spool_is_packed_too(own: Lines, tmp_path: Path) -> No
             pass
         archives.pack(tmp_path / "registry.tar")
     with tarfile.open(tmp_path / "registry.tar") as archive:
-        archive.extract("mlflow.db", tmp_path, filter="data")
+        tar_files.extract_file(archive, archive.getmember("mlflow.db"), tmp_path)
     with closing(sqlite3.connect(tmp_path / "mlflow.db")) as store:
         statuses = store.execute("SELECT status FROM runs WHERE name = 'evaluate'").fetchall()
     assert statuses == [("FINISHED",)]

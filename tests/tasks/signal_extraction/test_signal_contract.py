@@ -9,11 +9,9 @@ from tests.support.small_signals import small_params
 from plumbline.tasks.signal_extraction.task import TASK
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "recipe",
-    ["signal_extraction", pytest.param("signal_extraction_course", marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize("recipe", ["signal_extraction", "signal_extraction_course"])
 def test_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recipe: str) -> None:
     monkeypatch.chdir(tmp_path)
     assert task_contract.is_record(TASK)

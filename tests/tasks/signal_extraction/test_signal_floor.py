@@ -24,6 +24,7 @@ def density() -> tuple[np.ndarray, float]:
     return compute_log_density(dataclasses.replace(PUBLISHED, window=1))
 
 
+@pytest.mark.slow
 def test_densities_are_those_of_simulated_samples(density: tuple[np.ndarray, float]) -> None:
     chances, width = np.exp(density[0]), density[1]
     np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-6)
@@ -38,6 +39,7 @@ def test_densities_are_those_of_simulated_samples(density: tuple[np.ndarray, flo
         assert spread == pytest.approx(samples.std(), rel=0.02)
 
 
+@pytest.mark.slow
 def test_one_sample_by_summing_up_everything(density: tuple[np.ndarray, float]) -> None:
     """Without a simulation: every value that a sample can have, at every position."""
     joint = np.exp(density[0]) / len(density[0])
