@@ -69,6 +69,15 @@ def test_a_stage_depends_on_no_code_that_it_does_not_run(name: str) -> None:
     assert not superfluous, f"{name} does not run it: it is no dependency in dvc.yaml"
 
 
+@pytest.mark.parametrize("name", STAGES)
+def test_a_stage_that_runs_all_parts_of_tasks_names_their_folder(name: str) -> None:
+    folder = "src/plumbline/tasks/${task}"
+    named = [dep for dep in get_stage(name)["deps"] if dep.startswith(folder)]
+    used = {part for part in PARTS for task in TASKS if _is_part_used(name, task, part)}
+    # faults and drill are for the commands that check
+    assert (named == [folder]) == (used == PARTS - {"faults", "drill"})
+
+
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("name", STAGES)
 def test_an_upgrade_of_its_packages_runs_a_stage_again(name: str, task: str) -> None:
@@ -104,7 +113,7 @@ def test_a_workflow_watches_what_the_stages_depend_on(workflow: str, event: str)
         ("train", "src/plumbline/tasks/${task}/models", "models/learners.py"),
         ("train", "src/plumbline/training", "training/fitting.py"),
         ("control", "src/plumbline/stages/train.py", "stages/train.py"),
-        ("evaluate", "src/plumbline/tasks/${task}/scoring", "scoring/scores.py"),
+        ("evaluate", "src/plumbline/tasks/${task}", "scoring/scores.py"),
         ("register", "pipelines/register.py", "pipelines/register.py"),
     ],
 )
@@ -170,6 +179,10 @@ def find_superfluous(name: str, pipeline: dict) -> set[str]:
         if not any(_is_used(name, task, dep.replace("${task}", task)) for task in TASKS):
             superfluous.add(dep)
     return superfluous
+
+
+def _is_part_used(name: str, task: str, part: str) -> bool:
+    return _is_used(name, task, f"src/plumbline/tasks/{task}/{part}")
 
 
 def _is_used(name: str, task: str, dep: str) -> bool:
