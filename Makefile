@@ -80,7 +80,7 @@ test: setup  ## the fast tests
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
 
-test-cluster: setup  ## docker/compose.yaml and a Spark cluster in containers, which are killed and parted; takes a container engine
+test-cluster: setup  ## docker/compose.yaml and a Spark cluster in containers, which are killed and disconnected; takes a container engine
 	@pytest -m cluster
 
 selftest: setup  ## plant faults and check that the responsible gate refuses each

@@ -39,4 +39,4 @@ ENV PATH=/opt/venv/bin:$PATH \
     MLFLOW_DISABLE_TELEMETRY=true
 USER 10001:10001
 WORKDIR /project
-CMD ["dvc", "repro"]
+CMD ["plumbline", "run"]

@@ -51,8 +51,16 @@ from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.user_name import ensure_user_name
 from plumbline.contract.visible_text import escape_unencodable, show_lines
 
+START = (
+    "To begin: make run, then plumbline report. If something is wrong: plumbline doctor. "
+    "Pages: plumbline docs."
+)
 app = typer.Typer(
-    no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False, help=__doc__
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    help=__doc__,
+    epilog=START,
 )
 recipes = typer.Typer(
     no_args_is_help=True, help="List, print and use ready-made params.yaml files."

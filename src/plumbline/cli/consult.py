@@ -58,7 +58,7 @@ def consult(
 ) -> None:
     """Ask agents as a trained policy decides, and print the best answer.
 
-    The answer is printed to stdout, its course to stderr. Every answer is appended to --records,
+    The answer is printed to stdout, the steps to stderr. Every answer is appended to --records,
     from which `plumbline grade` makes tomorrow's training data. See `plumbline docs consult`.
     """
     from plumbline.consulting.agents_file import read_agents

@@ -47,7 +47,7 @@ def grade(
     """Join right answers to recorded ones, as training data of the task answer_consensus.
 
     Only questions that were put to every agent are written: whom a policy asks depends on what
-    was answered before, so the others are no fair sample. Set `ask_all` in agents.yaml to a share
+    was answered before, so the others are a biased sample. Set `ask_all` in agents.yaml to a share
     of questions, or give `plumbline consult` --ask-all.
     """
     from plumbline.consulting.graded_files import check_target, summarise_agents, write_records

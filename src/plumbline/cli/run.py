@@ -10,7 +10,7 @@ EXAMPLE = "plumbline run --pull"
 
 def run_pipeline(
     stages: Annotated[
-        list[str] | None, typer.Argument(help="Stages of dvc.yaml; all without any.")
+        list[str] | None, typer.Argument(help="Stages of dvc.yaml.", show_default="all stages")
     ] = None,
     pull: Annotated[
         bool, typer.Option("--pull", help="Fetch from the DVC remote what was computed before.")
@@ -24,8 +24,8 @@ def run_pipeline(
 ) -> None:
     """Bring the outputs of the pipeline up to date; `make run` calls this.
 
-    Checks params.yaml, dvc.yaml and dvc.lock before, holds the checkout meanwhile, and reads what
-    DVC restored. Exits with the code of the stage that failed.
+    Checks params.yaml, dvc.yaml and dvc.lock first, locks the checkout during the run, and verifies
+    what DVC restored. Exits with the code of the stage that failed.
     """
     from plumbline import pipeline_run
     from plumbline.pipeline_run.reproduction import RunRequest

@@ -31,7 +31,9 @@ def tune(
         str,
         typer.Option(help="Start no trial after this, such as 90s, 30m, 1h.", show_default="none"),
     ] = "",
-    workers: Annotated[int, typer.Option(min=1, help="Trials side by side, at most 5.")] = 1,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Trials side by side; more than 5 gain nothing.")
+    ] = 1,
     metric: Annotated[
         str,
         typer.Option(help="What to search for.", show_default="validation/ and the task's metric"),
@@ -54,8 +56,8 @@ def tune(
 ) -> None:
     """Search for better values of a candidate, on the validation split alone.
 
-    The space is candidates.NAME.search in params.yaml. Ctrl-C and the same command
-    go on; so do killed workers. No use of the test split is spent.
+    The space is candidates.NAME.search in params.yaml. After Ctrl-C, the same command continues;
+    killed workers are replaced. The test split is not used.
 
     See `plumbline docs tune`.
     """

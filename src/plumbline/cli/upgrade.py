@@ -24,8 +24,8 @@ def upgrade(
 ) -> None:
     """Bring a repository that `plumbline init` made to the installed version, as one commit.
 
-    Git merges what plumbline writes otherwise with what you edited since; the wheel and the locks
-    come along. Run it at the top of the repository, with the new plumbline installed.
+    Git merges plumbline's changes with your edits; the wheel and the lock files are updated too.
+    Run it at the top of the repository, with the new plumbline installed.
     """
     from plumbline.init.upgrade import check_upgrade, upgrade_repository
 

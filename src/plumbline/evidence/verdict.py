@@ -39,7 +39,7 @@ def _summarise_gates(winner: str, gates: Sequence[GateResult]) -> str:
         case "promote":
             return f"{winner} may be promoted: {passed}."
         case "keep":
-            return f"{winner} is sound, but the champion stays: {passed}, champion did not."
+            return f"{winner} is sound, but the champion stays: {passed}, champion failed."
         case "refuse":
             reason = ", ".join(failed) or "no gate was asked"
             return f"{winner} must not be promoted: {reason} failed."
