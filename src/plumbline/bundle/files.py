@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
 
-from plumbline.bundle.sealing import MAX_FILES, SEAL
+from plumbline.bundle.seal_format import MAX_FILES, SEAL
 from plumbline.contract.errors import BundleError
 
 MAX_BYTES = 16 << 30  # of all files of a bundle

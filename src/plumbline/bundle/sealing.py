@@ -1,133 +1,56 @@
-"""Read bundle.json strictly: it names the files, so it is checked before any of them is touched."""
+"""Write `bundle.json`, the seal of a bundle, and tell the digest that names the bundle."""
 
-import re
-from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from plumbline.bundle import strict
+from plumbline.bundle.seal_format import FORMAT, SEAL
+from plumbline.bundle.verification import CODE, verify
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
-from plumbline.contract.task import Field, Param, Signature
+from plumbline.contract.task import Signature, Task
 
-SEAL = layout.BUNDLE_SEAL
-FORMAT = 2
-MAX_SEAL = 1 << 20  # bytes
-MAX_FILES = 64
-MAX_FIELDS = 1000
-MAX_NAME = 200  # characters
-# One folder: no path, no hidden file.
-FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,98}[A-Za-z0-9]", re.ASCII)
-WORD = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,99}", re.ASCII)
-DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
-KEYS = {"format", "task", "candidate", "signature", "example", "files"}
-SIGNATURE_KEYS = {
-    "inputs": {"name", "type", "required"},
-    "outputs": {"name", "type", "required"},
-    "params": {"name", "type", "default"},
-}
+CONFIG = "config.json"  # that a task leaves beside its weights
 
 
-def parse_seal(raw: bytes, path: Path) -> dict[str, Any]:
-    """Parse the seal in `raw`; BundleError, naming `path`, if `seal` does not write such a one."""
+def seal(folder: Path, task: Task[Any], candidate: str) -> str:
+    """Copy the task's predictor into `folder`, record what is in it, return the bundle's digest.
+
+    A model that has optional outputs of the task names them under `outputs` in its config.json.
+    """
+    (folder / CODE).write_bytes(task.predictor.read_bytes())
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    sealed = {
+        "format": FORMAT,
+        "task": task.name,
+        "candidate": candidate,
+        "signature": asdict(_choose_outputs(task.signature, folder)),
+        "example": dict(task.example),
+        "files": {name: layout.digest(folder / name) for name in names - {SEAL}},
+    }
+    layout.write_json(folder / SEAL, sealed)
+    verify(folder)
+    return digest(folder)
+
+
+def digest(folder: Path) -> str:
+    """The digest that names a bundle: that of its seal, which names every file in it."""
     try:
-        return _check_seal(strict.parse_json(raw))
-    except UnicodeDecodeError:
-        raise BundleError(f"{path}: damaged (not UTF-8); train the candidate again") from None
-    except ValueError as error:
-        raise BundleError(f"{path}: damaged ({error}); train the candidate again") from None
+        return layout.digest(folder / SEAL)
+    except OSError:
+        raise BundleError(
+            f"{folder}: there is no {SEAL}; train the candidate (dvc repro)"
+        ) from None
 
 
-def parse_signature(sealed: Mapping[str, Any]) -> Signature:
-    """Build the signature from what a seal says of it."""
-    return Signature(
-        tuple(Field(**field) for field in sealed["inputs"]),
-        tuple(Field(**field) for field in sealed["outputs"]),
-        tuple(Param(**param) for param in sealed["params"]),
-    )
-
-
-def _check_seal(sealed: Any) -> dict[str, Any]:
-    if not isinstance(sealed, dict):
-        raise ValueError("not a JSON object")  # noqa: TRY004  reported as any other damage
-    if sealed.get("format") != FORMAT or type(sealed["format"]) is not int:
-        raise ValueError(
-            f"bundle format {sealed.get('format')!r}; this version of plumbline reads {FORMAT}"
-        )
-    _expect(
-        set(sealed) == KEYS,
-        f"its keys are {', '.join(sorted(sealed))[:200]}; expected {', '.join(sorted(KEYS))}",
-    )
-    for key in ("task", "candidate"):
-        value = sealed[key]
-        is_name = isinstance(value, str) and WORD.fullmatch(value)
-        _expect(is_name, f"{key}: {value!r:.100} is not a valid name")
-    _check_files(sealed["files"])
-    _check_signature(sealed["signature"])
-    _check_example(sealed["example"], sealed["signature"]["inputs"])
-    return sealed
-
-
-def _check_files(files: Any) -> None:
-    _expect(isinstance(files, dict), "files: not a JSON object")
-    _expect(len(files) <= MAX_FILES, f"files: {len(files)} files; at most {MAX_FILES} are allowed")
-    for name, digest in files.items():
-        _expect(
-            FILE_NAME.fullmatch(name) and ".." not in name and name != SEAL,
-            f"files: {name!r:.100} is not a valid file name; it may hold letters, digits, '.', '_' "
-            "and '-', and no sub-folder",
-        )
-        _expect(
-            isinstance(digest, str) and DIGEST.fullmatch(digest),
-            f"files: {name}: {digest!r:.100} is not a SHA-256",
-        )
-    lower = [name.lower() for name in files]
-    clashes = sorted(name for name in files if lower.count(name.lower()) > 1)
-    _expect(not clashes, f"files: {', '.join(clashes)} differ only in case")
-    _expect("predictor.py" in files, "files: there is no predictor.py")
-
-
-def _check_signature(signature: Any) -> None:
-    is_complete = isinstance(signature, dict) and set(signature) == set(SIGNATURE_KEYS)
-    _expect(is_complete, f"signature: expected an object of {', '.join(SIGNATURE_KEYS)}")
-    for side, keys in SIGNATURE_KEYS.items():
-        entries = signature[side]
-        _expect(
-            isinstance(entries, list) and len(entries) <= MAX_FIELDS,
-            f"signature: {side}: not a list of at most {MAX_FIELDS} entries",
-        )
-        for entry in entries:
-            _check_entry(entry, keys, f"signature: {side}")
-        names = [entry["name"] for entry in entries]
-        _expect(len(set(names)) == len(names), f"signature: {side}: a name occurs twice")
-
-
-def _check_entry(entry: Any, keys: set[str], label: str) -> None:
-    # Once there was no key `required`.
-    has_keys = isinstance(entry, dict) and set(entry) in (keys, keys - {"required"})
-    _expect(has_keys, f"{label}: {entry!r:.100} has other keys than {', '.join(sorted(keys))}")
-    name = entry["name"]
-    is_name = isinstance(name, str) and 0 < len(name) <= MAX_NAME
-    _expect(is_name, f"{label}: {name!r:.100} is not a valid name")
-    _expect(isinstance(entry["type"], str | dict), f"{label}: {name!r} has no valid type")
-    _expect(
-        isinstance(entry.get("required", True), bool),
-        f"{label}: {name!r}: `required` is not true or false",
-    )
-
-
-def _check_example(example: Any, inputs: list[dict[str, Any]]) -> None:
-    names = {field["name"] for field in inputs}
-    required = {field["name"] for field in inputs if field.get("required", True)}
-    has_columns = isinstance(example, dict) and required <= set(example) <= names
-    _expect(has_columns, "example: its columns are not those of the signature")
-    lengths = set()
-    for values in example.values():
-        _expect(isinstance(values, list) and values, "example: a column holds no rows")
-        lengths.add(len(values))
-    _expect(len(lengths) <= 1, "example: its columns differ in length")
-
-
-def _expect(true: object, message: str) -> None:
-    if not true:
-        raise ValueError(message)
+def _choose_outputs(signature: Signature, folder: Path) -> Signature:
+    """Return `signature` with the outputs that the model in `folder` has, all of them required."""
+    path = folder / CONFIG
+    config = layout.read_json(path) if path.exists() else {}
+    named = config.get("outputs", []) if isinstance(config, dict) else []
+    outputs = [
+        replace(field, required=True)
+        for field in signature.outputs
+        if field.required or field.name in named
+    ]
+    return replace(signature, outputs=tuple(outputs))

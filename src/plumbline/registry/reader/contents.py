@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from plumbline import bundle
-from plumbline.bundle import sealing, signatures, strict
+from plumbline.bundle import seal_format, signatures, strict
 from plumbline.bundle.files import MAX_BYTES
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, ParamsError
@@ -35,7 +35,7 @@ def find_public_key() -> Path | None:
 def read_digest(version: RegisteredVersion, tag: str) -> str:
     """Read a digest from a version's tags; BundleError where it is not a SHA-256."""
     value = version.tags.get(tag, "")
-    if not sealing.DIGEST.fullmatch(value):
+    if not seal_format.DIGEST.fullmatch(value):
         raise BundleError(
             f"{version.label}: its tag {tag} is {value!r:.100}, not a SHA-256; "
             "register it again with `dvc repro`"
@@ -57,10 +57,10 @@ def fetch_contents(store: RegistryStore, version: RegisteredVersion, target: Pat
     def fetch(name: str, path: Path, limit: int) -> None:
         artifacts.fetch_artifact(store, version.package, f"artifacts/{name}", path, limit)
 
-    fetch(f"{FILES}/{sealing.SEAL}", files / sealing.SEAL, sealing.MAX_SEAL)
+    fetch(f"{FILES}/{seal_format.SEAL}", files / seal_format.SEAL, seal_format.MAX_SEAL)
     _check_bundle_digest(files, bundle_digest, version.label)
-    seal = (files / sealing.SEAL).read_bytes()
-    sealed = sealing.parse_seal(seal, Path(version.label) / sealing.SEAL)
+    seal = (files / seal_format.SEAL).read_bytes()
+    sealed = seal_format.parse_seal(seal, Path(version.label) / seal_format.SEAL)
     left = MAX_BYTES
     for name in sealed["files"]:
         fetch(f"{FILES}/{name}", files / name, left)

@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from plumbline.bundle import sealing, signatures
+from plumbline.bundle import seal_format, signatures
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, JournalIntegrityError, RegistryError
 from plumbline.registry.journal_head import HEAD_TAG
@@ -150,8 +150,8 @@ class VerifiedModelCache:
             self._verify_signature(version, folder, self._key)
         self._verify_evidence(version)
         self._cache.mark_used(folder)
-        seal = folder / contents.FILES / sealing.SEAL
-        task = sealing.parse_seal(seal.read_bytes(), seal)["task"]
+        seal = folder / contents.FILES / seal_format.SEAL
+        task = seal_format.parse_seal(seal.read_bytes(), seal)["task"]
         return _describe_copy(version.name, version.number, digest, task, folder)
 
     def _fetch(self, version: RegisteredVersion, folder: Path) -> None:

@@ -1,0 +1,50 @@
+"""Run the predictor of a bundle that was verified."""
+
+import sys
+import tempfile
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from plumbline.bundle import files
+from plumbline.bundle.verification import CODE, compare_digests, verify_files
+from plumbline.contract.errors import BundleError
+from plumbline.contract.task import Predictor
+
+
+def load(folder: Path, form: str | None = None, expected: str | None = None) -> Predictor:
+    """Verify `folder`, then build the predictor of its predictor.py, in the form served or `form`.
+
+    Where a digest is `expected`, no other bundle is loaded.
+
+    What is verified is what is loaded: a folder that others can write to is copied to a private
+    place first. That copy is gone when this returns, so a predictor reads its files while it is
+    built.
+    """
+    with ensure_private(folder) as private:
+        _, code, actual = verify_files(private, folder)
+        if expected is not None:
+            compare_digests(expected, actual, folder)
+        module = types.ModuleType(f"plumbline_predictor_{actual[:16]}")
+        module.__file__ = str(private / CODE)
+        sys.modules[module.__name__] = module
+        try:
+            compiled = compile(code, str(folder / CODE), "exec")
+        except (SyntaxError, ValueError) as error:
+            raise BundleError(f"{folder / CODE}: not valid Python source ({error})") from None
+        exec(compiled, module.__dict__)  # noqa: S102  verified above; no bytecode cache is read
+        return cast(Predictor, module.load(private, form))
+
+
+@contextmanager
+def ensure_private(folder: Path) -> Iterator[Path]:
+    """The folder, or a private copy of it where another user could change it while it is used."""
+    if files.is_private(folder):
+        yield folder.resolve()
+        return
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        copy = Path(private) / "bundle"
+        files.copy_files(folder, copy)
+        yield copy

@@ -1,0 +1,112 @@
+"""Check every byte of a bundle against its seal, before anything of it is imported or parsed."""
+
+import hashlib
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+from plumbline.bundle import files, kinds, seal_format
+from plumbline.bundle.seal_format import SEAL
+from plumbline.contract import layout
+from plumbline.contract.errors import BundleError
+from plumbline.contract.task import Signature, Task
+
+CODE = "predictor.py"
+
+
+def verify(folder: Path, label: Path | None = None) -> dict[str, Any]:
+    """Return the seal of `folder` if it names each file there, no other, and all are safe to read.
+
+    BundleError names the file that is missing, changed, of another kind than its name says, or
+    does not belong. In errors the folder is called `label`.
+    """
+    return verify_files(folder, label or folder)[0]
+
+
+def require_digest(folder: Path, expected: str, label: Path | None = None) -> None:
+    """BundleError where `folder` is not, byte for byte, the bundle with the digest `expected`.
+
+    In errors the folder is called `label`.
+    """
+    actual = verify_files(folder, label or folder)[2]
+    compare_digests(expected, actual, label or folder)
+
+
+def check_code(folder: Path, task: Task[Any]) -> None:
+    """BundleError where the predictor that the seal in `folder` names is not that of `task`.
+
+    Nothing in the folder is run. `load` refuses a predictor.py that the seal does not name.
+    """
+    expected = layout.digest(task.predictor)
+    actual = _read_seal(folder)["files"][CODE]
+    if actual != expected:
+        raise BundleError(
+            f"{folder / CODE}: predictor digest mismatch: expected {expected[:12]}, the predictor "
+            f"of the task {task.name}, found {actual[:12]}; train the candidate again (dvc repro)"
+        )
+
+
+def read_signature(folder: Path) -> Signature:
+    """Read from the seal which inputs the predictor takes and which answers it gives."""
+    return seal_format.parse_signature(_read_seal(folder)["signature"])
+
+
+def num_bytes(folder: Path) -> int:
+    """The size of all files in the bundle."""
+    with files.open_files(folder) as opened:
+        return sum(map(files.measure_file, opened.values()))
+
+
+def verify_files(folder: Path, label: Path) -> tuple[dict[str, Any], bytes, str]:
+    """Return the seal, the predictor's code and the seal's digest of a folder that is sound.
+
+    In errors the folder is called `label`.
+    """
+    with files.open_files(folder, label) as opened:
+        raw = _read_bounded(opened[SEAL], label / SEAL, seal_format.MAX_SEAL)
+        sealed = seal_format.parse_seal(raw, label / SEAL)
+        _check_names(set(sealed["files"]), set(opened) - {SEAL}, label)
+        for name, expected in sorted(sealed["files"].items()):
+            _check_file(opened[name], name, expected, label / name)
+        code = _read_bounded(opened[CODE], label / CODE, kinds.MAX_CODE)
+        return sealed, code, hashlib.sha256(raw).hexdigest()
+
+
+def compare_digests(expected: str, actual: str, label: Path) -> None:
+    """BundleError where the digest of the bundle called `label` is not the expected one."""
+    if actual != expected:
+        raise BundleError(
+            f"{label}: bundle digest mismatch: expected {expected[:12]}, which was measured, found "
+            f"{actual[:12]}; do not use it; in a checkout, `dvc repro` makes it again"
+        )
+
+
+def _read_seal(folder: Path) -> dict[str, Any]:
+    with files.open_files(folder) as opened:
+        raw = _read_bounded(opened[SEAL], folder / SEAL, seal_format.MAX_SEAL)
+    return seal_format.parse_seal(raw, folder / SEAL)
+
+
+def _check_names(sealed: set[str], present: set[str], label: Path) -> None:
+    for name in sorted(sealed ^ present):
+        reason = "missing" if name in sealed else "does not belong to the bundle"
+        raise BundleError(f"{label / name}: {reason}")
+
+
+def _check_file(file: BufferedReader, name: str, expected: str, path: Path) -> None:
+    if hashlib.file_digest(file, "sha256").hexdigest() != expected:
+        raise BundleError(f"{path}: changed since the bundle was sealed")
+    try:
+        kinds.check_kind(name, file)
+    except UnicodeDecodeError:
+        raise BundleError(f"{path}: not valid UTF-8; do not use this bundle") from None
+    except ValueError as error:
+        raise BundleError(f"{path}: {error}; do not use this bundle") from None
+
+
+def _read_bounded(file: BufferedReader, path: Path, limit: int) -> bytes:
+    file.seek(0)
+    raw = file.read(limit + 1)
+    if len(raw) > limit:
+        raise BundleError(f"{path}: more than {limit:,} bytes; do not use this bundle")
+    return raw
