@@ -293,14 +293,16 @@ def _find_first(hashed: list[tuple["np.ndarray", "np.ndarray"]]) -> list["np.nda
     hashes = np.concatenate([hashes for hashes, _ in hashed])
     numbers = np.concatenate([numbers for _, numbers in hashed])
     hashed.clear()
-    order = np.argsort(hashes, kind="stable")
+    order = np.argsort(hashes, kind="stable")  # equal hashes are adjacent, the earliest row first
     hashes = hashes[order]
-    first = np.arange(len(order))  # of sorted hashes: the place of the first that is equal
-    first[1:][hashes[1:] == hashes[:-1]] = 0
+    run_starts = np.arange(len(order))  # of sorted rows: where the run of equal hashes begins
+    run_starts[1:][hashes[1:] == hashes[:-1]] = 0
     del hashes
-    np.maximum.accumulate(first, out=first)
-    first = order[first]
-    first = numbers[first]
-    in_order = np.empty_like(first)
-    in_order[order] = first
-    return np.split(in_order, ends)
+    np.maximum.accumulate(run_starts, out=run_starts)
+    earliest_rows = order[run_starts]
+    del run_starts
+    earliest_numbers = numbers[earliest_rows]
+    del earliest_rows
+    first = np.empty_like(earliest_numbers)
+    first[order] = earliest_numbers
+    return np.split(first, ends)

@@ -67,27 +67,16 @@ def check_slices(findings: Findings) -> Ruling:
     worst = min(findings.slices, key=lambda slice_: (slice_.p_adjusted, slice_.difference))
     limit = -limits.max_slice_loss
     interval = Interval(worst.difference_low, worst.difference_high)
-    closest = (
-        f"{worst.column} {worst.value} ({worst.num_rows} rows): {worst.difference:+.4f} against "
-        f"{worst.reference}, {interval.low:+.4f} to {interval.high:+.4f}, "
-        f"p = {worst.p_adjusted:.2g} after Holm"
-    )
     if worst.p_adjusted <= 1 - limits.confidence:
-        reason = f"{closest}; at most {limit:+} is allowed"
+        reason = f"{_describe_loss(worst)}; at most {limit:+} is allowed"
         return Ruling("fail", reason, worst.difference, limit, interval)
     blindest = max(findings.slices, key=_rate_blindness)
     most = limits.max_undetectable_slice_loss
     if most is not None and _rate_blindness(blindest) > most:
         reason = f"{_describe_blindness(blindest)}; at most {most:g} is allowed: collect more rows"
         return Ruling("fail", reason, blindest.detectable_loss, most)
-    reason = f"none of {len(findings.slices)} groups loses significantly more than {-limit}"
-    num_left = _count_unjudged_rows(findings.slices, findings.winner.size)
-    if num_left:
-        reason += f"; up to {num_left} rows are in smaller groups, not judged"
-    num_open = sum(slice_.difference_low < limit for slice_ in findings.slices)
-    if num_open:
-        reason += f"; {num_open} are too small to rule it out ({_describe_blindness(blindest)})"
-    return Ruling("pass", f"{reason}. Closest: {closest}", worst.difference, limit, interval)
+    reason = f"{_describe_pass(findings, blindest)}. Closest: {_describe_loss(worst)}"
+    return Ruling("pass", reason, worst.difference, limit, interval)
 
 
 def check_power(findings: Findings) -> Ruling:
@@ -151,6 +140,28 @@ def _check_test_split(findings: Findings) -> Ruling | None:
         )
         return Ruling("fail", reason, findings.winner.size, needed)
     return None
+
+
+def _describe_loss(group: Slice) -> str:
+    """Say what was measured of `group`: the difference, its interval and its p-value."""
+    return (
+        f"{group.column} {group.value} ({group.num_rows} rows): {group.difference:+.4f} against "
+        f"{group.reference}, {group.difference_low:+.4f} to {group.difference_high:+.4f}, "
+        f"p = {group.p_adjusted:.2g} after Holm"
+    )
+
+
+def _describe_pass(findings: Findings, blindest: Slice) -> str:
+    """Say that no group loses too much, and what was not judged or cannot be ruled out."""
+    most = findings.limits.max_slice_loss
+    text = f"none of {len(findings.slices)} groups loses significantly more than {most}"
+    num_left = _count_unjudged_rows(findings.slices, findings.winner.size)
+    if num_left:
+        text += f"; up to {num_left} rows are in smaller groups, not judged"
+    num_open = sum(slice_.difference_low < -most for slice_ in findings.slices)
+    if num_open:
+        text += f"; {num_open} are too small to rule it out ({_describe_blindness(blindest)})"
+    return text
 
 
 def _rate_blindness(group: Slice) -> float:
