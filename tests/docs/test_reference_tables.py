@@ -1,0 +1,13 @@
+"""Tables of the documentation that list what the code has: nothing is missing, or there no more."""
+
+from tests.support.doc_tables import read_table
+
+from plumbline.evidence.gates import GATES
+
+
+def test_every_gate_is_explained_and_has_a_remedy() -> None:
+    names = [name for name, _, _ in GATES]
+    assert [row[0] for row in read_table("evidence", "The gates")] == names
+    remedies = read_table("evidence", "When a gate refuses")
+    assert [row[0] for row in remedies] == names
+    assert all(len(remedy) > 40 for _, remedy in remedies), "say what to change, open or collect"
