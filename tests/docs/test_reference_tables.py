@@ -1,9 +1,32 @@
 """Tables of the documentation that list what the code has: nothing is missing, or there no more."""
 
+import re
+import subprocess
+from pathlib import Path
+
+from tests.support.checkouts import ROOT
 from tests.support.doc_tables import read_table
 
 from plumbline.evidence.gates import GATES
 from plumbline.tasks.text_classification.task import TASK
+
+# What reads variables of the environment, or lists those of a repository on GitHub.
+READERS = ("src", ".github", "docker", "deploy", "template", "Makefile")
+VARIABLE = re.compile(
+    r"\b(PLUMBLINE_[A-Z_]*[A-Z]|MLFLOW_TRACKING_[A-Z_]*[A-Z]|DVC_REMOTE)\b"
+    r'|environ(?:\.\w+\(|\[)\s*"([A-Z][A-Z_]+)"'
+    r"|\b(?:vars|secrets)\.([A-Z_]+)"
+)
+# Variables that are in no table, since nobody sets them by hand, and who does.
+SET_BY_OTHERS = {
+    r"GITHUB_\w+": "GitHub Actions",
+    r"RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|TORCHELASTIC_\w+": "torchrun, or a launcher",
+    r"DVC_EXP_NAME": "DVC",
+    r"READER_\w+|CANARY_\w+": "docker/compose.yaml and deploy/kubernetes, for docker/accounts.py",
+    r"PLUMBLINE_(RUN|PROCESSES|COMMIT)": "plumbline, for the processes that it starts",
+    r"LOGNAME|PROMETHEUS_MULTIPROC_DIR|PYSPARK_PYTHON": "plumbline, for libraries",
+    r"PLUMBLINE_(COLD_TESTS|TEST_\w+)": "who works on plumbline itself: CONTRIBUTING.md",
+}
 
 
 def test_every_gate_is_explained_and_has_a_remedy() -> None:
@@ -21,3 +44,26 @@ def test_the_columns_and_parameters_of_an_answer_are_those_of_the_signature() ->
     assert columns == [f"`{field.name}`" for field in signature.outputs]
     params = [row[:2] for row in read_table("text_classification", heading, 1)]
     assert params == [[f"`{param.name}`", str(param.default)] for param in signature.params]
+
+
+def test_every_variable_is_in_a_table() -> None:
+    listed = set()
+    for number in (0, 1):
+        for cell, what, page in read_table("operate", "Environment variables", number):
+            assert what
+            assert page
+            listed |= set(re.findall(r"`(\w+)`", cell))
+    own = {name for name in list_variables() if not is_set_by_others(name)}
+    assert own - listed == set(), "docs/operate.md, Environment variables: say what these do"
+    assert listed - own == set(), "docs/operate.md, Environment variables: nothing reads these"
+
+
+def list_variables() -> set[str]:
+    """The variables that are read, or named, in the code, the workflows and the images."""
+    listing = subprocess.check_output(["git", "ls-files", *READERS], cwd=ROOT, text=True)
+    texts = [Path(ROOT, name).read_bytes().decode(errors="ignore") for name in listing.split()]
+    return {"".join(match) for text in texts for match in VARIABLE.findall(text)}
+
+
+def is_set_by_others(name: str) -> bool:
+    return any(re.fullmatch(pattern, name) for pattern in SET_BY_OTHERS)
