@@ -182,6 +182,7 @@ class Batcher:
         metrics.BATCH_ROWS.observe(sum(queued.request.num_rows for queued in wanted))
         try:
             answers = self._predictor.predict(_join_columns(wanted), **wanted[0].request.params)
+            return outcomes + _split_answers(wanted, answers)
         except BaseException as error:  # noqa: BLE001  also SystemExit; it goes to its client alone
             if len(wanted) == 1:
                 outcomes.append((wanted[0], error))
@@ -189,12 +190,6 @@ class Batcher:
             for queued in wanted:
                 outcomes += self._answer_batch([queued])
             return outcomes
-        start = 0
-        for queued in wanted:
-            end = start + queued.request.num_rows
-            outcomes.append((queued, {name: column[start:end] for name, column in answers.items()}))
-            start = end
-        return outcomes
 
     def _deliver(self, outcomes: list[Outcome]) -> None:
         for queued, outcome in outcomes:
@@ -246,6 +241,21 @@ def _join_columns(batch: list[QueuedRequest]) -> Columns:
         for name, values in columns.items():
             values.extend(queued.request.columns[name])
     return columns
+
+
+def _split_answers(batch: list[QueuedRequest], answers: Columns) -> list[Outcome]:
+    """Give each request the answers to its own rows; RuntimeError where some are missing."""
+    num_rows = sum(queued.request.num_rows for queued in batch)
+    for name, column in answers.items():
+        if len(column) != num_rows:
+            raise RuntimeError(f"{name}: {len(column)} answers to {num_rows} rows")
+    outcomes: list[Outcome] = []
+    start = 0
+    for queued in batch:
+        end = start + queued.request.num_rows
+        outcomes.append((queued, {name: column[start:end] for name, column in answers.items()}))
+        start = end
+    return outcomes
 
 
 def _as_request_error(error: BaseException) -> RequestError:
