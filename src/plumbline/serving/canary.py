@@ -1,5 +1,6 @@
 """A canary in service: it answers requests, and the champion answers them too, for comparison."""
 
+import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -71,7 +72,8 @@ class CanaryInService:
         num_differing = count_differing_rows(answer.columns, columns)
         metrics.count_compared("canary", request.num_rows, num_differing)
         slow = seconds > self._trial.max_slowdown * answer.seconds + JITTER_S
-        self._trial.add_answer(request.num_rows, num_differing, slow=slow)
+        now_s = time.monotonic()
+        self._trial.add_answer(request.num_rows, num_differing, slow=slow, now_s=now_s)
         self._judge()
 
     def _judge_failure(self, request: InferenceRequest) -> None:
