@@ -642,6 +642,11 @@ def test_what_was_refused_since_it_was_registered_is_not_promoted(here: Path) ->
     with pytest.raises(RefusedError, match=r"refused since .*journal entry 8: leakage failed\."):
         promotion.promote(NAME, "2", expect="1", reason="")
     promotion.record_registration(NAME, "2", *digests, "evaluated again")
+    again = promotion.record_verdict(NAME, "refuse", "", digests[0], "e", "leakage failed again.")
+    assert promotion.record_verdict(NAME, "refuse", "", digests[0], "e", "repeated") == again
+    with pytest.raises(RefusedError, match=r"journal entry 10: leakage failed again\."):
+        promotion.promote(NAME, "2", expect="1", reason="")
+    promotion.record_registration(NAME, "2", *digests, "evaluated again")
     assert promotion.promote(NAME, "2", expect="1", reason="").version == "2"
 
 

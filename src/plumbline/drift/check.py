@@ -71,7 +71,7 @@ def _record_outcome(
     seen = decision.SEEN[outcome.verdict == "drift"]
     digest = hashlib.sha256(f"{champion.bundle} {rows.digest}".encode()).hexdigest()
     subject = (champion.version, champion.bundle, digest)
-    promotion.record_verdict(name, "drift", *subject, f"{seen}: {outcome.reason}")
+    promotion.record_finding(name, "drift", *subject, f"{seen}: {outcome.reason}")
     history = promotion.read_history(name)
     if ("retrain", digest) in [(entry.action, entry.evidence) for entry in history]:
         reason = f"{outcome.reason}; training was already requested for these rows"
@@ -79,7 +79,7 @@ def _record_outcome(
     now = decision.get_utc_time()
     overall = decision.judge_over_time(outcome, history, champion.version, limits, now)
     if overall.verdict == "drift":
-        promotion.record_verdict(name, "retrain", *subject, overall.reason)
+        promotion.record_finding(name, "retrain", *subject, overall.reason)
     return overall
 
 

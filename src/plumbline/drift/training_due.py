@@ -34,7 +34,7 @@ def check_due(params: Params, *, record: bool) -> DueTraining:
         return DueTraining(False, f"params.yaml has no {KEY}")
     due = judge_due(promotion.read_history(name), every_days, get_utc_time())
     if due.is_due and record:
-        promotion.record_verdict(name, "retrain", "", "", due.last, due.reason)
+        promotion.record_finding(name, "retrain", "", "", due.last, due.reason)
     return due
 
 

@@ -57,7 +57,7 @@ def refuse_unfit(model: str, version: str, bundle: str, entries: Sequence[Entry]
 
     A bundle that is registered again under another number is the same model: it stays returned.
     """
-    rulings = _list_rulings(bundle, entries)
+    rulings = list_rulings(bundle, entries)
     if rulings and rulings[-1].action == "refuse":
         last = rulings[-1]
         raise RefusedError(
@@ -72,6 +72,11 @@ def refuse_unfit(model: str, version: str, bundle: str, entries: Sequence[Entry]
                 f"({entry.reason}); nothing was changed. --override with a --reason promotes it "
                 "anyway"
             )
+
+
+def list_rulings(bundle: str, entries: Sequence[Entry]) -> list[Entry]:
+    """List what `register` wrote about a bundle: RULINGS, oldest first."""
+    return [entry for entry in entries if entry.action in RULINGS and entry.bundle == bundle]
 
 
 def build_forgery_error(move: Entry, reason: str) -> JournalIntegrityError:
@@ -112,7 +117,7 @@ def _require_as_chosen(decision: Decision, earlier: Sequence[Entry]) -> None:
 
 def _require_registered(decision: Decision, earlier: Sequence[Entry]) -> None:
     """Require that the journal says of this version, bundle and evidence that it was registered."""
-    rulings = _list_rulings(decision.bundle, earlier)
+    rulings = list_rulings(decision.bundle, earlier)
     numbers = [entry.version for entry in rulings if entry.action == "registered"]
     if decision.version not in numbers:
         raise JournalError(
@@ -143,10 +148,6 @@ def _refuse_former_champion(decision: Decision, earlier: Sequence[Entry]) -> Non
                 f"{decision.model}: version {decision.version} was champion before; "
                 f"`plumbline rollback {decision.model} --to {decision.version}` brings it back"
             )
-
-
-def _list_rulings(bundle: str, entries: Sequence[Entry]) -> list[Entry]:
-    return [entry for entry in entries if entry.action in RULINGS and entry.bundle == bundle]
 
 
 def _label(decision: Decision) -> str:

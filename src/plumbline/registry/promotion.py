@@ -7,14 +7,14 @@ written and how a crash is healed.
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime, time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from plumbline.contract.errors import ParamsError, PlumblineError, RegistryError
 from plumbline.registry import champion_pin, model_versions
 from plumbline.registry import promotion_checks as checks
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.journal import Action, Decision, Entry, Journal
-from plumbline.registry.journal_rules import NO_CHAMPION, require_allowed
+from plumbline.registry.journal_rules import NO_CHAMPION, list_rulings, require_allowed
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, EVIDENCE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion
@@ -114,20 +114,46 @@ def record_registration(name: str, version: str, bundle: str, evidence: str, rea
     """
     with lock_decisions() as (client, book):
         reconcile(client, book, name)
-        for entry in reversed(book.read_entries(name)):
-            if entry.action in ("registered", "refuse") and entry.bundle == bundle:
-                last = (entry.action, entry.version, entry.evidence)
-                if last == ("registered", version, evidence):
-                    return entry
-                break
+        rulings = list_rulings(bundle, book.read_entries(name))
+        decisive = [entry for entry in rulings if entry.action != "keep"]
+        if decisive:
+            last = decisive[-1]
+            if (last.action, last.version, last.evidence) == ("registered", version, evidence):
+                return last
         decision = Decision(name, "registered", version, "", bundle, evidence, reason)
         return append_entry(client, book, decision)
 
 
 def record_verdict(
-    name: str, action: Action, version: str, bundle: str, evidence: str, reason: str
+    name: str,
+    action: Literal["refuse", "keep"],
+    version: str,
+    bundle: str,
+    evidence: str,
+    reason: str,
 ) -> Entry:
-    """Record a verdict that moves nothing (refuse, keep); once, however often it is asked for."""
+    """Record what `register` decides on a bundle without moving the champion.
+
+    Repeated, it is one entry; but a new one where the bundle was ruled on otherwise meanwhile.
+    """
+    with lock_decisions() as (client, book):
+        reconcile(client, book, name)
+        rulings = list_rulings(bundle, book.read_entries(name))
+        if rulings and (rulings[-1].action, rulings[-1].evidence) == (action, evidence):
+            return rulings[-1]
+        decision = Decision(name, action, version, "", bundle, evidence, reason)
+        return append_entry(client, book, decision)
+
+
+def record_finding(
+    name: str,
+    action: Literal["drift", "retrain"],
+    version: str,
+    bundle: str,
+    evidence: str,
+    reason: str,
+) -> Entry:
+    """Record what drift or the calendar asks for; once for each `evidence`, the digest of why."""
     with lock_decisions() as (client, book):
         reconcile(client, book, name)
         for entry in book.read_entries(name):
