@@ -340,6 +340,19 @@ def test_a_dirty_tree_is_said_and_what_is_in_it_is_counted(repository: Path) -> 
     ]
 
 
+def test_new_links_and_nested_repositories_are_one_line_each(repository: Path) -> None:
+    head = git("rev-parse", "HEAD")
+    git("init", "-q", "src/vendor")
+    (repository / "src/dangling.py").symlink_to("nowhere.py")
+    (repository / "src/linked").symlink_to("vendor")
+    found = changes.compare_code(head, head, new_dirty=True)
+    assert {file["path"]: file["added"] for file in found["files"]} == {
+        "src/dangling.py": 1,
+        "src/linked": 1,
+        "src/vendor/": 1,
+    }
+
+
 @pytest.mark.parametrize("unknown", ["ab" * 20, "--output=x", ""])
 def test_an_unknown_commit_is_said(unknown: str, repository: Path) -> None:
     found = changes.compare_code(unknown, git("rev-parse", "HEAD"))

@@ -124,9 +124,15 @@ def _list_untracked() -> list[dict[str, Any]]:
     listed = ask_git("ls-files", "--others", "--exclude-standard", "-z", "--", *CODE) or ""
     files = []
     for path in filter(None, listed.split("\0")):
-        num_lines = len(Path(path).read_bytes().splitlines())
-        files.append({"path": path, "added": num_lines, "removed": 0})
+        files.append({"path": path, "added": _count_lines(Path(path)), "removed": 0})
     return files
+
+
+def _count_lines(path: Path) -> int:
+    """Count lines as git does: a link is its target, a nested repository its commit, one line."""
+    if path.is_symlink() or path.is_dir():
+        return 1
+    return len(path.read_bytes().splitlines())
 
 
 def _compute_gains(ours: np.ndarray, theirs: np.ndarray, metric: Metric) -> np.ndarray:
