@@ -7,7 +7,7 @@ that `promote` makes and is in the journal.
 from plumbline.contract.errors import AliasMovedError, ParamsError, PlumblineError, RegistryError
 from plumbline.registry import promotion_checks as checks
 from plumbline.registry.journal import Entry
-from plumbline.registry.journal_rules import NO_CHAMPION, require_allowed
+from plumbline.registry.journal_rules import NO_CHAMPION, find_last_move, require_allowed
 from plumbline.registry.promotion import build_decision, decide
 from plumbline.registry.reader import find_version
 from plumbline.registry.reconciliation import lock_decisions, reconcile
@@ -48,8 +48,7 @@ def _adopt_version(name: str, version: str, reason: str) -> Entry:
         if alias != version or not is_same:
             raise RegistryError(f"{name}: the alias or version {version} was changed meanwhile")
         entries = book.read_entries(name)
-        moves = [entry for entry in entries if entry.moves]
-        current = moves[-1] if moves else None
+        current = find_last_move(entries)
         champion = current.version if current else NO_CHAMPION
         decision = build_decision(registered, champion, "promote", reason)
         require_allowed(decision, entries)
@@ -63,8 +62,8 @@ def _find_moved_alias(name: str) -> tuple[str, str]:
         try:
             current = reconcile(client, book, name)
         except AliasMovedError as moved:
-            champions = [entry.version for entry in book.read_entries(name) if entry.moves]
-            return moved.version, champions[-1] if champions else NO_CHAMPION
+            last = find_last_move(book.read_entries(name))
+            return moved.version, last.version if last else NO_CHAMPION
     champion = current.version if current else NO_CHAMPION
     raise RegistryError(
         f"{name}: nothing to adopt: the champion is {champion} in the journal and in MLflow"

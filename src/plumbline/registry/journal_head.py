@@ -63,14 +63,17 @@ def find_missing_tail(model: str, entries: list[Entry], head: str | None) -> int
     return parse_head(model, head)
 
 
-def find_missing_entry(entries: list[Entry], heads: Mapping[str, str]) -> int | None:
-    """Return the number of the first entry that some model's head names and the journal lacks.
+def require_whole_journal(name: str, entries: list[Entry], heads: Mapping[str, str | None]) -> None:
+    """Raise JournalIntegrityError where `entries` lack one that a head names, or that is damaged.
 
-    `entries` are those of the whole journal, `heads` what the registry recorded of each model.
-    JournalIntegrityError where one of these is damaged.
+    `entries` are those of the models of which `heads` has what the registry recorded.
     """
     missing = [find_missing_tail(model, entries, head) for model, head in heads.items()]
-    return min((number for number in missing if number is not None), default=None)
+    numbers = [number for number in missing if number is not None]
+    if numbers:
+        raise JournalIntegrityError(
+            f"{name}: the journal ends before entry {min(numbers)}; restore it from a backup"
+        )
 
 
 def _digest_move(decision: Decision, prior: str) -> str:

@@ -40,8 +40,8 @@ def require_allowed(decision: Decision, earlier: Sequence[Entry]) -> None:
 
 def verify_recorded_move(move: Entry, earlier: Sequence[Entry]) -> None:
     """Raise JournalIntegrityError for a move in the journal that the entries before it forbid."""
-    moves = [entry for entry in earlier if entry.moves]
-    champion = moves[-1].version if moves else NO_CHAMPION
+    last = find_last_move(earlier)
+    champion = last.version if last else NO_CHAMPION
     try:
         if move.previous != champion:
             raise JournalError(f"it replaces champion {move.previous}, the champion was {champion}")
@@ -74,6 +74,21 @@ def refuse_unfit(model: str, version: str, bundle: str, entries: Sequence[Entry]
             )
 
 
+def find_last_move(entries: Sequence[Entry]) -> Entry | None:
+    """Find the last decision that made a version champion, in entries of one model."""
+    return next((entry for entry in reversed(entries) if entry.moves), None)
+
+
+def find_choice(entries: Sequence[Entry], version: str) -> Entry | None:
+    """Find the decision that chose a champion on its evidence: the last one but rollbacks.
+
+    A rollback repeats a choice, and is written from tags that may have been exchanged by then.
+    """
+    decisions = [entry for entry in entries if entry.moves and entry.version == version]
+    chosen = [entry for entry in decisions if entry.action != "rollback"]
+    return find_last_move(chosen or decisions)
+
+
 def list_rulings(bundle: str, entries: Sequence[Entry]) -> list[Entry]:
     """List what `register` wrote about a bundle: RULINGS, oldest first."""
     return [entry for entry in entries if entry.action in RULINGS and entry.bundle == bundle]
@@ -93,14 +108,12 @@ def _require_as_chosen(decision: Decision, earlier: Sequence[Entry]) -> None:
 
     Raises BundleError where it has others, RegistryError where it never was champion.
     """
-    decisions = [entry for entry in earlier if entry.moves and entry.version == decision.version]
-    if not decisions:
+    entry = find_choice(earlier, decision.version)
+    if entry is None:
         raise RegistryError(
             f"{decision.model}: version {decision.version} never was champion; "
             "use `plumbline promote`"
         )
-    chosen = [entry for entry in decisions if entry.action != "rollback"]
-    entry = (chosen or decisions)[-1]
     if decision.bundle != entry.bundle:
         difference = "bundle"
     elif decision.evidence != entry.evidence:

@@ -14,7 +14,12 @@ from plumbline.registry import champion_pin, model_versions
 from plumbline.registry import promotion_checks as checks
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.journal import Action, Decision, Entry, Journal
-from plumbline.registry.journal_rules import NO_CHAMPION, list_rulings, require_allowed
+from plumbline.registry.journal_rules import (
+    NO_CHAMPION,
+    find_last_move,
+    list_rulings,
+    require_allowed,
+)
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, EVIDENCE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion
@@ -199,11 +204,10 @@ def find_champion_as_of(name: str, as_of: str | None) -> Entry | None:
     there was no champion.
     """
     until = None if as_of is None else _parse_moment(as_of)
-    last: Entry | None = None
-    for entry in read_history(name):
-        if entry.moves and (until is None or datetime.fromisoformat(entry.at) <= until):
-            last = entry
-    return last
+    entries = read_history(name)
+    if until is not None:
+        entries = [entry for entry in entries if datetime.fromisoformat(entry.at) <= until]
+    return find_last_move(entries)
 
 
 def pin_champion(name: str) -> ChampionPin | None:

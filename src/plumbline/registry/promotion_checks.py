@@ -7,7 +7,7 @@ from typing import Any
 from plumbline.contract.errors import BundleError, ParamsError, RefusedError, RegistryError
 from plumbline.contract.verdict import decide_verdict, read_statuses
 from plumbline.registry.journal import Entry
-from plumbline.registry.journal_rules import NO_CHAMPION
+from plumbline.registry.journal_rules import NO_CHAMPION, find_last_move
 from plumbline.registry.reader import journal_check, open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion
@@ -35,9 +35,7 @@ def require_grounds(move: Entry, earlier: Sequence[Entry]) -> None:
     if move.action in ("first", "promote"):
         require_promotable(registered, evidence)
     if move.action == "promote":
-        moves = [entry for entry in earlier if entry.moves]
-        champion = moves[-1] if moves else None
-        refuse_other_comparison(move.model, move.version, evidence, champion)
+        refuse_other_comparison(move.model, move.version, evidence, find_last_move(earlier))
 
 
 def require_promotable(version: RegisteredVersion, evidence: dict[str, Any]) -> None:

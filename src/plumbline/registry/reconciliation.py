@@ -7,11 +7,11 @@ journal is not finished. An alias that is anywhere else was changed outside plum
 everything stops until a person has looked.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from plumbline.contract.errors import AliasMovedError, JournalIntegrityError, RegistryError
+from plumbline.contract.errors import AliasMovedError, RegistryError
 from plumbline.registry import (
     champion_pin,
     journal,
@@ -23,13 +23,18 @@ from plumbline.registry.journal import Decision, Entry, Journal
 from plumbline.registry.journal_head import (
     HEAD_TAG,
     INTENT_TAG,
-    find_missing_entry,
     format_head,
     format_intent,
     is_intended,
     parse_head,
+    require_whole_journal,
 )
-from plumbline.registry.journal_rules import NO_CHAMPION, build_forgery_error, verify_recorded_move
+from plumbline.registry.journal_rules import (
+    NO_CHAMPION,
+    build_forgery_error,
+    find_last_move,
+    verify_recorded_move,
+)
 from plumbline.registry.reader.addresses import CHAMPION, describe_registry
 from plumbline.tracking import store_errors
 
@@ -60,7 +65,7 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
     """
     everything = book.read_entries()
     heads = model_versions.read_model_tags(client, HEAD_TAG)
-    _require_whole_journal(name, everything, heads)
+    require_whole_journal(name, everything, heads)
     entries = [entry for entry in everything if entry.model == name]
     head = heads.get(name)
     if head is None:
@@ -69,8 +74,8 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
         lost_models.require_model(name, versions[-1] if versions else None, is_known=is_known)
     holder = model_versions.find_alias_holder(client, name, CHAMPION)
     champion = str(holder.version) if holder else NO_CHAMPION
-    moves = [entry for entry in entries if entry.moves]
-    if not moves:
+    last = find_last_move(entries)
+    if last is None:
         if holder:
             raise AliasMovedError(
                 f"{name}: version {champion} is champion, but no decision made it so; "
@@ -78,25 +83,21 @@ def reconcile(client: "MlflowClient", book: Journal, name: str) -> Entry | None:
                 champion,
             )
         return None
-    last = moves[-1]
-    if is_unrecorded(last, head):
-        intent = model_versions.read_model_tags(client, INTENT_TAG).get(name)
-        if not is_intended(last, intent):
-            raise build_forgery_error(
-                last,
-                "the registry was not told before that it would come (or the registry was restored "
-                f"from an older backup: then restore it to at least entry {last.number})",
-            )
-    if is_unrecorded(last, head) and champion in (last.previous, last.version):
-        _require_sound_move(last, entries)
-        apply_to_registry(client, last, entries[-1])
-    elif champion != last.version:
-        raise AliasMovedError(
-            f"{name}: the journal says that version {last.version} is champion, the registry says "
-            f"{champion}: the alias was changed outside plumbline; set `champion` back to version "
-            f"{last.version} (see the journal), or let `plumbline adopt {name}` check the move",
-            champion,
+    if not is_unrecorded(last, head):
+        if champion != last.version:
+            raise _build_alias_error(last, champion)
+        return last
+    intent = model_versions.read_model_tags(client, INTENT_TAG).get(name)
+    if not is_intended(last, intent):
+        raise build_forgery_error(
+            last,
+            "the registry was not told before that it would come (or the registry was restored "
+            f"from an older backup: then restore it to at least entry {last.number})",
         )
+    if champion not in (last.previous, last.version):
+        raise _build_alias_error(last, champion)
+    _require_sound_move(last, entries)
+    apply_to_registry(client, last, entries[-1])
     return last
 
 
@@ -143,12 +144,13 @@ def is_unrecorded(move: Entry, head: str | None) -> bool:
     return head is None or parse_head(move.model, head) < move.number
 
 
-def _require_whole_journal(name: str, entries: list[Entry], heads: Mapping[str, str]) -> None:
-    number = find_missing_entry(entries, heads)
-    if number is not None:
-        raise JournalIntegrityError(
-            f"{name}: the journal ends before entry {number}; restore it from a backup"
-        )
+def _build_alias_error(last: Entry, champion: str) -> AliasMovedError:
+    return AliasMovedError(
+        f"{last.model}: the journal says that version {last.version} is champion, the registry "
+        f"says {champion}: the alias was changed outside plumbline; set `champion` back to version "
+        f"{last.version} (see the journal), or let `plumbline adopt {last.model}` check the move",
+        champion,
+    )
 
 
 def _require_sound_move(move: Entry, entries: list[Entry]) -> None:

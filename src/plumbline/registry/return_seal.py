@@ -1,8 +1,12 @@
 """Seal what a server writes into the journal: it has no MLflow, and writes nothing but returns."""
 
-from plumbline.contract.errors import JournalIntegrityError
 from plumbline.registry import journal
-from plumbline.registry.journal_head import HEAD_TAG, find_missing_tail, format_head, parse_head
+from plumbline.registry.journal_head import (
+    HEAD_TAG,
+    format_head,
+    parse_head,
+    require_whole_journal,
+)
 from plumbline.registry.reader.addresses import CHAMPION, parse_address
 from plumbline.registry.reader.stores import connect_store
 
@@ -19,11 +23,7 @@ def seal_returns(model: str) -> None:
     with journal.lock_journal() as book:
         entries = book.read_entries(model)
         head = store.read_model_tag(address, HEAD_TAG)
-        missing = find_missing_tail(model, entries, head)
-        if missing is not None:
-            raise JournalIntegrityError(
-                f"{model}: the journal ends before entry {missing}; restore it from a backup"
-            )
+        require_whole_journal(model, entries, {model: head})
         recorded = 0 if head is None else parse_head(model, head)
         later = [entry for entry in entries if entry.number > recorded]
         if later and all(entry.action == "return" for entry in later):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.registry import journal, journal_head, model_versions
 from plumbline.registry.journal import Entry
+from plumbline.registry.journal_rules import find_last_move
 from plumbline.registry.reader import addresses
 from plumbline.tracking import store_location
 
@@ -32,8 +33,7 @@ class RegistryState:
 
     def find_last_move(self, name: str) -> Entry | None:
         """The decision that made the champion of a model."""
-        moves = [entry for entry in self.entries if entry.model == name and entry.moves]
-        return moves[-1] if moves else None
+        return find_last_move([entry for entry in self.entries if entry.model == name])
 
 
 def load_state() -> RegistryState | None:

@@ -10,8 +10,8 @@ from typing import NoReturn
 from plumbline.contract.errors import BundleError, JournalError, JournalIntegrityError
 from plumbline.registry import journal
 from plumbline.registry.journal import Entry
-from plumbline.registry.journal_head import find_missing_tail
-from plumbline.registry.journal_rules import refuse_unfit
+from plumbline.registry.journal_head import require_whole_journal
+from plumbline.registry.journal_rules import find_choice, find_last_move, refuse_unfit
 from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, EVIDENCE_TAG, VersionAddress
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.tracking import store_location
@@ -49,11 +49,11 @@ def verify_alias_against_journal(
             time.sleep(PAUSE_S)
             version = resolve()
         entries = _read_entries(address.name)
-        _require_complete_journal(address.name, entries, head)
-        entry = _find_last_move(entries)
+        require_whole_journal(address.name, entries, {address.name: head})
+        entry = find_last_move(entries)
         if entry and entry.version == version.number:
             verify_digests(version, entry)
-            verify_digests(version, find_choice(entries, version.number))
+            verify_digests(version, find_choice(entries, version.number) or entry)
             return version
     decided = f"made version {entry.version} champion" if entry else "never made one champion"
     raise JournalIntegrityError(
@@ -113,16 +113,6 @@ def verify_digests(version: RegisteredVersion, entry: Entry) -> None:
         _refuse_digests(version, entry)
 
 
-def find_choice(entries: list[Entry], number: str) -> Entry:
-    """Find the decision that chose a champion on its evidence: the last one but rollbacks.
-
-    A rollback repeats a choice, and is written from tags that may have been exchanged by then.
-    """
-    decisions = [entry for entry in entries if entry.moves and entry.version == number]
-    chosen = [entry for entry in decisions if _is_on_evidence(entry)]
-    return (chosen or decisions)[-1]
-
-
 def _is_on_evidence(entry: Entry) -> bool:
     """Whether an entry names what was examined when it was written; a rollback does not."""
     return entry.action == "registered" or (entry.moves and entry.action != "rollback")
@@ -157,16 +147,3 @@ def _warn_once(name: str) -> None:
 def _read_entries(name: str) -> list[Entry]:
     with journal.read_journal() as book:
         return book.read_entries(name)
-
-
-def _require_complete_journal(name: str, entries: list[Entry], head: str | None) -> None:
-    number = find_missing_tail(name, entries, head)
-    if number is not None:
-        raise JournalIntegrityError(
-            f"{name}: the journal ends before entry {number}; restore it from a backup"
-        )
-
-
-def _find_last_move(entries: list[Entry]) -> Entry | None:
-    moves = [entry for entry in entries if entry.moves]
-    return moves[-1] if moves else None
