@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from plumbline import bundle
 from plumbline.bundle import signatures
@@ -58,10 +58,19 @@ def register(params: Params, task: Task[Params]) -> None:
 def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> None:
     evidence = document.read_evidence(params)
     log.set_tag("plumbline.verdict", evidence["verdict"])
-    if evidence["verdict"] == "error":
-        raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
-    if evidence["verdict"] == "refuse":
-        _refuse(params, task, evidence)
+    match evidence["verdict"]:
+        case "error":
+            raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
+        case "refuse":
+            _refuse(params, task, evidence)
+        case _:
+            _register_verified(params, task, evidence, log)
+
+
+def _register_verified(
+    params: Params, task: Task[Params], evidence: dict[str, Any], log: run_log.RunLog
+) -> None:
+    """Register the winner, once the verdict, promote or keep, follows from the evidence again."""
     verify_evidence(evidence, params, task)
     key = signing.find_private_key()
     if key is not None:
@@ -152,10 +161,10 @@ def _log_records(client: Any, run: str) -> None:
         log_records(client, run, (*RECORDS, params))
 
 
-def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> None:
+def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> NoReturn:
     """Record the refusal, then raise it, also where the journal is unreachable.
 
-    A refusal on record stops this bundle for good: one that does not follow is an EvidenceError.
+    A recorded refusal blocks this bundle; raises EvidenceError if the refusal cannot be derived.
     """
     shown = withhold_figures(evidence)
     failed = [gate for gate in shown["gates"] if gate["status"] == "fail"]
@@ -260,9 +269,9 @@ def _begin_run(client: Any, name: str, winner: str, log: run_log.RunLog) -> str:
     """Return the id of this stage's run, which keeps what belongs to the version."""
     if log.spooled is not None:
         return delivery.assign_run_id(client, log.spooled)
-    experiment = mlflow_client.get_or_create_experiment(client, name)
+    experiment_id = mlflow_client.get_or_create_experiment(client, name)
     with mlflow_client.send_once():
-        return str(client.create_run(experiment, run_name=f"register {winner}").info.run_id)
+        return str(client.create_run(experiment_id, run_name=f"register {winner}").info.run_id)
 
 
 @contextmanager
