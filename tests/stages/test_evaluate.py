@@ -15,7 +15,7 @@ from rich.console import Console
 from tests.support.shards import read_rows, write_rows
 
 from plumbline import bundle
-from plumbline.contract import layout
+from plumbline.contract import experiment, layout
 from plumbline.contract.errors import (
     DataError,
     EvidenceError,
@@ -768,11 +768,35 @@ def test_seeds_are_ranked_by_their_mean_and_the_median_ships(
     assert set(evidence["bundles"]) == {
         "good", "good.seeds/8", "good.seeds/9", "fair", "control.fair",
     }  # fmt: skip
-    in_experiment = validation_only.score_validation(seeded, task)
-    assert list(in_experiment) == ["fair", "good"]
+    in_experiment, choice = validation_only.score_validation(seeded, task)
+    assert (choice.winner, list(in_experiment)) == ("fair", ["fair", "good"])
     assert in_experiment["good"].metrics["accuracy"] == pytest.approx(0.95, abs=0.01)
     answers = pd.read_parquet(layout.PREDICTIONS)
     assert {"good@seed7", "good@seed8", "good@seed9"} <= set(answers["candidate"])
+
+
+@pytest.mark.parametrize(("simple", "winner"), [("fair", "fair"), (None, "good")])
+def test_an_experiment_has_the_winner_that_an_evaluation_has(
+    simple: str | None,
+    winner: str,
+    checkout: Path,
+    params: TextParams,
+    task: Task,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    add_bundle(task, "fair", 16)
+    limits = params.evaluation.model_copy(update={"simple_candidate": simple})
+    here = params.model_copy(update={"evaluation": limits})
+    evaluate(here, task)
+    assert document.read_evidence(here)["winner"] == winner
+    capsys.readouterr()
+    monkeypatch.setenv(experiment.VARIABLE, "f" * 40)
+    evaluate(here, task)
+    metrics = layout.read_json(layout.METRICS)
+    assert metrics["winner"] == winner
+    assert metrics["validation"] == metrics["candidates"][winner]["validation"]
+    assert f"evaluate: {winner} is the winner, with accuracy" in capsys.readouterr().out
 
 
 @pytest.mark.slow

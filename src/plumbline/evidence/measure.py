@@ -45,7 +45,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> Measurements:
     """Let every subject answer; PlumblineError names the one that cannot."""
     params = subjects.params
     measured, recordings = _measure_candidates(subjects, task)
-    choice = choose(subjects, measured, task)
+    choice = choose(measured, subjects.manifest, params.evaluation, task)
     # A stable sort: the winner first, the others as on validation.
     ranked = rank_candidates(measured, task.metric)
     candidates = sorted(ranked, key=lambda candidate: candidate.name != choice.winner)

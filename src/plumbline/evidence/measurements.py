@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.params import Params
+from plumbline.contract.params import Evaluation, Params
 from plumbline.contract.records import Bound, Candidate, Case, ExportDifference, Leak, Scores
 from plumbline.contract.task import Columns, Metric, Task
 from plumbline.evidence.choice import Choice, choose_winner
@@ -62,10 +62,11 @@ class Measurements:
         ]
 
 
-def choose(subjects: Subjects, measured: Sequence[Candidate], task: Task[Params]) -> Choice:
+def choose(
+    measured: Sequence[Candidate], manifest: "pd.DataFrame", limits: Evaluation, task: Task[Params]
+) -> Choice:
     """Choose the winner by the scores on validation, which must be in one order."""
-    scores = [candidate.validation for candidate in measured]
-    check_order(subjects.manifest, "validation", scores, task)
+    check_order(manifest, "validation", [candidate.validation for candidate in measured], task)
     validation = {
         candidate.name: candidate.validation.per_example[task.metric.name] for candidate in measured
     }
@@ -73,7 +74,7 @@ def choose(subjects: Subjects, measured: Sequence[Candidate], task: Task[Params]
     costs = None
     if task.metric.cost_unit:
         costs = {candidate.name: candidate.validation.metrics["cost"] for candidate in measured}
-    return choose_winner(validation, ranking, task.metric, subjects.params.evaluation, costs)
+    return choose_winner(validation, ranking, task.metric, limits, costs)
 
 
 def rank_candidates(candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:

@@ -59,7 +59,7 @@ def read_measurements(record: Record) -> Measurements:
     evidence, task = record.evidence, record.task
     subjects = _read_subjects(record)
     measured = [_read_candidate(record, name) for name in record.params.candidates]
-    choice = choose(subjects, measured, task)
+    choice = choose(measured, record.manifest, record.params.evaluation, task)
     ranked = rank_candidates(measured, task.metric)
     candidates = sorted(ranked, key=lambda candidate: candidate.name != choice.winner)
     winner = candidates[0]

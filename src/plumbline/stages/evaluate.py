@@ -58,17 +58,16 @@ def evaluate(params: Params, task: Task[Params]) -> None:
 def _evaluate_on_validation(params: Params, task: Task[Params]) -> None:
     """Score validation alone: whoever tries many values must not choose them on the test split."""
     with run_log.track_run(params, "evaluate") as log:
-        metrics = validation_only.write_scores(
-            validation_only.score_validation(params, task), params, task
-        )
-        for candidate, scores in metrics["candidates"].items():
-            for name, value in scores["validation"].items():
+        scores, choice = validation_only.score_validation(params, task)
+        metrics = validation_only.write_scores(scores, choice, params, task)
+        for candidate, described in metrics["candidates"].items():
+            for name, value in described["validation"].items():
                 log.log_metrics({f"candidate/{candidate}/validation/{name}": value})
-        log.set_tag("plumbline.winner", metrics["winner"])
-    best = metrics["validation"][task.metric.name]
+        log.set_tag("plumbline.winner", choice.winner)
+    score = metrics["validation"][task.metric.name]
     print(  # noqa: T201 (the stage's result)
-        f"evaluate: {metrics['winner']} is the best on validation, with {task.metric.name} "
-        f"{best:.4f}; {validation_only.SUMMARY}"
+        f"evaluate: {choice.winner} is the winner, with {task.metric.name} {score:.4f} on "
+        f"validation; {validation_only.SUMMARY}"
     )
 
 
