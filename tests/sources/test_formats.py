@@ -133,7 +133,7 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
         (
             '{"text": {"a": 1}, "label": "a"}\n',
             "a.jsonl",
-            "a.jsonl:1: expected text or a number, found a dict",
+            "a.jsonl:1: column 'text': expected text or a number, found a dict",
         ),
         (
             '{"text": "hi", "label": "a"}\n{"text": "hi", "label": "a", "label": "b"}\n',
@@ -252,6 +252,20 @@ def test_typed_values_become_text(folder: Path) -> None:
     table = pa.table({"text": ["x", "y", "z"], "label": [1.0, 2.5, None]})
     pq.write_table(table, folder / "a.parquet")
     assert read_source("a.parquet").values == [("x", "1"), ("y", "2.5"), ("z", None)]
+
+
+def test_a_number_that_is_none_is_an_empty_cell(folder: Path) -> None:
+    labels = pa.array([1.0, float("nan"), None])
+    pq.write_table(pa.table({"text": ["x", "y", "z"], "label": labels}), folder / "a.parquet")
+    lines = [
+        f'{{"text": "{text}", "label": {label}}}\n'
+        for text, label in zip("xyz", ("1.0", "NaN", "null"), strict=True)
+    ]
+    (folder / "a.jsonl").write_text("".join(lines))
+    for name in ("a.parquet", "a.jsonl"):
+        assert read_source(name).values == [("x", "1"), ("y", None), ("z", None)]
+    word = read_bytes('{"text": "x", "label": "nan"}\n', folder, "a.jsonl")
+    assert word.values == [("x", "nan")]
 
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])

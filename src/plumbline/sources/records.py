@@ -2,8 +2,10 @@
 
 import datetime
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -25,8 +27,9 @@ class WantedColumn:
     def convert(self, value: Any, place: str) -> str | None:
         """Convert a typed value of this column as `as_text` does, and a list where it may be."""
         if self.may_be_list and isinstance(value, list):
-            return json.dumps([_as_item(item, place) for item in value], ensure_ascii=False)
-        return as_text(value, place)
+            items = [_as_item(item, place, self.name) for item in value]
+            return json.dumps(items, ensure_ascii=False)
+        return as_text(value, place, self.name)
 
 
 @dataclass(frozen=True)
@@ -76,24 +79,33 @@ class SourcePart:
         return [self.read_rows] if self.cut is None else self.cut()
 
 
-def _as_item(value: Any, place: str) -> Any:
+def _as_item(value: Any, place: str, column: str) -> Any:
     """Convert a value in a list as `as_text` does; what JSON can hold by itself stays."""
     is_json = value is None or isinstance(value, str | int | list | dict)
-    return value if is_json else as_text(value, place)
+    return value if is_json else as_text(value, place, column)
 
 
-def as_text(value: Any, place: str) -> str | None:
-    """Convert a typed value: whole numbers lose their point, dates become ISO 8601.
+def as_text(value: Any, place: str, column: str | None = None) -> str | None:
+    """Convert a typed value: whole numbers lose their point, dates become ISO 8601, NaN is None.
 
-    Raises DataError, which names `place`, for nested values.
+    Raises DataError, which names `place` and `column`, for nested values and bytes.
     """
     if value is None or isinstance(value, str):
         return value
+    if isinstance(value, float | Decimal) and math.isnan(value):
+        return None
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
-    if isinstance(value, dict | list | tuple | set | bytes):
+    if isinstance(value, dict | list | tuple | set | bytes | bytearray | memoryview):
+        where = place if column is None else f"{place}: column {column!r}"
         kind = type(value).__name__
-        raise DataError(f"{place}: expected text or a number, found a {kind} ({str(value)[:40]})")
+        shown = str(show_bytes(value))[:40]
+        raise DataError(f"{where}: expected text or a number, found a {kind} ({shown})")
     return str(value)
+
+
+def show_bytes(value: Any) -> Any:
+    """Return the bytes of a memoryview, whose own text is an address; all else as it is."""
+    return bytes(value) if isinstance(value, memoryview) else value

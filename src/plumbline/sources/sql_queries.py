@@ -14,7 +14,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.sources.addresses import find_local_path, hide_secrets, hide_secrets_in_text
 from plumbline.sources.columns import find_columns
-from plumbline.sources.records import ReadRequest, SourcePart, SourceRow, as_text
+from plumbline.sources.records import ReadRequest, SourcePart, SourceRow, as_text, show_bytes
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, CursorResult
@@ -88,7 +88,8 @@ def _digest_rows(url: "URL", query: str, name: str) -> dict[str, Any]:
     total = 0
     with _execute(url, query, name) as result:
         for row in result:
-            digest = hashlib.sha256(repr(tuple(row)).encode()).digest()
+            content = repr(tuple(map(show_bytes, row)))
+            digest = hashlib.sha256(content.encode()).digest()
             total = (total + int.from_bytes(digest)) % 2**256
             num_rows += 1
     return {"num_rows": num_rows, "digest": f"{total:064x}"}

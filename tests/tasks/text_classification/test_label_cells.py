@@ -135,7 +135,7 @@ def test_lists_of_dates_and_whole_numbers_are_as_single_ones(folder: Path) -> No
         _, manifest = _ingest(_make_params("a.parquet", label_separator="|"))
         assert set(manifest["label"]) == {label}
     pq.write_table(pa.table({"text": TEXTS, "label": [[b"x"]] * len(TEXTS)}), "a.parquet")
-    with pytest.raises(DataError, match=r"a.parquet:1: expected text or a number, found a bytes"):
+    with pytest.raises(DataError, match=r"a.parquet:1: column 'label': .* found a bytes"):
         _ingest(_make_params("a.parquet", label_separator="|"))
 
 
