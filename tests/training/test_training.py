@@ -220,6 +220,19 @@ def test_another_seed_starts_afresh_and_drops_what_it_replaces(examples: Path) -
     assert len(list(layout.CHECKPOINTS.iterdir())) == 1
 
 
+def test_a_control_of_more_rows_starts_afresh(examples: Path) -> None:
+    def locate(name: str, max_rows: int) -> Path:
+        params = small_params()
+        own = {name: params.candidates["linear"]}
+        control = params.control.model_copy(update={"max_rows": max_rows})
+        params = params.model_copy(update={"candidates": own, "control": control})
+        return CheckpointStore.open(params, name).folder
+
+    shuffled = layout.name_control("linear")
+    assert locate(shuffled, 500) == locate(shuffled, 500) != locate(shuffled, 2000)
+    assert locate("linear", 500) == locate("linear", 2000)
+
+
 def flip_bit(path: Path, position: int) -> None:
     """Flip one bit, as a failing disk does."""
     content = bytearray(path.read_bytes())

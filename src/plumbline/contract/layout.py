@@ -40,6 +40,8 @@ REGISTRATION = Path("reports/registration.json")
 CHECKPOINTS = Path(".plumbline/checkpoints")
 DOWNLOADS = Path(".plumbline/downloads")
 
+CONTROL = "control."  # begins the name of a candidate that is trained on shuffled answers
+
 
 def locate_bundle(candidate: str) -> Path:
     """Return the folder of the trained model of one candidate."""
@@ -48,7 +50,12 @@ def locate_bundle(candidate: str) -> Path:
 
 def name_control(candidate: str) -> str:
     """Return the name of a candidate trained on shuffled answers; no candidate can have it."""
-    return f"control.{candidate}"
+    return f"{CONTROL}{candidate}"
+
+
+def is_control(name: str) -> bool:
+    """Whether a candidate of this name is trained on shuffled answers."""
+    return name.startswith(CONTROL)
 
 
 @contextmanager

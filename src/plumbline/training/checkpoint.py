@@ -21,6 +21,7 @@ from plumbline.contract import layout, ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.training import exchange, group
+from plumbline.training.code_digest import digest_code
 from plumbline.training.hardware import Precision
 from plumbline.training.sealed_tensors import load_tensors, save_tensors
 
@@ -237,7 +238,8 @@ def _collect_inputs(params: Params, candidate: str) -> dict[str, Any]:
         "training": params.training.model_dump(mode="json"),
         "seed": params.seed,
         "data": layout.digest(layout.EXAMPLES),
-        "code": [layout.digest(path) for path in _list_code(params.task)],
+        "control": params.control.max_rows if layout.is_control(candidate) else None,
+        "code": digest_code(params.task),
         "libraries": [version(name) for name in LIBRARIES],
     }
 
@@ -282,12 +284,6 @@ def _require_fit(module: torch.nn.Module, tensors: dict[str, torch.Tensor]) -> N
     if present != expected:
         wrong = sorted(dict(present.items() ^ expected.items()))
         raise ValueError(f"tensors do not fit the model: {', '.join(wrong[:3])}")
-
-
-def _list_code(task: str) -> list[Path]:
-    training = Path(__file__).parent
-    task_folder = training.parent / "tasks" / task
-    return [*sorted(training.rglob("*.py")), *sorted(task_folder.rglob("*.py"))]
 
 
 def _select_trained(module: torch.nn.Module) -> dict[str, torch.Tensor]:

@@ -10,7 +10,7 @@ from typing import Any
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.contract.task_packages import find_task_folder
+from plumbline.training.code_digest import digest_code
 from plumbline.tuning.folders import EXAMPLES
 from plumbline.tuning.sampling import SamplerName
 from plumbline.tuning.space import read_space
@@ -55,7 +55,7 @@ def name_study(
         "metric": metric,
         "sampler": sampler,
         "examples": layout.digest(folder / EXAMPLES),
-        "code": _digest_code(task.name),
+        "code": digest_code(task.name),
     }
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     return f"{params.registry.model}/{candidate}/{digest[:16]}"
@@ -67,10 +67,3 @@ def find_direction(metric: str, task: Task[Params]) -> Direction:
         return "maximize" if task.metric.higher_is_better else "minimize"
     is_loss = any(word in metric.split("_") for word in LOWER_IS_BETTER)
     return "minimize" if is_loss else "maximize"
-
-
-def _digest_code(task: str) -> list[str]:
-    """Digest the code that decides what a training ends in."""
-    package = Path(__file__).parents[1]
-    folders = filter(None, (package / "training", find_task_folder(task)))
-    return [layout.digest(path) for folder in folders for path in sorted(folder.rglob("*.py"))]

@@ -1,0 +1,25 @@
+"""Which code decides what a training ends in: a change there continues no training of before."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.own_tasks import forget_own_tasks
+
+from plumbline.training.code_digest import list_code
+
+
+def test_code_is_that_of_the_task_and_of_what_it_trains_with() -> None:
+    names = {"/".join(path.parts[-2:]) for path in list_code("signal_extraction")}
+    assert {"contract/learning_rate.py", "sources/shards.py", "training/loop.py"} <= names
+    assert {"signal_extraction/task.py", "models/fir.py"} <= names
+    assert not any(name.startswith(("stages/", "text_classification/")) for name in names)
+
+
+def test_code_of_an_own_task_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget_own_tasks(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "src/tasks/tripling"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "task.py").touch()
+    assert folder / "task.py" in list_code("tripling")
