@@ -109,6 +109,11 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
             "training.processes: input should be a valid integer; found 2.0",
         ),
         (
+            "max_rows: 5000",
+            "max_rows: 150",
+            "drift: min_rows (200) is above max_rows (150), so no window is ever tested",
+        ),
+        (
             "    label: label",
             "    label: output.label",
             "a model must not learn from its own answers",

@@ -208,6 +208,15 @@ class Drift(StrictModel):
     persistence: Persistence
     retrain: Retrain
 
+    @model_validator(mode="after")
+    def _check_rows(self) -> "Drift":
+        if self.min_rows > self.max_rows:
+            raise ValueError(
+                f"min_rows ({self.min_rows}) is above max_rows ({self.max_rows}), "
+                "so no window is ever tested"
+            )
+        return self
+
 
 class Params(StrictModel):
     """What every params.yaml has; a task narrows `data`, `validation` and `candidates`."""
