@@ -3,6 +3,7 @@
 Figures that are not shown of a model that was not promoted are not metrics: see `withholding`.
 """
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +12,7 @@ from plumbline.evidence.withholding import withhold_figures
 
 UNSUITABLE = re.compile(r"[^\w\-. /:]")  # in the name of a metric of MLflow
 MAX_NAME = 250
-MAX_PART = 80  # characters of a column or a value: two names that were cut off must not be equal
+MAX_PART = 80  # characters of a column or a value
 PASSED = {"pass": 1.0, "fail": 0.0}  # a gate that does not apply is left out
 
 
@@ -74,9 +75,18 @@ def _list_slices(evidence: Mapping[str, Any]) -> Iterator[tuple[str, float | Non
 
 
 def _clean_part(text: Any) -> str:
-    """Make a text one part of a name, which MLflow reads as a path: without `/`, and no dots."""
-    part = str(text).replace("/", "_")[:MAX_PART]
-    return part if part.strip(".") else "_" * max(1, len(part))
+    """Make a text one part of a name, which MLflow reads as a path: without `/`, and no dots.
+
+    A text that is changed for that gets a hash of it, so that no other one becomes the same.
+    """
+    original = str(text)
+    part = UNSUITABLE.sub("_", original).replace("/", "_")[:MAX_PART]
+    if not part.strip("."):
+        part = "_" * max(1, len(part))
+    if part == original:
+        return part
+    digest = hashlib.sha256(original.encode()).hexdigest()[:8]
+    return f"{part}-{digest}"
 
 
 def _list_costs(evidence: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
