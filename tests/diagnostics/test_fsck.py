@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import shutil
 import socket
 import sqlite3
@@ -15,7 +16,7 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 from ruamel.yaml import YAML
-from tests.support.checkouts import Checkout
+from tests.support.checkouts import ROOT, Checkout
 from tests.support.damage import find_object, flip, list_outputs
 
 from plumbline.contract import layout
@@ -552,3 +553,23 @@ def test_a_registry_that_is_away_hides_nothing_else(clean: Checkout) -> None:
     assert "reports/golden.json differs from dvc.lock" in said
     assert "http://127.0.0.1:9 cannot be used" in said
     clean.run("dvc", "checkout", "--force", "reports/golden.json")
+
+
+def test_a_version_is_removed_with_its_files_as_docs_say(clean: Checkout) -> None:
+    params = clean.path / "params.yaml"
+    for num_rows in (610, 620):  # versions 2 and 3
+        params.write_text(re.sub(r"num_rows: \d+", f"num_rows: {num_rows}", params.read_text()))
+        clean.run("plumbline", "run")
+    client = model_versions.connect_registry()
+    version = client.get_model_version("line", "2")
+    artifacts = clean.path / "mlruns/artifacts"
+    files = artifacts / "models" / version.source.removeprefix("models:/")
+    assert files.is_dir()
+    page = (ROOT / "docs/operate.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    exec(code.replace("ticket-router", "line").replace('"3"', '"2"'), {})  # noqa: S102
+    store = f"sqlite:///{clean.path}/mlruns/mlflow.db"
+    clean.run("mlflow", "gc", "--backend-store-uri", store, MLFLOW_TRACKING_URI=store)
+    assert not list(files.rglob("*.json"))
+    assert "named in entry" in faults(clean, code=0)
+    clean.run("plumbline", "promote", "line", "2", "--expect", "1", code=1)
