@@ -17,7 +17,7 @@ from tests.support.postgres import started
 from tests.support.racing import NAME, add_version, find_in_mlflow
 
 from plumbline import bundle
-from plumbline.contract.errors import BundleError, JournalError, RegistryError
+from plumbline.contract.errors import AbsentVersionError, BundleError, JournalError, RegistryError
 from plumbline.registry import model_versions, promotion
 from plumbline.registry.reader import addresses, artifacts, database, rest, stores
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
@@ -59,10 +59,10 @@ def refuses_what_is_not_there(store: stores.RegistryStore) -> None:
         ("@challenger", "no version has the alias challenger"),
         ("/7", "there is no version 7"),
     ):
-        with pytest.raises(RegistryError, match=f"models:/{NAME}{which}: {reason} in "):
+        with pytest.raises(AbsentVersionError, match=f"models:/{NAME}{which}: {reason} in "):
             store.find_version(asked(which))
     with pytest.raises(
-        RegistryError, match="models:/nobody@champion: no version has the alias champion"
+        AbsentVersionError, match="models:/nobody@champion: no version has the alias champion"
     ):
         store.find_version(addresses.parse_address("models:/nobody@champion"))
 

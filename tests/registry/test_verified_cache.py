@@ -19,6 +19,7 @@ from tests.support.signing_keys import write_keys
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import (
+    AbsentVersionError,
     BundleError,
     JournalError,
     JournalIntegrityError,
@@ -128,6 +129,13 @@ def test_without_registry_the_last_copy_is_given(here: Path) -> None:
         VerifiedModelCache(f"models:/{NAME}@challenger").fetch_latest_or_kept()
     assert VerifiedModelCache(f"models:/{NAME}@challenger").find_kept() is None
     Path("away").rename("mlruns")
+
+
+def test_an_alias_that_was_removed_is_not_unreachable(here: Path) -> None:
+    kept(VerifiedModelCache(URI))
+    model_versions.connect_registry().delete_registered_model_alias(NAME, "champion")
+    with pytest.raises(AbsentVersionError, match="no version has the alias champion"):
+        VerifiedModelCache(URI).fetch_latest_or_kept()
 
 
 @pytest.mark.parametrize(

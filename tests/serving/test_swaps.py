@@ -9,8 +9,10 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-from tests.support.serving.lines import MOODY, Lines, serving
+from tests.support.serving.lines import MOODY, READY_S, Lines, serving
 from tests.support.serving.load import Load, list_workers, loaded, read_version
+
+from plumbline.registry import model_versions
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -93,6 +95,24 @@ def test_it_starts_and_keeps_serving_without_a_registry(lines: Lines, tmp_path: 
         finally:
             shutil.rmtree(mlruns, ignore_errors=True)
             (tmp_path / "away").rename(mlruns)
+
+
+def test_without_the_alias_a_server_keeps_serving_and_none_starts(lines: Lines) -> None:
+    with serving(lines, "--poll-s", "0.2") as server:
+        with lines.here():
+            client = model_versions.connect_registry()
+            client.delete_registered_model_alias("line", "champion")
+        try:
+            server.wait(lambda: server.metric('plumbline_swaps_total{outcome="refused"}') > 0)
+            assert server.metric("plumbline_registry_up ") == 1
+            assert read_version(server) == "1"
+            said = "line version 1 keeps serving: models:/line@champion: no version has the alias"
+            assert said in server.log.read_text()
+            with serving(lines, ready=False) as again:
+                assert again.process.wait(timeout=READY_S) == 1
+                assert "no version has the alias champion" in again.log.read_text()
+        finally:
+            client.set_registered_model_alias("line", "champion", "1")
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ PlumblineError            exit 1   something went wrong that the message explain
 │   └── LaunchedError    of several processes, with the exit code of the one that failed
 ├── BundleError           exit 1   a trained model on disk is not what its seal says
 ├── RegistryError         exit 1   the tracking server or registry cannot be used, or refuses
+│   ├── AbsentVersionError    the registry answered that it has no such model, alias or version
 │   └── JournalError      exit 1   the journal of decisions cannot be used, or was changed
 │       └── JournalIntegrityError  the journal was changed, is gone, or disagrees with the registry
 │           └── AliasMovedError     the alias champion was moved outside plumbline
@@ -57,6 +58,10 @@ class BundleError(PlumblineError):
 
 class RegistryError(PlumblineError):
     """The tracking server or the registry cannot be used."""
+
+
+class AbsentVersionError(RegistryError):
+    """The registry answered that it has no such model, alias or version: it is not unreachable."""
 
 
 class JournalError(RegistryError):

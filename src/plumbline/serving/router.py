@@ -5,7 +5,12 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from plumbline.contract.errors import JournalIntegrityError, PlumblineError, RegistryError
+from plumbline.contract.errors import (
+    AbsentVersionError,
+    JournalIntegrityError,
+    PlumblineError,
+    RegistryError,
+)
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.canary_slot import CanarySlot
@@ -205,5 +210,6 @@ class TrafficRouter:
 
 
 def _is_unreachable(error: Exception | None) -> bool:
-    """Whether the registry or its journal did not answer; one that was changed did."""
-    return isinstance(error, RegistryError) and not isinstance(error, JournalIntegrityError)
+    """Whether the registry or its journal did not answer; one without the champion did."""
+    answered = isinstance(error, JournalIntegrityError | AbsentVersionError)
+    return isinstance(error, RegistryError) and not answered

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, Protocol
 
-from plumbline.contract.errors import RegistryError
+from plumbline.contract.errors import AbsentVersionError, RegistryError
 from plumbline.registry.reader.addresses import VersionAddress, describe_registry
 from plumbline.tracking import store_location
 
@@ -32,7 +32,7 @@ class RegistryStore(Protocol):
     """One registry; RegistryError where it is unreachable."""
 
     def find_version(self, address: VersionAddress) -> RegisteredVersion:
-        """Find the version at an address; RegistryError where there is none."""
+        """Find the version at an address; AbsentVersionError where there is none."""
         ...
 
     def read_model_tag(self, address: VersionAddress, key: str) -> str | None:
@@ -65,13 +65,13 @@ def connect_store() -> RegistryStore:
     )
 
 
-def build_absent_error(address: VersionAddress) -> RegistryError:
+def build_absent_error(address: VersionAddress) -> AbsentVersionError:
     """The error for a version that the registry does not have."""
     if address.alias:
         reason = f"no version has the alias {address.alias}"
     else:
         reason = f"there is no version {address.number}"
-    return RegistryError(
+    return AbsentVersionError(
         f"{address}: {reason} in {describe_registry()}; train and register one with `dvc repro`"
     )
 

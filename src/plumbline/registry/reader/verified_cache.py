@@ -6,7 +6,12 @@ from pathlib import Path
 
 from plumbline.bundle import seal_format, signatures
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError, JournalIntegrityError, RegistryError
+from plumbline.contract.errors import (
+    AbsentVersionError,
+    BundleError,
+    JournalIntegrityError,
+    RegistryError,
+)
 from plumbline.registry.journal_head import HEAD_TAG
 from plumbline.registry.reader import contents, journal_check
 from plumbline.registry.reader.addresses import (
@@ -57,8 +62,8 @@ class VerifiedModelCache:
     def fetch_latest(self) -> CachedVersion:
         """Fetch the version that the registry names now.
 
-        Raises RegistryError where that is unreachable or there is no such version, BundleError
-        where it is not what was registered.
+        Raises RegistryError where that is unreachable, AbsentVersionError where there is no such
+        version, BundleError where it is not what was registered.
         """
         version = journal_check.verify_alias_against_journal(
             self._address,
@@ -91,11 +96,12 @@ class VerifiedModelCache:
     def fetch_latest_or_kept(self) -> CachedVersion:
         """Fetch the latest version; while the registry is unreachable, give what was kept.
 
-        Raises as `fetch_latest` does. Where the journal was changed, nothing is given.
+        Raises as `fetch_latest` does. Where the journal was changed, or the registry has no such
+        version or alias any more, nothing is given.
         """
         try:
             return self.fetch_latest()
-        except JournalIntegrityError:
+        except (JournalIntegrityError, AbsentVersionError):
             raise
         except RegistryError as error:
             copy = self.find_kept()
