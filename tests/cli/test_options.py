@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from plumbline.cli.options import PARSERS, parse_inference_params
+from plumbline.cli.options import parse_inference_params
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.task import Param
+from plumbline.contract.value_types import TYPES
 from plumbline.entrypoint import load_task
 
 PARAMS = (
@@ -14,6 +15,8 @@ PARAMS = (
     Param("rate", "double", None),
     Param("unit", "string", None),
     Param("exact", "boolean", None),
+    Param("turns", "integer", 1),
+    Param("share", "float", None),
 )
 
 
@@ -25,6 +28,8 @@ PARAMS = (
         ("unit=Hz", "Hz"),
         ("unit=", ""),
         ("exact=false", False),
+        ("turns=-3", -3),
+        ("share=1e-3", 0.001),
     ],
 )
 def test_a_parameter_is_read_as_its_type_also_where_its_default_is_none(
@@ -40,6 +45,9 @@ def test_a_parameter_is_read_as_its_type_also_where_its_default_is_none(
     [
         ("top_k=many", "--param top_k: expected a whole number, found 'many'"),
         ("rate=", "--param rate: expected a number, found ''"),
+        ("top_k=1_000", "--param top_k: expected a whole number, found '1_000'"),
+        ("turns=2147483648", "--param turns: expected a whole number, found '2147483648'"),
+        ("share=nan", "--param share: expected a number, found 'nan'"),
         ("exact=no", "--param exact: expected true or false, found 'no'"),
         ("topk=3", "--param topk: unknown.*top_k"),
     ],
@@ -51,4 +59,4 @@ def test_another_value_is_refused(pair: str, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["text_classification", "signal_extraction"])
 def test_every_parameter_of_a_task_can_be_given(name: str) -> None:
-    assert {param.type for param in load_task(name).signature.params} <= set(PARSERS)
+    assert {param.type for param in load_task(name).signature.params} <= set(TYPES)

@@ -124,7 +124,7 @@ def test_values_that_are_not_of_the_models_type(tmp_path: Path) -> None:
         bundle.seal(folder, load_task("line"), "closed")
     copy = CachedVersion("line", "3", bundle.digest(folder), "line", folder, folder / "bundle.json")
     source, target = (
-        write(tmp_path / "in.csv", {"x": ["1", "2.5", "far", "", "-1e1"]}),
+        write(tmp_path / "in.csv", {"x": ["1", "2.5", "far", "", "-1e1", "1_000", "nan"]}),
         tmp_path / "out.csv",
     )
     with pytest.raises(
@@ -135,15 +135,17 @@ def test_values_that_are_not_of_the_models_type(tmp_path: Path) -> None:
         score(
             copy, ScoringRequest(source, target, {}, keep_bad=True), lambda *_: None, lambda _: None
         ).num_bad
-        == 2
+        == 4
     )
     told = [tuple(row.values()) for row in read(target)]
     assert told == [
         ("1", "3.0", "line/3", ""),
         ("2.5", "6.0", "line/3", ""),
         ("far", "", "line/3", "x: expected double, found 'far'"),
-        ("", "", "line/3", "x is missing"),
+        ("", "", "line/3", "x: expected double, found ''"),
         ("-1e1", "-19.0", "line/3", ""),
+        ("1_000", "", "line/3", "x: expected double, found '1_000'"),
+        ("nan", "", "line/3", "x: expected double, found 'nan'"),
     ]
 
 

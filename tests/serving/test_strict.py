@@ -129,6 +129,15 @@ def test_a_number_in_csv_is_written_in_digits(text: str) -> None:
         parse_body(f"x\n{text}\n".encode(), "text/csv", LINE, 1024)
 
 
+def test_an_empty_cell_in_csv_is_none_where_its_column_is_optional() -> None:
+    inputs = (Field("x", "double"), Field("order", "double", False), Field("kind", "string", False))
+    signature = Signature(inputs=inputs, outputs=())
+    request = parse_body(b"x,order,kind\n1,,\n2,5,a\n", "text/csv", signature, 1024)
+    assert request.columns == {"x": [1.0, 2.0], "order": [None, 5.0], "kind": [None, "a"]}
+    with pytest.raises(RequestError, match=r"^row 1: x: expected double$"):
+        parse_body(b"x,order,kind\n1,,\n,5,a\n", "text/csv", signature, 1024)
+
+
 def test_a_long_field_in_csv_is_accepted() -> None:
     text = Signature(inputs=(Field("text", "string"),), outputs=())
     request = parse_body(b"text\n" + b"a" * 1_000_000 + b"\n", "text/csv", text, 1024)

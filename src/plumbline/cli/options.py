@@ -1,12 +1,13 @@
 """Arguments and options that several commands take."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.suggestion import suggest_nearest
+from plumbline.contract.value_types import get_value_type
 
 if TYPE_CHECKING:
     from plumbline.contract.task import Param
@@ -34,14 +35,6 @@ InferenceParams = Annotated[
     ),
 ]
 
-# By the type of a parameter in a signature: what it is called, and how it is read from text.
-PARSERS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "long": ("a whole number", int),
-    "double": ("a number", float),
-    "string": ("text", str),
-    "boolean": ("true or false", {"true": True, "false": False}.__getitem__),
-}
-
 
 def parse_inference_params(pairs: list[str], params: "Sequence[Param]") -> dict[str, Any]:
     """Read name=value pairs, each value as the type that the signature declares for its name.
@@ -55,9 +48,9 @@ def parse_inference_params(pairs: list[str], params: "Sequence[Param]") -> dict[
         if name not in types:
             hint = suggest_nearest(name, list(types)) or f"; known: {', '.join(types) or 'none'}"
             raise ParamsError(f"--param {name}: unknown{hint}")
-        expected, parse = PARSERS[types[name]]
+        kind = get_value_type(types[name])
         try:
-            values[name] = parse(value)
-        except (ValueError, KeyError):
-            raise ParamsError(f"--param {name}: expected {expected}, found {value!r}") from None
+            values[name] = kind.read_text(value)
+        except ValueError:
+            raise ParamsError(f"--param {name}: expected {kind.title}, found {value!r}") from None
     return values

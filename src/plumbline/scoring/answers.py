@@ -1,17 +1,17 @@
 """The model's answers to a chunk of rows, and the reason for each row without an answer."""
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from plumbline.bundle import strict
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.task import Field, Signature
+from plumbline.contract.value_types import build_cell_parser
 from plumbline.scoring.chunks import Chunk
 
 BAD_ROW = re.compile(r"row (\d+): (.*)", re.DOTALL)
-BOOLEANS = {"true": True, "false": False}
 
 Predict = Callable[[Mapping[str, Sequence[Any]]], dict[str, list[Any]]]
 
@@ -73,26 +73,14 @@ def _parse_bad_row(error: ValueError, num_rows: int) -> tuple[int, str]:
 
 def _convert_column(field: Field, values: list[Any], bad: dict[int, str]) -> list[Any]:
     """Convert text, as in CSV, to the type that the model takes; rows that fail go to `bad`."""
-    if field.type == "string":
+    if field.type == "string" and field.required:
         return values
+    parse = build_cell_parser(field, strict.parse_json)
     for row, value in enumerate(values):
         if not isinstance(value, str):
             continue
         try:
-            values[row] = _parse_text(field.type, value.strip())
-        except (ValueError, KeyError):
-            kind = field.type if isinstance(field.type, str) else field.type.get("type")
-            bad.setdefault(row, f"{field.name}: expected {kind}, found {value[:40]!r}")
+            values[row] = parse(value)
+        except ValueError as error:
+            bad.setdefault(row, f"{error}, found {value.strip()[:40]!r}")
     return values
-
-
-def _parse_text(kind: str | Mapping[str, Any], text: str) -> Any:
-    if not text:
-        return None
-    if kind in ("double", "float"):
-        return float(text)
-    if kind in ("long", "integer"):
-        return int(text)
-    if kind == "boolean":
-        return BOOLEANS[text.lower()]
-    return json.loads(text)

@@ -1,16 +1,14 @@
 """What a request asks of the model: columns and parameters that match the model's signature."""
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from plumbline.contract.task import Field, Signature
+from plumbline.contract.value_types import get_type_check, get_value_type, name_type
 from plumbline.serving.errors import BadRequestError, RequestError
 
 Columns = dict[str, list[Any]]
-INTEGERS = {"integer": 2**31, "long": 2**63}  # MLflow type -> first value out of range
-FLOATS = ("float", "double")
 KIND_NAMES = {
     str: "text",
     bool: "a boolean",
@@ -91,7 +89,7 @@ def _check_column(field: Field, values: Any) -> list[Any]:
             continue
         if not matches(value):
             raise BadRequestError(
-                f"row {row}: {field.name}: expected {_name_type(field.type)}, "
+                f"row {row}: {field.name}: expected {name_type(field.type)}, "
                 f"found {_describe_value(value, field.type)}"
             )
     return list(values)
@@ -110,41 +108,12 @@ def _complete_params(params: Mapping[str, Any], signature: Signature) -> dict[st
     return {name: params.get(name, param.default) for name, param in known.items()}
 
 
-def get_type_check(kind: Any) -> Callable[[Any], bool]:
-    """Return the check for values of an MLflow type; a boolean is not a number, numbers are finite.
-
-    `kind` is the type's name or, for a nested type, MLflow's JSON form of it.
-    """
-    if isinstance(kind, Mapping):
-        return _get_nested_check(kind)
-    if kind == "string":
-        return lambda value: isinstance(value, str)
-    if kind in INTEGERS:
-        limit = INTEGERS[kind]
-        return lambda value: type(value) is int and -limit <= value < limit
-    if kind in FLOATS:
-        return lambda value: type(value) in (int, float) and abs(value) <= sys.float_info.max
-    if kind == "boolean":
-        return lambda value: isinstance(value, bool)
-    return lambda value: True
-
-
-def _get_nested_check(kind: Mapping[str, Any]) -> Callable[[Any], bool]:
-    if kind.get("type") != "array":
-        return lambda value: isinstance(value, dict)
-    matches = get_type_check(kind.get("items", {}).get("type"))
-    return lambda value: isinstance(value, list) and all(map(matches, value))
-
-
-def _name_type(kind: Any) -> str:
-    return str(kind.get("type")) if isinstance(kind, Mapping) else str(kind)
-
-
 def _describe_value(value: Any, expected: Any) -> str:
     """Describe a value that is not of the MLflow type `expected`; a number may be out of range."""
     if value is None:
         return "null"
     name = KIND_NAMES[type(value)]
-    is_integer = type(value) is int and expected in (*INTEGERS, *FLOATS)
-    is_other = type(value) is float and expected in FLOATS
+    wanted = get_value_type(expected).json
+    is_integer = type(value) is int and wanted in ("integer", "number")
+    is_other = type(value) is float and wanted == "number"
     return f"{name} out of range" if is_integer or is_other else name

@@ -7,22 +7,15 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from plumbline.contract.task import Signature
+from plumbline.contract.task import Field, Signature
+from plumbline.contract.value_types import build_cell_parser
 from plumbline.serving.errors import BadRequestError, UnsupportedMediaTypeError
-from plumbline.serving.inference_request import (
-    FLOATS,
-    INTEGERS,
-    Columns,
-    InferenceRequest,
-    build_request,
-)
+from plumbline.serving.inference_request import Columns, InferenceRequest, build_request
 from plumbline.serving.strict_json import parse_json
 from plumbline.sources.csv_limits import allow_wide_cells
 
 LAYOUTS = ("inputs", "instances", "dataframe_split", "dataframe_records")
 UTF8 = ("", "charset=utf-8", 'charset="utf-8"')
-DIGITS = frozenset("0123456789+-.eE ")
-BOOLEANS = {"true": True, "false": False}
 
 
 def parse_body(
@@ -124,14 +117,11 @@ def _read_csv(raw: bytes, signature: Signature, max_rows: int) -> Columns:
             raise BadRequestError(
                 f"row {number}: {len(row)} fields, but the header has {len(header)}"
             )
-    types = {field.name: field.type for field in signature.inputs}
-    columns: Columns = {}
-    for position, name in enumerate(header):
-        cells = [row[position] for row in rows]
-        columns[name] = [
-            _parse_cell(types.get(name), cell, number) for number, cell in enumerate(cells)
-        ]
-    return columns
+    fields = {field.name: field for field in signature.inputs}
+    return {
+        name: _parse_cells(fields.get(name), [row[position] for row in rows])
+        for position, name in enumerate(header)
+    }
 
 
 def _parse_csv(raw: bytes, max_rows: int) -> list[list[str]]:
@@ -150,20 +140,22 @@ def _parse_csv(raw: bytes, max_rows: int) -> list[list[str]]:
     return lines
 
 
-def _parse_cell(kind: Any, text: str, row: int) -> Any:
-    """Convert a cell to the MLflow type `kind`."""
-    if isinstance(kind, Mapping):
-        return parse_json(text.encode())
-    # int() and float() also accept 1_000, digits of other alphabets, and nan.
-    if kind in (*INTEGERS, *FLOATS) and not DIGITS.issuperset(text):
-        raise BadRequestError(f"row {row}: expected {kind}")
+def _parse_cells(field: Field | None, cells: list[str]) -> list[Any]:
+    """Convert a column to the type of its field; one that is unknown is refused later."""
+    if field is None:
+        return cells
+    parse = build_cell_parser(field, _parse_nested)
+    values = []
+    for row, cell in enumerate(cells):
+        try:
+            values.append(parse(cell))
+        except ValueError as error:
+            raise BadRequestError(f"row {row}: {error}") from None
+    return values
+
+
+def _parse_nested(text: str) -> Any:
     try:
-        if kind in INTEGERS:
-            return int(text)
-        if kind in FLOATS:
-            return float(text)
-        if kind == "boolean":
-            return BOOLEANS[text.strip().lower()]
-    except (ValueError, KeyError):
-        raise BadRequestError(f"row {row}: expected {kind}") from None
-    return text
+        return parse_json(text.encode())
+    except BadRequestError as error:
+        raise ValueError(error.message) from None
