@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import Field
+from plumbline.contract.value_types import TYPES
 from plumbline.scoring.chunks import MAX_CHARS, MAX_ROWS, Chunk, RowReader
 from plumbline.sources.arrow_values import list_values
 
@@ -183,13 +184,8 @@ def _convert_type(kind: str | Mapping[str, Any]) -> "pa.DataType":
     """Return the Arrow type of an MLflow type: its name or, if it is nested, MLflow's JSON form."""
     import pyarrow as pa
 
-    plain = {
-        "string": pa.string(), "long": pa.int64(), "integer": pa.int32(), "double": pa.float64(),
-        "float": pa.float32(), "boolean": pa.bool_(), "binary": pa.binary(),
-        "datetime": pa.timestamp("us"),
-    }  # fmt: skip
     if isinstance(kind, str):
-        return plain[kind]
+        return pa.type_for_alias(TYPES[kind].arrow)
     match kind["type"]:
         case "array":
             return pa.list_(_convert_type(kind["items"]))
@@ -198,7 +194,7 @@ def _convert_type(kind: str | Mapping[str, Any]) -> "pa.DataType":
             return pa.struct([(name, _convert_type(inner)) for name, inner in properties])
         case "map":
             return pa.map_(pa.string(), _convert_type(kind["values"]))
-    return plain[kind["type"]]
+    return _convert_type(kind["type"])
 
 
 def _split_batch(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plumbline.contract.task import Field, Signature
+from plumbline.contract.value_types import get_value_type
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.serving.errors import BadRequestError, UnsupportedMediaTypeError
 from plumbline.serving.inference_request import (
@@ -20,10 +21,6 @@ from plumbline.serving.inference_request import (
 from plumbline.serving.request_body import read_media_type
 from plumbline.serving.strict_json import parse_json
 
-DATATYPES = {
-    "string": "BYTES", "boolean": "BOOL", "integer": "INT32", "long": "INT64",
-    "float": "FP32", "double": "FP64",
-}  # fmt: skip
 ACCEPTED = {
     "BYTES": {"BYTES"},
     "BOOL": {"BOOL"},
@@ -94,12 +91,9 @@ def get_datatype(kind: Any) -> str:
 
     An array of numbers has the datatype of its numbers; other nested types are sent as text.
     """
-    if not isinstance(kind, Mapping):
-        return DATATYPES.get(kind, "BYTES")
-    if kind.get("type") != "array":
-        return "BYTES"
-    inner = kind.get("items", {}).get("type")
-    return DATATYPES.get(inner, "BYTES") if isinstance(inner, str) else "BYTES"
+    if isinstance(kind, Mapping) and kind.get("type") == "array":
+        kind = kind.get("items", {}).get("type")
+    return get_value_type(kind).tensor
 
 
 def _read_id(body: Mapping[str, Any]) -> str | None:

@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from plumbline.contract.task import Field, Signature
+from plumbline.contract.value_types import get_value_type
 from plumbline.serving import open_inference
 from plumbline.serving.router import TrafficRouter
 
@@ -18,13 +19,6 @@ ERROR: Schema = {
     "additionalProperties": False,
 }
 ERROR_STATUSES = (400, 401, 403, 404, 405, 408, 413, 415, 421, 429, 500, 503, 504)
-JSON_TYPES = {
-    "integer": "integer",
-    "long": "integer",
-    "float": "number",
-    "double": "number",
-    "boolean": "boolean",
-}
 
 
 def describe_api(app: FastAPI, router: TrafficRouter) -> Schema:
@@ -124,7 +118,7 @@ def _describe_object(
 def _describe_type(kind: Any) -> Schema:
     """Return the JSON schema of an MLflow type."""
     if not isinstance(kind, Mapping):
-        return {"type": JSON_TYPES.get(kind, "string")}
+        return {"type": get_value_type(kind).json}
     if kind.get("type") == "array":
         return {"type": "array", "items": _describe_type(kind["items"]["type"])}
     return {}

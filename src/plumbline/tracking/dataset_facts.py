@@ -6,11 +6,11 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.manifest import Manifest
+from plumbline.contract.value_types import TYPES
 
 MAX_DIGEST = 36  # characters that every store can hold
 MAX_SOURCE = 60_000
-COLUMN_TYPES = {"int64": "long", "int32": "integer", "double": "double", "float": "float"}
-COLUMN_TYPES |= {"bool": "boolean"}  # all else is text
+COLUMN_TYPES = {value_type.arrow: name for name, value_type in TYPES.items()}  # all else is text
 
 
 def describe_dataset(name: str) -> dict[str, Any]:
