@@ -185,8 +185,7 @@ class TrafficRouter:
     async def _swap_champion(self, cached: CachedVersion) -> None:
         """Let a new champion answer from now on; the old one answers what is in its queue."""
         old = self.champion
-        if old is None:
-            return
+        assert old is not None  # noqa: S101  polling begins when it serves
         if (old.cached.version, old.cached.bundle) == (cached.version, cached.bundle):
             return
         self.champion = await self._load_champion(cached)
