@@ -106,6 +106,11 @@ class Metric:
     of_whole_split: bool = False
 
     @property
+    def sign(self) -> int:
+        """1 where more is better, else -1: times a difference of scores, a gain is positive."""
+        return 1 if self.higher_is_better else -1
+
+    @property
     def row_metric(self) -> "Metric":
         """The metric that compares single rows and groups: this one, or whether answers are right.
 

@@ -140,7 +140,7 @@ def _compute_gains(ours: np.ndarray, theirs: np.ndarray, metric: Metric) -> np.n
     if metric.kind == "binary":
         ours = (ours > 0).astype(int)
         theirs = (theirs > 0).astype(int)
-    gains: np.ndarray = ours - theirs if metric.higher_is_better else theirs - ours
+    gains: np.ndarray = metric.sign * (ours - theirs)
     return gains
 
 

@@ -126,8 +126,7 @@ def compare_with_champion(
     difference = float(mine.mean() - other.mean())
     seed_reach = None
     if spread is not None:
-        gain = spread.mean - float(theirs.mean())
-        gain = gain if metric.higher_is_better else -gain
+        gain = metric.sign * (spread.mean - float(theirs.mean()))
         seed_reach = seeds.compute_seed_reach(spread, 1 - level)
         interval = seeds.widen_interval(interval, difference, gain, seed_reach)
         difference = gain
@@ -150,13 +149,14 @@ def compare_pairs(
 ) -> list[dict[str, Any]]:
     """Compare every two candidates on the same test examples.
 
-    Each row has the difference, its interval and, for 0/1 scores, the discordant counts and
-    McNemar's exact p.
+    Each row has the difference, positive where the first is better, its interval and, for 0/1
+    scores, the discordant counts and McNemar's exact p.
     """
     pairs = []
     for one, other in itertools.combinations(candidates, 2):
-        ours = one.test.per_example[metric.name]
-        theirs = other.test.per_example[metric.name]
+        ours, theirs = orient_scores(
+            one.test.per_example[metric.name], other.test.per_example[metric.name], metric
+        )
         low, high = intervals.compute_gain_interval(ours, theirs, metric.kind, confidence)
         pair = {
             "one": one.name,
@@ -176,8 +176,7 @@ def compare_pairs(
 
 def find_best(scores: Mapping[str, np.ndarray], metric: Metric) -> tuple[str, np.ndarray]:
     """Return the name and the scores of the one with the best mean, of equals the first by name."""
-    sign = 1 if metric.higher_is_better else -1
-    name = max(sorted(scores), key=lambda name: sign * float(scores[name].mean()))
+    name = max(sorted(scores), key=lambda name: metric.sign * float(scores[name].mean()))
     return name, scores[name]
 
 

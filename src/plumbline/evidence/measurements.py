@@ -82,11 +82,10 @@ def rank_candidates(candidates: Sequence[Candidate], metric: Metric) -> list[Can
 
     A candidate with several seeds is ranked by their mean.
     """
-    sign = -1 if metric.higher_is_better else 1
 
     def make_key(candidate: Candidate) -> tuple[float, int, str]:
         score = compute_validation_score(candidate, metric)
-        return sign * score, candidate.num_bytes, candidate.name
+        return -metric.sign * score, candidate.num_bytes, candidate.name
 
     return sorted(candidates, key=make_key)
 

@@ -154,8 +154,7 @@ def check_consistency(findings: Findings) -> Ruling:
     )
     if interval.low <= limit and interval.high >= -limit:
         return Ruling("pass", reason, difference, limit, interval)
-    is_better = (difference > 0) == findings.metric.higher_is_better
-    if is_better:
+    if findings.metric.sign * difference > 0:
         remedy = "the test split is easier than validation, or the model has seen it"
     else:
         remedy = "the model has seen validation, or the test split is of another kind"

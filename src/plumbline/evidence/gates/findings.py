@@ -118,7 +118,7 @@ class Findings:
 
         ValueError where the scores are not finite, or not of the same rows.
         """
-        better, worse = self._orient(ours, theirs)
+        better, worse = compare.orient_scores(ours, theirs, self.metric)
         intervals.check_pairs(better, worse)
         return float(better.mean() - worse.mean())
 
@@ -126,11 +126,8 @@ class Findings:
         self, ours: np.ndarray, theirs: np.ndarray, confidence: float
     ) -> Interval:
         """Compute the interval of that gain on the same examples."""
-        better, worse = self._orient(ours, theirs)
+        better, worse = compare.orient_scores(ours, theirs, self.metric)
         return intervals.compute_gain_interval(better, worse, self.metric.kind, confidence)
-
-    def _orient(self, ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return (ours, theirs) if self.metric.higher_is_better else (theirs, ours)
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,7 @@ def _check_bound_of_each_row(findings: Findings, limits: np.ndarray) -> Ruling:
     """
     gain = findings.compute_gain(findings.winner, limits)
     interval = findings.compute_gain_interval(findings.winner, limits, BOUND_CONFIDENCE)
-    beyond = limits - findings.winner
-    if findings.metric.higher_is_better:
-        beyond = findings.winner - limits
+    beyond = findings.metric.sign * (findings.winner - limits)
     num_beyond = int((beyond > ROUNDING).sum())
     mean = float(limits.mean())
     status: Status = "pass"
