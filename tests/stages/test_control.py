@@ -24,9 +24,11 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     write_examples(layout.EXAMPLES)
     layout.MANIFEST.write_bytes(b"rows")
     layout.SOURCE.write_text("{}", encoding="utf-8")
-    layout.write_json(
-        layout.VALIDATION, {"accepted": True, "manifest": layout.digest(layout.MANIFEST)}
-    )
+    digests = {
+        "manifest": layout.digest(layout.MANIFEST),
+        "examples": layout.digest(layout.EXAMPLES),
+    }
+    layout.write_json(layout.VALIDATION, {"accepted": True, **digests})
     return load_task("text_classification")
 
 

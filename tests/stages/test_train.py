@@ -25,10 +25,17 @@ def accepted(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     ingest(*line_task)
-    layout.write_json(
-        layout.VALIDATION, {"accepted": True, "manifest": layout.digest(layout.MANIFEST)}
-    )
+    report_accepted()
     return line_task
+
+
+def report_accepted(*, accepted: bool = True) -> None:
+    """Write what validate would say of the data that are here."""
+    digests = {
+        "manifest": layout.digest(layout.MANIFEST),
+        "examples": layout.digest(layout.EXAMPLES),
+    }
+    layout.write_json(layout.VALIDATION, {"accepted": accepted, **digests})
 
 
 def test_trained_twice_it_is_the_same_bundle(accepted: tuple[Params, Task]) -> None:
@@ -151,6 +158,7 @@ def test_a_test_split_that_is_not_a_file_of_its_own_is_refused(
     accepted: tuple[Params, Task],
 ) -> None:
     (layout.EXAMPLES / "test.parquet").rename(layout.EXAMPLES / "all.parquet")
+    report_accepted()
     with pytest.raises(DataError, match=r"no file test\.\*, so another file holds the test split"):
         train(*accepted, "closed")
 
@@ -159,19 +167,30 @@ def test_a_test_split_that_is_not_a_file_of_its_own_is_refused(
     ("change", "remedy"),
     [
         ("rejected", r"validate rejected data/manifest\.parquet; see reports/validation\.html"),
-        ("other manifest", "dvc repro validate"),
+        ("other manifest", r"data/manifest\.parquet is not what was validated; .*repro validate"),
+        ("other examples", "data/examples is not what was validated; run `dvc repro validate`"),
         ("never validated", "dvc repro validate"),
     ],
 )
 def test_only_what_was_accepted(accepted: tuple[Params, Task], change: str, remedy: str) -> None:
     if change == "rejected":
-        layout.write_json(
-            layout.VALIDATION, {"accepted": False, "manifest": layout.digest(layout.MANIFEST)}
-        )
+        report_accepted(accepted=False)
     elif change == "other manifest":
         pd.read_parquet(layout.MANIFEST).head(10).to_parquet(layout.MANIFEST, index=False)
+    elif change == "other examples":
+        path = layout.EXAMPLES / "train.parquet"
+        pd.read_parquet(path).head(10).to_parquet(path, index=False)
     else:
         layout.VALIDATION.unlink()
     with pytest.raises(RejectedError, match=remedy):
         train(*accepted, "closed")
     assert not layout.MODELS.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b'{"accepted": tr', b"[]", b"\xff"])
+def test_a_damaged_report_of_validation_is_named(
+    accepted: tuple[Params, Task], content: bytes
+) -> None:
+    layout.VALIDATION.write_bytes(content)
+    with pytest.raises(DataError, match=r"reports/validation\.json: .*; run `dvc repro validate`"):
+        train(*accepted, "closed")

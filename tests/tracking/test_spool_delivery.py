@@ -44,8 +44,11 @@ with run_log.track_run(read_line(), "train", "gradient") as log:
 def prepare(params: Params, task: Task) -> None:
     """Ingest, and accept what there is."""
     ingest(params, task)
-    report = {"accepted": True, "manifest": layout.digest(layout.MANIFEST)}
-    layout.write_json(layout.VALIDATION, report)
+    digests = {
+        "manifest": layout.digest(layout.MANIFEST),
+        "examples": layout.digest(layout.EXAMPLES),
+    }
+    layout.write_json(layout.VALIDATION, {"accepted": True, **digests})
 
 
 @pytest.mark.slow

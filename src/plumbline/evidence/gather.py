@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.errors import ParamsError
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import list_bundles
+from plumbline.contract.validation_report import read_validation
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import changes, data_changes
 from plumbline.evidence.champion import ChampionModel, ChampionOrigin, find_champion
@@ -64,7 +65,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     This is one use of the test split: the ledger records it before anything is known of the split.
     """
     manifest = _read_manifest(params, task)
-    validation = _read_validation()
+    validation = read_validation()
     champion = find_champion(params.registry.model, task, params.evaluation.slices)
     candidates = {name: bundle.digest(layout.locate_bundle(name)) for name in list_bundles(params)}
     controls = {
@@ -111,16 +112,6 @@ def _read_manifest(params: Params, task: Task[Params]) -> "pd.DataFrame":
             raise ParamsError(f"evaluation.slices: {layout.MANIFEST} has no column {column}{hint}")
     check_manifest(manifest, task, layout.EXAMPLES)
     return manifest.read_held_out()
-
-
-def _read_validation() -> dict[str, Any]:
-    try:
-        validation: dict[str, Any] = layout.read_json(layout.VALIDATION)
-    except (OSError, ValueError) as error:
-        raise PlumblineError(
-            f"{layout.VALIDATION}: cannot be read ({error}); run `dvc repro validate`"
-        ) from None
-    return validation
 
 
 def _compare_origins(

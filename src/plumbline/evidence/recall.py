@@ -16,6 +16,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, Case, ExportDifference, Scores, SeedScores
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_bundles, list_trainings
+from plumbline.contract.validation_report import read_validation
 from plumbline.evidence import data_changes
 from plumbline.evidence.champion import ChampionOrigin
 from plumbline.evidence.disagreement import count_disagreement
@@ -92,7 +93,7 @@ def read_measurements(record: Record) -> Measurements:
 def _read_subjects(record: Record) -> Subjects:
     evidence, params, origin = record.evidence, record.params, record.origin
     number = int(evidence["looks"]["number"])
-    validation = layout.read_json(layout.VALIDATION)
+    validation = read_validation()
     bundles = evidence["bundles"]
     suite, checks = _read_suite(record, validation)
     changes = None

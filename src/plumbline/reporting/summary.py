@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.validation_report import read_validation
 from plumbline.contract.visible_text import show_line
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.reporting.html import format_name, format_size, render_template
@@ -92,7 +93,7 @@ def _read_last_evidence() -> dict[str, Any]:
 
 def _describe_rejection() -> str:
     """Say why the data that are here were rejected; empty where they were not."""
-    report = layout.read_json(layout.VALIDATION) if layout.VALIDATION.exists() else {}
+    report = read_validation() if layout.VALIDATION.exists() else {}
     checks = report.get("checks", [])
     blocking = [check for check in checks if check["severity"] == "blocking"]
     failed = [check["name"] for check in blocking if not check["passed"]]

@@ -3,7 +3,6 @@
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout, ranks, trainings
@@ -14,6 +13,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
+from plumbline.contract.validation_report import read_validation
 from plumbline.sources.shard_writer import write_listing
 from plumbline.sources.shards import verify_files
 from plumbline.tracking import run_log
@@ -105,15 +105,15 @@ def learn(
 
 
 def refuse_unvalidated() -> None:
-    """Raise RejectedError for data that was not validated, or that changed since."""
-    report: dict[str, Any] = {"accepted": False, "manifest": None}
-    if layout.VALIDATION.exists():
-        report = layout.read_json(layout.VALIDATION)
-    if report["manifest"] != layout.digest(layout.MANIFEST):
-        raise RejectedError(
-            f"{layout.MANIFEST} is not what was validated; run `dvc repro validate`"
-        )
-    if not report["accepted"]:
+    """Raise RejectedError for data that was not validated, or that changed since.
+
+    DataError where the report of validate is damaged.
+    """
+    report = read_validation() if layout.VALIDATION.exists() else {}
+    for name, path in (("manifest", layout.MANIFEST), ("examples", layout.EXAMPLES)):
+        if report.get(name) != layout.digest(path):
+            raise RejectedError(f"{path} is not what was validated; run `dvc repro validate`")
+    if report.get("accepted") is not True:
         raise RejectedError(f"validate rejected {layout.MANIFEST}; see {layout.VALIDATION_PAGE}")
 
 

@@ -1,0 +1,19 @@
+"""What validate wrote: whether data were accepted, and which."""
+
+from typing import Any
+
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError
+
+
+def read_validation() -> dict[str, Any]:
+    """Read reports/validation.json; DataError where it is missing or damaged."""
+    try:
+        report = layout.read_json(layout.VALIDATION)
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{layout.VALIDATION}: cannot be read ({error}); run `dvc repro validate`"
+        ) from None
+    if not isinstance(report, dict):
+        raise DataError(f"{layout.VALIDATION}: not a JSON object; run `dvc repro validate`")
+    return report
