@@ -1,14 +1,17 @@
 """Which predictors evaluation opens: those of the task, of the bundle that was named."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.racing import TASK
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError
-from plumbline.evidence.predictors import open_candidate, open_control
+from plumbline.contract.errors import BundleError, DataError, PlumblineError
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Columns
+from plumbline.evidence.predictors import GuardedPredictor, open_candidate, open_control
 
 CANARY = Path("canary")
 FOREIGN = "from pathlib import Path\nPath('canary').touch()\ndef load(folder, form=None): ...\n"
@@ -62,3 +65,30 @@ def test_another_bundle_in_its_place_is_not_opened(folder: Path) -> None:
     bundle.seal(folder, TASK, "closed")
     with pytest.raises(BundleError, match="bundle digest mismatch"):
         open_candidate("closed", TASK, before)
+
+
+class Unreadable:
+    """Fails as one that fetches its rows again and finds them damaged."""
+
+    forms = ("exact",)
+
+    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
+        raise DataError("data/examples: damaged; run `dvc repro ingest`")
+
+
+def test_an_error_that_says_what_to_do_is_left_as_it_is() -> None:
+    guarded = GuardedPredictor("candidate a", "train it again", Unreadable)
+    with pytest.raises(DataError, match=r"^data/examples: damaged; run `dvc repro ingest`$"):
+        guarded.predict({"x": [1.0]})
+
+
+@pytest.mark.parametrize("error", [AttributeError, RuntimeError, ZeroDivisionError])
+def test_whatever_fails_while_answers_are_scored_names_the_candidate(
+    error: type[Exception],
+) -> None:
+    def fail() -> Scores:
+        raise error("x")
+
+    guarded = GuardedPredictor("candidate a", "train it again", Unreadable)
+    with pytest.raises(PlumblineError, match=rf"candidate a cannot .*{error.__name__}: x"):
+        guarded.guard_scores(fail)

@@ -1,6 +1,7 @@
 """Predictors under evaluation: they may raise anything, and the error must name them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,8 @@ class GuardedPredictor:
     def __init__(self, name: str, remedy: str, load: Callable[[], Predictor]) -> None:
         self._name = name
         self._remedy = remedy
-        try:
+        with self._guard():
             self._predictor = load()
-        except PlumblineError:
-            raise
-        except Exception as error:
-            raise self._explain(error) from error
 
     @property
     def forms(self) -> Sequence[str]:
@@ -38,10 +35,8 @@ class GuardedPredictor:
 
     def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
         """Answer every row; PlumblineError where the predictor fails."""
-        try:
+        with self._guard():
             return self._predictor.predict(columns, **params)
-        except Exception as error:
-            raise self._explain(error) from error
 
     def score_split(self, task: Task[Any], split: str) -> Scores:
         """Score one split; PlumblineError where an answer breaks the task's signature."""
@@ -49,17 +44,27 @@ class GuardedPredictor:
 
     def guard_scores(self, compute: Callable[[], Scores]) -> Scores:
         """Return the scores that `compute` returns; PlumblineError where it cannot."""
-        try:
+        with self._guard():
             return compute()
-        except (LookupError, TypeError, ValueError) as error:
-            raise self._explain(error) from error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._predictor, name)
 
-    def _explain(self, error: Exception) -> PlumblineError:
-        reason = f"{type(error).__name__}: {error}"
-        return PlumblineError(f"{self._name} cannot be scored ({reason}); {self._remedy}")
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        """Turn what is raised inside the block into an error that names the predictor.
+
+        A PlumblineError says what to do already: of the bundle, of the data, or by an inner guard.
+        """
+        try:
+            yield
+        except PlumblineError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise PlumblineError(
+                f"{self._name} cannot be scored ({reason}); {self._remedy}"
+            ) from error
 
 
 def open_candidate(
