@@ -538,6 +538,17 @@ def test_of_few_errors_no_order_can_be_judged(sound: gates.Findings, num_errors:
     assert f"{num_errors} of 1,000 test answers are wrong" in gate.reason
 
 
+def test_both_uncertainties_are_said_as_they_are(sound: gates.Findings) -> None:
+    """The one whose interval begins lower decides, though its own figure is the higher one."""
+    both = {"epistemic": ordering(0.70, reach=0.10), "total": ordering(0.69, reach=0.07)}
+    gate = asked(replace(sound, orderings=both), "uncertainty")
+    assert (gate.status, gate.measured) == ("pass", 0.70)
+    assert gate.reason == (
+        "epistemic is greater for an error than for a right answer with probability 0.7000, "
+        "at least 0.6000; total with at least 0.6200"
+    )
+
+
 def test_a_test_split_that_cannot_tell_may_still_decide(sound: gates.Findings) -> None:
     few = replace(sound, winner=hits(0.95, 40), champion=wrong(0.05, 40), level=0.05)
     assert "the difference found is larger" in asked(few, "power").reason

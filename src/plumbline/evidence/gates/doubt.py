@@ -35,10 +35,10 @@ def check_uncertainty(findings: Findings) -> Ruling:
         if ordering.auroc is None or ordering.auroc_interval is None:
             raise ValueError(f"{name} has no AUROC")
         areas.append((ordering.auroc_interval.low, name, ordering.auroc, ordering.auroc_interval))
-    low, name, area, interval = min(areas)
+    (low, name, area, interval), (other_low, other, _, _) = sorted(areas)
     reason = f"{name} is greater for an error than for a right answer with probability {area:.4f}"
     if low > CHANCE:
-        reason += f", at least {low:.4f}; the other one with more"
+        reason += f", at least {low:.4f}; {other} with at least {other_low:.4f}"
         return Ruling("pass", reason, area, CHANCE, interval)
     reason += f", perhaps only {low:.4f}: not significantly better than chance"
     return Ruling("fail", reason, area, CHANCE, interval)
