@@ -5,16 +5,13 @@ of evidence.json, which names the bundle's digest, for who promotes it.
 """
 
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
 from plumbline.bundle import signatures
-from plumbline.contract import layout
-from plumbline.contract.errors import BundleError, ParamsError, RegistryError
+from plumbline.contract.errors import ParamsError, RegistryError
 from plumbline.registry.reader import open_version
-from plumbline.registry.reader.addresses import EVIDENCE_TAG
-from plumbline.registry.reader.run_files import EVIDENCE_SIGNATURE, fetch_run_file
+from plumbline.registry.reader.run_files import EVIDENCE_SIGNATURE, fetch_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.registry.run_records import log_records
 from plumbline.tracking import mlflow_client, store_errors
@@ -34,7 +31,7 @@ def sign(name: str, version: str, key: Path) -> str:
         open_version(address, "sign") as opened,
     ):
         folder = Path(private)
-        evidence = _fetch_evidence(opened.registered, folder / "evidence")
+        evidence = fetch_evidence(opened.registered, folder / "evidence")
         signatures.write_signature(opened.folder, key, folder / signatures.NAME)
         signatures.write_signature(evidence.parent, key, folder / EVIDENCE_SIGNATURE)
         written = [folder / signatures.NAME, folder / EVIDENCE_SIGNATURE]
@@ -50,18 +47,6 @@ def find_private_key() -> Path | None:
     if not value.strip():
         raise ParamsError(f"{KEY_VARIABLE} is empty: name a PEM file, or unset it to sign nothing")
     return Path(value)
-
-
-def _fetch_evidence(version: RegisteredVersion, folder: Path) -> Path:
-    """Fetch evidence.json alone into a new folder; BundleError where it is not what was tagged."""
-    folder.mkdir()
-    path = fetch_run_file(version, layout.EVIDENCE.name, folder)
-    if layout.digest(path) != version.tags.get(EVIDENCE_TAG):
-        shutil.rmtree(folder)
-        raise BundleError(
-            f"{version.label}: its evidence was changed since it was registered; do not use it"
-        )
-    return path
 
 
 def _log_signatures(version: RegisteredVersion, written: list[Path]) -> None:

@@ -46,11 +46,7 @@ def require_signed_evidence(version: RegisteredVersion, key: Path | None) -> Non
     if key is None:
         return
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        folder = Path(private) / "evidence"
-        folder.mkdir()
-        evidence = fetch_run_file(version, layout.EVIDENCE.name, folder)
-        if layout.digest(evidence) != version.tags.get(EVIDENCE_TAG):
-            raise _build_evidence_error(version, "has another digest")
+        evidence = fetch_evidence(version, Path(private) / "evidence")
         signature = Path(private) / EVIDENCE_SIGNATURE
         try:
             _fetch_run_file(version, EVIDENCE_SIGNATURE, signature, signatures.MAX_BYTES)
@@ -59,7 +55,16 @@ def require_signed_evidence(version: RegisteredVersion, key: Path | None) -> Non
                 f"{version.label}: its evidence is not signed, and only what {key} signed may be "
                 f"used here; `plumbline sign {version.name} {version.number} --key KEY`"
             ) from None
-        signatures.verify_signature(folder, signature, key, Path(version.label))
+        signatures.verify_signature(evidence.parent, signature, key, Path(version.label))
+
+
+def fetch_evidence(version: RegisteredVersion, folder: Path) -> Path:
+    """Fetch evidence.json alone into a new folder; BundleError where it is not what was tagged."""
+    folder.mkdir()
+    path = fetch_run_file(version, layout.EVIDENCE.name, folder)
+    if layout.digest(path) != version.tags.get(EVIDENCE_TAG):
+        raise _build_evidence_error(version, "has another digest")
+    return path
 
 
 def fetch_run_file(version: RegisteredVersion, name: str, folder: Path) -> Path:
