@@ -97,16 +97,30 @@ def compare_manifests(before: ManifestKeys, now: ManifestKeys) -> dict[str, Any]
     """Count what changed in every split, and list the classes whose size changed most.
 
     Two rows are one example if id and digest are equal, else if the digest is (its row moved), else
-    if the id is. Then its content changed, as it did where CONTENT_DIGEST is another one: texts
-    that read the same need not be the same to a model. `regrouped` are examples that are in other
-    groups by the columns of slices. A column that one manifest does not have is not compared. An
-    example counts in the split where it is now, for `removed` and `moved_out` in the one where it
-    was. `renamed` are those of the `relabelled` whose
-    class has another name now, with all its examples and no others; `renames` maps the old names of
-    such classes to the new ones. Sets of labels are no classes: most occur once, and any change of
-    such a one would look like a new name. `altered` counts once each row of the old split that is
-    removed, moved out, changed, regrouped or relabelled, and not only renamed; and each that was
-    moved in with another content, group or label.
+    if the id is. A column that one manifest does not have is not compared. Keys of the answer:
+
+        same        whether both have the same rows, in any order
+        splits      the counts below, for each split
+        renames     the old name of each renamed class: its new one
+        classes     the NUM_CLASSES whose size changed most, with their size before and after
+
+    Of a split; an example counts where it is now, as removed and moved_out where it was:
+
+        before      rows in the old manifest
+        after       rows in the new one
+        added       rows that are no example of the old manifest
+        removed     rows that are no example of the new one
+        changed     examples of another digest, or CONTENT_DIGEST: texts that read the same need
+                    not be the same to a model
+        regrouped   examples in other groups by the columns of slices
+        relabelled  examples with another label
+        renamed     those of them whose class has another name now, with all its examples and no
+                    others; never of sets of labels, most of which occur once
+        moved_in    examples that were in another split
+        moved_out   examples that are in another split now
+        altered     rows of the old split that are removed, moved out, changed, regrouped or
+                    relabelled (not only renamed), and rows that were moved in changed, regrouped
+                    or relabelled; each counts once
     """
     return {
         "same": before.columns == now.columns and _has_equal_rows(before, now),
