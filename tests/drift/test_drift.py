@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -198,6 +199,22 @@ def test_one_window_asks_for_nothing_and_training_is_asked_for_seldom(
     )
     assert found.verdict == expected
     assert said in found.reason
+
+
+def test_the_next_window_begins_where_the_last_one_was_read() -> None:
+    """What was logged while a check ran, or waited for the journal, is in no window before."""
+    read_at = NOW - timedelta(hours=2)
+    found = DriftOutcome("drift", "1 of 9 tests show drift: input.x (values)")
+    reason = decision.describe_check(found, read_at)
+    check = replace(look(True, hours_ago=1), reason=reason)
+    assert reason.startswith(decision.SEEN[True])
+    assert decision.find_last_check([check], "1") == read_at
+    assert decision.find_last_check([check], "2") is None
+    of_older_version = look(True, hours_ago=1)
+    found_at = decision.find_last_check([check, of_older_version], "1")
+    assert found_at == NOW - timedelta(hours=1)
+    ahead = decision.describe_check(found, decision.get_utc_time() + timedelta(hours=1))
+    assert decision.find_last_check([check, replace(check, reason=ahead)], "1") == read_at
 
 
 def test_a_window_that_is_stable_again_ends_it() -> None:

@@ -4,7 +4,9 @@ import csv
 import json
 import random
 import re
+import sqlite3
 import time
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -106,6 +108,13 @@ def test_requests_are_logged_looked_at_recorded_and_training_is_asked_for_once(
         trained.run("plumbline", "journal", "ticket-router").stdout,
     )
     assert actions.count("retrain") == 1
+    with closing(sqlite3.connect(trained.path / "mlruns/journal.db")) as journal:
+        query = "SELECT reason, at FROM plumbline_journal WHERE action = 'drift'"
+        checks = [
+            (reason.rpartition("; rows read at ")[2], at) for reason, at in journal.execute(query)
+        ]
+    assert len(checks) == 4
+    assert all(read_at <= at for read_at, at in checks)
 
 
 def serve_and_ask(trained: Checkout, log: Path, asked: list[dict[str, str]]) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from plumbline import bundle
@@ -40,6 +41,7 @@ def check_drift(
     since = None
     if record:
         since = decision.find_last_check(promotion.read_history(champion.name), champion.version)
+    read_at = decision.get_utc_time()  # what is logged from now on is of the next window
     rows = window.load_current(current, champion, params.drift.max_rows, since)
     rows = _name_label(rows, label, current)
     answer = window.OUTPUT + bundle.read_signature(champion.folder).outputs[0].name
@@ -47,7 +49,7 @@ def check_drift(
     tests = statistical_tests.judge_tests(tests, params.drift.alpha, params.drift.min_effect)
     outcome = decision.judge_window(tests, len(rows.rows), params.drift)
     if record and outcome.verdict != "too few rows":
-        outcome = _record_outcome(outcome, champion, rows, params.drift)
+        outcome = _record_outcome(outcome, champion, rows, read_at, params.drift)
     windows = {"reference": reference, "current": rows}
     _write_report(_build_report(champion, params.drift, tests, outcome, windows))
     return outcome
@@ -64,14 +66,17 @@ def _name_label(rows: RowWindow, label: str, source: str) -> RowWindow:
 
 
 def _record_outcome(
-    outcome: DriftOutcome, champion: CachedVersion, rows: RowWindow, limits: Drift
+    outcome: DriftOutcome,
+    champion: CachedVersion,
+    rows: RowWindow,
+    read_at: datetime,
+    limits: Drift,
 ) -> DriftOutcome:
     """Write this window's outcome to the journal; the outcome over all windows."""
     name = champion.name
-    seen = decision.SEEN[outcome.verdict == "drift"]
     digest = hashlib.sha256(f"{champion.bundle} {rows.digest}".encode()).hexdigest()
     subject = (champion.version, champion.bundle, digest)
-    promotion.record_finding(name, "drift", *subject, f"{seen}: {outcome.reason}")
+    promotion.record_finding(name, "drift", *subject, decision.describe_check(outcome, read_at))
     history = promotion.read_history(name)
     if ("retrain", digest) in [(entry.action, entry.evidence) for entry in history]:
         reason = f"{outcome.reason}; training was already requested for these rows"

@@ -16,6 +16,7 @@ Verdict = Literal["stable", "drift", "watch", "too few rows"]
 
 EXIT_CODES: dict[Verdict, int] = {"stable": 0, "drift": 30, "watch": 31, "too few rows": 32}
 SEEN = {True: "drifted", False: "stable"}  # the first word of a check's reason in the journal
+READ_AT = "; rows read at "  # before the last one, a time
 
 
 @dataclass(frozen=True)
@@ -61,13 +62,19 @@ def judge_over_time(
     return DriftOutcome("drift", reason)
 
 
+def describe_check(window: DriftOutcome, read_at: datetime) -> str:
+    """Return the reason in the journal: what a window showed, and when its rows were read."""
+    time = read_at.isoformat(timespec="seconds")
+    return f"{SEEN[window.verdict == 'drift']}: {window.reason}{READ_AT}{time}"
+
+
 def find_last_check(history: Sequence[Entry], version: str) -> datetime | None:
-    """When this champion's requests were checked last; None for never.
+    """When this champion's requests were read last for a check; None for never.
 
     Checks from the future, by a clock that was ahead, do not count: rows are read twice rather than
     left out.
     """
-    times = [datetime.fromisoformat(entry.at) for entry in _list_checks(history, version)]
+    times = [_find_read_time(entry) for entry in _list_checks(history, version)]
     now = get_utc_time()
     return max((time for time in times if time <= now), default=None)
 
@@ -79,6 +86,12 @@ def get_utc_time() -> datetime:
 
 def _list_checks(history: Sequence[Entry], version: str) -> list[Entry]:
     return [entry for entry in history if (entry.action, entry.version) == ("drift", version)]
+
+
+def _find_read_time(check: Entry) -> datetime:
+    """When the rows of a check were read; older versions recorded only when it ended."""
+    _, is_recorded, read_at = check.reason.rpartition(READ_AT)
+    return datetime.fromisoformat(read_at if is_recorded else check.at)
 
 
 def _find_limit_reached(history: Sequence[Entry], limits: Drift, now: datetime) -> str:
