@@ -1,7 +1,11 @@
 """Schedules of the learning rate, for candidates that learn by gradient.
 
 Each returns the optimizer and its schedule as Lightning takes them. The rate rises in a line during
-`num_warmup` steps, which need not be a whole number, and is 0 after `num_steps`.
+`num_warmup` steps, and is 0 from step `num_steps` on; steps are counted from 0.
+
+The two warmups differ, and stay so: another one would change the weights of every candidate that
+uses it. The linear schedule has the full rate in the last step of its warmup, the cosine in the
+step after it, and its `num_warmup` need not be a whole number.
 """
 
 import math
@@ -36,12 +40,16 @@ def _set_each_step(optimizer: "Optimizer", compute_share: Callable[[int], float]
 
 
 def _compute_cosine_share(num_steps: int, num_warmup: float, step: int) -> float:
+    if step >= num_steps:
+        return 0.0
     if step < num_warmup:
         return (step + 1) / (num_warmup + 1)
     return (1 + math.cos(math.pi * (step - num_warmup) / (num_steps - num_warmup))) / 2
 
 
 def _compute_linear_share(num_steps: int, num_warmup: int, step: int) -> float:
+    if step >= num_steps:
+        return 0.0
     if step < num_warmup:
         return (step + 1) / num_warmup
-    return (num_steps - step) / max(1, num_steps - num_warmup)
+    return (num_steps - step) / (num_steps - num_warmup)
