@@ -1,9 +1,11 @@
 """Where data may be: files, patterns, addresses, object stores, databases and hub data sets."""
 
+import errno
 import gc
 import gzip
 import hashlib
 import io
+import resource
 import sqlite3
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -145,6 +147,50 @@ def test_an_address_is_refused_unpinned_changed_or_absent(folder: Path, server: 
     with pytest.raises(DataError, match="cannot be fetched"):
         read_source("http://127.0.0.1:9/a.csv", **{"http://127.0.0.1:9/a.csv": "0" * 64})
     assert list((folder / ".plumbline/downloads").iterdir()) == []
+
+
+def test_a_disk_that_takes_no_file_is_named_and_not_the_server(folder: Path, server: str) -> None:
+    (folder / "a.csv").write_text(CSV)
+    url = f"{server}/a.csv"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large") as refused:
+            read_source(url, **{url: sha256(CSV)})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (refused.value.errno, refused.value.filename) == (
+        errno.EFBIG,
+        f".plumbline/downloads/{sha256(CSV)}",
+    )
+    assert list((folder / ".plumbline/downloads").iterdir()) == []
+
+
+class CutOff(BaseHTTPRequestHandler):
+    """Promises more bytes than it sends."""
+
+    num_bytes: ClassVar[str] = "9999"
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", self.num_bytes)
+        self.end_headers()
+        self.wfile.write(b"text,label\n")
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+def test_an_answer_that_is_cut_off_or_odd_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), CutOff)) as server:
+        url = f"{server}/a.csv"
+        with pytest.raises(DataError, match="ended after 11 of 9,999 bytes"):
+            read_source(url, **{url: "0" * 64})
+        monkeypatch.setattr(CutOff, "num_bytes", "many")
+        with pytest.raises(DataError, match="cannot be fetched"):
+            read_source(url, **{url: "0" * 64})
 
 
 @pytest.mark.parametrize("url", ["https://a..b/x.csv", "http://[::1/x", "https://me:secret@[h/x"])

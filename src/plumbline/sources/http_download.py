@@ -77,16 +77,24 @@ def _download(url: str, shown: str, path: Path) -> str:
 
 @contextmanager
 def _open(url: str, shown: str, seconds: float, headers: dict[str, str]) -> Iterator[Any]:
-    """Give the response; errors of the server or the connection become DataErrors.
+    """Give the response.
 
-    Raises ParamsError for what cannot be an address.
+    Raises DataError where there is none, and ParamsError for what cannot be an address.
     """
     _check_host(url, shown)
     request = urllib.request.Request(url, headers=headers)  # noqa: S310  http(s) only
     guard = _RedirectGuard(from_private=_is_private(url))
+    with _name_errors(shown):
+        response = urllib.request.build_opener(guard).open(request, timeout=seconds)
+    with response:
+        yield response
+
+
+@contextmanager
+def _name_errors(shown: str) -> Iterator[None]:
+    """Turn errors of the server or the connection into DataErrors; a disk's are none of them."""
     try:
-        with urllib.request.build_opener(guard).open(request, timeout=seconds) as response:
-            yield response
+        yield
     except urllib.error.HTTPError as error:
         raise DataError(f"{shown}: the server answered {error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:  # of a redirect, ValueError
@@ -107,8 +115,9 @@ def _copy_body(response: Any, file: IO[bytes], shown: str) -> str:
     digest = hashlib.sha256()
     size = 0
     deadline = time.monotonic() + MAX_SECONDS
-    expected = int(response.headers.get("Content-Length") or 0)
-    while block := response.read(BLOCK_BYTES):
+    with _name_errors(shown):
+        expected = int(response.headers.get("Content-Length") or 0)
+    while block := _read_block(response, shown):
         size += len(block)
         if size > MAX_BYTES:
             raise DataError(_explain_limit(shown, f"{MAX_BYTES:,} bytes"))
@@ -121,6 +130,11 @@ def _copy_body(response: Any, file: IO[bytes], shown: str) -> str:
             f"{shown}: the connection ended after {size:,} of {expected:,} bytes; run it again"
         )
     return digest.hexdigest()
+
+
+def _read_block(response: Any, shown: str) -> bytes:
+    with _name_errors(shown):
+        return bytes(response.read(BLOCK_BYTES))
 
 
 def _explain_limit(shown: str, limit: str) -> str:
