@@ -9,7 +9,7 @@ from plumbline.contract.errors import DamagedFileError
 from plumbline.contract.params import Params
 from plumbline.contract.parent_watch import DVC_STAGE
 from plumbline.contract.recorded_outputs import RecordedOutput, hash_output, read_outputs
-from plumbline.contract.trainings import name_seeds
+from plumbline.contract.trainings import locate_curve, name_seeds
 
 DATA = (layout.EXAMPLES, layout.MANIFEST)
 # What each stage reads of earlier stages, as in dvc.yaml; `models` and the learning curves are
@@ -72,6 +72,6 @@ def _list_inputs(stage: str, params: Params) -> Iterator[Path]:
             yield from (layout.locate_bundle(name) for name in names)
             yield from (layout.locate_bundle(name_seeds(name)) for name in params.candidates)
         elif path == layout.TRAINING:
-            yield from (path / f"{name}.csv" for name in names)
+            yield from map(locate_curve, names)
         else:
             yield path

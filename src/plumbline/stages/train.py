@@ -88,7 +88,7 @@ def learn(
         if not ranks.is_main():
             return None
         learner.solve()
-        with layout.write_aside(layout.TRAINING / f"{candidate}.csv") as aside:
+        with layout.write_aside(trainings.locate_curve(candidate)) as aside:
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
         return _publish(learner, task, candidate)
     with pause_collection():  # seconds of import that a closed form need not wait for

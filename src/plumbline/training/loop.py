@@ -11,7 +11,7 @@ from typing import Any
 import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 
-from plumbline.contract import layout, ranks
+from plumbline.contract import layout, ranks, trainings
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
@@ -136,7 +136,7 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
         """Write the learning curve so far."""
         if not ranks.is_main():
             return
-        path = layout.TRAINING / f"{self.candidate}.csv"
+        path = trainings.locate_curve(self.candidate)
         with layout.write_aside(path) as aside, aside.open("w", newline="") as file:
             rows = [{**row, "epoch": int(row["epoch"])} for row in self.state.history]
             table = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from optuna import Trial, TrialPruned
 from optuna.study import StudyDirection
 
-from plumbline.contract import layout
+from plumbline.contract.trainings import locate_curve
 from plumbline.tracking.run_log import RunLog
 
 EPOCH = "epoch"
@@ -33,8 +33,7 @@ class TrialLog(RunLog):
 
         A trial that goes on after a kill may have finished an epoch that was not reported.
         """
-        path = layout.TRAINING / f"{self._candidate}.csv"
-        with path.open(encoding="utf-8", newline="") as file:
+        with locate_curve(self._candidate).open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         reported = self._trial.study.get_trials(deepcopy=False)
         known = next(t for t in reported if t.number == self._trial.number).intermediate_values
