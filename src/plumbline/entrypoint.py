@@ -78,16 +78,17 @@ def main(stage: str) -> int:
     return 0
 
 
-def _run(stage: str, name: str | None) -> None:
+def _run(stage: str, candidate: str | None) -> None:
     """Check params and the candidate's name; run the stage, or let several processes run it."""
     require_address_space()
     if ranks.is_main():
         require_locked_versions()
     params = load_params(layout.PARAMS)
     task = load_task(params.task)
-    candidate = None if name is None else _check_candidate(params, name)
-    if candidate is not None and _launch_processes(params, stage, candidate):
-        return
+    if candidate is not None:
+        params.require_candidate(candidate)
+        if _launch_processes(params, stage, candidate):
+            return
     lock = _lock_checkout(stage) if ranks.is_main() else nullcontext()
     with lock:
         verify_inputs(stage, params)
@@ -147,14 +148,6 @@ def _load_params_class(name: str) -> type[Params]:
 def _suggest_task(name: str) -> str:
     known = list_tasks()
     return suggest_nearest(name, known) or f"; known: {', '.join(known)}"
-
-
-def _check_candidate(params: Params, name: str) -> str:
-    if name not in params.candidates:
-        known = sorted(params.candidates)
-        hint = suggest_nearest(name, known) or f"; known: {', '.join(known)}"
-        raise ParamsError(f"candidates.{name}: not in params.yaml{hint}")
-    return name
 
 
 def _launch_processes(params: Params, stage: str, candidate: str) -> bool:

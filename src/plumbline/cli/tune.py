@@ -11,10 +11,8 @@ from plumbline.cli.console import out, print_plain
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
-from plumbline.contract.suggestion import suggest_nearest
 
 if TYPE_CHECKING:
-    from plumbline.contract.params import Params
     from plumbline.tuning.search import SearchResult
 
 EXAMPLE = "plumbline tune linear --trials 20 --workers 2 --apply"
@@ -68,7 +66,7 @@ def tune(
     if sampler not in SAMPLERS:
         raise ParamsError(f"--sampler: expected one of {', '.join(SAMPLERS)}, found {sampler}")
     params = load_params(layout.PARAMS)
-    _check_candidate(params, candidate)
+    params.require_candidate(candidate)
     options = search.SearchOptions(
         num_trials=trials,
         num_workers=workers,
@@ -98,13 +96,6 @@ def parse_timeout(text: str) -> float | None:
     if not match:
         raise ParamsError(f"--timeout: expected a number and s, m or h, found {text!r}")
     return float(match[1]) * SECONDS[match[2]]
-
-
-def _check_candidate(params: "Params", name: str) -> None:
-    if name not in params.candidates:
-        known = sorted(params.candidates)
-        hint = suggest_nearest(name, known) or f"; known: {', '.join(known)}"
-        raise ParamsError(f"candidates.{name}: not in params.yaml{hint}")
 
 
 def _print_result(result: "SearchResult", proposed: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from plumbline.contract.errors import ParamsError
 from plumbline.contract.suggestion import suggest_nearest
 
 REFERENCE = "fp32"  # the form in which a model is trained; other forms are compared with it
@@ -234,6 +235,13 @@ class Params(StrictModel):
     drift: Drift
     card: Card
     registry: Registry
+
+    def require_candidate(self, name: str) -> None:
+        """Raise ParamsError where no candidate has this name; it says which one may be meant."""
+        if name not in self.candidates:
+            known = sorted(self.candidates)
+            hint = suggest_nearest(name, known) or f"; known: {', '.join(known)}"
+            raise ParamsError(f"candidates.{name}: not in params.yaml{hint}")
 
     def count_processes(self, candidate: str) -> int:
         """Return how many processes train `candidate` together."""

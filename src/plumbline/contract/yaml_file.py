@@ -19,12 +19,7 @@ def load_yaml(path: Path) -> Any:
     Raises ParamsError for a file that is too large or not valid, and for duplicate keys, aliases,
     tags and deep nesting.
     """
-    raw = _read_limited(path, MAX_BYTES)
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ParamsError(f"{path}: not UTF-8 at byte {error.start}") from None
-    return parse_yaml(text, path)
+    return parse_yaml(_read_text(path, MAX_BYTES), path)
 
 
 def parse_yaml(text: str, path: Path) -> Any:
@@ -52,12 +47,7 @@ def scan_yaml(path: Path) -> bool:
 
     Raises ParamsError with the line for what `load_yaml` raises it for.
     """
-    raw = _read_limited(path, MAX_SCANNED_BYTES)
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ParamsError(f"{path}: not UTF-8 at byte {error.start}") from None
-    return _scan_once(text, path)
+    return _scan_once(_read_text(path, MAX_SCANNED_BYTES), path)
 
 
 @lru_cache(maxsize=4)
@@ -73,7 +63,7 @@ def _scan_once(text: str, path: Path) -> bool:
     return any(line and not line.startswith("#") for line in lines)
 
 
-def _read_limited(path: Path, limit: int) -> bytes:
+def _read_text(path: Path, limit: int) -> str:
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -82,7 +72,10 @@ def _read_limited(path: Path, limit: int) -> bytes:
         ) from None
     if len(raw) > limit:
         raise ParamsError(f"{path}: {len(raw):,} bytes; such a file stays below {limit:,}")
-    return raw
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ParamsError(f"{path}: not UTF-8 at byte {error.start}") from None
 
 
 def _refuse_tricks(path: Path, events: Iterator[Any]) -> None:
