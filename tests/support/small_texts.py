@@ -49,9 +49,6 @@ class SilentLog:
     def log_metrics(self, values: dict[str, float], step: int) -> None:
         self.metrics.append(values)
 
-    def set_tag(self, key: str, value: str) -> None:
-        pass
-
 
 def write_examples(folder: Path) -> None:
     """Write sentences of 3 to 9 words, some of which are typical of the class."""

@@ -78,8 +78,6 @@ class Responder(Protocol):
         ...
 
 
-# The question, and the answers of others that the agent may see, as a prompt.
-BuildPrompt = Callable[[str, list[str]], Prompt]
 Sleep = Callable[[float], Awaitable[None]]
 
 

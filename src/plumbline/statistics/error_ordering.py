@@ -99,24 +99,13 @@ def estimate_aurc(
     return area, Interval(max(0.0, 2 * area - float(high)), min(1.0, 2 * area - float(low)))
 
 
-def compute_risks(uncertainty: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Compute the risk of the 1, 2, ... most certain answers [rows], in the mean over ties."""
-    order = np.argsort(uncertainty, kind="stable")
-    _, groups = np.unique(uncertainty[order], return_inverse=True)
-    return _compute_sorted_risks(errors[order], groups)
-
-
 def _compute_area(errors: np.ndarray, groups: np.ndarray) -> float:
-    return float(_compute_sorted_risks(errors, groups).mean())
-
-
-def _compute_sorted_risks(errors: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Compute the risks of sorted rows; `groups` numbers equally certain ones, ascending."""
+    """Compute the area of sorted rows; `groups` numbers equally certain ones, ascending."""
     sizes = np.bincount(groups)
     sums = np.bincount(groups, weights=errors)
     shares = sums / np.maximum(sizes, 1)
-    risks: np.ndarray = np.cumsum(shares[groups]) / np.arange(1, errors.size + 1)
-    return risks
+    risks = np.cumsum(shares[groups]) / np.arange(1, errors.size + 1)
+    return float(risks.mean())
 
 
 def _estimate_variance(shares: np.ndarray) -> float:

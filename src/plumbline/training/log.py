@@ -11,6 +11,3 @@ class TrainingLog(Protocol):
 
     def log_metrics(self, values: dict[str, float], step: int) -> None:
         """Record figures at an epoch."""
-
-    def set_tag(self, key: str, value: str) -> None:
-        """Record one fact about the run."""

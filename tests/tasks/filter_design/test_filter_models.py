@@ -11,8 +11,8 @@ from tests.support.small_filters import build_specification, list_values, write_
 from plumbline.contract import layout
 from plumbline.tasks.filter_design.data import list_columns, read_inputs
 from plumbline.tasks.filter_design.models import build_learner
-from plumbline.tasks.filter_design.models.rows import add_mirrors, build_masks, read_rows
-from plumbline.tasks.filter_design.models.simulator import convert_masks, simulate_margins
+from plumbline.tasks.filter_design.models.rows import MaskRows, add_mirrors, build_masks, read_rows
+from plumbline.tasks.filter_design.models.simulator import Masks, simulate_margins
 from plumbline.tasks.filter_design.params import FilterParams
 from plumbline.tasks.filter_design.predictor import (
     MAX_VALUES,
@@ -55,6 +55,11 @@ def build_params() -> FilterParams:
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_examples(build_params(), tmp_path_factory.mktemp("filters"))
+
+
+def convert_masks(rows: MaskRows) -> Masks:
+    """Return tensors of the same values."""
+    return Masks(*(torch.from_numpy(values) for values in rows))
 
 
 def train(learner: Any, steps: int) -> list[float]:

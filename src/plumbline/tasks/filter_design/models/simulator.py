@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import torch
 
-from plumbline.tasks.filter_design.models.rows import MaskRows
 from plumbline.tasks.filter_design.predictor import MAX_VALUES
 
 NUM_STOPS = 2  # the last points of a mask
@@ -24,11 +23,6 @@ class Masks(NamedTuple):
     limits: torch.Tensor
     width: torch.Tensor
     step: torch.Tensor
-
-
-def convert_masks(rows: MaskRows) -> Masks:
-    """Return tensors of the same values."""
-    return Masks(*(torch.from_numpy(values) for values in rows))
 
 
 def simulate_margins(

@@ -159,15 +159,6 @@ def compute_loss(
     return loss
 
 
-def compute_reflection(
-    specification: Specification, ladder: LadderDesign, frequencies: np.ndarray
-) -> np.ndarray:
-    """Return |S11| at each frequency [F]."""
-    voltage = _solve_nodes(specification, ladder, frequencies)[..., 0]
-    reflection: np.ndarray = np.abs(2 * voltage - 1)
-    return reflection
-
-
 def _solve_nodes(
     specification: Specification, ladder: LadderDesign, frequencies: np.ndarray
 ) -> np.ndarray:
