@@ -117,11 +117,10 @@ def digest_names(files: Iterable[tuple[str, str]]) -> str:
 
 
 def _build_listing(content: Any) -> Listing:
-    """Return the listing in a JSON value; where it is none, an error that names the reason.
+    """Build a listing from a JSON value; raise an error that says why where it is not one.
 
-    It is a LookupError, TypeError, AttributeError or ValueError.
-
-    What the values say is checked by who reads a shard.
+    The error is a LookupError, TypeError, AttributeError or ValueError. Whether a shard is what the
+    listing says is checked when it is read.
     """
     shards = tuple(Shard(**item) for item in content["shards"])
     for shard in shards:

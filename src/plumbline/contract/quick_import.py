@@ -12,10 +12,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def pause_collection() -> Iterator[None]:
-    """Look for no garbage while the block imports, nor ever in what is alive at its end.
+    """Pause garbage collection while the block imports, and exempt all objects alive at its end.
 
-    That is what it has imported, and little else: nothing of it is freed until the process ends,
-    unless its last reference goes.
+    These are what it has imported, and little else: cycles among them are not freed until the
+    process ends.
     """
     was_on = gc.isenabled()
     num_modules = len(sys.modules)

@@ -50,7 +50,7 @@ def raise_on_signals() -> None:
 
 @contextmanager
 def name_signal_as_cause() -> Iterator[None]:
-    """Raise what a signal raised in place of the error that a library made of it.
+    """Re-raise the signal's exception that a library replaced by an error of its own.
 
     torch makes a RuntimeError of what a callback of a future raises, Lightning makes SystemExit of
     Ctrl-C. For a process that has called `raise_on_signals`.

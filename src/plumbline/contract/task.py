@@ -99,7 +99,7 @@ class Metric:
     kind: Literal["binary", "continuous"]
     # Of the column `cost` in Scores, such as $; empty where an answer costs nothing to speak of.
     cost_unit: str = ""
-    # The score of a perfect model, where neither kind nor direction says it.
+    # The score of a perfect model, if it does not follow from kind and direction.
     perfect: float | None = None
     # It is not a mean over rows: the scores of rows have it as their mean, and their spread is its
     # spread, but those of two models compare neither single rows nor groups of them.
@@ -161,7 +161,7 @@ class Task(Generic[P]):
     def score(self, examples: Path, split: str, predictor: Predictor) -> "Scores":
         """Score every example of `split`, in the chosen metric too.
 
-        ValueError for an answer that is none.
+        ValueError for an invalid answer.
         """
         if not self.chosen:
             return self.scoring.score(examples, split, predictor)

@@ -36,7 +36,7 @@ class Slice:
     difference: float  # positive where the winner is better, whichever way the metric counts
     difference_low: float
     difference_high: float
-    p_value: float  # that the winner loses no more than the margin
+    p_value: float  # one-sided p of H0: loss <= margin
     p_adjusted: float  # for all groups (Holm 1979)
     # The smallest true loss that would be significant here with 80 % probability; None: none would.
     detectable_loss: float | None

@@ -56,7 +56,7 @@ def write_pin(name: str, champion: ChampionPin | None) -> None:
     except OSError as error:
         raise PlumblineError(
             f"{layout.CHAMPION}: cannot be written ({error.strerror}); "
-            f"then `plumbline champion {name} --pin`"
+            f"correct that, then run `plumbline champion {name} --pin`"
         ) from None
 
 

@@ -14,7 +14,7 @@ from plumbline.registry.journal import Decision, Entry
 from plumbline.registry.reconciliation import append_entry, lock_decisions, reconcile
 from plumbline.registry.split_sketch import SplitSketch, estimate_share, parse_sketch
 
-MAX_SHARED = 0.2  # of a split's rows in an earlier split, for it to count as another one
+MAX_SHARED = 0.2  # with a larger share of its rows from an earlier split, a split is that one
 SKETCH = "; sketch of "  # in the reason of a look, between the plan and the sketch
 
 

@@ -93,7 +93,7 @@ class _CheckedFile(io.RawIOBase):
         return self.file.seekable()
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place, counted from the begin, from here, or from the end."""
+        """Go to a place, counted from the beginning, from here, or from the end."""
         return self.file.seek(offset, whence)
 
     def tell(self) -> int:

@@ -84,7 +84,7 @@ class _CopyReader(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place, counted from the begin, from here, or from the end."""
+        """Go to a place, counted from the beginning, from here, or from the end."""
         starts = {
             os.SEEK_SET: 0,
             os.SEEK_CUR: self._position,

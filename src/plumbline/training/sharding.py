@@ -22,7 +22,7 @@ class SharedWeightsStrategy(SingleDeviceStrategy):  # type: ignore[misc]  # ligh
     """Lets Lightning train a module that exchanges weights and gradients itself, as if alone."""
 
     def teardown(self) -> None:
-        """End without moving the module: after an error its weights are in no order for that."""
+        """End without moving the module: after an error a part of its weights may be gathered."""
         self.precision_plugin.teardown()
         self.accelerator.teardown()
         self.checkpoint_io.teardown()

@@ -11,8 +11,8 @@ from plumbline.registry.reader.stores import TIMEOUT_S
 def open_to_read(path: Path) -> sqlite3.Connection:
     """Open a file to read it; sqlite3.OperationalError where there is none.
 
-    What a killed process had half written is undone first: SQLite does so for who may write, and
-    leaves alone what a living process is writing. Who only reads would fail.
+    A transaction that a killed process left unfinished is rolled back first. Only a connection that
+    may write can do so; it leaves alone what a live process is writing. One that only reads fails.
     """
     if path.with_name(f"{path.name}-journal").exists():
         with suppress(sqlite3.Error), closing(open_to_write(path)) as connection:
