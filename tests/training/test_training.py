@@ -32,6 +32,7 @@ from plumbline.contract.params import Training
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting, hardware
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
+from plumbline.training.checkpoint_folders import remove_checkpoints
 from plumbline.training.resumable_data import ResumableDataModule
 
 PROCESS = ROOT / "tests/support/killed_training.py"
@@ -208,7 +209,7 @@ def test_a_finished_training_is_not_repeated_until_it_is_cleaned_up(examples: Pa
 
     assert count_steps() == 21
     assert count_steps() == 0
-    fitting.remove_checkpoints("linear")
+    remove_checkpoints("linear")
     assert not list(layout.CHECKPOINTS.iterdir())
     assert count_steps() == 21
 
@@ -284,7 +285,7 @@ def test_a_damaged_checkpoint_is_put_aside_and_training_starts_over(
     again = SilentLog()
     fitting.fit(build_learner(params, "linear", examples), params, "linear", again)
     assert len(again.metrics) == 4
-    fitting.remove_checkpoints("linear")
+    remove_checkpoints("linear")
     assert not list(layout.CHECKPOINTS.iterdir())
 
 

@@ -18,6 +18,7 @@ from plumbline.sources.shard_writer import write_listing
 from plumbline.sources.shards import verify_files
 from plumbline.tracking import run_log
 from plumbline.tracking.seed_log import SeedLog
+from plumbline.training.checkpoint_folders import remove_checkpoints
 
 TEST = "test"  # the split whose answers decide
 
@@ -100,7 +101,7 @@ def learn(
         return None
     digest = _publish(learner, task, candidate)
     if not keep_checkpoints:
-        fitting.remove_checkpoints(candidate)
+        remove_checkpoints(candidate)
     return digest
 
 
@@ -156,9 +157,7 @@ def _learn_seeds(
             layout.publish(trainings.locate_curve(training), trainings.locate_curve(name))
         if digest:
             digests[name] = digest
-    from plumbline.training import fitting
-
-    fitting.remove_checkpoints(candidate)
+    remove_checkpoints(candidate)
     for name, digest in digests.items():
         _log_bundle(log, params, name, digest)
 

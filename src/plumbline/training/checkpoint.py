@@ -6,7 +6,6 @@ Safetensors and counters, no pickle.
 import hashlib
 import json
 import logging
-import re
 import shutil
 import socket
 from dataclasses import asdict, dataclass, field, replace
@@ -21,13 +20,13 @@ from plumbline.contract import layout, ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.training import exchange, group
+from plumbline.training.checkpoint_folders import DAMAGED, remove_checkpoints
 from plumbline.training.code_digest import digest_code
 from plumbline.training.hardware import Precision
 from plumbline.training.sealed_tensors import load_tensors, save_tensors
 
 LIBRARIES = ("torch", "lightning", "transformers", "peft", "tokenizers", "numpy")
 STATE = "state.safetensors"
-DAMAGED = ".damaged"  # ends the name of a folder that was put aside
 # What reading a file raises whose bytes are not those that were written.
 DAMAGE = (
     SafetensorError, ValueError, LookupError, TypeError,
@@ -80,8 +79,7 @@ class CheckpointStore:
         inputs = _collect_inputs(params, candidate)
         _require_equal(inputs)
         name = f"{candidate}-{_compute_key(inputs)}"
-        if ranks.is_main():
-            remove_checkpoints(layout.CHECKPOINTS, candidate, keep=name)
+        remove_checkpoints(candidate, keep=name)
         return cls(layout.CHECKPOINTS / name)
 
     def load(self, module: torch.nn.Module) -> TrainingState:
@@ -217,18 +215,6 @@ class CheckpointStore:
 
     def _locate_best(self, epoch: int) -> Path:
         return self.folder / f"best-{epoch}.safetensors"
-
-
-def remove_checkpoints(folder: Path, candidate: str, keep: str | None) -> None:
-    """Delete the checkpoints of `candidate` in `folder`, but for the one named `keep`.
-
-    Without it also those of its trainings with other seeds (`<candidate>.seeds-<seed>`).
-    """
-    seed = "" if keep else r"(\.seeds-[0-9]+)?"
-    pattern = f"{re.escape(candidate)}{seed}-[0-9a-f]{{16}}({re.escape(DAMAGED)})?"
-    for path in folder.glob(f"{candidate}[-.]*"):
-        if re.fullmatch(pattern, path.name) and path.name != keep:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _collect_inputs(params: Params, candidate: str) -> dict[str, Any]:

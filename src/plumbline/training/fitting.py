@@ -14,11 +14,11 @@ from typing import Any
 import lightning as L  # noqa: N812 (its own documentation's name)
 from lightning.pytorch.utilities.warnings import PossibleUserWarning
 
-from plumbline.contract import layout, ranks
+from plumbline.contract import ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
-from plumbline.training import checkpoint, group, sharding
+from plumbline.training import group, sharding
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.hardware import Device, Hardware, choose_device, choose_hardware
 from plumbline.training.log import TrainingLog
@@ -75,12 +75,6 @@ def fit(
         _check_learned(state, candidate, learner.monitor)
     loop.write_history()
     store.load_best(learner.module, state.best_epoch, only_first=is_shared)
-
-
-def remove_checkpoints(candidate: str) -> None:
-    """Remove the checkpoints of `candidate`, of all its seeds; for when it is published."""
-    if ranks.is_main():
-        checkpoint.remove_checkpoints(layout.CHECKPOINTS, candidate, keep=None)
 
 
 def _choose_strategy(device: Device, *, is_shared: bool) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from plumbline import bundle
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.recorded_outputs import hash_file, hash_output, read_outputs
 from plumbline.registry import journal
-from plumbline.training.checkpoint import DAMAGED, CheckpointStore, TrainingState
+from plumbline.training.checkpoint import CheckpointStore, TrainingState
+from plumbline.training.checkpoint_folders import DAMAGED
 
 LEARNING_RATE = 0.1
 

@@ -20,6 +20,7 @@ from plumbline.tasks.text_classification.models.class_weights import weigh_class
 from plumbline.tasks.text_classification.models.texts import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.training import fitting
+from plumbline.training.checkpoint_folders import remove_checkpoints
 
 LABELS = ["common"] * 90 + ["rare"] * 10
 
@@ -123,7 +124,7 @@ def test_balanced_weights_lift_the_recall_of_a_rare_class(
         params = _change("linear", class_weights=weights, max_epochs=8)
         learner = build_learner(params, "linear", tmp_path / "examples")
         fitting.fit(learner, params, "linear", SilentLog(), must_learn=False)
-        fitting.remove_checkpoints("linear")
+        remove_checkpoints("linear")
         (tmp_path / weights).mkdir()
         learner.save(tmp_path / weights)
         scores = scoring.score(tmp_path / "examples", "test", predictor.load(tmp_path / weights))

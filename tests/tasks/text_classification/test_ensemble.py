@@ -18,6 +18,7 @@ from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, compare_export
 from plumbline.tasks.text_classification.models.ensemble import draw_row_weights
 from plumbline.training import fitting
+from plumbline.training.checkpoint_folders import remove_checkpoints
 
 KINDS = ("ensemble", "linears")
 TOLERANCE = 1e-6
@@ -131,7 +132,7 @@ def test_a_training_that_was_cut_off_ends_in_the_same_weights(
     monkeypatch.chdir(tmp_path)
     whole = build_learner(small_params(), name, tmp_path / "examples")
     fitting.fit(whole, small_params(), name, SilentLog())
-    fitting.remove_checkpoints(name)
+    remove_checkpoints(name)
     cut = build_learner(small_params(), name, tmp_path / "examples")
     with pytest.raises(OSError, match="no space left"):
         fitting.fit(cut, small_params(), name, BrokenLog())

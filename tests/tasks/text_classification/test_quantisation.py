@@ -24,6 +24,7 @@ from plumbline.tasks.text_classification.models.graph_cleaning import clean_grap
 from plumbline.tasks.text_classification.models.int8.forms import write_int8_form
 from plumbline.tasks.text_classification.predictor import load
 from plumbline.training import fitting
+from plumbline.training.checkpoint_folders import remove_checkpoints
 
 FORMS = {"fp32": "model.onnx"}
 INT8 = pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, params in {"strict": strict, "lenient": accept_small_splits(strict)}.items():
             learner = build_learner(params, "transformer", folder / "examples")
             fitting.fit(learner, params, "transformer", SilentLog())
-            fitting.remove_checkpoints("transformer")
+            remove_checkpoints("transformer")
             (folder / name).mkdir()
             learner.save(folder / name)
     return folder

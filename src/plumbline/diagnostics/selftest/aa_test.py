@@ -18,6 +18,7 @@ from plumbline.diagnostics.selftest.fixture import (
 )
 from plumbline.evidence import compare
 from plumbline.statistics.intervals import Interval
+from plumbline.training.checkpoint_folders import remove_checkpoints
 
 NUM_MODELS = 24  # 276 pairs
 SHARE = 0.8  # of train, drawn again for each model
@@ -92,7 +93,7 @@ def _score_model(folder: Path, seed: int, share: float) -> np.ndarray:
         learner.solve()
     else:
         fitting.fit(learner, params, candidate, _SilentLog())
-        fitting.remove_checkpoints(candidate)
+        remove_checkpoints(candidate)
     shutil.rmtree(model, ignore_errors=True)
     model.mkdir()
     learner.save(model)
