@@ -50,9 +50,20 @@ def answer_chunk(
             if not rest:
                 rest, before = before, []
             continue
+        _require_rows(answers, len(rest))
         _fill_columns(columns, rest, answers)
         rest, before = before, []
     return ChunkAnswers(columns, bad)
+
+
+def _require_rows(answers: dict[str, list[Any]], num_rows: int) -> None:
+    """PlumblineError where the model left rows out: which ones, nobody can tell."""
+    for name, values in answers.items():
+        if len(values) != num_rows:
+            raise PlumblineError(
+                f"the model answered {len(values)} of {num_rows} rows in its column {name}; "
+                "do not use its answers"
+            )
 
 
 def _fill_columns(
