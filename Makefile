@@ -30,6 +30,8 @@ endif
 
 # One more process of tests than cores, as some only wait; what tests/support/warm has imported is in memory once for all.
 PROCESSES ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 5 ? cores + 1 : 6)))
+# Tests of the code's form and graph, which `make check` runs.
+CHECKS := tests/test_dag.py tests/test_style.py tests/workflows/test_official_parser.py
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
@@ -74,8 +76,8 @@ calendar:  ## in CI: whether params.yaml asks for training every so many days; i
 remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, such as s3://bucket/folder
 	@dvc remote modify --local store url "$$DVC_REMOTE"
 
-test: setup  ## the fast tests
-	@pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "not slow and not gpu and not cluster"
+test: setup  ## the fast tests, but for those of `make check`
+	@pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "not slow and not gpu and not cluster" $(CHECKS:%=--ignore=%)
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
@@ -100,7 +102,7 @@ check: setup  ## style, names, types, imports between rooms, files of images and
 	@zizmor --offline --persona auditor --quiet --no-progress .github
 	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@check-jsonschema --builtin-schema vendor.github-actions .github/actions/*/action.yml
-	@pytest -q tests/test_dag.py tests/test_style.py tests/workflows/test_official_parser.py
+	@pytest -q $(CHECKS)
 
 census: setup  ## count lines, names, density, rooms and dependencies of src/plumbline
 	@python -m tests.support.census

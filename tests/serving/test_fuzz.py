@@ -43,7 +43,7 @@ def server(wide: Lines) -> Iterator[Server]:
         yield found
 
 
-@few_or_many(300, 1750, 7000)
+@few_or_many(150, 1750, 7000)
 def test_json(server: Server, num_cases: int) -> None:
     _try(
         server,
@@ -53,7 +53,7 @@ def test_json(server: Server, num_cases: int) -> None:
     )
 
 
-@few_or_many(300, 1250, 5000)
+@few_or_many(150, 1250, 5000)
 def test_open_inference(server: Server, num_cases: int) -> None:
     _try(
         server,
@@ -63,7 +63,7 @@ def test_open_inference(server: Server, num_cases: int) -> None:
     )
 
 
-@few_or_many(200, 750, 3000)
+@few_or_many(100, 750, 3000)
 def test_csv(server: Server, num_cases: int) -> None:
     _try(
         server,
@@ -73,7 +73,7 @@ def test_csv(server: Server, num_cases: int) -> None:
     )
 
 
-@few_or_many(8, 60, 220)
+@few_or_many(4, 60, 220)
 def test_streams(server: Server, num_cases: int) -> None:
     """16 connections at a time, each of which sends something similar to HTTP."""
     watch = Watch(server)
@@ -95,7 +95,7 @@ def test_streams(server: Server, num_cases: int) -> None:
     watch.check(MIB)
 
 
-@few_or_many(10, 30, 100)
+@few_or_many(5, 30, 100)
 def test_openapi_describes_every_answer(server: Server, num_cases: int) -> None:
     """/openapi.json describes every answer; a request that violates it is refused."""
     watch = Watch(server)

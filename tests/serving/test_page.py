@@ -58,6 +58,7 @@ def test_predict_one_row_and_a_file(lines: Lines, page: Page, tmp_path: Path) ->
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.slow
 def test_a_picture_is_shown_and_runs_nothing(lines: Lines, page: Page) -> None:
     svg = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20">
 <script>document.title = "run by a picture"</script>
@@ -79,6 +80,7 @@ def test_a_picture_is_shown_and_runs_nothing(lines: Lines, page: Page) -> None:
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+@pytest.mark.slow
 def test_the_page_tells_when_the_canary_answered(lines: Lines, page: Page) -> None:
     with serving(lines, "--canary", "3=50%") as server:
         page.goto(f"http://127.0.0.1:{server.port}/")
@@ -93,6 +95,7 @@ def test_the_page_tells_when_the_canary_answered(lines: Lines, page: Page) -> No
         expect(page.locator("#answer")).to_contain_text("version 3")
 
 
+@pytest.mark.slow
 def test_a_token_unlocks_the_page(lines: Lines, page: Page, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("correct-horse-battery", encoding="utf-8")
