@@ -10,12 +10,12 @@ from plumbline.contract import layout
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.evidence import document, gates, replay, withholding
+from plumbline.evidence import document, gates, judgement_check, withholding
 from plumbline.evidence.champion import ChampionOrigin
 from plumbline.evidence.content import list_bundles
 from plumbline.evidence.data_changes import read_keys
 from plumbline.evidence.measurements import CHAMPION
-from plumbline.evidence.recall import Record
+from plumbline.evidence.recorded_measurements import Record
 from plumbline.evidence.split_use import describe_use
 from plumbline.registry.ledger import Look
 from plumbline.sources.shown_params import digest_shown_params
@@ -50,7 +50,7 @@ def write_evidence(
     predictions = pd.read_parquet(layout.PREDICTIONS)
     keys = read_keys(Manifest(layout.MANIFEST).read_batches())
     origin = champion and ChampionOrigin({}, 0.0, None, keys)
-    evidence |= replay.derive_judgement(
+    evidence |= judgement_check.derive_judgement(
         Record(evidence, predictions, manifest, params, task, look, origin)
     )
     assert evidence["verdict"] == verdict, evidence["summary"]

@@ -9,7 +9,7 @@ from plumbline.contract.errors import EvidenceError, PlumblineError
 from plumbline.contract.params import Params
 from plumbline.entrypoint import load_task
 from plumbline.evidence import document
-from plumbline.evidence.derivation import derive_where_possible
+from plumbline.evidence.evidence_check import derive_where_possible
 from plumbline.evidence.verdict import EXIT_CODES
 from plumbline.registry import journal_rules, promotion
 from plumbline.reporting import html, summary

@@ -50,7 +50,7 @@ def _verify_scores() -> str | None:
     """
     from plumbline.entrypoint import load_params, load_task
     from plumbline.evidence import document
-    from plumbline.evidence.derivation import verify_judged_scores
+    from plumbline.evidence.evidence_check import verify_judged_scores
 
     if not layout.EVIDENCE.exists():
         return None

@@ -29,7 +29,7 @@ def show_verdict(
     from plumbline.ci import workflow_report
     from plumbline.entrypoint import load_params, load_task
     from plumbline.evidence import document
-    from plumbline.evidence.derivation import derive_where_possible
+    from plumbline.evidence.evidence_check import derive_where_possible
     from plumbline.evidence.verdict import EXIT_CODES
     from plumbline.evidence.withholding import withhold_figures
 

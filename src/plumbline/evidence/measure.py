@@ -28,7 +28,7 @@ from plumbline.evidence.predictors import (
     open_control,
     score_split,
 )
-from plumbline.evidence.recording import Recording, rehearse_winner, score_and_record
+from plumbline.evidence.recorded_answers import Recording, rehearse_winner, score_and_record
 from plumbline.evidence.samples import (
     answer_golden_rows,
     build_reference,

@@ -15,7 +15,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.contract.visible_text import show_line
 from plumbline.evidence import document
-from plumbline.evidence.derivation import verify_evidence
+from plumbline.evidence.evidence_check import verify_evidence
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.registry import (
     model_versions,

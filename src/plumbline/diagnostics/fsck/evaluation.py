@@ -8,7 +8,7 @@ from plumbline.contract.errors import BundleError, PlumblineError, StaleEvidence
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence import document
-from plumbline.evidence.derivation import JUDGED, verify_judged_scores
+from plumbline.evidence.evidence_check import JUDGED, verify_judged_scores
 
 
 def check_bundles() -> list[DiagnosticResult]:

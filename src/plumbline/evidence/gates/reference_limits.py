@@ -22,15 +22,15 @@ class ReferenceLimit:
     is_score: bool = False  # in the metric's unit; the value is one for shares such as accuracy
 
 
-def _require_least(key: str, value: float, reason: str) -> ReferenceLimit:
+def _require_at_least(key: str, value: float, reason: str) -> ReferenceLimit:
     return ReferenceLimit(key, "at least", value, reason)
 
 
-def _require_most(key: str, value: float, reason: str) -> ReferenceLimit:
+def _require_at_most(key: str, value: float, reason: str) -> ReferenceLimit:
     return ReferenceLimit(key, "at most", value, reason)
 
 
-def _require_accuracy(key: str, value: float, reason: str) -> ReferenceLimit:
+def _require_at_most_of_score(key: str, value: float, reason: str) -> ReferenceLimit:
     """Require at most `value` where the metric is a share, of which 1 is perfect."""
     return ReferenceLimit(key, "at most", value, reason, is_score=True)
 
@@ -38,63 +38,79 @@ def _require_accuracy(key: str, value: float, reason: str) -> ReferenceLimit:
 # A key that a task does not have, or that is null, is not compared. Limits of what costs time and
 # memory, and of the data, are about twice what the recipes have.
 REFERENCE_LIMITS: Sequence[ReferenceLimit] = (
-    _require_least("control.max_rows", 500, "of fewer rows a model learns little, leaks or not"),
-    _require_most("evaluation.budget.batch_p95_ms", 6000, "no model is too slow"),
-    _require_most("evaluation.budget.bundle_mb", 1000, "no model is too large"),
-    _require_most("evaluation.budget.one_p95_ms", 400, "no model is too slow"),
-    _require_most("evaluation.budget.rss_mb", 4000, "no model is too large"),
-    _require_accuracy("evaluation.champion.margin", 0.05, "a worse model may follow the champion"),
-    _require_least("evaluation.confidence", 0.95, "intervals are too narrow"),
-    _require_most("evaluation.confidence", 0.99, "hardly any harm to a group is proven"),
-    _require_most("evaluation.max_calibration_error", 0.1, "a stated 0.9 may mean 0.8"),
-    _require_accuracy(
+    _require_at_least("control.max_rows", 500, "of fewer rows a model learns little, leaks or not"),
+    _require_at_most("evaluation.budget.batch_p95_ms", 6000, "no model is too slow"),
+    _require_at_most("evaluation.budget.bundle_mb", 1000, "no model is too large"),
+    _require_at_most("evaluation.budget.one_p95_ms", 400, "no model is too slow"),
+    _require_at_most("evaluation.budget.rss_mb", 4000, "no model is too large"),
+    _require_at_most_of_score(
+        "evaluation.champion.margin", 0.05, "a worse model may follow the champion"
+    ),
+    _require_at_least("evaluation.confidence", 0.95, "intervals are too narrow"),
+    _require_at_most("evaluation.confidence", 0.99, "hardly any harm to a group is proven"),
+    _require_at_most("evaluation.max_calibration_error", 0.1, "a stated 0.9 may mean 0.8"),
+    _require_at_most_of_score(
         "evaluation.max_detectable_difference",
         0.1,
         "a test split that sees less tells nothing of most challengers",
     ),
-    _require_most("evaluation.max_leakage.exact", 0.01, "copies lift the score by their share"),
-    _require_most("evaluation.max_leakage.group", 0.01, "a group's rows tell each other's label"),
-    _require_most("evaluation.max_leakage.near", 0.05, "near copies lift the score likewise"),
-    _require_accuracy("evaluation.max_slice_loss", 0.05, "a group may lose one answer in twenty"),
-    _require_most("evaluation.max_test_changes", 0.1, "hard rows can be left out or relabelled"),
-    _require_accuracy(
+    _require_at_most("evaluation.max_leakage.exact", 0.01, "copies lift the score by their share"),
+    _require_at_most(
+        "evaluation.max_leakage.group", 0.01, "a group's rows tell each other's label"
+    ),
+    _require_at_most("evaluation.max_leakage.near", 0.05, "near copies lift the score likewise"),
+    _require_at_most_of_score(
+        "evaluation.max_slice_loss", 0.05, "a group may lose one answer in twenty"
+    ),
+    _require_at_most("evaluation.max_test_changes", 0.1, "hard rows can be left out or relabelled"),
+    _require_at_most_of_score(
         "evaluation.max_validation_gap", 0.02, "a test split that pleases goes unseen"
     ),
-    _require_least("evaluation.min_behaviour.direction", 0.7, "telling phrases may be ignored"),
-    _require_least("evaluation.min_behaviour.invariance", 0.7, "typing errors may change answers"),
-    _require_least("evaluation.min_behaviour.minimum", 0.8, "typical texts may be mistaken"),
-    _require_least("evaluation.min_gain_over_baseline", 0.05, "a model of nearly no use passes"),
-    _require_most("evaluation.min_slice_rows", 100, "groups of fewer rows are not looked at"),
-    _require_least("evaluation.min_slice_rows", 10, "hardly a loss of so small groups is proven"),
-    _require_accuracy("evaluation.parity.max_loss", 0.02, "the served form may be worse"),
-    _require_least("evaluation.parity.min_agreement", 0.95, "the served form answers otherwise"),
-    _require_most("evaluation.planned_looks", 100, "so many looks wear a test split out"),
-    _require_least("evaluation.selective.min_coverage", 0.2, "it may answer hardly a row"),
-    _require_most("evaluation.selective.risk", 0.2, "what it answers may be wrong"),
-    _require_most("validation.max_blank_share", 0.1, "texts may say nothing"),
-    _require_most("validation.max_classes", 1000, "labels may be numbers of rows"),
-    _require_most("validation.max_conflict_share", 0.05, "labels may contradict each other"),
-    _require_most("validation.max_decoded_share", 0.1, "texts may be garbled"),
-    _require_most("validation.max_duplicate_share", 0.4, "few rows may count as many"),
-    _require_most("validation.max_fractional_label_share", 0.2, "labels may be measured values"),
-    _require_most("validation.max_impossible", 0.5, "masks may be beyond any design"),
-    _require_most("validation.max_label_drift", 0.4, "classes may be others than before"),
-    _require_most("validation.max_label_noise_share", 0.3, "labels may be wrong"),
-    _require_most("validation.max_label_word_share", 0.4, "texts may give the label away"),
-    _require_most("validation.max_leakage_share", 0.01, "copies lift the score by their share"),
-    _require_most("validation.max_length_drift", 0.4, "texts may be of another kind than before"),
-    _require_most("validation.max_missing_share", 0.2, "agents may have given no answer"),
-    _require_most("validation.max_near_duplicate_share", 0.05, "near copies lift it likewise"),
-    _require_most("validation.max_null_share", 0.2, "rows may be empty"),
-    _require_most("validation.max_personal_data_share", 0.05, "names and numbers may be learned"),
-    _require_most("validation.max_surprise", 10, "symbols may be drawn from another source"),
-    _require_most("validation.max_truncated_share", 0.05, "texts may be cut"),
-    _require_most(
+    _require_at_least("evaluation.min_behaviour.direction", 0.7, "telling phrases may be ignored"),
+    _require_at_least(
+        "evaluation.min_behaviour.invariance", 0.7, "typing errors may change answers"
+    ),
+    _require_at_least("evaluation.min_behaviour.minimum", 0.8, "typical texts may be mistaken"),
+    _require_at_least("evaluation.min_gain_over_baseline", 0.05, "a model of nearly no use passes"),
+    _require_at_most("evaluation.min_slice_rows", 100, "groups of fewer rows are not looked at"),
+    _require_at_least(
+        "evaluation.min_slice_rows", 10, "hardly a loss of so small groups is proven"
+    ),
+    _require_at_most_of_score("evaluation.parity.max_loss", 0.02, "the served form may be worse"),
+    _require_at_least("evaluation.parity.min_agreement", 0.95, "the served form answers otherwise"),
+    _require_at_most("evaluation.planned_looks", 100, "so many looks wear a test split out"),
+    _require_at_least("evaluation.selective.min_coverage", 0.2, "it may answer hardly a row"),
+    _require_at_most("evaluation.selective.risk", 0.2, "what it answers may be wrong"),
+    _require_at_most("validation.max_blank_share", 0.1, "texts may say nothing"),
+    _require_at_most("validation.max_classes", 1000, "labels may be numbers of rows"),
+    _require_at_most("validation.max_conflict_share", 0.05, "labels may contradict each other"),
+    _require_at_most("validation.max_decoded_share", 0.1, "texts may be garbled"),
+    _require_at_most("validation.max_duplicate_share", 0.4, "few rows may count as many"),
+    _require_at_most("validation.max_fractional_label_share", 0.2, "labels may be measured values"),
+    _require_at_most("validation.max_impossible", 0.5, "masks may be beyond any design"),
+    _require_at_most("validation.max_label_drift", 0.4, "classes may be others than before"),
+    _require_at_most("validation.max_label_noise_share", 0.3, "labels may be wrong"),
+    _require_at_most("validation.max_label_word_share", 0.4, "texts may give the label away"),
+    _require_at_most("validation.max_leakage_share", 0.01, "copies lift the score by their share"),
+    _require_at_most(
+        "validation.max_length_drift", 0.4, "texts may be of another kind than before"
+    ),
+    _require_at_most("validation.max_missing_share", 0.2, "agents may have given no answer"),
+    _require_at_most("validation.max_near_duplicate_share", 0.05, "near copies lift it likewise"),
+    _require_at_most("validation.max_null_share", 0.2, "rows may be empty"),
+    _require_at_most(
+        "validation.max_personal_data_share", 0.05, "names and numbers may be learned"
+    ),
+    _require_at_most("validation.max_surprise", 10, "symbols may be drawn from another source"),
+    _require_at_most("validation.max_truncated_share", 0.05, "texts may be cut"),
+    _require_at_most(
         "validation.max_unknown_word_share", 0.2, "held-out texts may be of another kind"
     ),
-    _require_least("validation.min_rows", 100, "so few rows show little"),
-    _require_least("validation.min_rows_per_class", 5, "so few rows of a class teach nothing"),
-    _require_most("validation.near_duplicate_similarity", 0.95, "near copies are not recognised"),
+    _require_at_least("validation.min_rows", 100, "so few rows show little"),
+    _require_at_least("validation.min_rows_per_class", 5, "so few rows of a class teach nothing"),
+    _require_at_most(
+        "validation.near_duplicate_similarity", 0.95, "near copies are not recognised"
+    ),
 )
 
 # Checks of text_classification that may warn instead of block, as in its recipe.

@@ -4,7 +4,7 @@ import tracemalloc
 
 from plumbline.contract.task import Columns
 from plumbline.evidence.predictors import GuardedPredictor
-from plumbline.evidence.recording import RecordedPredictor, Recording
+from plumbline.evidence.recorded_answers import RecordedPredictor, Recording
 from plumbline.registry.package.questions import Call
 
 NUM_CALLS = 50

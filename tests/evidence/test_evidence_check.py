@@ -13,7 +13,7 @@ from plumbline.contract.errors import EvidenceError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.evidence import document
-from plumbline.evidence.derivation import derive_where_possible
+from plumbline.evidence.evidence_check import derive_where_possible
 from plumbline.registry import journal
 
 

@@ -1,6 +1,6 @@
 """The judgement in evidence, derived again from what evaluate recorded, before it is kept.
 
-`judge` is a pure function of measurements, and these are recorded (`recall`). docs/threat-model.md
+`judge` is a pure function of measurements, and these are recorded (`recorded_measurements`). docs/threat-model.md
 lists the gates that cannot be derived again.
 """
 
@@ -19,7 +19,7 @@ from plumbline.contract.trainings import list_bundles
 from plumbline.evidence.champion import find_origin
 from plumbline.evidence.content import describe_judgement
 from plumbline.evidence.judge import judge
-from plumbline.evidence.recall import Record, read_measurements
+from plumbline.evidence.recorded_measurements import Record, read_measurements
 from plumbline.evidence.split_use import describe_use
 from plumbline.registry import ledger, promotion
 from plumbline.registry.journal import Entry

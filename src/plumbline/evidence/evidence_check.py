@@ -8,7 +8,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import RegistryError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.evidence import recount, replay
+from plumbline.evidence import judgement_check, score_check
 from plumbline.registry import journal
 from plumbline.tracking import store_location
 
@@ -17,8 +17,8 @@ JUDGED = ("promote", "keep", "refuse")  # an error has neither scores nor gates
 
 def verify_evidence(evidence: Mapping[str, Any], params: Params, task: Task[Params]) -> None:
     """Derive scores and judgement again; EvidenceError names what does not follow."""
-    recount.verify_scores(evidence, task.metric)
-    replay.verify_judgement(evidence, params, task)
+    score_check.verify_scores(evidence, task.metric)
+    judgement_check.verify_judgement(evidence, params, task)
 
 
 def verify_judged_scores(evidence: Mapping[str, Any], task: Task[Params]) -> None:
@@ -27,7 +27,7 @@ def verify_judged_scores(evidence: Mapping[str, Any], task: Task[Params]) -> Non
     This reads the answers to held-out rows alone. To ask the gates again reads all rows.
     """
     if evidence["verdict"] in JUDGED:
-        recount.verify_scores(evidence, task.metric)
+        score_check.verify_scores(evidence, task.metric)
 
 
 def derive_where_possible(
@@ -40,11 +40,11 @@ def derive_where_possible(
     """
     if evidence["verdict"] not in JUDGED:
         return None
-    recount.verify_scores(evidence, task.metric)
+    score_check.verify_scores(evidence, task.metric)
     try:
         obstacle = _find_obstacle(evidence)
         if obstacle is None:
-            replay.verify_judgement(evidence, params, task, _read_entries)
+            judgement_check.verify_judgement(evidence, params, task, _read_entries)
     except RegistryError as error:
         return str(error)
     return obstacle
