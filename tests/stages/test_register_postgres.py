@@ -45,7 +45,7 @@ def test_a_registration_heals_wherever_its_server_ended(
             server.stop()
             server.start()
 
-    every = choose_effort(25, 10) if fault == "connections" else choose_effort(100, 50)
+    every = choose_effort(60, 10) if fault == "connections" else choose_effort(100, 50)
     number, slope = 1, 2.0
     refusals: list[str] = []
     while True:
