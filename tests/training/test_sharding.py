@@ -137,10 +137,10 @@ def test_one_process_trains_as_without_the_key(
         assert torch.equal(weights[1][name], tensor), name
 
 
-def test_a_device_that_cannot_share_weights_is_refused(
+def test_a_device_that_cannot_shard_module_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_examples(tmp_path / "examples")
     learner = build_learner(small_params(fsdp=True), "transformer", tmp_path / "examples")
     with pytest.raises(ParamsError, match=r"cannot share weights .* set it to cpu"):
-        sharding.share_weights(learner, "mps")
+        sharding.shard_module(learner, "mps")

@@ -1,7 +1,7 @@
 """The judgement in evidence, derived again from what evaluate recorded, before it is kept.
 
-`judge` is a pure function of measurements, and these are recorded (`recorded_measurements`). docs/threat-model.md
-lists the gates that cannot be derived again.
+`judge` is a pure function of measurements, and `recorded_measurements` reads them again.
+docs/threat-model.md lists the gates that cannot be derived again.
 """
 
 import json

@@ -94,7 +94,7 @@ class CheckpointStore:
             return TrainingState()
         self._found = found or outline
         for name, target in _select_trained(module).items():
-            exchange.fill(target, self._found.weights[name])
+            exchange.copy_from_first(target, self._found.weights[name])
         return self._found.state
 
     def _find(self, module: torch.nn.Module) -> "Checkpoint | None":
@@ -139,7 +139,7 @@ class CheckpointStore:
             moments[index] = {}
             for kind, source in kinds.items():
                 target = _make_moment(source, weights[index])
-                exchange.fill(target, source)
+                exchange.copy_from_first(target, source)
                 moments[index][kind] = target
         optimizer.load_state_dict({"state": moments, "param_groups": self._found.groups})
         if scheduler:
@@ -159,7 +159,7 @@ class CheckpointStore:
         for index, moments in optimizer_state["state"].items():
             for kind, tensor in moments.items():
                 tensors[f"optimizer/{index}/{kind}"] = tensor
-        tensors = exchange.collect(tensors)
+        tensors = exchange.gather_tensors(tensors)
         if not ranks.is_main():
             return
         facts = {
@@ -175,7 +175,7 @@ class CheckpointStore:
 
         All processes have to call this.
         """
-        tensors = exchange.collect(_select_trained(module))
+        tensors = exchange.gather_tensors(_select_trained(module))
         if ranks.is_main():
             with layout.write_aside(self._locate_best(epoch)) as aside:
                 save_tensors(tensors, aside)
@@ -191,7 +191,7 @@ class CheckpointStore:
             raise TrainingError(problem)
         if not only_first:
             for name, target in _select_trained(module).items():
-                exchange.fill(target, weights.get(name, target))
+                exchange.copy_from_first(target, weights.get(name, target))
         elif ranks.is_main():
             module.load_state_dict(weights, strict=False, assign=True)
 

@@ -8,7 +8,7 @@ from plumbline.contract import ranks
 
 
 @torch.no_grad()
-def collect(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def gather_tensors(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """Return all of each tensor on the CPU of the first process; {} in the others.
 
     Each process may have a shard of it, and all have to call this.
@@ -22,7 +22,7 @@ def collect(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 @torch.no_grad()
-def fill(target: torch.Tensor, source: torch.Tensor) -> None:
+def copy_from_first(target: torch.Tensor, source: torch.Tensor) -> None:
     """Put the first process's `source` into the `target` of all, or into each its shard of it.
 
     What the others pass as `source` is not read.

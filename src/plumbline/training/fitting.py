@@ -44,8 +44,8 @@ def fit(
     device = choose_device(params.training.device)
     group.join(device)
     store = CheckpointStore.open(params, candidate)
-    is_shared = sharding.is_shared(learner)
-    module = sharding.share_weights(learner, device) if is_shared else learner.module
+    is_sharded = sharding.is_sharded(learner)
+    module = sharding.shard_module(learner, device) if is_sharded else learner.module
     state = store.load(module)
     hardware = group.broadcast(choose_hardware(params.training, state.precision))
     state.precision = hardware.precision
@@ -63,10 +63,10 @@ def fit(
         num_examples_before = state.num_examples
         with _silence_lightning(), progress:
             data = ResumableDataModule(learner.data, state)
-            if hardware.compiled and not is_shared:
+            if hardware.compiled and not is_sharded:
                 module.compile(dynamic=True)
-            together = _choose_strategy(hardware.device, is_shared=is_shared)
-            _build_trainer(learner, hardware, loop, together).fit(module, datamodule=data)
+            strategy = _choose_strategy(hardware.device, is_sharded=is_sharded)
+            _build_trainer(learner, hardware, loop, strategy).fit(module, datamodule=data)
         seconds = time.perf_counter() - start
         rate = (state.num_examples - num_examples_before) / loop.seconds
         figures = {"train/seconds": seconds, "train/samples_per_second": rate}
@@ -74,15 +74,15 @@ def fit(
     if must_learn:
         _check_learned(state, candidate, learner.monitor)
     loop.write_history()
-    store.load_best(learner.module, state.best_epoch, only_first=is_shared)
+    store.load_best(learner.module, state.best_epoch, only_first=is_sharded)
 
 
-def _choose_strategy(device: Device, *, is_shared: bool) -> dict[str, Any]:
+def _choose_strategy(device: Device, *, is_sharded: bool) -> dict[str, Any]:
     """Return the options of Lightning's Trainer by which processes train together."""
-    if is_shared:
+    if is_sharded:
         own = f"cuda:{ranks.get_local_rank()}" if device == "cuda" else device
         # What inference_mode computes cannot be trained with afterwards: weights put together.
-        return {"strategy": sharding.SharedWeightsStrategy(own), "inference_mode": False}
+        return {"strategy": sharding.ShardedStrategy(own), "inference_mode": False}
     if ranks.get_world_size() == 1:
         return {"devices": 1}
     return {
@@ -93,10 +93,10 @@ def _choose_strategy(device: Device, *, is_shared: bool) -> dict[str, Any]:
 
 
 def _build_trainer(
-    learner: Learner, hardware: Hardware, loop: TrainingLoop, together: dict[str, Any]
+    learner: Learner, hardware: Hardware, loop: TrainingLoop, strategy: dict[str, Any]
 ) -> L.Trainer:
     return L.Trainer(
-        **together,
+        **strategy,
         accelerator=hardware.device,
         precision="bf16-mixed" if hardware.precision == "bf16" else "32-true",
         max_epochs=learner.max_epochs - loop.state.epoch,

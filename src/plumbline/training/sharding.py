@@ -1,4 +1,4 @@
-"""Shares the weights of a model among processes: each keeps its part of them and of their moments.
+"""Fully sharded data parallel: each process keeps its shard of the weights and of their moments.
 
 torch's `fully_shard` puts one block of the model together before it computes with it, and takes it
 apart again; gradients are averaged as they are taken apart (Zhao et al. 2023, arXiv:2304.11277).
@@ -18,7 +18,7 @@ from plumbline.contract.records import Learner
 from plumbline.training.hardware import Device
 
 
-class SharedWeightsStrategy(SingleDeviceStrategy):  # type: ignore[misc]  # lightning is untyped to mypy here
+class ShardedStrategy(SingleDeviceStrategy):  # type: ignore[misc]  # lightning is untyped to mypy here
     """Lets Lightning train a module that exchanges weights and gradients itself, as if alone."""
 
     def teardown(self) -> None:
@@ -28,13 +28,13 @@ class SharedWeightsStrategy(SingleDeviceStrategy):  # type: ignore[misc]  # ligh
         self.checkpoint_io.teardown()
 
 
-def is_shared(learner: Learner) -> bool:
-    """Whether there are processes to share the weights of `learner` among, and it wants that."""
+def is_sharded(learner: Learner) -> bool:
+    """Whether `learner` asks for sharded weights, and several processes train it."""
     return bool(learner.blocks) and ranks.get_world_size() > 1
 
 
-def share_weights(learner: Learner, device: Device) -> Any:
-    """Return the module to train in place of the learner's: its weights are shared by all.
+def shard_module(learner: Learner, device: Device) -> Any:
+    """Return the module to train: the learner's, of whose weights each process has a shard.
 
     The learner's own module is left without weights, so that no process has all of them. That of
     the first process keeps those that are not trained, for the export. Raises ParamsError for a
@@ -48,14 +48,14 @@ def share_weights(learner: Learner, device: Device) -> Any:
     copies: dict[int, Any] = {}  # by the id of what is copied
     for weight in learner.module.parameters():
         copies[id(weight)] = torch.nn.Parameter(weight.data, weight.requires_grad)
-    shared = deepcopy(learner.module, copies)
+    sharded = deepcopy(learner.module, copies)
     blocks = [copies[id(block)] for block in learner.blocks]
     _drop_weights(learner.module)
     copies.clear()
     mesh = init_device_mesh(device, (ranks.get_world_size(),))
-    for part in (*blocks, shared):
+    for part in (*blocks, sharded):
         fully_shard(part, mesh=mesh)
-    return shared
+    return sharded
 
 
 def _drop_weights(module: torch.nn.Module) -> None:
