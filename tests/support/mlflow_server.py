@@ -3,7 +3,6 @@
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from tests.support.checkouts import find_python
 
 START_TIMEOUT_S = 180
 
@@ -24,7 +24,7 @@ def run_mlflow_server(folder: Path, backend: str, port: int | None = None) -> It
     port = port or find_free_port()
     address = f"http://127.0.0.1:{port}"
     command = [
-        str(Path(sys.executable).with_name("mlflow")), "server", "--host", "127.0.0.1",
+        str(Path(find_python()).with_name("mlflow")), "server", "--host", "127.0.0.1",
         "--port", str(port), "--workers", "1", "--backend-store-uri", backend,
         "--artifacts-destination", str(folder / "artifacts"),
     ]  # fmt: skip
