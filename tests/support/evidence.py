@@ -113,7 +113,7 @@ def _rename_latency() -> dict[str, float]:
 
 
 def _write_files(params: Params, task: Task, verdict: str, has_champion: bool) -> None:
-    for path in (layout.REPORT, layout.MODEL_CARD, layout.PARAMS, layout.REFERENCE):
+    for path in (layout.REPORT, layout.MODEL_CARD, layout.PARAMS, layout.DRIFT_REFERENCE):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             path.write_text("{}", encoding="utf-8")

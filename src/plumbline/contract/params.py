@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.suggestion import suggest_nearest
 
-REFERENCE = "fp32"  # the form in which a model is trained; other forms are compared with it
+TRAINED_FORM = "fp32"  # the form in which a model is trained; other forms are compared with it
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -96,7 +96,7 @@ class Behaviour(StrictModel):
 
 
 class Parity(StrictModel):
-    """How close another form of the winner must come to REFERENCE, to be served instead."""
+    """How close another form of the winner must come to TRAINED_FORM, to be served instead."""
 
     max_loss: Annotated[float, Field(ge=0)]  # it must not lose significantly more
     min_agreement: Share  # of rows with equal answers

@@ -28,7 +28,7 @@ INPUTS: dict[str, tuple[Path, ...]] = {
         layout.METRICS,
         layout.MODELS,
         layout.PREDICTIONS,
-        layout.REFERENCE,
+        layout.DRIFT_REFERENCE,
         layout.VALIDATION,
     ),
 }

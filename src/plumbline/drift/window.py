@@ -50,8 +50,8 @@ def load_reference(version: RegisteredVersion) -> RowWindow:
             f"{title}: it has no reference rows; train and register it again with `dvc repro`"
         )
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
-        path = fetch_recorded_file(version, evidence, layout.REFERENCE, Path(folder))
-        return RowWindow(pd.read_parquet(path), f"{title}, {layout.REFERENCE.name}")
+        path = fetch_recorded_file(version, evidence, layout.DRIFT_REFERENCE, Path(folder))
+        return RowWindow(pd.read_parquet(path), f"{title}, {layout.DRIFT_REFERENCE.name}")
 
 
 def load_current(

@@ -26,7 +26,7 @@ DIGESTED_FILES = {
     "validation": layout.VALIDATION,
     "golden": layout.GOLDEN,
     "predictions": layout.PREDICTIONS,
-    "reference": layout.REFERENCE,
+    "reference": layout.DRIFT_REFERENCE,
     "report": layout.REPORT,
     "model_card": layout.MODEL_CARD,
 }

@@ -71,7 +71,7 @@ def write_scores(
     metrics = {"winner": choice.winner, **named[choice.winner], "candidates": named}
     layout.write_json(layout.METRICS, document.round_numbers(metrics))
     layout.write_json(layout.GOLDEN, None)
-    for path in (layout.PREDICTIONS, layout.REFERENCE):
+    for path in (layout.PREDICTIONS, layout.DRIFT_REFERENCE):
         with layout.write_aside(path) as aside:
             pd.DataFrame().to_parquet(aside, index=False)
     shutil.rmtree(layout.PLOTS, ignore_errors=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plumbline.contract.params import REFERENCE
+from plumbline.contract.params import TRAINED_FORM
 from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Columns, Metric, Predictor, Task
 from plumbline.evidence.compare import orient_scores
@@ -49,7 +49,7 @@ def compare_variants(
 ) -> list[VariantParity | None]:
     """Compare each variant with the form `fp32`: None for that one, and for an only variant."""
     named = {variant.name: variant for variant in variants}
-    reference = named.get(REFERENCE)
+    reference = named.get(TRAINED_FORM)
     parities: list[VariantParity | None] = []
     for variant in variants:
         if reference is None or variant is reference:

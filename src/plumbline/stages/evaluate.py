@@ -76,7 +76,7 @@ def write(measurements: Measurements, judgement: Judgement, task: Task[Params]) 
     subjects = measurements.subjects
     winner = measurements.winner
     layout.write_json(layout.GOLDEN, measurements.golden)
-    with layout.write_aside(layout.REFERENCE) as path:
+    with layout.write_aside(layout.DRIFT_REFERENCE) as path:
         measurements.reference.to_parquet(path, index=False)
     with layout.write_aside(layout.PREDICTIONS) as path:
         measurements.predictions.to_parquet(path, index=False)

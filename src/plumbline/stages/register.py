@@ -35,7 +35,7 @@ from plumbline.sources.shown_params import read_shown_params
 from plumbline.tracking import delivery, mlflow_client, run_log, store_errors
 
 # What a person needs to judge a version, with its params to make it again.
-RECORDS = (layout.EVIDENCE, layout.METRICS, layout.REPORT, layout.MANIFEST, layout.REFERENCE)
+RECORDS = (layout.EVIDENCE, layout.METRICS, layout.REPORT, layout.MANIFEST, layout.DRIFT_REFERENCE)
 
 
 def register(params: Params, task: Task[Params]) -> None:

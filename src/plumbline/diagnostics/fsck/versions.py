@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 # What lies beside a version, and its evidence has the digest of.
-RECORDS = (layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.REFERENCE)
+RECORDS = (layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.DRIFT_REFERENCE)
 # Tags of a version and of its run. That of dvc.lock is known to the run alone.
 LINEAGE_NAMES = (*(name for name in INPUTS if name != "dvc_lock"), "git_commit", "git_dirty")
 BACKUP = "restore it from a backup"

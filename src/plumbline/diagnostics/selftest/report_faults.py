@@ -80,7 +80,7 @@ FAULTS = (
     _expect_error("a validation edited after evaluation", OTHER, _edit_validation),
     _expect_error("golden answers edited", OTHER, change_numbers(layout.GOLDEN)),
     _expect_error("predictions edited", OTHER, drop_last_row(layout.PREDICTIONS)),
-    _expect_error("a reference for drift edited", OTHER, drop_last_row(layout.REFERENCE)),
+    _expect_error("a reference for drift edited", OTHER, drop_last_row(layout.DRIFT_REFERENCE)),
     _expect_error("another report", OTHER, _append_to_report),
     _expect_error("metrics edited", OTHER, change_numbers(layout.METRICS)),
     _expect_error("a bundle exchanged after evaluation", OTHER, _swap_bundle),

@@ -2,7 +2,7 @@
 
 import math
 
-from plumbline.contract.params import REFERENCE
+from plumbline.contract.params import TRAINED_FORM
 from plumbline.contract.records import ExportDifference
 from plumbline.evidence.gates.findings import Findings, Ruling, Status
 from plumbline.statistics.parity import is_within_limits
@@ -104,7 +104,7 @@ def check_parity(findings: Findings) -> Ruling:
         return Ruling("not-applicable", f"{findings.form} is served, the form that was trained")
     max_loss = -limits.max_loss
     reason = (
-        f"{findings.form}: {parity.gain:+.4f} against {REFERENCE}, "
+        f"{findings.form}: {parity.gain:+.4f} against {TRAINED_FORM}, "
         f"no less than {parity.interval.low:+.4f} (end of its interval)"
     )
     if parity.agreement is not None:
@@ -113,7 +113,7 @@ def check_parity(findings: Findings) -> Ruling:
     if is_within_limits(parity, limits):
         return Ruling("pass", reason, parity.gain, max_loss, parity.interval)
     reason += (
-        f": put {REFERENCE} first in the `forms` of candidates.{findings.candidate}, "
+        f": put {TRAINED_FORM} first in the `forms` of candidates.{findings.candidate}, "
         "or collect more test rows"
     )
     if parity.interval.low < max_loss:

@@ -6,7 +6,7 @@ Such a gate passes or does not apply, and says nothing of it: whoever reads the 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 
-from plumbline.contract.params import REFERENCE, Evaluation, Params
+from plumbline.contract.params import TRAINED_FORM, Evaluation, Params
 from plumbline.contract.task import Metric
 from plumbline.evidence.compare import Slice
 
@@ -170,5 +170,5 @@ def _list_forms(params: Params) -> Iterator[str]:
     """Yield the forms besides the one that was trained, of all candidates that have forms."""
     for candidate in params.candidates.values():
         for form in getattr(candidate, "forms", ()):
-            if form != REFERENCE:
+            if form != TRAINED_FORM:
                 yield form

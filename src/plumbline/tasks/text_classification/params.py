@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from plumbline.contract.params import (
-    REFERENCE,
+    TRAINED_FORM,
     Evaluation,
     Name,
     Params,
@@ -267,8 +267,8 @@ class TextValidation(StrictModel):
 def _check_forms(forms: list[str]) -> list[str]:
     if len(set(forms)) < len(forms):
         raise ValueError("a form is named twice")
-    if REFERENCE not in forms:
-        raise ValueError(f"{REFERENCE} must be one of them: the others are compared with it")
+    if TRAINED_FORM not in forms:
+        raise ValueError(f"{TRAINED_FORM} must be one of them: the others are compared with it")
     return forms
 
 

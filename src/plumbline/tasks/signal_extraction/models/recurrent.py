@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from plumbline.contract.params import REFERENCE
+from plumbline.contract.params import TRAINED_FORM
 from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
 from plumbline.tasks.signal_extraction.data import Windows
@@ -76,4 +76,4 @@ def compare_graph(config: RecurrentConfig, folder: Path, columns: Columns) -> Ex
         samples = torch.tensor([signal], dtype=torch.float32)
         expected = model.eval()(samples)[0][0, place].numpy()
         largest = max(largest, float(np.abs(np.array(answer) - expected).max()))
-    return ExportDifference(REFERENCE, largest, TOLERANCE, len(answers))
+    return ExportDifference(TRAINED_FORM, largest, TOLERANCE, len(answers))

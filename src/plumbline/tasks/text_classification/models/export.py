@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 
 from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
-from plumbline.contract.params import REFERENCE
+from plumbline.contract.params import TRAINED_FORM
 from plumbline.statistics.selection import choose_threshold
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.encoded_texts import EncodedTexts
@@ -52,9 +52,9 @@ def export_model(
     weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     save_file(weights, folder / WEIGHTS)
     graph = _export_graph(model, data.validation)
-    path = folder / FILES[REFERENCE]
+    path = folder / FILES[TRAINED_FORM]
     path.write_bytes(graph.SerializeToString(deterministic=True))
-    logits = compute_graph_logits(path, REFERENCE, data.validation)
+    logits = compute_graph_logits(path, TRAINED_FORM, data.validation)
     _check_logits(logits, expected=compute_model_logits(model, data.validation))
     choice = choose_form(folder, graph, data, policy, logits)
     targets = data.validation.targets
@@ -153,6 +153,6 @@ def _check_logits(logits: np.ndarray, expected: np.ndarray) -> None:
     difference = float(np.abs(logits - expected).max())
     if not difference <= TOLERANCE * max(1.0, float(np.abs(expected).max())):  # NaN is caught too
         raise TrainingError(
-            f"{FILES[REFERENCE]}: its logits differ from the model's by {difference:.2g}; "
+            f"{FILES[TRAINED_FORM]}: its logits differ from the model's by {difference:.2g}; "
             "nothing was saved"
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plumbline.contract import layout
-from plumbline.contract.params import REFERENCE
+from plumbline.contract.params import TRAINED_FORM
 from plumbline.contract.records import ExportDifference
 from plumbline.contract.task import Columns
 from plumbline.tasks.text_classification.data import (
@@ -66,7 +66,7 @@ def compare_export(
     differences = []
     for form, name in config["forms"].items():
         logits = _run_graph(folder / name, encoded)
-        if form == REFERENCE:
+        if form == TRAINED_FORM:
             expected = _run_weights(params, candidate, folder, encoded)
         else:
             with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
@@ -112,7 +112,7 @@ def _derive_form(form: str, folder: Path, config: Any, path: Path) -> None:
     from plumbline.tasks.text_classification.models.int8.states import draw_texts
     from plumbline.tasks.text_classification.models.int8.static_form import adopt_close_ranges
 
-    graph = onnx.load(folder / config["forms"][REFERENCE])
+    graph = onnx.load(folder / config["forms"][TRAINED_FORM])
     if form != STATIC:
         write_int8_form(form, graph, [], path)
         return

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract.params import REFERENCE
+from plumbline.contract.params import TRAINED_FORM
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.forms import (
     FormPolicy,
@@ -20,7 +20,7 @@ from plumbline.tasks.text_classification.models.int8.states import draw_texts
 from plumbline.tasks.text_classification.models.logits import compute_graph_logits, measure_company
 
 INT8 = "int8"  # in params: the first of the int8 forms that passes
-FILES = {REFERENCE: "model.onnx"} | {form: f"model.{form}.onnx" for form in INT8_FORMS}
+FILES = {TRAINED_FORM: "model.onnx"} | {form: f"model.{form}.onnx" for form in INT8_FORMS}
 COMPANY_TOLERANCE = 1e-5  # of logits, as a share of the largest if that is more than 1
 
 
@@ -62,7 +62,7 @@ def choose_form(
 
     `graph`, an onnx.ModelProto, and the logits `reference` are those of the form fp32.
     """
-    logits = {REFERENCE: reference}
+    logits = {TRAINED_FORM: reference}
     forms = policy.forms
     trials: list[FormTrial] = []
     if INT8 in forms:

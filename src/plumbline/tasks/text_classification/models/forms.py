@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plumbline.contract.params import REFERENCE, Evaluation, Parity, Selective
+from plumbline.contract.params import TRAINED_FORM, Evaluation, Parity, Selective
 from plumbline.statistics import parity
 from plumbline.tasks.text_classification.models.label_decisions import choose_answers, find_equal
 from plumbline.tasks.text_classification.params import CandidateConfig
@@ -44,11 +44,11 @@ def choose_served_form(
     passes.
     """
     for form in policy.forms:
-        if form == REFERENCE:
+        if form == TRAINED_FORM:
             return form
-        if find_difference(policy, logits[form], logits[REFERENCE], targets) is None:
+        if find_difference(policy, logits[form], logits[TRAINED_FORM], targets) is None:
             return form
-    raise ValueError(f"{REFERENCE} is not one of the forms: {', '.join(policy.forms)}")
+    raise ValueError(f"{TRAINED_FORM} is not one of the forms: {', '.join(policy.forms)}")
 
 
 def find_difference(
@@ -68,7 +68,7 @@ def find_difference(
     if parity.is_within_limits(variant_parity, policy.limits):
         return None
     return (
-        f"on {len(targets)} validation rows it gives the answer of {REFERENCE} on "
+        f"on {len(targets)} validation rows it gives the answer of {TRAINED_FORM} on "
         f"{variant_parity.agreement:.2%} (at least {policy.limits.min_agreement:.2%}), and may "
         f"lose {-variant_parity.interval.low:.4f} (at most {policy.limits.max_loss})"
     )
