@@ -75,7 +75,7 @@ def predict_a_number(task: Task) -> None:
 
 
 def evaluate(task: Task) -> None:
-    champion.find_champion("line", task, [])
+    champion.load_champion("line", task, [])
 
 
 def promote(task: Task) -> None:
@@ -142,7 +142,7 @@ def test_a_signed_version_is_used_by_all(
 ) -> None:
     signing.sign("line", "1", keys / "ours.pem")  # it is opened although it is not signed
     run("predict", "1.0")
-    assert champion.find_champion("line", task, []) is not None
+    assert champion.load_champion("line", task, []) is not None
     signing.sign("line", "2", keys / "other.pem")
     with pytest.raises(BundleError, match="line version 2: has no valid signature"):
         run("rollback", "line", "--to", "2")

@@ -46,7 +46,7 @@ class ChampionModel:
     origin: ChampionOrigin
 
 
-def find_champion(name: str, task: Task[Any], slices: Sequence[str]) -> ChampionModel | None:
+def load_champion(name: str, task: Task[Any], slices: Sequence[str]) -> ChampionModel | None:
     """Load the champion that champion.json names, else the one that the registry has now.
 
     It is what the journal's entry made champion, or nothing is loaded. None where champion.json

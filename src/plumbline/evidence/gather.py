@@ -16,7 +16,7 @@ from plumbline.contract.trainings import list_bundles
 from plumbline.contract.validation_report import read_validation
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import changes, data_changes
-from plumbline.evidence.champion import ChampionModel, ChampionOrigin, find_champion
+from plumbline.evidence.champion import ChampionModel, ChampionOrigin, load_champion
 from plumbline.evidence.split_use import describe_use
 from plumbline.quality import runner
 from plumbline.quality.manifest_check import check_manifest
@@ -66,7 +66,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     """
     manifest = _read_manifest(params, task)
     validation = read_validation()
-    champion = find_champion(params.registry.model, task, params.evaluation.slices)
+    champion = load_champion(params.registry.model, task, params.evaluation.slices)
     candidates = {name: bundle.digest(layout.locate_bundle(name)) for name in list_bundles(params)}
     controls = {
         name: bundle.digest(layout.locate_bundle(layout.name_control(name)))
