@@ -8,7 +8,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import get_clean_environment, join_path
+from tests.support.checkouts import get_clean_environment, join_path, warm_commands
 from tests.support.installed import build_once
 from tests.support.other_plumbline import LATER, REPOSITORY, write_other_wheel
 from tests.support.tickets import write_set_tickets, write_tickets
@@ -20,7 +20,7 @@ class OwnRepository:
     """The folder that `plumbline init` made, and an environment that has plumbline's wheel."""
 
     def __init__(self, path: Path, environment: Path) -> None:
-        self.path = path
+        self.path, self.folder = path, environment
         self.environment = {
             **get_clean_environment(),
             "PATH": join_path(environment / "bin", Path(sys.executable).parent, os.environ["PATH"]),
@@ -76,6 +76,21 @@ def router(built: Path, tmp_path_factory: pytest.TempPathFactory) -> OwnReposito
     return made
 
 
+@pytest.fixture(scope="module")
+def fast(router: OwnRepository) -> OwnRepository:
+    """The folder beside the router, where forks of a warm Python run the code of the same wheel."""
+    base = router.path.parent
+    if not warm_commands:
+        return OwnRepository(base, router.folder)
+    environment = base / "warm"
+    environment.mkdir()
+    (environment / "bin").symlink_to(warm_commands[0])
+    made = OwnRepository(base, environment)
+    (site,) = router.folder.glob("lib/python*/site-packages")
+    made.environment["PYTHONPATH"] = str(site)
+    return made
+
+
 def _keep_linear(params: Path) -> None:
     text = params.read_text()
     head, rest = text.split("  minilm:\n")
@@ -119,38 +134,39 @@ def test_code_that_no_stage_runs_runs_none_again(router: OwnRepository) -> None:
     assert "Data and pipelines are up to date" in router.run("dvc", "status")
 
 
-def test_an_example_of_an_own_task_adds_an_expectation(router: OwnRepository) -> None:
-    folder = router.path.parent
+def test_an_example_of_an_own_task_adds_an_expectation(fast: OwnRepository) -> None:
+    folder = fast.path
     tickets = write_tickets(folder / "links.csv", 900)
     options = ("--data", str(tickets), "--with-task", "tickets")
-    router.run("plumbline", "init", "with-task", *options, cwd=folder)
+    fast.run("plumbline", "init", "with-task", *options)
     path = folder / "with-task"
-    router.run("python", "-m", "pytest", "-q", "tests", cwd=path)
-    assert "accepted by" in router.run("plumbline", "run", "validate", cwd=path)
+    fast.run("python", "-m", "pytest", "-q", "tests", cwd=path)
+    assert "accepted by" in fast.run("plumbline", "run", "validate", cwd=path)
     rows = [f"{900 + row},https://example.org/{row},login\n" for row in range(40)]
     with (path / "data/raw/links.csv").open("a") as file:
         file.writelines(rows)
     with pytest.raises(AssertionError, match="links: a text says more than an address"):
-        router.run("plumbline", "run", "validate", cwd=path)
+        fast.run("plumbline", "run", "validate", cwd=path)
 
 
-def test_rows_with_several_labels_get_a_model_of_sets(router: OwnRepository) -> None:
-    folder = router.path.parent
+def test_rows_with_several_labels_get_a_model_of_sets(fast: OwnRepository) -> None:
+    folder = fast.path
     write_set_tickets(folder / "sets.csv", 900)
-    said = router.run("plumbline", "init", "tagger", "--data", "sets.csv", cwd=folder)
+    said = fast.run("plumbline", "init", "tagger", "--data", "sets.csv")
     assert "labels: 'queues', several in a cell (label_separator: ';'), 3 labels" in said
     path = folder / "tagger"
     _keep_linear(path / "params.yaml")
-    (path / ".venv").symlink_to(folder / "environment")
-    (folder / "environment/ready").touch()  # as after `make setup`
-    assert "promote: linear may be promoted" in router.run("make", "run", cwd=path)
+    (path / ".venv").symlink_to(fast.folder)
+    (fast.folder / "ready").touch()  # as after `make setup`
+    assert "promote: linear may be promoted" in fast.run("make", "run", cwd=path)
     text = "it is please payment charged amount locked account password"
-    assert "billing|login" in router.run("plumbline", "predict", text, cwd=path)
+    assert "billing|login" in fast.run("plumbline", "predict", text, cwd=path)
 
 
-def test_its_code_is_that_of_the_wheel(router: OwnRepository) -> None:
+def test_its_code_is_that_of_the_wheel(router: OwnRepository, fast: OwnRepository) -> None:
     code = "import plumbline.entrypoint as e; print(e.__file__)"
     assert "environment/lib" in router.run("python", "-c", code)
+    assert "environment/lib" in fast.run("python", "-c", code)
     assert shutil.which("plumbline", path=router.environment["PATH"].partition(os.pathsep)[0])
 
 
