@@ -550,7 +550,7 @@ def test_a_registry_that_is_unreachable(here: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 def test_of_many_who_promote_at_once_one_wins(here: Path) -> None:
     promotion.bootstrap_champion(NAME, "1")
-    race(rounds=choose_effort(50, 200))
+    race(rounds=choose_effort(25, 200))
 
 
 def test_the_journal_s_place(monkeypatch: pytest.MonkeyPatch) -> None:
