@@ -23,6 +23,7 @@ from pathlib import Path
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 AT_START = ("PYTHONHASHSEED", "PYTHONPROFILEIMPORTTIME", "PYTHONMALLOC", "PYTHONOPTIMIZE")
 START_TIMEOUT_S = 60
+started: list[object] = []  # a Popen warns when it is dropped while its process runs
 
 
 def main() -> None:
@@ -127,7 +128,7 @@ def start_server(folder: Path, controller: str, python: str) -> None:
     environment |= {"GOMP_SPINCOUNT": "3000", "OPENBLAS_NUM_THREADS": "1"}
     environment |= {"MLFLOW_DISABLE_TELEMETRY": "true"}
     with (folder / "log").open("w") as log:
-        subprocess.Popen(
+        process = subprocess.Popen(
             [python, "-P", str(server), str(folder), controller],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -136,6 +137,7 @@ def start_server(folder: Path, controller: str, python: str) -> None:
             env=environment,
             start_new_session=True,
         )
+        started.append(process)
 
 
 def run_there(server: socket.socket, request: bytes) -> int:
