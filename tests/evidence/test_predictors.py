@@ -92,3 +92,11 @@ def test_whatever_fails_while_answers_are_scored_names_the_candidate(
     guarded = GuardedPredictor("candidate a", "train it again", Unreadable)
     with pytest.raises(PlumblineError, match=rf"candidate a cannot .*{error.__name__}: x"):
         guarded.guard_scores(fail)
+
+
+def test_loading_checks_the_code_that_it_has_read(folder: Path) -> None:
+    """Not that of a second look, between which a link could be moved to another bundle."""
+    plant_code(folder)
+    with pytest.raises(BundleError, match="predictor digest mismatch"):
+        bundle.load(folder, task=TASK)
+    assert not CANARY.exists()

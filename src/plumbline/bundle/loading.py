@@ -6,27 +6,35 @@ import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from plumbline.bundle import files
-from plumbline.bundle.verification import CODE, compare_digests, verify_files
+from plumbline.bundle.verification import CODE, compare_digests, require_code, verify_files
 from plumbline.contract.errors import BundleError
-from plumbline.contract.task import Predictor
+from plumbline.contract.task import Predictor, Task
 
 
-def load(folder: Path, form: str | None = None, expected: str | None = None) -> Predictor:
+def load(
+    folder: Path,
+    form: str | None = None,
+    expected: str | None = None,
+    task: Task[Any] | None = None,
+) -> Predictor:
     """Verify `folder`, then build the predictor of its predictor.py, in the form served or `form`.
 
-    Where a digest is `expected`, no other bundle is loaded.
+    Where a digest is `expected`, no other bundle is loaded; where a `task` is given, no other code
+    than its predictor is run.
 
     What is verified is what is loaded: a folder that others can write to is copied to a private
     place first. That copy is gone when this returns, so a predictor reads its files while it is
     built.
     """
     with ensure_private(folder) as private:
-        _, code, actual = verify_files(private, folder)
+        sealed, code, actual = verify_files(private, folder)
         if expected is not None:
             compare_digests(expected, actual, folder)
+        if task is not None:
+            require_code(sealed, folder, task)
         module = types.ModuleType(f"plumbline_predictor_{actual[:16]}")
         module.__file__ = str(private / CODE)
         sys.modules[module.__name__] = module

@@ -37,11 +37,19 @@ def check_code(folder: Path, task: Task[Any]) -> None:
 
     Nothing in the folder is run. `load` refuses a predictor.py that the seal does not name.
     """
+    require_code(_read_seal(folder), folder, task)
+
+
+def require_code(sealed: dict[str, Any], label: Path, task: Task[Any]) -> None:
+    """BundleError where the predictor that `sealed`, the seal of a bundle, names is not `task`'s.
+
+    In errors the bundle is called `label`.
+    """
     expected = layout.digest(task.predictor)
-    actual = _read_seal(folder)["files"][CODE]
+    actual = sealed["files"][CODE]
     if actual != expected:
         raise BundleError(
-            f"{folder / CODE}: predictor digest mismatch: expected {expected[:12]}, the predictor "
+            f"{label / CODE}: predictor digest mismatch: expected {expected[:12]}, the predictor "
             f"of the task {task.name}, found {actual[:12]}; train the candidate again (dvc repro)"
         )
 

@@ -92,7 +92,11 @@ class Signature:
 
 @dataclass(frozen=True)
 class Metric:
-    """The score by which candidates are compared, example by example."""
+    """The score by which candidates are compared, example by example.
+
+    A binary one says of each row whether its answer is right: 1, else 0. ValueError for one of
+    which less is better, since calibration and doubt are held against right answers.
+    """
 
     name: str
     higher_is_better: bool
@@ -104,6 +108,13 @@ class Metric:
     # It is not a mean over rows: the scores of rows have it as their mean, and their spread is its
     # spread, but those of two models compare neither single rows nor groups of them.
     of_whole_split: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind == "binary" and not self.higher_is_better:
+            raise ValueError(
+                f"the metric {self.name}: a binary metric is 1 where the answer is right, so "
+                "higher_is_better has to be true; count right answers in place of errors"
+            )
 
     @property
     def sign(self) -> int:
