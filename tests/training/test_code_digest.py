@@ -22,4 +22,7 @@ def test_code_of_an_own_task_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder.mkdir(parents=True)
     (folder / "__init__.py").touch()
     (folder / "task.py").touch()
-    assert folder / "task.py" in list_code("tripling")
+    (folder / "grid.yaml").touch()
+    (folder.parent / "helpers.py").touch()
+    listed = list_code("tripling")
+    assert {folder / "task.py", folder / "grid.yaml", folder.parent / "helpers.py"} <= set(listed)

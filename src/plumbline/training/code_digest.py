@@ -5,7 +5,9 @@ from pathlib import Path
 from plumbline.contract import layout
 from plumbline.contract.task_packages import find_task_folder
 
-ROOMS = ("contract", "sources", "training")  # schedules and examples come from the first two
+PACKAGE = Path(__file__).parents[1]
+# Besides the loop: schedules, examples, and how a form or a threshold is chosen.
+ROOMS = ("contract", "sources", "statistics", "training")
 
 
 def digest_code(task: str) -> list[str]:
@@ -14,7 +16,18 @@ def digest_code(task: str) -> list[str]:
 
 
 def list_code(task: str) -> list[Path]:
-    """List the files of the rooms that train, and of the task, wherever its folder is."""
-    package = Path(__file__).parents[1]
-    folders = [*(package / room for room in ROOMS), find_task_folder(task)]
-    return [path for folder in folders if folder for path in sorted(folder.rglob("*.py"))]
+    """List the files of the rooms that train, and of the task, wherever its folder is.
+
+    With a task of the user's own, what is beside its folder counts too: it may import that.
+    """
+    folders = [PACKAGE / room for room in ROOMS]
+    of_task = find_task_folder(task)
+    if of_task is not None:
+        is_own = not of_task.is_relative_to(PACKAGE)
+        folders.append(of_task.parent if is_own else of_task)
+    return [path for folder in folders for path in sorted(folder.rglob("*")) if _is_code(path)]
+
+
+def _is_code(path: Path) -> bool:
+    """Whether a path is a file that somebody wrote: code, or data beside it."""
+    return path.is_file() and "__pycache__" not in path.parts
