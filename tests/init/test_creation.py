@@ -270,3 +270,16 @@ def test_the_workflows_are_valid_for_github(router: Path) -> None:
     command = [find_tool("zizmor"), "--offline", "--persona", "auditor", "--quiet", ".github"]
     done = subprocess.run(command, cwd=router, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_command_says_at_once_that_a_column_is_no_label(
+    tmp_path: Path, quick_wheel: None
+) -> None:
+    data = tmp_path / "a.csv"
+    rows = "".join(f"{number},the text number {number}\n" for number in range(600))
+    data.write_text(f"id,text\n{rows}", encoding="utf-8")
+    said = call("init", str(tmp_path / "a"), "--data", str(data), "--label", "id")
+    assert "600 classes, and validation.max_classes is 500: `make run` will refuse" in said
+    data.write_text(f"id,text\n{rows[: len(rows) // 2]}", encoding="utf-8")
+    said = call("init", str(tmp_path / "b"), "--data", str(data), "--label", "id")
+    assert "validation.min_rows_per_class (8)" in said

@@ -1,12 +1,15 @@
 """`plumbline init`: a repository of one's own around a file of data."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from plumbline.cli import init_questions
 from plumbline.cli.console import print_lines, print_plain
+from plumbline.contract import layout
+from plumbline.contract.yaml_file import load_yaml
 
 if TYPE_CHECKING:
     from plumbline.init.survey import FileSurvey
@@ -76,6 +79,7 @@ def init_repository(
     request = InitRequest(folder, data, test, text, label or [], with_task, label_separator)
     made = create_repository(request)
     _print_survey(made.survey)
+    _warn_of_classes(made.survey, load_yaml(folder / layout.PARAMS)["validation"])
     for reason in made.proposal.reasons:
         print_plain(f"  {reason}")
     if with_task is not None:
@@ -92,8 +96,26 @@ def _print_survey(survey: "FileSurvey") -> None:
     _print_labels(survey)
     if survey.others:
         print_plain(
-            f"  not used: {', '.join(survey.others)} (data.columns.metadata names what slices and "
-            "drift use)"
+            f"  not used: {', '.join(survey.others)}; such columns in data.columns.metadata and "
+            "evaluation.slices are compared group by group"
+        )
+
+
+def _warn_of_classes(survey: "FileSurvey", limits: Mapping[str, Any]) -> None:
+    """Say at once that `make run` will refuse classes that are too many or too small."""
+    if survey.has_label_sets:
+        return
+    most, least = limits["max_classes"], limits["min_rows_per_class"]
+    small = [name for name, count in survey.classes.items() if count < least]
+    if len(survey.classes) > most:
+        print_plain(
+            f"  {len(survey.classes):,} classes, and validation.max_classes is {most}: `make run` "
+            "will refuse the data; --label names another column"
+        )
+    elif small:
+        print_plain(
+            f"  classes of fewer rows than validation.min_rows_per_class ({least}): {len(small)}; "
+            "`make run` will refuse the data; add rows, or leave these classes out"
         )
 
 
@@ -104,7 +126,9 @@ def _print_labels(survey: "FileSurvey") -> None:
     rarest, count = survey.classes.most_common()[-1]
     if not survey.has_label_sets:
         print_plain(f"  label: {survey.labels[0]!r}, {len(survey.classes)} classes: {common}")
-        print_plain(f"  the smallest class is {rarest!r}, with {count:,} rows")
+        print_plain(
+            f"  the smallest class is {rarest!r}, with {count:,} row{'' if count == 1 else 's'}"
+        )
         return
     where = f"{survey.labels[0]!r}, several in a cell (label_separator: {survey.separator!r})"
     choice = "`--label-separator ''` takes a cell as one label"

@@ -43,6 +43,8 @@ def show_journal(
             ledger.describe_reason(entry),
         )
         table.add_row(*map(show_line, cells))
+    for column in table.columns:
+        column.overflow = "fold"  # of a record nothing is cut off
     out.print(table, markup=False)
 
 

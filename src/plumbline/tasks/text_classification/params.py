@@ -18,6 +18,7 @@ from plumbline.contract.params import (
     StrictModel,
 )
 from plumbline.contract.search import TunableConfig
+from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, MANIFEST_COLUMNS, RIGHT_ANSWER
 from plumbline.sources.addresses import find_local_path
 from plumbline.sources.shard_store import check_shard_address
@@ -559,8 +560,10 @@ class TextParams(Params):
     def _check_slices(self) -> "TextParams":
         for column in self.evaluation.slices:
             if column not in self.data.columns.metadata:
+                hint = suggest_nearest(column, self.data.columns.metadata)
                 raise ValueError(
                     f"evaluation.slices names {column!r}, which is not in data.columns.metadata"
+                    f"{hint}"
                 )
         return self
 
