@@ -336,6 +336,20 @@ def test_an_answer_about_another_run_is_reported(
             stores.connect_store().find_version(asked("/1"))
 
 
+def test_a_logged_model_that_is_not_there_is_named(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = {"model_version": {"name": NAME, "version": "1"}}
+    package = {"artifact_uri": "models:/m-1"}
+    absent = b'{"error_code": "RESOURCE_DOES_NOT_EXIST"}'
+    answers = [(200, {}, json.dumps(body).encode()) for body in (version, package)]
+    with answering(*answers, (404, {}, absent)) as (address, _):
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        reason = f"models:/{NAME}@champion: version 1 is there, its logged model m-1 is not, in "
+        with pytest.raises(AbsentVersionError, match=reason):
+            stores.connect_store().find_version(asked("@champion"))
+
+
 def test_a_server_that_is_silent_is_unreachable_in_seconds(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

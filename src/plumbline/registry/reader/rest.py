@@ -22,6 +22,7 @@ from plumbline.registry.reader.stores import (
     TIMEOUT_S,
     RegisteredVersion,
     build_absent_error,
+    build_absent_package_error,
     build_unreadable_error,
 )
 from plumbline.tracking import store_errors
@@ -84,15 +85,19 @@ class RestStore:
         number = _check_identity(version, address)
         tags = {str(tag["key"]): str(tag.get("value", "")) for tag in version.get("tags", [])}
         run_id = version.get("run_id") or None
-        package = self._find_package(name, number)
+        package = self._find_package(address, number)
         return RegisteredVersion(name, number, tags, package, run_id, self._find_run_files(run_id))
 
-    def _find_package(self, name: str, number: str) -> str:
-        answer = self._query("model-versions/get-download-uri", name=name, version=number)
+    def _find_package(self, address: VersionAddress, number: str) -> str:
+        query = {"name": address.name, "version": number}
+        answer = self._query("model-versions/get-download-uri", **query)
         location: str = answer["artifact_uri"]
         if location.startswith("models:/"):
             model_id = quote(location.removeprefix("models:/"), safe="")
-            info = self._query(f"logged-models/{model_id}")["model"]["info"]
+            try:
+                info = self._query(f"logged-models/{model_id}")["model"]["info"]
+            except _AbsentError:
+                raise build_absent_package_error(address, number, model_id) from None
             _check_same(info["model_id"], model_id, "logged model")
             location = info["artifact_uri"]
         return location
@@ -161,7 +166,7 @@ def _explain_failures(address: VersionAddress) -> Iterator[None]:
 
 
 class _AbsentError(Exception):
-    """The server knows no such model, alias, version or run."""
+    """The server knows no such model, alias, version, logged model or run."""
 
 
 class _RefuseRedirects(HTTPRedirectHandler):

@@ -71,9 +71,15 @@ def build_absent_error(address: VersionAddress) -> AbsentVersionError:
         reason = f"no version has the alias {address.alias}"
     else:
         reason = f"there is no version {address.number}"
-    return AbsentVersionError(
-        f"{address}: {reason} in {describe_registry()}; train and register one with `dvc repro`"
-    )
+    return _build_absent_error(address, reason)
+
+
+def build_absent_package_error(
+    address: VersionAddress, number: str, model_id: str
+) -> AbsentVersionError:
+    """The error for a version whose logged model, which has its package, was deleted."""
+    reason = f"version {number} is there, its logged model {model_id} is not,"
+    return _build_absent_error(address, reason)
 
 
 def build_unreadable_error(address: VersionAddress, reason: str) -> RegistryError:
@@ -81,4 +87,10 @@ def build_unreadable_error(address: VersionAddress, reason: str) -> RegistryErro
     return RegistryError(
         f"{address}: {describe_registry()} cannot be read ({reason}). Try `plumbline doctor`; if "
         "nothing was registered yet, train and register a version with `dvc repro`"
+    )
+
+
+def _build_absent_error(address: VersionAddress, reason: str) -> AbsentVersionError:
+    return AbsentVersionError(
+        f"{address}: {reason} in {describe_registry()}; train and register one with `dvc repro`"
     )
