@@ -1,13 +1,15 @@
 """What becomes of a canary when the champion beside it changes and its limit cannot be found."""
 
 import asyncio
+import logging
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from plumbline.contract.errors import RegistryError
+from plumbline.contract.errors import AbsentVersionError, RegistryError
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.serving import canary_slot
 from plumbline.serving.canary_slot import CanarySlot
@@ -83,11 +85,51 @@ def test_between_two_trials_a_canary_answers_nothing(monkeypatch: pytest.MonkeyP
     assert drawn == [None]
 
 
-def build_slot() -> CanarySlot:
+@pytest.mark.parametrize(
+    ("error", "stays"), [(AbsentVersionError("no version 2"), False), (RegistryError("away"), True)]
+)
+def test_a_canary_leaves_if_its_version_was_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    stays: bool,
+) -> None:
+    model = StubModel()
+    fetched: list[str] = []
+
+    async def load(*_: Any) -> StubModel:
+        return model
+
+    def fetch_version(number: str) -> CachedVersion:
+        fetched.append(number)
+        if len(fetched) > 1:
+            raise error
+        return CACHED
+
+    async def run() -> None:
+        slot = build_slot(fetch_version)
+        await slot.start(SimpleNamespace(cached=CACHED))
+        for _ in range(3):
+            await slot.follow_journal()
+        assert (slot.draw() is not None) == stays
+        await slot.close()
+
+    monkeypatch.setattr(canary_slot, "LoadedModel", SimpleNamespace(load=load))
+    monkeypatch.setattr(canary_slot, "find_disagreement_limit", allow)
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(run())
+    expected = [] if stays else ["canary: taken out of service, not returned: no version 2"]
+    assert caplog.messages == expected
+    assert model.num_closed == 1
+
+
+def build_slot(
+    fetch_version: Callable[[str], CachedVersion] = lambda number: CACHED,
+) -> CanarySlot:
     async def ask_champion(*_: Any) -> Any:
         raise AssertionError("nothing is asked")
 
-    cache = SimpleNamespace(fetch_version=lambda number: CACHED)
+    cache = SimpleNamespace(fetch_version=fetch_version)
     return CanarySlot(
         SETTINGS, cache, ask_champion, lambda work: asyncio.get_running_loop().create_task(work)
     )

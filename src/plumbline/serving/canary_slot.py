@@ -6,7 +6,13 @@ import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from plumbline.contract.errors import BundleError, EvidenceError, PlumblineError, RefusedError
+from plumbline.contract.errors import (
+    AbsentVersionError,
+    BundleError,
+    EvidenceError,
+    PlumblineError,
+    RefusedError,
+)
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.canary import AskChampion, CanaryInService
@@ -94,6 +100,7 @@ class CanarySlot:
     async def follow_journal(self) -> None:
         """Stop a canary that another server returned, or that may not answer for another reason.
 
+        One whose version was deleted is stopped too: nobody found it worse, so it is not returned.
         While registry or journal are unreachable the trial goes on.
         """
         canary = self._canary
@@ -102,11 +109,10 @@ class CanarySlot:
         number = canary.model.cached.version
         try:
             await asyncio.to_thread(self._cache.fetch_version, number)
+        except AbsentVersionError as error:
+            self._take_out(canary, f"taken out of service, not returned: {error}")
         except (RefusedError, BundleError, EvidenceError) as error:
-            if self._canary is canary:  # else it was returned here meanwhile
-                log.warning("canary: taken out of service: %s", error)
-                canary.end_trial()
-                self._stop()
+            self._take_out(canary, f"taken out of service: {error}")
         except (PlumblineError, OSError) as error:
             log.debug("canary: stays in service: %s", error)
         except Exception:
@@ -150,6 +156,13 @@ class CanarySlot:
         self._mark.set_returned()
         self._stop()
         self._recording = asyncio.get_running_loop().create_task(self._returns.record())
+
+    def _take_out(self, canary: CanaryInService, problem: str) -> None:
+        """Stop `canary`, unless it was returned here meanwhile."""
+        if self._canary is canary:
+            log.warning("canary: %s", problem)
+            canary.end_trial()
+            self._stop()
 
     def _stop(self) -> None:
         canary = self._canary
