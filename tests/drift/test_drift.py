@@ -12,7 +12,7 @@ import pytest
 from plumbline.contract.params import Drift, Persistence, Retrain
 from plumbline.drift import decision, statistical_tests
 from plumbline.drift.arrays import measure_arrays
-from plumbline.drift.decision import DriftOutcome
+from plumbline.drift.decision import DriftOutcome, SourceReading
 from plumbline.registry.journal import Entry
 from plumbline.tasks.text_classification.data.generated import draw_ticket
 
@@ -201,20 +201,72 @@ def test_one_window_asks_for_nothing_and_training_is_asked_for_seldom(
     assert said in found.reason
 
 
+LOG, OTHER_LOG = "0123456789ab", "ba9876543210"
+FOUND = DriftOutcome("drift", "1 of 9 tests show drift: input.x (values)")
+
+
+def record(hours_ago: float, log: str | None = LOG, recorded_hours_ago: float = 0) -> Entry:
+    """A check whose rows were read so many hours ago, by the clock of who checked."""
+    reading = SourceReading(log, NOW - timedelta(hours=hours_ago))
+    check = look(True, hours_ago=recorded_hours_ago)
+    return replace(check, reason=decision.describe_check(FOUND, reading))
+
+
+def record_by_older_version(hours_ago: float, read_at: str = "") -> Entry:
+    """A check that names no source, and no time either before that was recorded."""
+    check = look(True, hours_ago=hours_ago)
+    return replace(check, reason=f"{check.reason}; rows read at {read_at}") if read_at else check
+
+
+def find_hours_ago(*history: Entry, version: str = "1") -> float | None:
+    """How many hours before NOW the next window of LOG begins."""
+    since = decision.find_last_check(history, version, LOG)
+    return (NOW - since) / timedelta(hours=1) if since else None
+
+
 def test_the_next_window_begins_where_the_last_one_was_read() -> None:
     """What was logged while a check ran, or waited for the journal, is in no window before."""
-    read_at = NOW - timedelta(hours=2)
-    found = DriftOutcome("drift", "1 of 9 tests show drift: input.x (values)")
-    reason = decision.describe_check(found, read_at)
-    check = replace(look(True, hours_ago=1), reason=reason)
-    assert reason.startswith(decision.SEEN[True])
-    assert decision.find_last_check([check], "1") == read_at
-    assert decision.find_last_check([check], "2") is None
-    of_older_version = look(True, hours_ago=1)
-    found_at = decision.find_last_check([check, of_older_version], "1")
-    assert found_at == NOW - timedelta(hours=1)
-    ahead = decision.describe_check(found, decision.get_utc_time() + timedelta(hours=1))
-    assert decision.find_last_check([check, replace(check, reason=ahead)], "1") == read_at
+    check = record(2, recorded_hours_ago=1)
+    assert check.reason.startswith(decision.SEEN[True])
+    assert find_hours_ago(check) == 2
+    assert find_hours_ago(check, version="2") is None
+
+
+def test_checks_of_other_sources_leave_the_next_window_as_it_is() -> None:
+    """A file checked once would otherwise make all earlier rows of a log unread."""
+    assert find_hours_ago(record(3), record(2, OTHER_LOG), record(1, None)) == 3
+    assert find_hours_ago(record(2, OTHER_LOG), record(1, None)) is None
+
+
+def test_names_of_columns_name_no_source() -> None:
+    name = f"; rows of {LOG} read at {NOW.isoformat()}"
+    found = DriftOutcome("drift", f"1 of 9 tests show drift: {name} (values)")
+    reason = decision.describe_check(found, SourceReading(OTHER_LOG, NOW))
+    assert find_hours_ago(replace(look(True), reason=reason)) is None
+
+
+def test_of_several_checks_the_one_recorded_last_counts() -> None:
+    """A clock that was ahead wrote a time at which nobody read what another check left."""
+    assert find_hours_ago(record(0.5), record(1)) == 1
+
+
+def test_a_check_from_the_future_does_not_count() -> None:
+    now = decision.get_utc_time()
+    ahead = decision.describe_check(FOUND, SourceReading(LOG, now + timedelta(hours=1)))
+    assert find_hours_ago(record(2), replace(look(True), reason=ahead)) == 2
+
+
+def test_checks_of_older_versions_count_until_one_names_the_source() -> None:
+    old = record_by_older_version(3)
+    timed = record_by_older_version(1, (NOW - timedelta(hours=2)).isoformat())
+    assert find_hours_ago(old) == 3
+    assert find_hours_ago(old, timed, record(1, None)) == 2
+    assert find_hours_ago(record(4), old, timed) == 4
+
+
+@pytest.mark.parametrize("text", ["noon", "2026-03-01T10:00:00", "2026-03-01T10:00:00+02:00"])
+def test_a_check_without_a_time_of_ours_counts_as_of_its_entry(text: str) -> None:
+    assert find_hours_ago(record_by_older_version(1, text)) == 1
 
 
 def test_a_window_that_is_stable_again_ends_it() -> None:

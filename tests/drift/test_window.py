@@ -100,3 +100,26 @@ def test_where_there_is_no_log_the_address_is_named(tmp_path: Path) -> None:
         window.load_current(f"file://{tmp_path}/nowhere", CHAMPION, 9)
     with pytest.raises(ParamsError, match="not a folder for requests"):
         window.load_current("https://example.org/requests", CHAMPION, 9)
+
+
+def test_a_log_is_the_same_however_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "log").mkdir()
+    (tmp_path / "link").symlink_to("log")
+    (tmp_path / "rows.csv").touch()
+    monkeypatch.chdir(tmp_path)
+    forms = ["log", "./log/", "link", f"{tmp_path}/log", f"file://{tmp_path}/log"]
+    (digest,) = {window.digest_log(form) for form in forms}
+    assert digest is not None
+    assert len(digest) == 12
+    assert digest != window.digest_log(".")
+    assert window.digest_log("rows.csv") is None
+
+
+def test_logs_in_a_bucket_are_told_apart_by_their_addresses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with serve_bucket("logs", monkeypatch):
+        digests = [window.digest_log(f"s3://logs/{name}") for name in ("a", "a/", "b")]
+    assert digests[0] == digests[1] != digests[2]

@@ -2,7 +2,6 @@
 
 import hashlib
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any
 
 from plumbline import bundle
@@ -10,7 +9,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.contract.params import Drift, Params
 from plumbline.drift import decision, statistical_tests, window
-from plumbline.drift.decision import DriftOutcome
+from plumbline.drift.decision import DriftOutcome, SourceReading
 from plumbline.drift.statistical_tests import LABEL, DriftTest
 from plumbline.drift.window import RowWindow
 from plumbline.registry import promotion
@@ -39,9 +38,12 @@ def check_drift(
         )
     reference = window.load_reference(version)
     since = None
-    if record:
-        since = decision.find_last_check(promotion.read_history(champion.name), champion.version)
-    read_at = decision.get_utc_time()  # what is logged from now on is of the next window
+    log = window.digest_log(current)
+    if record and log:
+        history = promotion.read_history(champion.name)
+        since = decision.find_last_check(history, champion.version, log)
+    # What is logged from now on is of the next window.
+    reading = SourceReading(log, decision.get_utc_time())
     rows = window.load_current(current, champion, params.drift.max_rows, since)
     rows = _name_label(rows, label, current)
     answer = window.OUTPUT + bundle.read_signature(champion.folder).outputs[0].name
@@ -49,7 +51,7 @@ def check_drift(
     tests = statistical_tests.judge_tests(tests, params.drift.alpha, params.drift.min_effect)
     outcome = decision.judge_window(tests, len(rows.rows), params.drift)
     if record and outcome.verdict != "too few rows":
-        outcome = _record_outcome(outcome, champion, rows, read_at, params.drift)
+        outcome = _record_outcome(outcome, champion, rows, reading, params.drift)
     windows = {"reference": reference, "current": rows}
     _write_report(_build_report(champion, params.drift, tests, outcome, windows))
     return outcome
@@ -69,14 +71,14 @@ def _record_outcome(
     outcome: DriftOutcome,
     champion: CachedVersion,
     rows: RowWindow,
-    read_at: datetime,
+    reading: SourceReading,
     limits: Drift,
 ) -> DriftOutcome:
     """Write this window's outcome to the journal; the outcome over all windows."""
     name = champion.name
     digest = hashlib.sha256(f"{champion.bundle} {rows.digest}".encode()).hexdigest()
     subject = (champion.version, champion.bundle, digest)
-    promotion.record_finding(name, "drift", *subject, decision.describe_check(outcome, read_at))
+    promotion.record_finding(name, "drift", *subject, decision.describe_check(outcome, reading))
     history = promotion.read_history(name)
     if ("retrain", digest) in [(entry.action, entry.evidence) for entry in history]:
         reason = f"{outcome.reason}; training was already requested for these rows"

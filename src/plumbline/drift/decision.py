@@ -3,7 +3,9 @@
 The journal keeps the result of every check, so that the checks of all machines count together.
 """
 
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -16,7 +18,17 @@ Verdict = Literal["stable", "drift", "watch", "too few rows"]
 
 EXIT_CODES: dict[Verdict, int] = {"stable": 0, "drift": 30, "watch": 31, "too few rows": 32}
 SEEN = {True: "drifted", False: "stable"}  # the first word of a check's reason in the journal
-READ_AT = "; rows read at "  # before the last one, a time
+A_FILE = "a file"  # in place of the digest of a log
+# The end of a check's reason in the journal. Older versions named no source, or had no such end.
+READ = re.compile(rf"; rows (?:of ({A_FILE}|[0-9a-f]{{12}}) )?read at (\S*)\Z")
+
+
+@dataclass(frozen=True)
+class SourceReading:
+    """Where the rows of a check were read, and when."""
+
+    log: str | None  # the digest of a log of requests; None for a file
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -62,21 +74,26 @@ def judge_over_time(
     return DriftOutcome("drift", reason)
 
 
-def describe_check(window: DriftOutcome, read_at: datetime) -> str:
-    """Return the reason in the journal: what a window showed, and when its rows were read."""
-    time = read_at.isoformat(timespec="seconds")
-    return f"{SEEN[window.verdict == 'drift']}: {window.reason}{READ_AT}{time}"
+def describe_check(window: DriftOutcome, reading: SourceReading) -> str:
+    """Return the reason in the journal: what a window showed, and which rows it had."""
+    seen = SEEN[window.verdict == "drift"]
+    time = reading.at.isoformat(timespec="seconds")
+    return f"{seen}: {window.reason}; rows of {reading.log or A_FILE} read at {time}"
 
 
-def find_last_check(history: Sequence[Entry], version: str) -> datetime | None:
-    """When this champion's requests were read last for a check; None for never.
+def find_last_check(history: Sequence[Entry], version: str, log: str) -> datetime | None:
+    """When this champion's requests in the log with this digest were read last; None for never.
 
-    Checks from the future, by a clock that was ahead, do not count: rows are read twice rather than
-    left out.
+    Of the checks of this log, the one that the journal has last counts, also where its clock was
+    behind that of one before; none from the future, by a clock that was ahead: rows are read twice
+    rather than left out. Checks by older versions name no source, and count as if they were of this
+    log until there is one that is.
     """
-    times = [_find_read_time(entry) for entry in _list_checks(history, version)]
+    checks = [_parse_reading(entry) for entry in _list_checks(history, version)]
+    known = [time for source, time in checks if source == log]
+    times = known or [time for source, time in checks if not source]
     now = get_utc_time()
-    return max((time for time in times if time <= now), default=None)
+    return next((time for time in reversed(times) if time <= now), None)
 
 
 def get_utc_time() -> datetime:
@@ -88,10 +105,15 @@ def _list_checks(history: Sequence[Entry], version: str) -> list[Entry]:
     return [entry for entry in history if (entry.action, entry.version) == ("drift", version)]
 
 
-def _find_read_time(check: Entry) -> datetime:
-    """When the rows of a check were read; older versions recorded only when it ended."""
-    _, is_recorded, read_at = check.reason.rpartition(READ_AT)
-    return datetime.fromisoformat(read_at if is_recorded else check.at)
+def _parse_reading(check: Entry) -> tuple[str, datetime]:
+    """Which source a check read, "" where it names none, and when; or when it was recorded."""
+    found = READ.search(check.reason)
+    source, text = found.groups("") if found else ("", "")
+    with suppress(ValueError):
+        time = datetime.fromisoformat(text)
+        if time.tzinfo == UTC:
+            return source, time
+    return source, datetime.fromisoformat(check.at)
 
 
 def _find_limit_reached(history: Sequence[Entry], limits: Drift, now: datetime) -> str:

@@ -54,6 +54,11 @@ def load_reference(version: RegisteredVersion) -> RowWindow:
         return RowWindow(pd.read_parquet(path), f"{title}, {layout.DRIFT_REFERENCE.name}")
 
 
+def digest_log(source: str) -> str | None:
+    """Return a short digest of which log of requests a source is; None for a file."""
+    return RequestFolder(source).digest if _is_log(source) else None
+
+
 def load_current(
     source: str, champion: CachedVersion, max_rows: int, since: datetime | None = None
 ) -> RowWindow:
@@ -63,12 +68,16 @@ def load_current(
     written after `since` is read, newest first. Raises DataError where there is nothing that can be
     read.
     """
-    if get_scheme(source) or Path(source).is_dir():
+    if _is_log(source):
         folder = RequestFolder(source)
         rows = _read_log(folder, champion, max_rows, since)
         return RowWindow(rows, f"{folder.shown}, requests that version {champion.version} answered")
     rows = _answer_file(Path(source), champion).tail(max_rows).reset_index(drop=True)
     return RowWindow(rows, source)
+
+
+def _is_log(source: str) -> bool:
+    return bool(get_scheme(source)) or Path(source).is_dir()
 
 
 def _read_log(

@@ -1,5 +1,7 @@
 """The folder of logged requests: on this machine, or in an object store that replicas share."""
 
+import hashlib
+import os
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,6 +32,18 @@ class RequestFolder:
     def is_local(self) -> bool:
         """Whether it is on this machine, where nobody else removes old files."""
         return self._local is not None
+
+    @property
+    def digest(self) -> str:
+        """The first 12 digits of a SHA-256 of where it is, without user and password.
+
+        The same path on two machines has the same digest.
+        """
+        if self._local is not None:
+            place = os.path.realpath(self._local)
+        else:  # the address without user has no container of Azure, the path no host
+            place = f"{self.shown.rstrip('/')} {self._path}"
+        return hashlib.sha256(os.fsencode(place)).hexdigest()[:12]
 
     def list_names(self) -> list[str]:
         """List the names of the files, oldest first."""
