@@ -31,6 +31,13 @@ def test_json_is_strict_and_stable(tmp_path: Path) -> None:
     assert layout.read_json(path) == {"b": 1, "a": "é"}
 
 
+def test_endless_nesting_is_an_error_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        layout.read_json(path)
+
+
 def test_publish_replaces_a_folder(tmp_path: Path) -> None:
     for name in ("old", "new"):
         (tmp_path / name).mkdir()

@@ -162,6 +162,15 @@ def test_validation_that_breaks_off_leaves_nothing_accepted(source: Path) -> Non
     assert report()["accepted"] is False
 
 
+@pytest.mark.parametrize("text", ["[]", "[" * 100_000], ids=["a list", "endless nesting"])
+def test_damaged_facts_of_the_source_are_named(text: str, source: Path) -> None:
+    run_stages("raw.csv", **LOOSE)
+    layout.SOURCE.write_text(text)
+
+    with pytest.raises(DataError, match=r"^data/source.json: cannot be read .*dvc repro ingest"):
+        validate(TextParams.model_validate(make_values("raw.csv")), TASK)
+
+
 def test_examples_that_are_not_those_of_the_manifest_are_refused(source: Path) -> None:
     run_stages("raw.csv", **LOOSE)
     write_rows(layout.EXAMPLES, "test", read_rows(layout.EXAMPLES, "train"))

@@ -97,8 +97,11 @@ def format_json(value: Any) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """Read what `write_json` wrote."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """Read what `write_json` wrote; ValueError where the text is not JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def publish(source: Path, target: Path) -> None:

@@ -126,7 +126,7 @@ def _parse_evidence() -> dict[str, Any]:
         evidence = layout.read_json(layout.EVIDENCE)
         if not isinstance(evidence, dict):
             raise ValueError("not a JSON object")  # noqa: TRY301, TRY004  reported as other damage
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise EvidenceError(f"{layout.EVIDENCE}: missing or damaged ({error}); {REMEDY}") from None
     if evidence.get("format") != FORMAT:
         raise EvidenceError(

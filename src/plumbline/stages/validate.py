@@ -103,6 +103,8 @@ def _read_ingested() -> tuple[Manifest, dict[str, Any]]:
     columns = manifest.list_columns()
     try:
         source = layout.read_json(layout.SOURCE)
+        if not isinstance(source, dict):
+            raise ValueError("not a JSON object")  # noqa: TRY301, TRY004  reported as other damage
     except (OSError, ValueError) as error:
         raise DataError(
             f"{layout.SOURCE}: cannot be read ({error}); run `dvc repro ingest`"
