@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from plumbline.contract import layout
-from plumbline.contract.errors import PlumblineError
+from plumbline.contract.errors import DataError, EvidenceError, PlumblineError
 from plumbline.contract.records import Candidate, Figure, Scores
 from plumbline.evidence.document import extract_metrics
 from plumbline.evidence.withholding import withhold_figures
@@ -585,6 +585,47 @@ def test_data_that_were_rejected_are_why_nothing_was_evaluated(
     warning = {"name": "truncated", "severity": "warning", "passed": False}
     layout.write_json(layout.VALIDATION, {"accepted": False, "checks": [check, warning]})
     with pytest.raises(PlumblineError, match=r"nothing was evaluated: .* \(rare_labels\); see"):
+        summary.print_report(Console())
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]", "{}", "x", DEEP, '{"metric": 5}', '{"verdict": "promote", "gates": 5}',
+        '{"verdict": "refuse", "summary": "s", "gates": [{"name": "a", "status": "fail"}]}',
+        '{"verdict": "refuse", "summary": "s", "gates": [], "metric": 5, "ranking": ["a"]}',
+        '{"verdict": "refuse", "summary": "s", "gates": [], "champion": 5, "candidates": [1]}',
+        '{"verdict": "refuse", "summary": 5, "gates": []}',
+        '{"verdict": [], "summary": "s", "gates": []}',
+        '{"verdict": "refuse", "summary": "s", "gates": [], "notes": [1]}',
+    ],
+)  # fmt: skip
+def test_damaged_evidence_is_named_with_what_to_do(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    layout.EVIDENCE.parent.mkdir()
+    layout.EVIDENCE.write_text(text)
+    expected = "^reports/evidence.json: damaged, or of another version .*; run `dvc repro evaluate`"
+    for show in (lambda: summary.print_report(Console()), summary.render_markdown):
+        with pytest.raises(EvidenceError, match=expected) as caught:
+            show()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "x", DEEP, '{"checks": [{}]}', '{"checks": 5}', '{"checks": [{"name": "a"}]}']
+)
+def test_a_damaged_validation_is_named_with_what_to_do(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    layout.VALIDATION.parent.mkdir()
+    layout.VALIDATION.write_text(text)
+    with pytest.raises(DataError, match=r"^reports/validation.json: .*; run `dvc repro validate`"):
         summary.print_report(Console())
 
 

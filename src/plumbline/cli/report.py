@@ -37,8 +37,8 @@ def show_report(
         out.print("[yellow]not counted again[/]: ", end="")
         print_plain(doubt)
     summary.print_report(out)
-    done = layout.read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
-    if done.get("version") and done["evidence"] == layout.digest(layout.EVIDENCE):
+    done = _read_registration()
+    if done.get("version") and done.get("evidence") == layout.digest(layout.EVIDENCE):
         _show_next_steps(done, layout.read_json(layout.EVIDENCE)["champion"])
 
 
@@ -61,6 +61,21 @@ def _verify_scores() -> str | None:
         return str(error)
     verify_judged_scores(evidence, load_task(params.task))
     return None
+
+
+def _read_registration() -> dict[str, Any]:
+    """Read what `register` wrote, empty where it wrote nothing; PlumblineError for damage."""
+    if not layout.REGISTRATION.exists():
+        return {}
+    try:
+        done = layout.read_json(layout.REGISTRATION)
+        if not isinstance(done, dict):
+            raise ValueError("not a JSON object")  # noqa: TRY301, TRY004  reported as other damage
+    except (OSError, ValueError) as error:
+        raise PlumblineError(
+            f"{layout.REGISTRATION}: damaged ({error}); run `dvc repro register`"
+        ) from None
+    return done
 
 
 def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> None:

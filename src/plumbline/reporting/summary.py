@@ -1,13 +1,16 @@
 """The last evaluation in short: on the terminal, and as Markdown for a pull request."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
-from plumbline.contract.errors import PlumblineError
+from plumbline.contract.errors import EvidenceError, PlumblineError
 from plumbline.contract.validation_report import read_validation
+from plumbline.contract.verdict import read_statuses
 from plumbline.contract.visible_text import show_line
+from plumbline.evidence.document import REMEDY
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.reporting.html import format_name, format_size, render_template
 from plumbline.reporting.leaderboard import (
@@ -29,9 +32,22 @@ COLOURS = {"promote": "green", "keep": "blue"}  # all other verdicts are red
 def print_report(console: "Console") -> None:
     """Print the last evaluation: leaderboard, verdict, failed gates, and where the full report is.
 
-    Raises PlumblineError where nothing was evaluated yet.
+    Raises PlumblineError where nothing was evaluated yet, EvidenceError for damaged evidence.
     """
-    evidence = _read_last_evidence()
+    with _explain_damage():
+        _print_evidence(console, _read_last_evidence())
+
+
+def render_markdown() -> str:
+    """Render the last evaluation as Markdown, for a pull request or a job's summary.
+
+    Raises PlumblineError where nothing was evaluated yet, EvidenceError for damaged evidence.
+    """
+    with _explain_damage():
+        return _render_evidence(_read_last_evidence())
+
+
+def _print_evidence(console: "Console", evidence: Mapping[str, Any]) -> None:
     rejection = _describe_rejection()
     if rejection:
         _print_marked(console, "[red]not of these data[/]", f": {rejection}")
@@ -59,14 +75,9 @@ def print_report(console: "Console") -> None:
     console.print(f"full report: {layout.REPORT}", highlight=False)
 
 
-def render_markdown() -> str:
-    """Render the last evaluation as Markdown, for a pull request or a job's summary.
-
-    Raises PlumblineError where nothing was evaluated yet.
-    """
-    evidence = _read_last_evidence()
+def _render_evidence(evidence: Mapping[str, Any]) -> str:
     values = {
-        "evidence": dict.fromkeys((*SINCE_FORMAT_2, "slices", "digests")) | evidence,
+        "evidence": dict.fromkeys((*SINCE_FORMAT_2, "slices", "digests")) | dict(evidence),
         "against": describe_comparison(evidence),
         "leaderboard": build_leaderboard(evidence) if evidence.get("ranking") else [],
         "seeds": describe_seeds(evidence),
@@ -88,7 +99,36 @@ def _read_last_evidence() -> dict[str, Any]:
         if rejection:
             raise PlumblineError(f"nothing was evaluated: {rejection}")
         raise PlumblineError(f"{layout.EVIDENCE}: nothing was evaluated yet; run `dvc repro`")
-    return withhold_figures(layout.read_json(layout.EVIDENCE))
+    evidence = layout.read_json(layout.EVIDENCE)
+    if not isinstance(evidence, dict):
+        raise TypeError("not a JSON object")
+    _require_shown(evidence)
+    return withhold_figures(evidence)
+
+
+def _require_shown(evidence: Mapping[str, Any]) -> None:
+    """ValueError where evidence, of whatever format, lacks what each one is shown by."""
+    for key in ("verdict", "summary"):
+        if not isinstance(evidence.get(key), str):
+            raise ValueError(f"no {key}")  # noqa: TRY004  as any other damage
+    read_statuses(evidence)
+    for gate in evidence["gates"]:
+        if not isinstance(gate.get("reason"), str):
+            raise ValueError(f"the gate {gate['name']} has no reason")  # noqa: TRY004
+
+
+@contextmanager
+def _explain_damage() -> Iterator[None]:
+    """Raise EvidenceError where evidence has another shape: that of older formats is shown too."""
+    from jinja2 import UndefinedError
+
+    try:
+        yield
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, UndefinedError) as error:
+        reason = f"no {error}" if isinstance(error, KeyError) else show_line(str(error))
+        raise EvidenceError(
+            f"{layout.EVIDENCE}: damaged, or of another version ({reason}); {REMEDY}"
+        ) from error
 
 
 def _describe_rejection() -> str:
