@@ -112,8 +112,9 @@ def test_rows_without_an_answer(model: Model, tmp_path: Path, form: str) -> None
     )["label"]
 
 
-def test_values_that_are_not_of_the_models_type(tmp_path: Path) -> None:
-    folder = tmp_path / "line"
+def seal_line(parent: Path) -> CachedVersion:
+    """Seal version 3 of the line y = 2 x + 1."""
+    folder = parent / "line"
     folder.mkdir()
     (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}')
     with pytest.MonkeyPatch.context() as patch:
@@ -122,7 +123,11 @@ def test_values_that_are_not_of_the_models_type(tmp_path: Path) -> None:
             [*__import__("plumbline.tasks").tasks.__path__, str(LINE.parent)],
         )
         bundle.seal(folder, load_task("line"), "closed")
-    copy = CachedVersion("line", "3", bundle.digest(folder), "line", folder, folder / "bundle.json")
+    return CachedVersion("line", "3", bundle.digest(folder), "line", folder, folder / "bundle.json")
+
+
+def test_values_that_are_not_of_the_models_type(tmp_path: Path) -> None:
+    copy = seal_line(tmp_path)
     source, target = (
         write(tmp_path / "in.csv", {"x": ["1", "2.5", "far", "", "-1e1", "1_000", "nan"]}),
         tmp_path / "out.csv",
@@ -147,6 +152,20 @@ def test_values_that_are_not_of_the_models_type(tmp_path: Path) -> None:
         ("1_000", "", "line/3", "x: expected double, found '1_000'"),
         ("nan", "", "line/3", "x: expected double, found 'nan'"),
     ]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_an_infinite_answer_is_none_in_every_format(form: str, tmp_path: Path) -> None:
+    copy = seal_line(tmp_path)
+    source, target = write(tmp_path / f"in.{form}", {"x": [1.0, 1e308]}), tmp_path / f"out.{form}"
+    reason = "y: the model returned NaN or infinity"
+    with pytest.raises(DataError, match=rf"row 2( \(line \d\))?: {reason}; fix it, or add"):
+        score(copy, ScoringRequest(source, target, {}), lambda *_: None, lambda _: None)
+    request = ScoringRequest(source, target, {}, keep_bad=True)
+    assert score(copy, request, lambda *_: None, lambda _: None).num_bad == 1
+    good, bad = read(target)
+    assert (float(good["y"]), good["error"] or None) == (3.0, None)
+    assert (bad["y"] or None, bad["error"]) == (None, reason)
 
 
 GZIP = gzip.compress(b"text\n" + os.urandom(9999).hex().encode())

@@ -1,9 +1,11 @@
-"""When two answers to the same question count as equal."""
+"""When an answer is one, and when two answers to the same question count as equal."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+NOT_FINITE = "the model returned NaN or infinity"  # which nobody is given as an answer
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,24 @@ def count_differing_rows(
         for one, other in zip(ours[first], theirs[first], strict=True)
     ]
     return same.count(False)
+
+
+def find_not_finite(answers: Mapping[str, Sequence[Any]]) -> dict[int, str]:
+    """Find the rows, from 0, that hold NaN or infinity, nested too, each with the first column."""
+    found: dict[int, str] = {}
+    for name, values in answers.items():
+        for row, value in enumerate(values):
+            if not _is_finite(value):
+                found.setdefault(row, name)
+    return found
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, list):
+        return all(map(_is_finite, value))
+    return not isinstance(value, dict) or all(map(_is_finite, value.values()))
 
 
 def _is_number(value: Any) -> bool:

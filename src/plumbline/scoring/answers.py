@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from plumbline.bundle import strict
+from plumbline.contract.answers import NOT_FINITE, find_not_finite
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.task import Field, Signature
 from plumbline.contract.value_types import build_cell_parser
@@ -53,6 +54,7 @@ def answer_chunk(
         _require_rows(answers, len(rest))
         _fill_columns(columns, rest, answers)
         rest, before = before, []
+    _blank_not_finite(columns, bad)
     return ChunkAnswers(columns, bad)
 
 
@@ -72,6 +74,13 @@ def _fill_columns(
     for name, values in answers.items():
         for row, value in zip(rows, values, strict=True):
             columns[name][row] = value
+
+
+def _blank_not_finite(columns: dict[str, list[Any]], bad: dict[int, str]) -> None:
+    for row, name in find_not_finite(columns).items():
+        bad[row] = f"{name}: {NOT_FINITE}"
+        for values in columns.values():
+            values[row] = None
 
 
 def _parse_bad_row(error: ValueError, num_rows: int) -> tuple[int, str]:

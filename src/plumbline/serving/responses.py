@@ -7,6 +7,7 @@ from fastapi import Request, Response
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from plumbline.contract.answers import NOT_FINITE
 from plumbline.serving.errors import RequestError
 from plumbline.serving.loaded_model import Answer
 from plumbline.serving.settings import Limits
@@ -43,7 +44,7 @@ def make_json_response(value: Any) -> Response:
     try:
         raw = encode_json(value)
     except ValueError:
-        raise RequestError(500, "MODEL_FAILED", "the model returned NaN or infinity") from None
+        raise RequestError(500, "MODEL_FAILED", NOT_FINITE) from None
     return Response(raw, media_type="application/json")
 
 
