@@ -1,5 +1,6 @@
 """What changed is found, whatever it is, and nothing is said to have changed that did not."""
 
+import os
 import subprocess
 import tracemalloc
 from collections.abc import Iterator, Sequence
@@ -337,6 +338,19 @@ def test_a_dirty_tree_is_said_and_what_is_in_it_is_counted(repository: Path) -> 
     assert found["files"] == [
         {"path": "src/model.py", "added": 0, "removed": 1},
         {"path": "src/extra.py", "added": 3, "removed": 0},
+    ]
+
+
+def test_a_name_that_is_not_utf_8_is_shown_escaped(repository: Path) -> None:
+    tracked = Path(os.fsdecode(b"src/old\xe9.py"))
+    tracked.write_text("one\n")
+    head = commit("tracked")
+    tracked.write_text("one\ntwo\n")
+    Path(os.fsdecode(b"src/bad\xff.py")).write_text("a\nb\n")
+    found = changes.compare_code(head, head, new_dirty=True)
+    assert found["files"] == [
+        {"path": "src/old\\xe9.py", "added": 1, "removed": 0},
+        {"path": "src/bad\\xff.py", "added": 2, "removed": 0},
     ]
 
 

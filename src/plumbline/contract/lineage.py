@@ -4,6 +4,7 @@ import functools
 import logging
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from plumbline.contract import layout
@@ -49,13 +50,15 @@ def ask_git(*arguments: str) -> str | None:
 def run_git(*arguments: str, timeout: float | None = None) -> subprocess.CompletedProcess[str]:
     """Run git and capture what it prints; its exit code is for the caller to check.
 
+    Bytes that are not UTF-8, as in names of files, are surrogates as `os.fsdecode` makes them.
     Raises PlumblineError if git cannot be run, TimeoutExpired after `timeout` seconds.
     """
     command = ["git", *arguments]
     try:
         return subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=timeout,
-            env={**os.environ, "LC_ALL": "C"},
+            command, capture_output=True, check=False,
+            encoding=sys.getfilesystemencoding(), errors="surrogateescape",
+            timeout=timeout, env={**os.environ, "LC_ALL": "C"},
         )  # fmt: skip
     except OSError as error:
         raise PlumblineError(f"git cannot be run ({error.strerror}); install it") from None

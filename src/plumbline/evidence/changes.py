@@ -10,6 +10,7 @@ from plumbline.contract.dotted_keys import flatten
 from plumbline.contract.lineage import ask_git
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
+from plumbline.contract.visible_text import show_file_name
 
 CODE = ("pipelines", "src", "dvc.yaml", "requirements*.lock", "pyproject.toml")
 INPUT_CHARS = 300
@@ -113,6 +114,7 @@ def _find_problem(commit: str) -> str | None:
 
 def _parse_numstat(line: str) -> dict[str, Any]:
     added, removed, path = line.split("\t", 2)
+    path = show_file_name(path)
     return {"path": path, "added": _parse_count(added), "removed": _parse_count(removed)}
 
 
@@ -124,7 +126,8 @@ def _list_untracked() -> list[dict[str, Any]]:
     listed = ask_git("ls-files", "--others", "--exclude-standard", "-z", "--", *CODE) or ""
     files = []
     for path in filter(None, listed.split("\0")):
-        files.append({"path": path, "added": _count_lines(Path(path)), "removed": 0})
+        added = _count_lines(Path(path))
+        files.append({"path": show_file_name(path), "added": added, "removed": 0})
     return files
 
 
