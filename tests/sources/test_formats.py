@@ -1,9 +1,12 @@
 """Files of every format, clean and faulty: equal rows, and messages that name the place."""
 
+import datetime
 import gzip
 import json
 import os
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.feather
@@ -312,3 +315,34 @@ def test_a_file_that_cannot_be_read_from_the_middle_is_one_piece(folder: Path) -
     (folder / "d.csv").write_text(CSV)
     parts = locate_parts([(None, "[b-d].*")], {})
     assert [len(part.list_pieces()) for part in parts] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ([[datetime.date(2026, 1, 2)]], "date"),
+        ([{"day": datetime.date(2026, 1, 2)}], "date"),
+        ([[b"a"]], "bytes"),
+        ([[Decimal("1.5")]], "Decimal"),
+        ([[datetime.time(1, 2)]], "time"),
+        ([[float("nan")]], "float"),
+        ([[float("inf")]], "float"),
+    ],
+    ids=str,
+)
+def test_what_json_cannot_hold_in_a_list_is_refused_with_its_place(
+    cell: list[Any], kind: str, folder: Path
+) -> None:
+    pq.write_table(pa.table({"label": pa.array([[], cell])}), folder / "a.parquet")
+    column = WantedColumn("label", "data.columns.label", may_be_list=True)
+    message = f"a.parquet:2: column 'label': expected text or a number, found a {kind} "
+    with pytest.raises(DataError, match=message):
+        read_source("a.parquet", (column,))
+
+
+def test_what_json_can_hold_in_a_list_stays(folder: Path) -> None:
+    cell = [["a", None, True, 1.5], ["b"]]
+    pq.write_table(pa.table({"label": pa.array([[{"x": ["a", None]}]])}), folder / "a.parquet")
+    column = WantedColumn("label", "data.columns.label", may_be_list=True)
+    assert read_source("a.parquet", (column,)).values == [('[{"x": ["a", null]}]',)]
+    assert column.convert(cell, "here") == json.dumps(cell)

@@ -81,8 +81,22 @@ class SourcePart:
 
 def _as_item(value: Any, place: str, column: str) -> Any:
     """Convert a value in a list as `as_text` does; what JSON can hold by itself stays."""
-    is_json = value is None or isinstance(value, str | int | list | dict)
+    if isinstance(value, list | dict):
+        _require_json(value, place, column)
+        return value
+    is_json = value is None or isinstance(value, str | int)
     return value if is_json else as_text(value, place, column)
+
+
+def _require_json(value: Any, place: str, column: str) -> None:
+    """DataError for a nested value that JSON cannot hold: dates, bytes, decimals, NaN, infinity."""
+    if isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            _require_json(item, place, column)
+        return
+    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    if value is not None and not isinstance(value, str) and not is_number:
+        raise _build_refusal(value, place, column)
 
 
 def as_text(value: Any, place: str, column: str | None = None) -> str | None:
@@ -99,11 +113,15 @@ def as_text(value: Any, place: str, column: str | None = None) -> str | None:
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, dict | list | tuple | set | bytes | bytearray | memoryview):
-        where = place if column is None else f"{place}: column {column!r}"
-        kind = type(value).__name__
-        shown = str(show_bytes(value))[:40]
-        raise DataError(f"{where}: expected text or a number, found a {kind} ({shown})")
+        raise _build_refusal(value, place, column)
     return str(value)
+
+
+def _build_refusal(value: Any, place: str, column: str | None) -> DataError:
+    where = place if column is None else f"{place}: column {column!r}"
+    kind = type(value).__name__
+    shown = str(show_bytes(value))[:40]
+    return DataError(f"{where}: expected text or a number, found a {kind} ({shown})")
 
 
 def show_bytes(value: Any) -> Any:
