@@ -289,6 +289,8 @@ def test_artifacts_of_another_host_are_not_asked_for(here: Path) -> None:
         (200, {}, b"[]"),
         (200, {}, b'{"model_version": []}'),
         (200, {}, b"[" * (5 << 20)),
+        (200, {}, b"[" * 100_000),
+        (404, {}, b"[" * 100_000),
         (200, {"Content-Length": "1000"}, b"{"),
     ],
     ids=lambda answer: f"{answer[0]} {answer[2][:5]!r}",

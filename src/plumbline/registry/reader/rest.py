@@ -123,7 +123,7 @@ class RestStore:
             raise
         if len(raw) > MAX_RESPONSE:
             raise ValueError("the response is too long")
-        answer = json.loads(raw)
+        answer = _parse_json(raw)
         if not isinstance(answer, dict):
             raise TypeError("the response is not a JSON object")
         return answer
@@ -135,6 +135,14 @@ class RestStore:
             headers["Content-Type"] = "application/json"
         request = Request(self._base + path, body, headers)  # noqa: S310  http or https, as connect_store() checked
         return cast("IO[bytes]", self._opener.open(request, timeout=TIMEOUT_S))
+
+
+def _parse_json(raw: bytes) -> Any:
+    """Parse a response; ValueError where it is not JSON, or nested too deeply."""
+    try:
+        return json.loads(raw)
+    except RecursionError:
+        raise ValueError("the response is nested too deeply") from None
 
 
 def _check_identity(version: dict[str, Any], address: VersionAddress) -> str:
@@ -180,7 +188,7 @@ def _read_error_code(error: HTTPError) -> str | None:
     """MLflow's name of what went wrong."""
     try:
         with error:
-            answer = json.loads(error.read(MAX_RESPONSE))
+            answer = _parse_json(error.read(MAX_RESPONSE))
         return str(answer["error_code"])
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return None
