@@ -322,6 +322,12 @@ def test_a_new_value_in_arrays_of_text_is_seen() -> None:
     assert {"input.agents share of b", "input.agents share of any other value"} <= drifted
 
 
+def test_text_of_endless_nesting_is_no_array() -> None:
+    column = pd.DataFrame({"agents": ["[" * 100_000, "[1, 2]"]})
+    measured = measure_arrays(column, ["agents"], {})
+    assert measured["agents mean"].tolist()[1] == 1.5
+
+
 def test_shares_of_known_values_leave_none_for_others() -> None:
     """A rest of rounding would be another value than 0 to a test of distributions."""
     values = list("abcdefghij")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from rich.table import Table
 from plumbline.cli.console import out
 from plumbline.cli.options import InferenceParams, parse_inference_params
 from plumbline.contract import layout
+from plumbline.contract.answers import NOT_FINITE, find_not_finite
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.visible_text import dump_visibly, show_lines
 
@@ -73,6 +75,7 @@ def predict(
         answers = ask_predictor(predictor, columns, chosen, version.registered.label)
     except ValueError as error:
         raise PlumblineError(str(error)) from None
+    _refuse_not_finite(answers, version.registered.label)
     records = [dict(zip(answers, row, strict=True)) for row in zip(*answers.values(), strict=True)]
     if as_json:
         for record in records:
@@ -80,6 +83,12 @@ def predict(
         return
     cells = [_format_record(record, number, save) for number, record in enumerate(records)]
     _print_cells(next(iter(columns)), rows, cells, version.registered.label)
+
+
+def _refuse_not_finite(answers: Mapping[str, Sequence[Any]], label: str) -> None:
+    """PlumblineError for NaN and infinity, which the server answers with an error too."""
+    for row, name in sorted(find_not_finite(answers).items()):
+        raise PlumblineError(f"row {row}: {name}: {NOT_FINITE} ({label})")
 
 
 def _parse_rows(task: "Task[Any]", rows: list[str]) -> dict[str, list[Any]]:
@@ -91,6 +100,8 @@ def _parse_rows(task: "Task[Any]", rows: list[str]) -> dict[str, list[Any]]:
         values = [json.loads(row) for row in rows]
     except ValueError as error:
         raise ParamsError(f"a value is not valid JSON ({error})") from None
+    except RecursionError:
+        raise ParamsError("a value is not valid JSON (nested too deeply)") from None
     if len(required) == 1:
         return {required[0].name: values}
     names = _list_common_keys(values)
