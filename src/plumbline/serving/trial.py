@@ -8,6 +8,29 @@ J. Shin, A. Ramdas and A. Rinaldo, E-detectors, New Engl. J. Stat. Data Sci. 2 (
 from dataclasses import dataclass, field
 
 ALPHA = 0.01  # chance that a sound canary is ever returned
+NUM_HALVINGS = 10  # stakes beside Kelly's: the largest one, its half, its quarter...
+
+
+@dataclass
+class Gamblers:
+    """Those who bet by one rule for the stake: one begins at each group of events.
+
+    Gambler k has 1 / (k (k + 1)) of one unit, which sums to that unit.
+    """
+
+    wealth: float = 0.0  # of those who have begun
+    best_gain: float = 1.0  # of the gambler who began at the best time
+    num_events: int = 0  # since that time
+    num_bad: int = 0
+
+    def multiply(self, group: int, gain: float, num_events: int, num_bad: int) -> None:
+        """Multiply what each has by `gain`, that of the gambler included who begins at `group`."""
+        self.wealth = (self.wealth + 1 / (group * (group + 1))) * gain
+        if self.best_gain <= 1:
+            self.best_gain, self.num_events, self.num_bad = 1.0, 0, 0
+        self.best_gain *= gain
+        self.num_events += num_events
+        self.num_bad += num_bad
 
 
 @dataclass
@@ -16,33 +39,35 @@ class ShareTest:
 
     At each group of events (such as the rows of a request) a new gambler begins to bet against
     that and all later groups: the stake depends on the number of events alone, the gain on the
-    share of them that is bad. Gambler k has 1 / (k (k + 1)) of one unit, which sums to that unit.
-    While the share is `limit` or less on average, whatever came before, what all have together
-    ever reaches 1 / alpha with a chance of `alpha` at most (Ville's inequality), however often it
-    is evaluated, and also where the events of a group are alike.
+    share of them that is bad. How large a stake is best depends on how the bad events come: one by
+    one, or by whole groups, where a large stake loses more on the sound groups than it gains on the
+    bad ones. So each gambler divides what it has among stakes from large to small. While the share
+    is `limit` or less on average, whatever came before, what all have together ever reaches
+    1 / alpha with a chance of `alpha` at most (Ville's inequality), however often it is evaluated,
+    and also where the events of a group are alike.
     """
 
     limit: float  # 1 or more: nothing can be too much
-    excess: float  # one of this size is found soonest; the level holds whatever it is
+    excess: float  # one of this size, of single events, is found soonest; the level holds always
     alpha: float = ALPHA
-    wealth: float = 0.0  # of those who have begun
-    best_gain: float = 1.0  # of the gambler who began at the best time
-    num_events: int = 0  # since that time
-    num_bad: int = 0
     num_groups: int = 0
+    gamblers: list[Gamblers] = field(  # for each of the stakes
+        default_factory=lambda: [Gamblers() for _ in range(1 + NUM_HALVINGS)]
+    )
 
     def add(self, num_events: int, num_bad: int) -> None:
         """Count one group of events."""
         if not 0 < self.limit < 1:
             return
-        gain = 1 + self._choose_stake(num_events) * (num_bad / num_events - self.limit)
         self.num_groups += 1
-        self.wealth = (self.wealth + 1 / (self.num_groups * (self.num_groups + 1))) * gain
-        if self.best_gain <= 1:
-            self.best_gain, self.num_events, self.num_bad = 1.0, 0, 0
-        self.best_gain *= gain
-        self.num_events += num_events
-        self.num_bad += num_bad
+        excess = num_bad / num_events - self.limit
+        for gamblers, stake in zip(self.gamblers, self._list_stakes(num_events), strict=True):
+            gamblers.multiply(self.num_groups, 1 + stake * excess, num_events, num_bad)
+
+    @property
+    def wealth(self) -> float:
+        """What all have together, of the one unit that they began with."""
+        return sum(each.wealth for each in self.gamblers) / len(self.gamblers)
 
     @property
     def failed(self) -> bool:
@@ -52,12 +77,18 @@ class ShareTest:
     @property
     def counts(self) -> str:
         """How many were bad since they became too many."""
-        return f"{self.num_bad} of the last {self.num_events}"
+        best = max(self.gamblers, key=lambda each: each.best_gain)
+        return f"{best.num_bad} of the last {best.num_events}"
 
-    def _choose_stake(self, num_events: int) -> float:
-        """The best stake against `excess` (Kelly's); of one event, that of Wald's ratio test."""
+    def _list_stakes(self, num_events: int) -> list[float]:
+        """The best stake against `excess` (Kelly's), then the largest one, its half, its quarter...
+
+        Kelly's stake of one event is that of Wald's ratio test.
+        """
+        largest = 0.75 / self.limit
         variance = self.limit * (1 - self.limit) / num_events
-        return min(self.excess / variance, 0.75 / self.limit)
+        kelly = min(self.excess / variance, largest)
+        return [kelly, *(largest / 2**halvings for halvings in range(NUM_HALVINGS))]
 
 
 @dataclass
