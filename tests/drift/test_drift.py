@@ -195,7 +195,7 @@ def test_one_window_asks_for_nothing_and_training_is_asked_for_seldom(
     history: list[Entry], expected: str, said: str
 ) -> None:
     found = decision.judge_over_time(
-        DriftOutcome("drift", "1 of 9 tests"), history, "1", LIMITS, NOW
+        DriftOutcome("drift", "1 of 9 tests"), history, "1", LOG, LIMITS, NOW
     )
     assert found.verdict == expected
     assert said in found.reason
@@ -269,11 +269,19 @@ def test_a_check_without_a_time_of_ours_counts_as_of_its_entry(text: str) -> Non
     assert find_hours_ago(record_by_older_version(1, text)) == 1
 
 
+def test_windows_of_other_sources_do_not_count() -> None:
+    stable = DriftOutcome("stable", "none of 9 tests shows drift")
+    of_file = replace(look(False), reason=decision.describe_check(stable, SourceReading(None, NOW)))
+    history = [record(3), of_file, of_file, of_file, record(1)]
+    found = decision.judge_over_time(FOUND, history, "1", LOG, LIMITS, NOW)
+    assert "2 of the last 2 windows drifted" in found.reason
+
+
 def test_a_window_that_is_stable_again_ends_it() -> None:
     history = [look(True), look(True), look(False)]
     assert (
         decision.judge_over_time(
-            DriftOutcome("stable", "0 of 9 tests"), history, "1", LIMITS, NOW
+            DriftOutcome("stable", "0 of 9 tests"), history, "1", LOG, LIMITS, NOW
         ).verdict
         == "stable"
     )
@@ -283,12 +291,12 @@ def test_training_cools_down() -> None:
     limits = LIMITS.model_copy(update={"retrain": Retrain(per_day=5, cooldown_hours=12.0)})
     history = [look(**ASKED, hours_ago=6), look(True), look(True)]
     found = decision.judge_over_time(
-        DriftOutcome("drift", "1 of 9 tests"), history, "1", limits, NOW
+        DriftOutcome("drift", "1 of 9 tests"), history, "1", LOG, limits, NOW
     )
     assert (found.verdict, "less than 12" in found.reason) == ("watch", True)
     history = [look(**ASKED, hours_ago=30), look(**ASKED, hours_ago=-9000), look(True), look(True)]
     found = decision.judge_over_time(
-        DriftOutcome("drift", "1 of 9 tests"), history, "1", limits, NOW
+        DriftOutcome("drift", "1 of 9 tests"), history, "1", LOG, limits, NOW
     )
     assert (found.verdict, "less than 12" in found.reason) == ("watch", True)
 

@@ -84,7 +84,7 @@ def _record_outcome(
         reason = f"{outcome.reason}; training was already requested for these rows"
         return DriftOutcome("watch", reason)
     now = decision.get_utc_time()
-    overall = decision.judge_over_time(outcome, history, champion.version, limits, now)
+    overall = decision.judge_over_time(outcome, history, champion.version, reading.log, limits, now)
     if overall.verdict == "drift":
         promotion.record_finding(name, "retrain", *subject, overall.reason)
     return overall

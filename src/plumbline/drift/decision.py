@@ -52,15 +52,25 @@ def judge_window(tests: Sequence[DriftTest], num_rows: int, limits: Drift) -> Dr
 
 
 def judge_over_time(
-    window: DriftOutcome, history: Sequence[Entry], version: str, limits: Drift, now: datetime
+    window: DriftOutcome,
+    history: Sequence[Entry],
+    version: str,
+    log: str | None,
+    limits: Drift,
+    now: datetime,
 ) -> DriftOutcome:
-    """The outcome when `window` is the newest entry of `history`, which is oldest first.
+    """The outcome of `window`, which `history` has already; that is oldest first.
 
-    Windows of other champions do not count. Times are those of the journal and only limit how
-    often training is requested; a request from the future, by a clock that was ahead, counts as of
-    now.
+    `log` is the digest of the log that the window was read from, None for a file.
+
+    Windows of other champions and of other sources do not count, else a check of rows that are
+    known to be stable would thin out the others; those of older versions name no source, and count.
+    Times are those of the journal and only limit how often training is requested; a request from
+    the future, by a clock that was ahead, counts as of now.
     """
-    recent = _list_checks(history, version)[-limits.persistence.of :]
+    checks = [(_parse_reading(entry)[0], entry) for entry in _list_checks(history, version)]
+    of_source = [entry for source, entry in checks if source in (log or A_FILE, "")]
+    recent = of_source[-limits.persistence.of :]
     num_drifted = sum(entry.reason.startswith(SEEN[True]) for entry in recent)
     reason = f"{window.reason}; {num_drifted} of the last {len(recent)} windows drifted"
     if window.verdict == "stable":
