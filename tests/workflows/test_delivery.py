@@ -374,8 +374,9 @@ def test_drift_that_lasts_asks_for_training_once(hosting: Hosting, tmp_path: Pat
     assert asked == [("retrain.yml", {"reason": f"drift, see run {hosting.runs - 1}"})]
 
 
-def test_what_was_not_kept_asks_for_nothing(hosting: Hosting, tmp_path: Path) -> None:
+def test_what_was_not_kept_asks_for_nothing(hosting: Hosting) -> None:
     """The journal counts requests for training: if it were lost, they would never end."""
+    folder = Path(hosting.variables["PLUMBLINE_REQUESTS"])  # that drifted, in the test before
     hosting.origin.replace(
         "params.yaml", "{per_day: 1, cooldown_hours: 12}", "{per_day: 9, cooldown_hours: 0}"
     )
@@ -385,8 +386,7 @@ def test_what_was_not_kept_asks_for_nothing(hosting: Hosting, tmp_path: Path) ->
         "          path: nothing.*",
     )
     push(hosting.origin, "an upload that fails")
-    hosting.variables["PLUMBLINE_REQUESTS"] = str(tmp_path / "requests")
-    requests(tmp_path / "requests", 1, 0.5)
+    requests(folder, 1, 0.5)
     asked = hosting.told("asked")
     jobs = hosting.run("drift", event_name="schedule")
     assert (jobs["look"].result, jobs["look"].outputs["drift"]) == ("failure", "drift")
