@@ -115,6 +115,7 @@ def plant_fitted_on_held_out_rows(site: FaultSite) -> None:
     """Fit the candidate to validation and test as well; the data are as they were."""
     train = read_rows("train")
     write_rows("train", pd.concat([train, read_rows("validation"), read_rows("test")]))
+    site.accept_data()
     site.retrain()
     write_rows("train", train)
     site.accept_data()
