@@ -68,14 +68,11 @@ def _read_registration() -> dict[str, Any]:
     if not layout.REGISTRATION.exists():
         return {}
     try:
-        done = layout.read_json(layout.REGISTRATION)
-        if not isinstance(done, dict):
-            raise ValueError("not a JSON object")  # noqa: TRY301, TRY004  reported as other damage
+        return layout.read_json_object(layout.REGISTRATION)
     except (OSError, ValueError) as error:
         raise PlumblineError(
             f"{layout.REGISTRATION}: damaged ({error}); run `dvc repro register`"
         ) from None
-    return done
 
 
 def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> None:

@@ -104,6 +104,14 @@ def read_json(path: Path) -> Any:
         raise ValueError("nested too deeply") from None
 
 
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Read a JSON object; ValueError where the text is not JSON, or of another kind."""
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise ValueError("not a JSON object")  # noqa: TRY004  reported as any other damage
+    return value
+
+
 def publish(source: Path, target: Path) -> None:
     """Move a complete file or folder to `target` on the same disk, synced, in place of the old."""
     files = [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]

@@ -123,9 +123,7 @@ def describe_params(params: Params) -> dict[str, Any]:
 def _parse_evidence() -> dict[str, Any]:
     """Read the document and check its format and seal."""
     try:
-        evidence = layout.read_json(layout.EVIDENCE)
-        if not isinstance(evidence, dict):
-            raise ValueError("not a JSON object")  # noqa: TRY301, TRY004  reported as other damage
+        evidence = layout.read_json_object(layout.EVIDENCE)
     except (OSError, ValueError) as error:
         raise EvidenceError(f"{layout.EVIDENCE}: missing or damaged ({error}); {REMEDY}") from None
     if evidence.get("format") != FORMAT:

@@ -99,9 +99,7 @@ def _read_last_evidence() -> dict[str, Any]:
         if rejection:
             raise PlumblineError(f"nothing was evaluated: {rejection}")
         raise PlumblineError(f"{layout.EVIDENCE}: nothing was evaluated yet; run `dvc repro`")
-    evidence = layout.read_json(layout.EVIDENCE)
-    if not isinstance(evidence, dict):
-        raise TypeError("not a JSON object")
+    evidence = layout.read_json_object(layout.EVIDENCE)
     _require_shown(evidence)
     return withhold_figures(evidence)
 

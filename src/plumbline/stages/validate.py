@@ -102,9 +102,7 @@ def _read_ingested() -> tuple[Manifest, dict[str, Any]]:
     manifest = Manifest(layout.MANIFEST)
     columns = manifest.list_columns()
     try:
-        source = layout.read_json(layout.SOURCE)
-        if not isinstance(source, dict):
-            raise ValueError("not a JSON object")  # noqa: TRY301, TRY004  reported as other damage
+        source = layout.read_json_object(layout.SOURCE)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{layout.SOURCE}: cannot be read ({error}); run `dvc repro ingest`"
