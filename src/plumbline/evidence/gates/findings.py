@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 
 Status = Literal["pass", "fail", "not-applicable"]
 
+# One-sided, of each gate that must not be disproved: ten and more of them together refuse a sound
+# model at its limits once in a hundred times.
+DISPROOF_LEVEL = 0.001
+
 
 @dataclass(frozen=True)
 class Findings:
