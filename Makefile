@@ -38,6 +38,13 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
 # What is imported is compiled once. All modules of all packages would take five times as long as installing them.
 unexport PYTHONDONTWRITEBYTECODE
+# Nothing is installed into, or imported from, another environment that is active. pip.conf and uv.toml keep their indexes.
+unexport VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYTHONHOME PYTHONPATH PYTHONUSERBASE PIP_PYTHON PIP_REQUIRE_VIRTUALENV \
+  PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_CONSTRAINT UV_PYTHON UV_SYSTEM_PYTHON UV_PROJECT_ENVIRONMENT UV_PROJECT \
+  UV_WORKING_DIR UV_CONSTRAINT UV_OVERRIDE UV_MANAGED_PYTHON UV_NO_MANAGED_PYTHON UV_PYTHON_PREFERENCE UV_VENV_CLEAR
+# In each process of the environment, its programs come first on PATH: a stage of `.venv/bin/dvc repro` is `python ...`.
+FIND_PROGRAMS := import os, sys; own = os.path.dirname(sys.executable) + os.pathsep; \
+  path = os.environ.get("PATH", os.defpath); os.environ["PATH"] = path if path.startswith(own) else own + path
 
 .PHONY: help setup run fresh public-key calendar remote test test-slow test-cluster selftest faults drill check census format bench-train bench-ingest bench-scale bench-bootstrap bench-serve bench-score bench-forms bench-drift bench-tracking bench-tune bench-signals probes ui lock dist notes keep-registry images clean
 
@@ -52,12 +59,18 @@ $(READY): $(LOCKS) pyproject.toml
 	    echo "Get one: uv python install 3.12 (https://docs.astral.sh/uv), or the packages python3.12 and python3.12-venv of your"; \
 	    echo "system. Then run make again, or name it: make PYTHON=/path/to/python3.12 ..."; exit 2; } >&2
 	@$(if $(filter cpu,$(TORCH)),$(if $(HAS_CPU_BUILD),,echo "no CPU build of torch is locked for $(PLATFORM); run make TORCH=cuda ...: it needs no GPU" >&2; exit 2))
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@test -x $(BIN)/python || $(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-user --target= --prefix "$(CURDIR)/$(VENV)" --root / \
+	  uv==$(UV_VERSION)
+	@# Programs start the python beside them, so that the folder may be moved or copied. uv removes no pip from a seeded environment.
+	@$(BIN)/uv venv --quiet --relocatable --allow-existing --python $(BIN)/python $(VENV) && echo 'seed = true' >> $(VENV)/pyvenv.cfg
+	@printf '#!/bin/sh\nexec "$$(dirname -- "$$(realpath -- "$$0")")/python" -m pip "$$@"\n' | tee $(BIN)/pip3 > $(BIN)/pip
+	@cd $(VENV)/lib/python*/site-packages && echo '$(FIND_PROGRAMS)' > find_programs.pth
 	@echo "installing $$(cat $(LOCKS) | grep -c '^[a-z].*==') locked packages into $(VENV) (torch: $(TORCH)); the first time takes minutes"
-	@$(BIN)/uv pip sync $(if $(CI),--quiet,$(shell [ -t 2 ] || echo --quiet)) --require-hashes $(WHEELS) $(LOCKS)
-	@$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
-	@! git rev-parse --git-dir >/dev/null 2>&1 || git config merge.dvc-lock.driver "$(CURDIR)/$(BIN)/plumbline merge-lock %O %A %B"
+	@$(BIN)/uv pip sync --python $(BIN)/python $(if $(CI),--quiet,$(shell [ -t 2 ] || echo --quiet)) --require-hashes $(WHEELS) $(LOCKS)
+	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation --editable .
+	@cd $(VENV)/lib/python*/site-packages && echo ../../../../src > new.pth && mv new.pth __editable__.plumbline-*.pth
+	@! git rev-parse --git-dir >/dev/null 2>&1 || git config merge.dvc-lock.driver "'$$(git rev-parse --show-prefix)$(BIN)/plumbline' merge-lock %O %A %B || git merge-file %A %O %B"
 	@touch $@
 
 run: setup  ## data in, a registered model out, as in params.yaml or RECIPE=name; PULL=--pull fetches from the DVC remote

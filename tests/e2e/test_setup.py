@@ -82,7 +82,7 @@ def test_setup_takes_the_python_and_the_build_of_torch_that_fit(
     add_machine(bare, system, machine)
     done = run_make(bare, "--dry-run", "setup")
     assert done.returncode == 0, done.stderr
-    assert f"{program} -m venv .venv" in done.stdout
+    assert f"{program} -m venv --clear .venv" in done.stdout
     assert f"requirements.lock {lock}" in done.stdout
 
 
