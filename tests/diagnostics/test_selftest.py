@@ -25,7 +25,7 @@ from plumbline.evidence import gates
 TASK = "text_classification"
 TASKS = [TASK, "signal_extraction"]
 DOCS = Path("docs/evidence.md")
-GATE_NAMES = [name for name, _, _ in gates.GATES]
+GATE_NAMES = [gate.name for gate in gates.GATES]
 FAULT = Outcome("a fault", False, "refuse", "floor", "refuse", ("floor",), True)
 
 
@@ -290,7 +290,7 @@ def test_a_gate_that_does_nothing_is_noticed(
     prepared: Path, tmp_path: Path, gate: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault = find_fault(gate)
-    kept = tuple(entry for entry in gates.GATES if entry[0] != gate)
+    kept = tuple(entry for entry in gates.GATES if entry.name != gate)
     monkeypatch.setattr(gates, "GATES", kept)
     with fixture.enter_checkout(fixture.copy_fixture(prepared, tmp_path / "copy")):
         outcome = injection.inject_fault(fault)

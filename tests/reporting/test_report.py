@@ -82,6 +82,7 @@ def evidence(verdict: str = "refuse", kind: str = "binary") -> dict:
             {
                 "name": "floor",
                 "question": "Is it good enough?",
+                "burden": "must be shown",
                 "status": "fail",
                 "measured": 1 / 3,
                 "threshold": 0.8,
@@ -91,6 +92,7 @@ def evidence(verdict: str = "refuse", kind: str = "binary") -> dict:
             {
                 "name": "bounds",
                 "question": "Is it too good?",
+                "burden": "must not be disproved",
                 "status": "not-applicable",
                 "measured": None,
                 "threshold": None,
@@ -251,7 +253,7 @@ def new_shape(verdict: str, kind: str = "binary") -> dict:
         ),
         0,
     )
-    empty = dict.fromkeys(("measured", "threshold", "interval"))
+    empty = dict.fromkeys(("measured", "threshold", "interval")) | {"burden": "must hold"}
     beaten = "fail" if verdict == "keep" else "pass"
     found["gates"] = [
         empty | {"name": "accepted", "question": "Was it?", "status": "pass", "reason": "it was"},

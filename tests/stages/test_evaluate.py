@@ -223,7 +223,7 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
     assert (evidence["verdict"], evidence["winner"]) == ("promote", "good")
     assert evidence["ranking"] == ["good", "fair"]  # best first, and nothing of the removed one
     told = {gate["name"]: gate["status"] for gate in evidence["gates"]}
-    assert list(told) == [name for name, _, _ in gates.GATES]
+    assert list(told) == [gate.name for gate in gates.GATES]
     assert {name for name, status in told.items() if status != "pass"} == {
         "bounds",
         "test_split",

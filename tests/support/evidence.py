@@ -62,10 +62,10 @@ def write_evidence(
 def describe_gates(verdict: str) -> list[dict]:
     """Every gate, as it has to be for this verdict."""
     described = []
-    for name, question, _ in gates.GATES:
-        status = "fail" if name in FAILED[verdict] else "pass"
-        gate = {"name": name, "question": question, "status": status}
-        described.append(gate | {"reason": "0.5 is below 0.8"})
+    for gate in gates.GATES:
+        status = "fail" if gate.name in FAILED[verdict] else "pass"
+        facts = {"name": gate.name, "question": gate.question, "burden": gate.burden}
+        described.append(facts | {"status": status, "reason": "0.5 is below 0.8"})
     return described
 
 

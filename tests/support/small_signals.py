@@ -67,5 +67,5 @@ def asked(name: str, params: SignalParams, **facts: Any) -> gates.Ruling:
         "choice": Choice("window", ("window",), "window is the best on validation"),
     }
     found |= {"leaks": [Leak("group", "test", 0, 1, ())], "winner": np.zeros(2), "baselines": {}}
-    check = next(check for gate, _, check in gates.GATES if gate == name)
+    check = next(gate.check for gate in gates.GATES if gate.name == name)
     return check(gates.Findings(**found | facts))

@@ -152,7 +152,7 @@ def _check_verdict(evidence: Mapping[str, Any]) -> None:
         statuses = read_statuses(evidence)
     except ValueError as error:
         raise EvidenceError(f"{layout.EVIDENCE}: damaged ({error}); {REMEDY}") from None
-    names = [name for name, _, _ in GATES]
+    names = [gate.name for gate in GATES]
     unknown = sorted(statuses.keys() - set(names))
     missing = [name for name in names if name not in statuses]
     if missing or unknown:

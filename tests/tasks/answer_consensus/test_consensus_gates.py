@@ -34,7 +34,7 @@ def ask_gate(name: str, **facts: Any) -> gates.Ruling:
         "level": 0.05 / 20,
         "champion_lag": 0.0,
     }
-    check = next(check for gate, _, check in gates.GATES if gate == name)
+    check = next(gate.check for gate in gates.GATES if gate.name == name)
     return check(gates.Findings(**blank | facts))
 
 

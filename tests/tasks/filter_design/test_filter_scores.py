@@ -65,7 +65,7 @@ def ask_bounds(bound: Bound, met: np.ndarray) -> gates.Ruling:
     facts: dict[str, Any] = dict.fromkeys(gates.Findings.__dataclass_fields__)
     facts |= {"metric": TASK.metric, "limits": build_params().evaluation}
     facts |= {"bound": bound, "winner": met}
-    check = next(check for gate, _, check in gates.GATES if gate == "bounds")
+    check = next(gate.check for gate in gates.GATES if gate.name == "bounds")
     return check(gates.Findings(**facts))
 
 

@@ -45,7 +45,7 @@ def list_faults(task: Task[Params]) -> list[Fault]:
     has_control = bool(parse_yaml(part.read_fixture(), layout.PARAMS)["control"]["candidates"])
     generic = [fault for fault in GENERIC_FAULTS if has_control or not fault.needs_control]
     faults = [*generic, *part.list_faults()]
-    order = [name for name, _, _ in gates.GATES]
+    order = [gate.name for gate in gates.GATES]
 
     def rank(fault: Fault) -> tuple[bool, int]:
         return fault.is_sound, order.index(fault.gate) if fault.gate in order else len(order)

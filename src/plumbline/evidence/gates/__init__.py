@@ -7,58 +7,106 @@ model that is not promoted, unless `evidence/withholding.py` names it among thos
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 from plumbline.evidence.gates import comparison, data, doubt, held_out, production, quality
-from plumbline.evidence.gates.findings import Findings, GateResult, Ruling
+from plumbline.evidence.gates.findings import Burden, Findings, GateResult, Ruling
 
-__all__ = ["GATES", "Findings", "GateResult", "Ruling", "run_gates"]
+__all__ = ["GATES", "Findings", "Gate", "GateResult", "Ruling", "run_gates"]
 
-GATES: tuple[tuple[str, str, Callable[[Findings], Ruling]], ...] = (
-    ("accepted", "Was exactly this data validated?", data.check_accepted),
-    ("coverage", "Does every split hold every class?", data.check_coverage),
-    ("leakage", "Do examples cross from one split into another?", data.check_leakage),
-    ("consistency", "Do test and validation agree on the score?", data.check_consistency),
-    ("baselines", "Is it better than doing almost nothing?", quality.check_baselines),
-    ("bounds", "Is it too good to be true?", quality.check_bounds),
-    ("control", "Does it learn from anything it should not?", quality.check_control),
-    ("floor", "Is it good enough?", quality.check_floor),
-    ("test_split", "Is it the test split of the champion?", held_out.check_test_split),
-    ("champion", "Is it better than the champion?", comparison.check_champion),
-    ("slices", "Is any group harmed?", comparison.check_slices),
-    ("calibration", "Do its probabilities mean anything?", production.check_calibration),
-    ("uncertainty", "Does its doubt point at its errors?", doubt.check_uncertainty),
-    ("selective", "Where it answers, is it wrong as rarely as stated?", doubt.check_selective),
-    ("behaviour", "Does it know the obvious?", production.check_behaviour),
-    ("budget", "Can it be run in production?", production.check_budget),
-    (
+# Who has to prove what; see `Burden`.
+HOLD: Burden = "must hold"
+SHOWN: Burden = "must be shown"
+NOT_DISPROVED: Burden = "must not be disproved"
+
+
+class Gate(NamedTuple):
+    """One question, who has the burden of its proof, and the function that answers it."""
+
+    name: str
+    question: str
+    burden: Burden
+    check: Callable[[Findings], Ruling]
+
+
+GATES = (
+    Gate("accepted", "Was exactly this data validated?", HOLD, data.check_accepted),
+    Gate("coverage", "Does every split hold every class?", HOLD, data.check_coverage),
+    Gate(
+        "leakage",
+        "Do examples cross from one split into another?",
+        NOT_DISPROVED,
+        data.check_leakage,
+    ),
+    Gate(
+        "consistency",
+        "Do test and validation agree on the score?",
+        NOT_DISPROVED,
+        data.check_consistency,
+    ),
+    Gate("baselines", "Is it better than doing almost nothing?", SHOWN, quality.check_baselines),
+    Gate("bounds", "Is it too good to be true?", NOT_DISPROVED, quality.check_bounds),
+    Gate(
+        "control",
+        "Does it learn from anything it should not?",
+        NOT_DISPROVED,
+        quality.check_control,
+    ),
+    Gate("floor", "Is it good enough?", SHOWN, quality.check_floor),
+    Gate("test_split", "Is it the test split of the champion?", HOLD, held_out.check_test_split),
+    Gate("champion", "Is it better than the champion?", SHOWN, comparison.check_champion),
+    Gate("slices", "Is any group harmed?", NOT_DISPROVED, comparison.check_slices),
+    Gate(
+        "calibration",
+        "Do its probabilities mean anything?",
+        NOT_DISPROVED,
+        production.check_calibration,
+    ),
+    Gate(
+        "uncertainty", "Does its doubt point at its errors?", NOT_DISPROVED, doubt.check_uncertainty
+    ),
+    Gate(
+        "selective",
+        "Where it answers, is it wrong as rarely as stated?",
+        SHOWN,
+        doubt.check_selective,
+    ),
+    Gate("behaviour", "Does it know the obvious?", NOT_DISPROVED, production.check_behaviour),
+    Gate("budget", "Can it be run in production?", NOT_DISPROVED, production.check_budget),
+    Gate(
         "parity",
         "Does the form that is served answer as the one that was trained?",
+        NOT_DISPROVED,
         production.check_parity,
     ),
-    ("export", "Is the graph that answers the model that was trained?", production.check_export),
-    ("answers", "Does every answer agree with itself?", production.check_answers),
-    ("replay", "Is what is packaged what was measured?", production.check_replay),
-    ("power", "Can this test split tell?", comparison.check_power),
+    Gate(
+        "export",
+        "Is the graph that answers the model that was trained?",
+        NOT_DISPROVED,
+        production.check_export,
+    ),
+    Gate("answers", "Does every answer agree with itself?", HOLD, production.check_answers),
+    Gate("replay", "Is what is packaged what was measured?", HOLD, production.check_replay),
+    Gate("power", "Can this test split tell?", SHOWN, comparison.check_power),
 )
 
 
 def run_gates(findings: Findings) -> list[GateResult]:
     """Ask every gate, in the order of GATES; one that cannot be computed fails, with the reason."""
-    return [_run_gate(name, question, check, findings) for name, question, check in GATES]
+    return [_run_gate(gate, findings) for gate in GATES]
 
 
-def _run_gate(
-    name: str, question: str, check: Callable[[Findings], Ruling], findings: Findings
-) -> GateResult:
+def _run_gate(gate: Gate, findings: Findings) -> GateResult:
     try:
-        ruling = check(findings)
+        ruling = gate.check(findings)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         ruling = Ruling("fail", f"cannot be computed: {type(error).__name__}: {error}")
     if ruling.measured is not None and not math.isfinite(ruling.measured):
         ruling = Ruling("fail", f"cannot be computed: measured {ruling.measured}")
     return GateResult(
-        name=name,
-        question=question,
+        name=gate.name,
+        question=gate.question,
+        burden=gate.burden,
         status=ruling.status,
         measured=ruling.measured,
         threshold=ruling.threshold,

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 Status = Literal["pass", "fail", "not-applicable"]
 
+# A fact is so or not. What must be shown is a claim of the model: the lower end of an interval has
+# to pass. What must not be disproved is a doubt of ours: only data that are significantly beyond
+# the limit refuse, at DISPROOF_LEVEL, and too few rows refuse nothing.
+Burden = Literal["must hold", "must be shown", "must not be disproved"]
+
 # One-sided, of each gate that must not be disproved: ten and more of them together refuse a sound
 # model at its limits once in a hundred times.
 DISPROOF_LEVEL = 0.001
@@ -151,6 +156,7 @@ class GateResult:
 
     name: str
     question: str
+    burden: Burden
     status: Status
     measured: float | None
     threshold: float | None
