@@ -36,9 +36,11 @@ def run(checkout: Checkout, *arguments: str, code: int = 0) -> str:
     return done.stderr
 
 
-def test_a_second_run_has_nothing_to_do_and_says_nothing(ran: Checkout) -> None:
+def test_a_second_run_has_nothing_to_do_and_says_so_in_a_line(ran: Checkout) -> None:
     done = ran.run("plumbline", "run")
-    assert done.stdout + done.stderr == ""
+    trained = "train nothing, train closed, train gradient, control closed"
+    assert done.stdout == f"unchanged: ingest, validate, {trained}, evaluate, register\n"
+    assert done.stderr == ""
 
 
 @pytest.mark.parametrize("name", ["models/closed/weights.json", "data/manifest.parquet"])

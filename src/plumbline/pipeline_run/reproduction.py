@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.system_errors import NO_SPACE, explain_system_error
+from plumbline.pipeline_run.stage_lines import announce_stages
 from plumbline.pipeline_run.transfer_log import collect_reasons
 
 log = logging.getLogger(__name__)
@@ -49,12 +50,13 @@ def reproduce(request: RunRequest) -> None:
     logging.getLogger("dvc").setLevel(logging.ERROR)
     with collect_reasons() as reasons:
         try:
-            with Repo() as repo:
+            with Repo() as repo, announce_stages(repo, request) as reproduce_stage:
                 repo.reproduce(
                     targets=list(request.targets) or None,
                     pull=request.pull,
                     force=request.force,
                     single_item=request.single_item,
+                    repro_fn=reproduce_stage,
                 )
         except (DvcException, SCMError) as error:
             raise _translate(error, reasons) from error
