@@ -234,7 +234,9 @@ def test_a_failure_is_a_failed_run_and_the_end_of_the_pass(
     assert spool.list_passes() == []
 
 
-def test_after_a_refusal_no_lock_is_waited_for(repository: tuple[Params, Task]) -> None:
+def test_a_refusal_is_a_finished_run_and_no_lock_is_waited_for(
+    repository: tuple[Params, Task],
+) -> None:
     """Another stage of the pass did not run: DVC had its output."""
     prepare(*repository)
     delivery.deliver()
@@ -244,6 +246,7 @@ def test_after_a_refusal_no_lock_is_waited_for(repository: tuple[Params, Task]) 
         raise RefusedError("no")
     assert delivery.deliver().problem is None
     assert "validate (restored)" in [name for name, _ in list_names()]
+    assert {status for _, status in list_names()} == {"FINISHED"}
     assert spool.list_passes() == []
 
 

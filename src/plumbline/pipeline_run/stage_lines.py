@@ -48,9 +48,7 @@ class _StageLines:
         from dvc.repo.reproduce import _reproduce_stage  # what DVC calls where it is given nothing
 
         self.total = self.total or self._count_stages()
-        self.number += 1
-        self.name = stage.addressing.replace("@", " ")
-        self.start = None
+        self._begin(stage)
         done: Stage | None = _reproduce_stage(stage, **options)
         if done is None:
             self.unchanged.append(self.name)
@@ -60,6 +58,11 @@ class _StageLines:
             seconds = time.monotonic() - self.start
             self._print(f"{self.name}: done in {format_duration(seconds)}")
         return done
+
+    def _begin(self, stage: "Stage") -> None:
+        self.number += 1
+        self.name = stage.addressing.replace("@", " ")
+        self.start = None
 
     def see_command(self, record: logging.LogRecord) -> bool:
         """Print the first line of a stage where DVC logs its command; keep it out of the log."""

@@ -48,12 +48,14 @@ def open_run(params: Params, stage: str, candidate: str | None) -> SpooledRun:
     return spool.add_run(folder, name, {"stage": stage, "candidate": candidate} | process)
 
 
-def close_pass(folder: Path, params: Params) -> None:
-    """Close a pass: what it did not run, and needed, is recorded as restored."""
+def close_pass(folder: Path, params: Params, *, is_complete: bool = False) -> None:
+    """Close a pass: what it did not run, and needed, is recorded as restored.
+
+    It is complete where DVC records its last stage as done, which it does not after a refusal.
+    """
     runs = spool.list_runs(folder)
     names = {run.describe()["name"] for run in runs}
     last = runs[-1].describe()["stage"]
-    is_complete = last == LAST_STAGE and runs[-1].find_status() == "FINISHED"
     for stage, candidate in _list_stages(params):
         if stage == last:
             break

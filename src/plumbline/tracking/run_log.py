@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from plumbline.contract import ranks
 from plumbline.contract.dotted_keys import flatten
+from plumbline.contract.errors import RefusedError
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.sources.shown_params import hide_secrets_in_values
@@ -112,9 +113,9 @@ class RunLog:
 def track_run(params: Params, stage: str, candidate: str | None = None) -> Iterator[RunLog]:
     """Track a block as a run of the present pass.
 
-    It is FINISHED at a normal end and FAILED after an error, which also ends the pass. Ctrl-C,
-    SIGTERM or a kill leave it to be continued; until then it is KILLED. Of processes that train
-    together, the first one writes for all.
+    It is FINISHED at a normal end, a refusal too, and FAILED after an error; both of these end the
+    pass. Ctrl-C, SIGTERM or a kill leave it to be continued; until then it is KILLED. Of processes
+    that train together, the first one writes for all.
     """
     if not ranks.is_main() or os.environ.get(SWITCH) == "off":
         yield RunLog()
@@ -129,14 +130,15 @@ def track_run(params: Params, stage: str, candidate: str | None = None) -> Itera
         _warn_if_away(run)
         try:
             yield run_log
-        except Exception:
-            run_log.end("FAILED")
-            _close_pass(run, params)
+        except Exception as error:
+            is_refusal = isinstance(error, RefusedError)  # register did what it has to do
+            run_log.end("FINISHED" if is_refusal else "FAILED")
+            _close_pass(run, params, is_complete=False)
             raise
         _describe_output(run_log, stage, candidate)
         run_log.end("FINISHED")
         if stage == passes.LAST_STAGE:
-            _close_pass(run, params)
+            _close_pass(run, params, is_complete=True)
 
 
 def _describe_start(run_log: RunLog) -> None:
@@ -164,9 +166,9 @@ def _describe_output(run_log: RunLog, stage: str, candidate: str | None) -> None
         run_log.set_tag("plumbline.output", output)
 
 
-def _close_pass(run: spool.SpooledRun, params: Params) -> None:
+def _close_pass(run: spool.SpooledRun, params: Params, *, is_complete: bool) -> None:
     try:
-        passes.close_pass(run.folder.parent, params)
+        passes.close_pass(run.folder.parent, params, is_complete=is_complete)
     except (OSError, ValueError, LookupError) as error:
         _warn(str(error))
 
