@@ -24,7 +24,11 @@ from plumbline.registry.package import clean_run
 
 FEW_OBJECTS = 100_000  # that are not frozen yet: a collection of these takes hundredths of a second
 
-pytest_plugins = ["tests.support.serving.fixtures", "tests.support.tracked_runs"]
+pytest_plugins = [
+    "tests.support.budget",
+    "tests.support.serving.fixtures",
+    "tests.support.tracked_runs",
+]
 
 # A shell ignores it in what it starts in the background, and so would all that is started here.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

@@ -53,7 +53,7 @@ PLANTS = {
     "credentials that stay in the clone": (
         "ci.yml",
         "persist-credentials: false",
-        "fetch-depth: 1",
+        "clean: true",
         "artipacked",
     ),
     "every secret for everybody": (
