@@ -92,7 +92,7 @@ def spark_settings() -> Generator[None, None, None]:
 def frozen_heap() -> None:
     """Let collections of garbage pass over what lives for as long as the process: the libraries.
 
-    Each full one would take half a second otherwise, and statsmodels asks for one at each use.
+    Each full one would take half a second otherwise.
     """
     if len(gc.get_objects()) > FEW_OBJECTS:
         gc.collect()

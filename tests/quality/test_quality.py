@@ -8,6 +8,7 @@ import pytest
 from tests.support.batches import cut_table
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.expectations import expect, select
 from plumbline.contract.records import Check
 from plumbline.quality import runner
 
@@ -46,6 +47,20 @@ def test_failing_rows_are_counted_and_shown_with_differing_values_first() -> Non
     assert [example.id for example in result.examples[:3]] == ["a.csv:3", "a.csv:20", "a.csv:4"]
     assert len(result.examples) == runner.MAX_EXAMPLES
     assert result.examples[1] == runner.FailingRow("a.csv:20", "very odd", "<b>=1+1</b>")
+
+
+@pytest.mark.parametrize("mostly", [0.9, 1])
+def test_a_declared_expectation_is_the_one_of_the_library(mostly: float) -> None:
+    from great_expectations.expectations.row_conditions import Column
+
+    built = never_odd(mostly, row_condition=Column("split").is_in(["train", "test"]))
+    rows = select("split", "train", "test")
+    kind = "expect_column_values_to_be_null"
+    declared = expect(kind, rows, column="found", mostly=mostly, value_set=None)
+
+    pair = [check(built)], [check(declared)]
+    assert runner.digest_suite(pair[0]) == runner.digest_suite(pair[1])
+    assert runner.run_checks(table(), pair[0]) == runner.run_checks(table(), pair[1])
 
 
 @pytest.mark.parametrize(("mostly", "passed"), [(0.674, True), (0.676, False)])

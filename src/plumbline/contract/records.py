@@ -15,7 +15,7 @@ class Check:
     """One Great Expectations expectation, what it means to a person, and whether it blocks."""
 
     name: str
-    expectation: Any
+    expectation: Any  # an Expectation, or one that Great Expectations built
     severity: Literal["blocking", "warning"]
     title: str
     remedy: str

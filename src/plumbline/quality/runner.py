@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.expectations import Expectation
 from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Check
 from plumbline.contract.rows import RowBatches
@@ -158,13 +159,37 @@ def silence_library() -> Iterator[None]:
 def _label_expectation(check: Check) -> Any:
     severity = "critical" if check.severity == "blocking" else "warning"
     update = {"meta": {"check": check.name}, "severity": severity, "id": None}
-    return check.expectation.copy(update=update)
+    return _build_expectation(check.expectation).copy(update=update)
+
+
+def _build_expectation(declared: Any) -> Any:
+    """Return what Great Expectations asks; a task may have built it itself."""
+    if not isinstance(declared, Expectation):
+        return declared
+    from great_expectations.expectations.registry import get_expectation_impl
+    from great_expectations.expectations.row_conditions import Column
+
+    condition = {}
+    if declared.rows is not None:
+        column, values = declared.rows
+        condition["row_condition"] = Column(column).is_in(list(values))
+    return get_expectation_impl(declared.kind)(**declared.options, **condition)
 
 
 def _declare(check: Check) -> Any:
-    options = check.expectation.configuration.kwargs
-    given = {name: value for name, value in options.items() if value is not None}
-    return [check.expectation.expectation_type, given]
+    """Return the expectation as Great Expectations writes it, which omits `mostly` of 1."""
+    if not isinstance(check.expectation, Expectation):
+        options = check.expectation.configuration.kwargs
+        given = {name: value for name, value in options.items() if value is not None}
+        return [check.expectation.expectation_type, given]
+    given = dict(check.expectation.options)
+    if given.get("mostly") == 1:
+        del given["mostly"]
+    if check.expectation.rows is not None:
+        column, values = check.expectation.rows
+        condition = {"column": {"name": column}, "operator": "IN", "parameter": list(values)}
+        given["row_condition"] = {**condition, "type": "comparison"}
+    return [check.expectation.kind, given]
 
 
 def _build_result(check: Check, answer: Mapping[str, Any]) -> ExpectationResult:

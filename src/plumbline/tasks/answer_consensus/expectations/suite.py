@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
+from plumbline.contract.expectations import expect, select
 from plumbline.contract.records import Check
 from plumbline.contract.task import MANIFEST_COLUMNS, RIGHT_ANSWER, SPLITS
 from plumbline.tasks.answer_consensus.params import ConsensusParams
@@ -39,21 +40,24 @@ CATALOGUE = {  # name -> what it means, and what to do
 
 def build_checks(params: ConsensusParams, table: "pd.DataFrame") -> list[Check]:
     """Return the suite for a table of `build_table`; every check but `poor_agents` blocks."""
-    from great_expectations import expectations as gxe
-    from great_expectations.expectations.row_conditions import Column
-
     suite: dict[str, Any] = {
-        "schema": gxe.ExpectTableColumnsToMatchSet(
-            column_set=[*MANIFEST_COLUMNS, RIGHT_ANSWER, "group"], exact_match=False
+        "schema": expect(
+            "expect_table_columns_to_match_set",
+            column_set=[*MANIFEST_COLUMNS, RIGHT_ANSWER, "group"],
+            exact_match=False,
         ),
-        "splits": gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=list(SPLITS)),
-        "unique": gxe.ExpectColumnValuesToBeUnique(column="id"),
-        "seen": gxe.ExpectColumnValuesToBeNull(column="seen_in"),
-        "poor_agents": gxe.ExpectColumnValuesToBeNull(column="poor_agents"),
+        "splits": expect(
+            "expect_column_distinct_values_to_equal_set", column="split", value_set=list(SPLITS)
+        ),
+        "unique": expect("expect_column_values_to_be_unique", column="id"),
+        "seen": expect("expect_column_values_to_be_null", column="seen_in"),
+        "poor_agents": expect("expect_column_values_to_be_null", column="poor_agents"),
     }
     for split in SPLITS:
-        suite[f"rows_{split}"] = gxe.ExpectTableRowCountToBeBetween(
-            min_value=params.validation.min_rows, row_condition=Column("split").is_in([split])
+        suite[f"rows_{split}"] = expect(
+            "expect_table_row_count_to_be_between",
+            min_value=params.validation.min_rows,
+            rows=select("split", split),
         )
     checks = [
         Check(name, expectation, _get_severity(name), *CATALOGUE[name])
@@ -64,12 +68,10 @@ def build_checks(params: ConsensusParams, table: "pd.DataFrame") -> list[Check]:
 
 def _build_missing_checks(params: ConsensusParams) -> list[Check]:
     """One check for each agent: how often it gave no answer."""
-    from great_expectations import expectations as gxe
-
     limit = params.validation.max_missing_share
     checks = []
     for name in params.data.agents:
-        few = gxe.ExpectColumnMeanToBeBetween(column=f"missing.{name}", max_value=limit)
+        few = expect("expect_column_mean_to_be_between", column=f"missing.{name}", max_value=limit)
         title = f"{name} answers nearly every question"
         remedy = f"look at how the answers of {name} were extracted, or take it out of data.agents"
         checks.append(Check(f"missing_{name}", few, "blocking", title, remedy))

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from plumbline.contract.expectations import expect, select
 from plumbline.contract.records import Check
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS
 from plumbline.tasks.filter_design.params import FilterParams
@@ -42,24 +43,29 @@ CATALOGUE = {  # name -> what it means, and what to do
 
 def build_checks(params: FilterParams, table: "pd.DataFrame") -> list[Check]:
     """Return the suite for a table of `build_table`; every check blocks."""
-    from great_expectations import expectations as gxe
-    from great_expectations.expectations.row_conditions import Column
-
     limits = params.validation
     suite: dict[str, Any] = {
-        "schema": gxe.ExpectTableColumnsToMatchSet(
-            column_set=[*MANIFEST_COLUMNS, *OWN_COLUMNS], exact_match=False
+        "schema": expect(
+            "expect_table_columns_to_match_set",
+            column_set=[*MANIFEST_COLUMNS, *OWN_COLUMNS],
+            exact_match=False,
         ),
-        "splits": gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=list(SPLITS)),
-        "readable": gxe.ExpectColumnValuesToBeNull(column="fault"),
-        "impossible": gxe.ExpectColumnValuesToBeBetween(
-            column="impossible", max_value=limits.max_impossible
+        "splits": expect(
+            "expect_column_distinct_values_to_equal_set", column="split", value_set=list(SPLITS)
         ),
-        "repeats": gxe.ExpectColumnValuesToBeNull(column="also_in"),
+        "readable": expect("expect_column_values_to_be_null", column="fault"),
+        "impossible": expect(
+            "expect_column_values_to_be_between",
+            column="impossible",
+            max_value=limits.max_impossible,
+        ),
+        "repeats": expect("expect_column_values_to_be_null", column="also_in"),
     }
     for split in SPLITS:
-        suite[f"rows_{split}"] = gxe.ExpectTableRowCountToBeBetween(
-            min_value=limits.min_rows, row_condition=Column("split").is_in([split])
+        suite[f"rows_{split}"] = expect(
+            "expect_table_row_count_to_be_between",
+            min_value=limits.min_rows,
+            rows=select("split", split),
         )
     return [
         Check(name, expectation, "blocking", *CATALOGUE[name])

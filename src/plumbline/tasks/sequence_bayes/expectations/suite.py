@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from plumbline.contract.expectations import expect, select
 from plumbline.contract.records import Check
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS
 from plumbline.tasks.sequence_bayes.data import SequencePrior
@@ -37,28 +38,36 @@ CATALOGUE = {  # name -> what it means, and what to do
 
 def build_checks(params: SequenceParams, table: "pd.DataFrame") -> list[Check]:
     """Return the suite for a table of `build_table`; every check blocks."""
-    from great_expectations import expectations as gxe
-    from great_expectations.expectations.row_conditions import Column
-
     prior = SequencePrior.from_params(params.data)
     limits = params.validation
     suite: dict[str, Any] = {
-        "schema": gxe.ExpectTableColumnsToMatchSet(
-            column_set=[*MANIFEST_COLUMNS, "log_probability"], exact_match=False
+        "schema": expect(
+            "expect_table_columns_to_match_set",
+            column_set=[*MANIFEST_COLUMNS, "log_probability"],
+            exact_match=False,
         ),
-        "splits": gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=list(SPLITS)),
-        "length": gxe.ExpectColumnValuesToBeInSet(column="length", value_set=[prior.length]),
-        "symbols": gxe.ExpectColumnValuesToBeBetween(
-            column="highest", min_value=0, max_value=prior.num_symbols - 1
+        "splits": expect(
+            "expect_column_distinct_values_to_equal_set", column="split", value_set=list(SPLITS)
         ),
-        "surprise": gxe.ExpectColumnValuesToBeBetween(
-            column="surprise", max_value=limits.max_surprise
+        "length": expect(
+            "expect_column_values_to_be_in_set", column="length", value_set=[prior.length]
         ),
-        "repeats": gxe.ExpectColumnValuesToBeNull(column="also_in"),
+        "symbols": expect(
+            "expect_column_values_to_be_between",
+            column="highest",
+            min_value=0.0,
+            max_value=float(prior.num_symbols - 1),
+        ),
+        "surprise": expect(
+            "expect_column_values_to_be_between", column="surprise", max_value=limits.max_surprise
+        ),
+        "repeats": expect("expect_column_values_to_be_null", column="also_in"),
     }
     for split in SPLITS:
-        suite[f"rows_{split}"] = gxe.ExpectTableRowCountToBeBetween(
-            min_value=limits.min_rows, row_condition=Column("split").is_in([split])
+        suite[f"rows_{split}"] = expect(
+            "expect_table_row_count_to_be_between",
+            min_value=limits.min_rows,
+            rows=select("split", split),
         )
     return [
         Check(name, expectation, "blocking", *CATALOGUE[name])

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from plumbline.contract.expectations import expect, select
 from plumbline.contract.records import Check
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS
 from plumbline.tasks.signal_extraction.params import SignalParams
@@ -48,29 +49,36 @@ CATALOGUE = {  # name -> what it means, and what to do
 
 def build_checks(params: SignalParams, table: "pd.DataFrame") -> list[Check]:
     """Return the suite for a table of `build_table`; every check blocks."""
-    from great_expectations import expectations as gxe
-    from great_expectations.expectations.row_conditions import Column
-
     limits = params.validation
     suite: dict[str, Any] = {
-        "schema": gxe.ExpectTableColumnsToMatchSet(
-            column_set=[*MANIFEST_COLUMNS, "realisation"], exact_match=False
+        "schema": expect(
+            "expect_table_columns_to_match_set",
+            column_set=[*MANIFEST_COLUMNS, "realisation"],
+            exact_match=False,
         ),
-        "splits": gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=list(SPLITS)),
-        "length": gxe.ExpectColumnValuesToBeInSet(column="length", value_set=[params.data.window]),
-        "finite": gxe.ExpectColumnValuesToNotBeNull(column="furthest"),
-        "range": gxe.ExpectColumnValuesToBeBetween(
-            column="furthest", max_value=limits.max_abs_signal
+        "splits": expect(
+            "expect_column_distinct_values_to_equal_set", column="split", value_set=list(SPLITS)
         ),
-        "peak": gxe.ExpectColumnValuesToBeBetween(
-            column="peak_error_hz", max_value=limits.max_peak_error_hz
+        "length": expect(
+            "expect_column_values_to_be_in_set", column="length", value_set=[params.data.window]
         ),
-        "realisations": gxe.ExpectColumnValuesToBeNull(column="also_in"),
-        "windows": gxe.ExpectColumnValuesToBeNull(column="seen_in"),
+        "finite": expect("expect_column_values_to_not_be_null", column="furthest"),
+        "range": expect(
+            "expect_column_values_to_be_between", column="furthest", max_value=limits.max_abs_signal
+        ),
+        "peak": expect(
+            "expect_column_values_to_be_between",
+            column="peak_error_hz",
+            max_value=limits.max_peak_error_hz,
+        ),
+        "realisations": expect("expect_column_values_to_be_null", column="also_in"),
+        "windows": expect("expect_column_values_to_be_null", column="seen_in"),
     }
     for split in SPLITS:
-        suite[f"rows_{split}"] = gxe.ExpectTableRowCountToBeBetween(
-            min_value=limits.min_rows, row_condition=Column("split").is_in([split])
+        suite[f"rows_{split}"] = expect(
+            "expect_table_row_count_to_be_between",
+            min_value=limits.min_rows,
+            rows=select("split", split),
         )
     return [
         Check(name, expectation, "blocking", *CATALOGUE[name])

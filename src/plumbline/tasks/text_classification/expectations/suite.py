@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.expectations import expect, select
 from plumbline.contract.params import Leakage
 from plumbline.contract.records import Check
 from plumbline.contract.suggestion import suggest_nearest
@@ -54,18 +55,22 @@ def _refuse_unknown_costs(params: TextParams, table: "pd.DataFrame") -> None:
 
 
 def _expect_structure(limits: TextValidation) -> dict[str, Any]:
-    from great_expectations import expectations as gxe
-
     return {
-        "schema": gxe.ExpectTableColumnsToMatchSet(
-            column_set=[*COLUMNS, "text"], exact_match=False
+        "schema": expect(
+            "expect_table_columns_to_match_set", column_set=[*COLUMNS, "text"], exact_match=False
         ),
-        "rows": gxe.ExpectTableRowCountToBeBetween(
-            min_value=limits.min_rows, row_condition=_select("split", "train")
+        "rows": expect(
+            "expect_table_row_count_to_be_between",
+            min_value=limits.min_rows,
+            rows=select("split", "train"),
         ),
-        "splits": gxe.ExpectColumnDistinctValuesToEqualSet(column="split", value_set=list(SPLITS)),
-        "nulls": gxe.ExpectColumnMaxToBeBetween(
-            column="dropped_share", max_value=limits.max_null_share
+        "splits": expect(
+            "expect_column_distinct_values_to_equal_set", column="split", value_set=list(SPLITS)
+        ),
+        "nulls": expect(
+            "expect_column_max_to_be_between",
+            column="dropped_share",
+            max_value=limits.max_null_share,
         ),
         "encoding": _limit_findings("encoding", limits.max_decoded_share),
         "truncated": _limit_findings("cut", limits.max_truncated_share),
@@ -73,9 +78,9 @@ def _expect_structure(limits: TextValidation) -> dict[str, Any]:
 
 
 def _expect_labels(limits: TextValidation) -> dict[str, Any]:
-    train = _select("split", "train")
-    held_out = _select("split", *HELD_OUT)
-    judged = _select("judged", 1)
+    train = select("split", "train")
+    held_out = select("split", *HELD_OUT)
+    judged = select("judged", 1)
     return {
         "classes": _limit_distinct("label", "train", limits.max_classes),
         "rare_labels": _limit_findings("rare_labels", 0, train),
@@ -103,14 +108,14 @@ def _expect_texts(limits: TextValidation) -> dict[str, Any]:
 
 def _expect_held_out(limits: TextValidation, gate_limits: Leakage, split: str) -> dict[str, Any]:
     """Expect what the gate `leakage` asks too: it would refuse after all was trained."""
-    rows = _select("split", split)
+    rows = select("split", split)
     leakage = f"leakage_{split}"
     near = f"near_duplicates_{split}"
     unknown = _limit_mean("unknown_words", limits.max_unknown_word_share, rows)
     absent = f"absent_labels_{split}"
     return {
         f"classes_{split}": _limit_distinct("label", split),
-        absent: _limit_findings(absent, 0, _select("split", "train")),
+        absent: _limit_findings(absent, 0, select("split", "train")),
         leakage: _limit_findings(leakage, min(limits.max_leakage_share, gate_limits.exact), rows),
         near: _limit_findings(near, min(limits.max_near_duplicate_share, gate_limits.near), rows),
         f"groups_{split}": _limit_findings(f"groups_{split}", gate_limits.group, rows),
@@ -119,14 +124,16 @@ def _expect_held_out(limits: TextValidation, gate_limits: Leakage, split: str) -
 
 
 def _expect_no_drift(limits: TextValidation) -> dict[str, Any]:
-    from great_expectations import expectations as gxe
-
     return {
-        "label_drift": gxe.ExpectColumnMaxToBeBetween(
-            column="label_drift", max_value=limits.max_label_drift
+        "label_drift": expect(
+            "expect_column_max_to_be_between",
+            column="label_drift",
+            max_value=limits.max_label_drift,
         ),
-        "length_drift": gxe.ExpectColumnMaxToBeBetween(
-            column="length_drift", max_value=limits.max_length_drift
+        "length_drift": expect(
+            "expect_column_max_to_be_between",
+            column="length_drift",
+            max_value=limits.max_length_drift,
         ),
         "vocabulary_drift": _limit_mean("new_words", limits.max_unknown_word_share),
     }
@@ -134,40 +141,30 @@ def _expect_no_drift(limits: TextValidation) -> dict[str, Any]:
 
 def _limit_findings(column: str, max_share: float, rows: Any = None) -> Any:
     """Expect a finding (not null) in at most `max_share` of the rows."""
-    from great_expectations import expectations as gxe
-
-    return gxe.ExpectColumnValuesToBeNull(column=column, mostly=1 - max_share, row_condition=rows)
+    return expect("expect_column_values_to_be_null", column=column, mostly=1 - max_share, rows=rows)
 
 
 def _limit_distinct(column: str, split: str, max_value: int | None = None) -> Any:
     """Expect at least two values, and at most `max_value`."""
-    from great_expectations import expectations as gxe
-
-    return gxe.ExpectColumnUniqueValueCountToBeBetween(
-        column=column, min_value=2, max_value=max_value, row_condition=_select("split", split)
+    return expect(
+        "expect_column_unique_value_count_to_be_between",
+        column=column,
+        min_value=2,
+        max_value=max_value,
+        rows=select("split", split),
     )
 
 
 def _limit_labels(max_value: int) -> Any:
     """Expect at least two labels in the sets of train, and at most `max_value`."""
-    from great_expectations import expectations as gxe
-
-    return gxe.ExpectColumnMaxToBeBetween(
+    return expect(
+        "expect_column_max_to_be_between",
         column="num_labels",
-        min_value=2,
-        max_value=max_value,
-        row_condition=_select("split", "train"),
+        min_value=2.0,
+        max_value=float(max_value),
+        rows=select("split", "train"),
     )
 
 
 def _limit_mean(column: str, max_value: float, rows: Any = None) -> Any:
-    from great_expectations import expectations as gxe
-
-    return gxe.ExpectColumnMeanToBeBetween(column=column, max_value=max_value, row_condition=rows)
-
-
-def _select(column: str, *values: str | int) -> Any:
-    """Return a row condition: the column has one of `values`."""
-    from great_expectations.expectations.row_conditions import Column
-
-    return Column(column).is_in(values)
+    return expect("expect_column_mean_to_be_between", column=column, max_value=max_value, rows=rows)

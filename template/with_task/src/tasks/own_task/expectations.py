@@ -1,5 +1,6 @@
 """What the data must be: all that text classification asks, and an expectation of our own."""
 
+from plumbline.contract.expectations import expect
 from plumbline.contract.records import Check
 from plumbline.tasks.text_classification import expectations
 from plumbline.tasks.text_classification.expectations import build_table, find_leaks
@@ -16,12 +17,13 @@ def build_checks(params, table):
     Great Expectations has hundreds of expectations; the table's columns are those of
     data/manifest.parquet, and `text`.
     """
-    from great_expectations.expectations import ExpectColumnValuesToNotMatchRegex
-
     links = Check(
         "links",
-        ExpectColumnValuesToNotMatchRegex(
-            column="text", regex=ONLY_A_LINK, mostly=1 - MAX_LINK_SHARE
+        expect(
+            "expect_column_values_to_not_match_regex",
+            column="text",
+            regex=ONLY_A_LINK,
+            mostly=1 - MAX_LINK_SHARE,
         ),
         "blocking",
         "a text says more than an address",

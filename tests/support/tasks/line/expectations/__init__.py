@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from plumbline.contract.expectations import expect
 from plumbline.contract.records import Check, Leak
 
 
@@ -10,10 +11,10 @@ def build_table(params, examples, manifest, facts):
 
 
 def build_checks(params, table):
-    from great_expectations.expectations import ExpectColumnValuesToBeBetween
-
     limit = params.validation.max_abs_x
-    between = ExpectColumnValuesToBeBetween(column="x", min_value=-limit, max_value=limit)
+    between = expect(
+        "expect_column_values_to_be_between", column="x", min_value=-limit, max_value=limit
+    )
     return [
         Check(
             "range",
