@@ -56,7 +56,7 @@ def fit(
             "processes": ranks.get_world_size(),
         }
     )
-    progress = choose_progress(candidate, learner.max_epochs)
+    progress = choose_progress(candidate, learner.max_epochs, state.epoch)
     loop = TrainingLoop(learner, params, candidate, store, state, log, progress)
     if not state.finished:
         start = time.perf_counter()

@@ -1,10 +1,15 @@
-"""Shows the progress of training: a bar at a terminal, one line per epoch in a log."""
+"""Shows the progress of training, over all epochs: a bar at a terminal, else a line a minute."""
 
 import sys
+import time
 from types import TracebackType
 from typing import Protocol, Self
 
 from plumbline.contract import ranks
+from plumbline.contract.durations import format_duration
+from plumbline.training.time_left import TimeLeft
+
+EVERY_S = 60  # seconds between two lines
 
 
 class Progress(Protocol):
@@ -29,13 +34,12 @@ class Progress(Protocol):
         """One epoch is done; `row` holds its figures."""
 
 
-def choose_progress(candidate: str, max_epochs: int) -> Progress:
+def choose_progress(candidate: str, max_epochs: int, num_epochs_done: int = 0) -> Progress:
     """Return a bar if standard output is a terminal, else lines; only the first process prints."""
     if not ranks.is_main():
         return _NoProgress()
-    if sys.stdout.isatty():
-        return _ProgressBar(candidate, max_epochs)
-    return _ProgressLines(candidate, max_epochs)
+    kind = _ProgressBar if sys.stdout.isatty() else _ProgressLines
+    return kind(candidate, TimeLeft(max_epochs, num_epochs_done))
 
 
 class _NoProgress:
@@ -58,27 +62,60 @@ class _NoProgress:
 
 
 class _ProgressLines(_NoProgress):
-    def __init__(self, candidate: str, max_epochs: int) -> None:
+    def __init__(self, candidate: str, time_left: TimeLeft) -> None:
         self.candidate = candidate
-        self.max_epochs = max_epochs
+        self.time_left = time_left
+        self.printed = time_left.begin
+        self.last = ""  # what is said of the last epoch
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None and self.last:
+            spent = format_duration(time.monotonic() - self.time_left.begin)
+            print(f"{self.candidate}: {self.last}, {spent}", flush=True)  # noqa: T201 (human output)
+
+    def on_step(self, batch: int, num_batches: int) -> None:
+        self.time_left.count_step(batch, num_batches)
+        self._show()
 
     def on_epoch(self, row: dict[str, float], samples_per_second: float) -> None:
+        self.time_left.count_epoch()
         figures = "  ".join(f"{name} {value:.4f}" for name, value in row.items() if name != "epoch")
-        self._print(
-            f"{self.candidate}: epoch {row['epoch']:.0f}/{self.max_epochs}  {figures}  "
-            f"{samples_per_second:,.0f}/s"
-        )
+        epoch = f"epoch {row['epoch']:.0f}/{self.time_left.max_epochs}"
+        self.last = f"{epoch}  {figures}  {samples_per_second:,.0f}/s"
 
-    def _print(self, line: str) -> None:
-        print(line, flush=True)  # noqa: T201 (the stage's human output)
+    def _show(self) -> None:
+        now = time.monotonic()
+        if now - self.printed < EVERY_S:
+            return
+        self.printed = now
+        spent = format_duration(now - self.time_left.begin)
+        share = f"{self.time_left.share:.0%}"
+        parts = [self._name_epoch(), f"{share} after {spent}", self._describe_rest()]
+        print(", ".join(filter(None, parts)), flush=True)  # noqa: T201 (human output)
+
+    def _name_epoch(self) -> str:
+        return f"{self.candidate}: epoch {self.time_left.epoch}/{self.time_left.max_epochs}"
+
+    def _describe_rest(self) -> str:
+        left = self.time_left.seconds_left
+        return "" if left is None else f"{format_duration(left)} left"
 
 
 class _ProgressBar(_ProgressLines):
     def __enter__(self) -> Self:
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bar
 
-        self.bar = Bar(transient=True)
-        self.task = self.bar.add_task(self.candidate)
+        text = TextColumn("{task.description}", markup=False)
+        left = TextColumn("{task.fields[left]}", markup=False)
+        columns = text, BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), left
+        self.bar = Bar(*columns, transient=True)
+        self.task = self.bar.add_task(self._name_epoch(), total=1.0, left="")
         self.bar.start()
         return self
 
@@ -89,9 +126,12 @@ class _ProgressBar(_ProgressLines):
         trace: TracebackType | None,
     ) -> None:
         self.bar.stop()
+        super().__exit__(kind, error, trace)
 
-    def on_step(self, batch: int, num_batches: int) -> None:
-        self.bar.update(self.task, completed=batch, total=num_batches)
-
-    def _print(self, line: str) -> None:
-        self.bar.console.print(line, soft_wrap=True, highlight=False)
+    def _show(self) -> None:
+        self.bar.update(
+            self.task,
+            completed=self.time_left.share,
+            description=self._name_epoch(),
+            left=self._describe_rest(),
+        )

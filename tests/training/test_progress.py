@@ -1,0 +1,70 @@
+"""What a training says of how far it is."""
+
+import io
+import re
+
+import pytest
+
+from plumbline.training import progress
+from plumbline.training.time_left import TimeLeft
+
+ROW = {"epoch": 3.0, "train/loss": 0.5}
+
+
+def test_the_time_left_counts_later_epochs_and_their_validations() -> None:
+    left = TimeLeft(max_epochs=3, num_epochs_done=0)
+    now = left.begin + 10  # validation, before the first step
+    for batch in range(1, 5):
+        left.count_step(batch, 4, now)
+        now += 2
+    assert left.seconds_left == pytest.approx(2 * 4 * 2 + 3 * 10)
+    assert left.share == pytest.approx(1 / 3)
+    left.count_epoch()
+    left.count_step(1, 4, now - 2 + 6)  # it took 6 seconds this time
+    assert left.seconds_left == pytest.approx(2 * (3 + 4) + 2 * 6)
+
+
+def test_a_resumed_training_counts_what_is_left_of_it() -> None:
+    left = TimeLeft(max_epochs=4, num_epochs_done=3)
+    left.count_step(51, 100, left.begin)
+    assert left.seconds_left is None
+    left.count_step(52, 100, left.begin + 1)
+    assert left.seconds_left == pytest.approx(48)
+    assert left.share == pytest.approx(0.88)
+
+
+def train() -> None:
+    with progress.choose_progress("minilm", 4, num_epochs_done=2) as shown:
+        for batch in (1, 2):
+            shown.on_step(batch, 2)
+        shown.on_epoch(ROW, 20.0)
+        shown.on_step(1, 2)
+
+
+def test_without_a_terminal_it_is_a_line_a_minute_and_one_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train()
+    last = "minilm: epoch 3/4  train/loss 0.5000  20/s, 0 s"
+    assert capsys.readouterr().out.splitlines() == [last]
+    monkeypatch.setattr(progress, "EVERY_S", 0)
+    train()
+    assert capsys.readouterr().out.splitlines() == [
+        "minilm: epoch 3/4, 62% after 0 s",
+        "minilm: epoch 3/4, 75% after 0 s, 0 s left",
+        "minilm: epoch 4/4, 88% after 0 s, 0 s left",
+        last,
+    ]
+
+
+def test_at_a_terminal_it_is_one_bar_over_all_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdout", terminal := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    train()
+    said = re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", terminal.getvalue())
+    assert re.search(r"minilm: epoch 4/4 \S+ +88% 0:00:00 0 s left", said)
+    assert said.endswith("minilm: epoch 3/4  train/loss 0.5000  20/s, 0 s\n")
