@@ -1,6 +1,7 @@
 """Two branches that both trained: git merges their dvc.lock stage by stage, with our driver."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,21 @@ BASE = {"ingest": "1", "train@linear": "1", "train@minilm": "1", "evaluate": "1"
 
 @pytest.fixture
 def merging(tmp_path: Path) -> Checkout:
-    """A checkout with the merge driver that `make setup` configures."""
-    made = make_checkout(tmp_path)
-    (command,) = re.findall(
-        r'git config merge\.dvc-lock\.driver "[^ ]+(/plumbline merge-lock .*)"',
-        (ROOT / "Makefile").read_text(),
-    )
-    made.run("git", "config", "merge.dvc-lock.driver", command.removeprefix("/"))
+    """A checkout with the merge driver that `make setup` configures, in a path with a blank."""
+    made = make_checkout(tmp_path / "my models")
+    add_environment(made.path)
+    makefile = (ROOT / "Makefile").read_text()
+    (command,) = re.findall(r"git config merge\.dvc-lock\.driver .*", makefile)
+    made.run("sh", "-c", command.replace("$$", "$").replace("$(BIN)", ".venv/bin"))
     commit(made, BASE)
     return made
+
+
+def add_environment(folder: Path) -> None:
+    """Add the program that the driver starts."""
+    program = shutil.which("plumbline", path=Checkout(folder).environment["PATH"])
+    (folder / ".venv/bin").mkdir(parents=True)
+    (folder / ".venv/bin/plumbline").symlink_to(str(program))
 
 
 def commit(made: Checkout, stages: dict[str, str]) -> None:
@@ -68,7 +75,30 @@ def test_what_both_changed_is_left_to_dvc(merging: Checkout) -> None:
     assert digests(merging) == {"ingest": "1", "train@minilm": "1", "evaluate": "2"}
 
 
-def test_a_damaged_side_is_a_conflict_and_changes_nothing(merging: Checkout) -> None:
+def test_each_worktree_merges_by_its_own_environment(merging: Checkout) -> None:
+    branches(merging, BASE | {"ingest": "2"}, BASE | {"ingest": "3"})
+    other = Checkout(merging.path.with_name("other models"))
+    merging.run("git", "worktree", "add", "-q", str(other.path), "theirs")
+    other.run("git", "merge", "-q", "main", code=1)
+    assert "<<<<<<<" in (other.path / "dvc.lock").read_text()  # it has no .venv yet
+    other.run("git", "merge", "--abort")
+    add_environment(other.path)
+    shutil.rmtree(merging.path / ".venv")
+    other.run("git", "merge", "-q", "main")
+    assert digests(other) == {name: digest for name, digest in BASE.items() if name != "ingest"}
+
+
+def test_one_side_alone_is_not_taken_for_the_merge(merging: Checkout) -> None:
+    merging.run("git", "config", "merge.dvc-lock.driver", "false")
+    branches(merging, BASE | {"ingest": "2"}, BASE | {"ingest": "3"})
+    merging.run("git", "merge", "-q", "theirs", code=1)
+    assert digests(merging) == BASE | {"ingest": "2"}
+    said = merging.run("plumbline", "run", code=2).stderr
+    assert "dvc.lock: git calls it unmerged" in said
+    assert "Traceback" not in said
+
+
+def test_a_damaged_side_is_a_conflict_with_markers(merging: Checkout) -> None:
     merging.run("git", "switch", "-qc", "theirs")
     (merging.path / "dvc.lock").write_text("stages: [\n")
     merging.run("git", "commit", "-qam", "damaged")
@@ -77,5 +107,5 @@ def test_a_damaged_side_is_a_conflict_and_changes_nothing(merging: Checkout) -> 
     done = merging.run("git", "merge", "-q", "theirs", code=1)
     assert "their dvc.lock cannot be read" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
-    assert digests(merging) == BASE | {"ingest": "2"}
+    assert "<<<<<<<" in (merging.path / "dvc.lock").read_text()
     assert "dvc.lock" in merging.run("git", "diff", "--name-only", "--diff-filter=U").stdout

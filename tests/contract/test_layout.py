@@ -1,10 +1,13 @@
 """Artifacts are whole or not there."""
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
 
 from plumbline.contract import layout
+from plumbline.contract.leftovers import make_aside_folder
 
 
 def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
@@ -44,6 +47,20 @@ def test_publish_replaces_a_folder(tmp_path: Path) -> None:
         (tmp_path / name / f"{name}.txt").write_text(name)
     layout.publish(tmp_path / "new", tmp_path / "old")
     assert [p.name for p in (tmp_path / "old").iterdir()] == ["new.txt"]
+
+
+@pytest.mark.parametrize("mask", [0o002, 0o022, 0o077])
+def test_the_umask_decides_who_may_read_and_write(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        layout.write_json(tmp_path / "a.json", {})
+        with make_aside_folder(tmp_path, "folder") as aside:
+            (aside / "file").touch()
+            layout.publish(aside, tmp_path / "folder")
+    finally:
+        os.umask(before)
+    for name, asked in (("a.json", 0o666), ("folder", 0o777), ("folder/file", 0o666)):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == asked & ~mask
 
 
 def test_a_folder_s_digest_sees_names_and_contents(tmp_path: Path) -> None:

@@ -70,7 +70,6 @@ def write_aside(path: Path) -> Iterator[Path]:
         with make_aside_file(path.parent, path.name) as aside:
             yield aside
             _sync_to_disk(aside)
-            aside.chmod(0o644)
             require_parents()
             aside.replace(path)
             _sync_to_disk(path.parent)
@@ -120,8 +119,6 @@ def publish(source: Path, target: Path) -> None:
     require_parents()
     if target.is_dir():
         shutil.rmtree(target)
-    if source.is_dir():
-        source.chmod(0o755)
     source.replace(target)
     _sync_to_disk(target.parent)
 

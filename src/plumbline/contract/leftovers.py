@@ -7,6 +7,7 @@ over. The ending of their names keeps them out of what DVC and git look at.
 import errno
 import fcntl
 import os
+import secrets
 import shutil
 import tempfile
 import time
@@ -25,8 +26,8 @@ ATTEMPTS, PAUSE = 50, 0.1  # seconds between two attempts to remove a folder
 @contextmanager
 def make_aside_file(folder: Path, name: str) -> Iterator[Path]:
     """Yield an empty temporary file in `folder`, named after the file that it will replace."""
-    handle, path = tempfile.mkstemp(dir=folder, prefix=f".{name}.", suffix=ENDING)
-    aside = Path(path)
+    aside = _name_aside(folder, name)
+    handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield aside
@@ -36,9 +37,10 @@ def make_aside_file(folder: Path, name: str) -> Iterator[Path]:
 
 
 @contextmanager
-def make_aside_folder(folder: Path, name: str) -> Iterator[Path]:
+def make_aside_folder(folder: Path, name: str, mode: int = 0o777) -> Iterator[Path]:
     """Yield an empty temporary folder in `folder`, which may be moved away."""
-    aside = Path(tempfile.mkdtemp(dir=folder, prefix=f".{name}.", suffix=ENDING))
+    aside = _name_aside(folder, name)
+    aside.mkdir(mode)
     handle = os.open(aside, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -57,7 +59,7 @@ def keep_system_temporaries() -> Iterator[None]:
     system = Path(tempfile.gettempdir())
     remove_leftovers(system, f".{PROCESS}.*{ENDING}")
     before = os.environ.get("TMPDIR")
-    with make_aside_folder(system, PROCESS) as private:
+    with make_aside_folder(system, PROCESS, 0o700) as private:
         os.environ["TMPDIR"] = tempfile.tempdir = str(private)
         try:
             yield
@@ -86,6 +88,11 @@ def remove_leftovers(folder: Path, pattern: str = f".*{ENDING}") -> None:
                 continue
             if not is_held(path):
                 _remove_folder(path) if path.is_dir() else path.unlink()
+
+
+def _name_aside(folder: Path, name: str) -> Path:
+    """Return a name of its own; unlike with `tempfile`, the umask decides who may read it."""
+    return folder / f".{name}.{secrets.token_hex(8)}{ENDING}"
 
 
 def _remove_folder(folder: Path) -> None:

@@ -109,7 +109,6 @@ def _write_beside(folder: Path) -> Iterator[Path]:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with leftovers.make_aside_folder(folder.parent, folder.name) as aside:
         yield aside
-        aside.chmod(0o755)
         aside.replace(folder)
 
 

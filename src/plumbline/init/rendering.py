@@ -55,7 +55,9 @@ def _write_file(target: Path, path: Path, root: Path, name: str) -> None:
     text = (root / path).read_text(encoding="utf-8")
     (target / own).parent.mkdir(parents=True, exist_ok=True)
     (target / own).write_text(differences.adapt(own, text, root, name), encoding="utf-8")
-    (target / own).chmod(0o755 if own.suffix == ".sh" else 0o644)
+    if own.suffix == ".sh":
+        mode = (target / own).stat().st_mode
+        (target / own).chmod(mode | (mode & 0o444) >> 2)  # whoever may read it may run it
 
 
 def _write_params(target: Path, text: str, task: str | None) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.lineage import ask_git
 from plumbline.contract.recorded_outputs import DVC_LOCK, read_outputs
 from plumbline.contract.yaml_file import scan_yaml
 from plumbline.pipeline_run.damaged import put_aside, report
@@ -15,6 +16,7 @@ from plumbline.pipeline_run.damaged import put_aside, report
 PIPELINE = Path("dvc.yaml")
 COPY = Path(".plumbline/dvc.lock")
 MARKERS = ("<<<<<<< ", ">>>>>>> ")
+CHOOSE = "`git checkout --ours {path}` (or --theirs) and `git add {path}`"
 
 
 def check_pipeline() -> None:
@@ -28,11 +30,16 @@ def repair_lock() -> None:
     """Restore dvc.lock from the last run where it is cut off.
 
     Raises ParamsError with file and line where nothing is there to restore it from, and where a
-    merge left its markers.
+    merge left its markers, or one side alone.
     """
     if not DVC_LOCK.exists():
         return
     _refuse_markers(DVC_LOCK)
+    if ask_git("ls-files", "--unmerged", "--", str(DVC_LOCK)):
+        raise ParamsError(
+            f"{DVC_LOCK}: git calls it unmerged, so it may hold one side alone; choose one by "
+            f"{CHOOSE.format(path=DVC_LOCK)}, then run again"
+        )
     problem = _find_problem()
     if problem is None:
         return
@@ -75,6 +82,6 @@ def _refuse_markers(path: Path) -> None:
     for number, line in enumerate(lines, start=1):
         if line.startswith(MARKERS):
             raise ParamsError(
-                f"{path}:{number}: a merge left its markers here; edit the file, or "
-                f"`git checkout --ours {path}` (or --theirs), then run again"
+                f"{path}:{number}: a merge left its markers here; edit the file and `git add` it, "
+                f"or choose a side by {CHOOSE.format(path=path)}, then run again"
             )
