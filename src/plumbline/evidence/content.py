@@ -165,7 +165,6 @@ def _describe_rehearsal(measurements: Measurements) -> dict[str, Any]:
         "num_rows": package.num_rows,
         "num_singles": package.num_singles,
         "seed": package.seed,
-        "isolation": dict(package.isolation),
         "longest_ms": package.longest_ms,
         "rss_mb": package.rss_mb,
         "problems": list(package.problems),

@@ -236,6 +236,5 @@ def _read_rehearsal(recorded: Mapping[str, Any]) -> Rehearsal:
         num_rows=recorded["num_rows"],
         num_singles=recorded["num_singles"],
         seed=recorded["seed"],
-        isolation=recorded["isolation"],
         answers=(),
     )

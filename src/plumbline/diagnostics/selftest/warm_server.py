@@ -1,9 +1,9 @@
 """What the warm Python of the selftest runs: it forks a clean process for each request.
 
 It is not imported: warm_python.py passes its text to an isolated Python, in an empty folder, with
-the environment of a clean process. Before the first fork it imports what clean_process.py imports,
-and takes away what that takes away; nothing else of the checkout or of a model comes near it.
-A request is a line of JSON on stdin, the exit status a line on stdout.
+the environment of a clean process. Before the first fork it imports what clean_process.py imports;
+nothing else of the checkout or of a model comes near it. A request is a line of JSON on stdin, the
+exit status a line on stdout.
 """
 
 import json
@@ -19,8 +19,6 @@ PAUSE_S = 0.005
 
 def main() -> None:
     """Answer requests until stdin ends."""
-    for name in ("plumbline", "torch", "transformers"):
-        sys.modules[name] = None  # type: ignore[assignment]  # importing it is an error
     import mlflow.pyfunc  # noqa: F401
     import pandas  # noqa: F401
 

@@ -1,22 +1,20 @@
 """What the clean process runs: it asks a package and writes down what it answered.
 
 It is not imported: rehearsal.py passes its text to an isolated Python. First it takes away what a
-user of the model does not have (plumbline, torch), and what only this checkout has: the held-out
-examples, and the network. The system may not allow the latter; then it says so.
+user of the model does not have: packages that the model does not require, the network, and what
+only this checkout holds, such as the held-out examples.
 """
 
-import ctypes
 import gc
 import json
 import os
 import resource
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-USER, NETWORK, MOUNTS = 0x10000000, 0x40000000, 0x00020000  # namespaces of Linux, <sched.h>
 NETWORK_EVENTS = ("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.sendto")
 MAX_SINGLES_S = 6.0  # of asking rows one by one
 MIN_SINGLES = 100  # that are asked in any case
@@ -27,8 +25,7 @@ MAX_TIMED_S = 1.0  # if the first ones do not take longer
 def main(package: str, asked: str, answered: str) -> None:
     """Ask what the file `asked` says, and write the answers to the file `answered`."""
     questions = json.loads(Path(asked).read_text(encoding="utf-8"))
-    isolation = isolate(questions["hidden"])
-    for name in ("plumbline", "torch", "transformers"):
+    for name in questions["blocked"]:
         sys.modules[name] = None  # type: ignore[assignment]  # importing it is an error
     gc.disable()  # as plumbline.contract.quick_import, which may not be imported here
     import mlflow
@@ -36,7 +33,7 @@ def main(package: str, asked: str, answered: str) -> None:
 
     gc.freeze()
     gc.enable()
-    attempts = refuse_connections()
+    attempts = refuse_access(questions["hidden"])
     model = mlflow.pyfunc.load_model(package)
     predictor = (
         model.unwrap_python_model().predictor
@@ -48,8 +45,7 @@ def main(package: str, asked: str, answered: str) -> None:
         return answers
 
     golden = questions["golden"]
-    result: dict[str, Any] = {"isolation": isolation}
-    result["answers"] = ask(golden["inputs"], golden["params"])
+    result: dict[str, Any] = {"answers": ask(golden["inputs"], golden["params"])}
     result["errors"] = collect_errors(ask, questions["faulty"], golden["params"])
     result["longest_ms"], result["longest_error"] = time_longest(predictor, questions["longest"])
     result["rss_mb"] = read_peak_memory() / 1e6  # before the rows of the test split are in memory
@@ -61,44 +57,22 @@ def main(package: str, asked: str, answered: str) -> None:
     gc.freeze()  # Python ends without a look for garbage in all that is loaded
 
 
-def isolate(hidden: list[str]) -> dict[str, bool]:
-    """Leave the network, and the folders `hidden`, where the system allows it.
+def refuse_access(hidden: Sequence[str]) -> set[str]:
+    """Raise an error where Python code uses the network or opens a file in a folder of `hidden`.
 
-    In a new user namespace, folders are hidden by an empty file system each. In a second one that
-    cannot be undone, and files that are read-only stay so, for root too. The processes of the
-    first user cannot be looked into.
-    """
-    isolation = {"network": False, "files": False}
-    unshare = getattr(ctypes.CDLL(None, use_errno=True), "unshare", None)
-    if sys.platform != "linux" or unshare is None:
-        return isolation
-    user, group = os.getuid(), os.getgid()
-    if unshare(USER | NETWORK | MOUNTS) != 0:
-        return isolation
-    isolation["network"] = True
-    try:
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
-        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    except OSError:
-        return isolation
-    mount = ctypes.CDLL(None).mount
-    mounted = [mount(b"none", os.fsencode(path), b"tmpfs", 0, None) == 0 for path in hidden]
-    isolation["files"] = unshare(USER | MOUNTS) == 0 and all(mounted)
-    return isolation
-
-
-def refuse_connections() -> set[str]:
-    """Raise an error wherever Python code uses the network from now on; return the attempts.
-
-    This holds where the system has no namespaces, too, for all but compiled code.
+    Returns what was tried, to which later attempts are added. Compiled code is not refused.
     """
     attempts: set[str] = set()
 
-    def refuse(event: str, arguments: object) -> None:
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
         if event in NETWORK_EVENTS:
-            attempts.add(event)
+            attempts.add(f"uses the network ({event})")
             raise PermissionError(f"{event}: a model has no network in its rehearsal")
+        if event == "open" and isinstance(arguments[0], str | bytes):
+            path = os.path.realpath(os.fsdecode(arguments[0]))
+            if any(path.startswith(folder + os.sep) for folder in hidden):
+                attempts.add(f"reads files of the checkout ({path})")
+                raise PermissionError(f"{path}: a model has only its own files in its rehearsal")
 
     sys.addaudithook(refuse)
     return attempts

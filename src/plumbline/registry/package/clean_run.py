@@ -119,8 +119,8 @@ launch: Launch = _launch_python  # the selftest has a faster one
 
 
 def list_hidden_folders(private: Path) -> list[str]:
-    """List the folders of the checkout that the clean process must not see."""
-    here = Path.cwd()
+    """List the folders of the checkout whose files the clean process must not open."""
+    here = Path.cwd().resolve()
     folders = [here / name for name in HIDDEN if (here / name).is_dir()]
     return [str(folder) for folder in folders if folder not in private.resolve().parents]
 

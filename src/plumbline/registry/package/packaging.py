@@ -7,13 +7,13 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.task import Field, Signature, Task
+from plumbline.registry.package import requirements
 from plumbline.registry.reader.addresses import BUNDLE_TAG, GOLDEN_TAG
 from plumbline.tracking import mlflow_client
 
@@ -47,8 +47,9 @@ def _describe_package(folder: Path, golden: Path, task: Task[Any]) -> Iterator[d
     logging.getLogger("mlflow.models.model").setLevel(logging.ERROR)
     sys.dont_write_bytecode = True  # MLflow runs the model's code once, in the folder that it logs
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        requirements = Path(private) / "requirements.txt"
-        requirements.write_text("\n".join(_list_requirements(task)) + "\n", encoding="utf-8")
+        pins = Path(private) / "requirements.txt"
+        lines = requirements.pin_versions(task.requirements)
+        pins.write_text("\n".join(lines) + "\n", encoding="utf-8")
         # MLflow keeps the folder's name.
         files = shutil.copytree(folder, Path(private) / "bundle")
         yield {
@@ -56,7 +57,7 @@ def _describe_package(folder: Path, golden: Path, task: Task[Any]) -> Iterator[d
             "artifacts": {"bundle": str(files), "golden": str(golden)},
             "signature": build_signature(bundle.read_signature(folder)),
             "input_example": pd.DataFrame(dict(task.example)),
-            "pip_requirements": str(requirements),
+            "pip_requirements": str(pins),
             "metadata": {
                 BUNDLE_TAG: bundle.digest(folder),
                 GOLDEN_TAG: layout.digest(golden),
@@ -88,12 +89,3 @@ def build_signature(signature: Signature) -> "ModelSignature":
 def _describe_column(field: Field) -> dict[str, Any]:
     kind = {"type": field.type} if isinstance(field.type, str) else dict(field.type)
     return {"name": field.name, "required": field.required, **kind}
-
-
-def _list_requirements(task: Task[Any]) -> list[str]:
-    """What the predictor imports, in the versions it was measured with.
-
-    Local labels such as +cpu are not part of a version.
-    """
-    names = sorted({"mlflow", "pandas", *task.requirements})
-    return [f"{name}=={version(name).partition('+')[0]}" for name in names]

@@ -20,7 +20,7 @@ from plumbline.contract.answers import SAME_MACHINE, is_same_answer
 from plumbline.contract.errors import BundleError, RegistryError
 from plumbline.contract.system_errors import NO_SPACE, find_errno
 from plumbline.contract.task import Columns, Task
-from plumbline.registry.package import mlmodel, packaging, questions
+from plumbline.registry.package import mlmodel, packaging, questions, requirements
 from plumbline.registry.package.clean_run import (
     ask_in_clean_process,
     compute_time_limit,
@@ -43,7 +43,6 @@ class Rehearsal:
     num_rows: int  # asked again in another order
     num_singles: int  # asked alone
     seed: int  # of the order
-    isolation: Mapping[str, bool]  # from the `network`, from `files` of the checkout
     answers: Sequence[Sequence[str]]  # of each call, row by row, as JSON
 
 
@@ -77,7 +76,7 @@ def verify_package(
     longest: Columns | None = None,
     row_ms: float = 0.0,
 ) -> Rehearsal:
-    """Load the package in a clean process, without plumbline or torch, and compare its answers.
+    """Load the package in a clean process that has only what it requires; compare its answers.
 
     Golden rows must be answered as in `golden`, faulty ones with an error, those of `calls` as
     before. Raises BundleError if the package cannot answer, holds what plumbline did not write, or
@@ -103,7 +102,6 @@ def verify_package(
         num_rows=sum(len(call.rows) for call in calls),
         num_singles=len(result["singles"]),
         seed=plan.seed,
-        isolation=result["isolation"],
         answers=_sort_answers(calls, again),
     )
 
@@ -112,6 +110,7 @@ def _build_questions(
     task: Task[Any], golden: Mapping[str, Any], longest: Columns | None, private: Path
 ) -> dict[str, Any]:
     return {
+        "blocked": requirements.list_other_modules(task.requirements),
         "hidden": list_hidden_folders(private),
         "golden": {"inputs": golden["inputs"], "params": golden["params"]},
         "faulty": {name: dict(columns) for name, columns in task.faulty.items()},
@@ -165,10 +164,7 @@ def _find_problems(golden: Mapping[str, Any], result: Mapping[str, Any]) -> list
     if result["longest_error"] is not None:
         reason = f"{result['longest_error']:.200}"
         problems.append(f"the packaged model does not answer the longest valid input ({reason})")
-    if result["attempts"]:
-        events = ", ".join(result["attempts"])
-        problems.append(f"the packaged model uses the network ({events})")
-    return problems
+    return problems + [f"the packaged model {attempt}" for attempt in result["attempts"]]
 
 
 def _find_wrong_answers(expected: Mapping[str, Any], answers: Mapping[str, Any]) -> list[str]:
