@@ -42,7 +42,7 @@ BY_A_LIBRARY = CODE.replace(
 def run_code(code: str, *arguments: str) -> str:
     """Return what the code says on stderr."""
     command = [sys.executable, "-c", code, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     return done.stderr.strip()
 
 
@@ -100,7 +100,7 @@ def test_too_few_addresses_are_refused_before_a_library_waits_for_ever(tmp_path:
         env=get_clean_environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 2
@@ -139,7 +139,7 @@ def test_an_error_cannot_command_the_terminal(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, "init", str(tmp_path / "new"), "--data", name]
     environment = get_clean_environment() | {"GITHUB_ACTIONS": "true"}
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, env=environment
+        command, capture_output=True, text=True, timeout=600, check=False, env=environment
     )
     assert done.returncode != 0
     assert "a\ufffd[2J\n: :notice title=promote::done" in done.stderr
@@ -156,7 +156,7 @@ def test_letters_that_the_output_cannot_have_are_escaped(tmp_path: Path, encodin
     command = [sys.executable, "-c", code, "recipe", "show", "own"]
     environment = get_clean_environment() | {"PYTHONIOENCODING": encoding}
     done = subprocess.run(
-        command, capture_output=True, timeout=60, check=False, env=environment, cwd=tmp_path
+        command, capture_output=True, timeout=600, check=False, env=environment, cwd=tmp_path
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == rb"# \u4f60\u597d \ud83d\ude00" + b"\n"

@@ -55,7 +55,7 @@ def answer(folder: Path, site: Path, *lines: str, options: tuple[str, ...] = ())
             break
         shown += read
     os.close(ours)
-    return process.wait(60), shown.decode().replace("\r\n", "\n")
+    return process.wait(600), shown.decode().replace("\r\n", "\n")
 
 
 def test_it_asks_for_all_and_guesses_the_columns(folder: Path, site: Path) -> None:

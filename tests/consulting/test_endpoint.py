@@ -32,8 +32,7 @@ def respond(agent: Endpoint) -> Reply:
     async def run() -> Reply:
         responder = EndpointResponder("one", agent)
         try:
-            async with asyncio.timeout(5):
-                return await responder.respond(PROMPT)
+            return await responder.respond(PROMPT)
         finally:
             await responder.close()
 

@@ -24,7 +24,7 @@ LAUNCHERS = {
     "pyspark": "spark-submit --master local[2] deploy/launchers/on_spark.py",
     "ray": f"{sys.executable} deploy/launchers/on_ray.py",
 }
-END_TIMEOUT_S = 60.0
+END_TIMEOUT_S = 600.0
 
 
 @pytest.fixture(scope="module")

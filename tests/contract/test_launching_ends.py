@@ -21,7 +21,13 @@ LAUNCH = "from plumbline.contract.launching import launch; launch(['script.py'],
 
 def wait_until_gone(pid: int) -> None:
     with suppress(psutil.NoSuchProcess):
-        psutil.Process(pid).wait(timeout=10)
+        psutil.Process(pid).wait(timeout=600)
+
+
+def terminate_when_there(file: Path) -> None:
+    while not file.exists() or not file.read_text():
+        time.sleep(0.02)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 @pytest.mark.parametrize(
@@ -53,10 +59,10 @@ def test_a_terminated_stage_ends_a_shell_that_passes_no_signal_on(
 
     monkeypatch.setattr(launching, "GRACE_S", 0.2)
     monkeypatch.setenv(
-        launching.COMMAND, f"sh -c '{first}; sleep 60 & echo $! > {below}; wait; wait'"
+        launching.COMMAND, f"sh -c '{first}; sleep 3600 & echo $! > {below}; wait; wait'"
     )
     before = signal.signal(signal.SIGTERM, terminate)
-    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    threading.Thread(target=terminate_when_there, args=(below,)).start()
     try:
         with pytest.raises(Terminated):
             launching.launch([], 2)
@@ -75,7 +81,7 @@ def test_a_command_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -
 def test_a_stage_that_is_killed_before_its_processes_began_leaves_none(tmp_path: Path) -> None:
     """Such a process would take init for its parent, train on, and publish."""
     started = tmp_path / "started"
-    command = f"sh -c 'echo $$ > {started}; exec sleep 60'"
+    command = f"sh -c 'echo $$ > {started}; exec sleep 3600'"
     stage = subprocess.Popen(
         [sys.executable, "-P", "-c", LAUNCH], env={**os.environ, launching.COMMAND: command}
     )

@@ -132,7 +132,7 @@ def serve_and_ask(trained: Checkout, log: Path, asked: list[dict[str, str]]) -> 
     with serving(
         Lines(trained.path), "--log-folder", str(log), uri="models:/ticket-router@champion"
     ) as server:
-        connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=600)
         for start in range(0, len(asked), 50):
             body = json.dumps(
                 {"inputs": {"text": [row["text"] for row in asked[start : start + 50]]}}

@@ -139,7 +139,7 @@ def test_mlflow_models_serve(clone: Checkout) -> None:
         start_new_session=True,
     )
     try:
-        for _ in range(120):
+        for _ in range(600):
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{port}/ping", timeout=5).close()
                 break
@@ -147,11 +147,11 @@ def test_mlflow_models_serve(clone: Checkout) -> None:
                 time.sleep(1)
         body, headers = json.dumps(ASKED).encode(), {"Content-Type": "application/json"}
         request = urllib.request.Request(f"http://127.0.0.1:{port}/invocations", body, headers)
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310  loopback
+        with urllib.request.urlopen(request, timeout=600) as answer:  # noqa: S310  loopback
             check(json.load(answer)["predictions"])
     finally:
         os.killpg(server.pid, signal.SIGTERM)
-        server.wait(30)
+        server.wait(600)
 
 
 def check(predictions: list[dict[str, object]]) -> None:

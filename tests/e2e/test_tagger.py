@@ -105,7 +105,7 @@ def test_the_server_answers_with_lists_of_labels(tagger: Checkout) -> None:
         assert [json.loads(text) for text in outputs["labels"]["data"]] == [answer["labels"]]
     finally:
         os.killpg(server.pid, signal.SIGTERM)
-        server.wait(20)
+        server.wait(600)
 
 
 def _post(address: str, body: dict) -> dict:
@@ -114,7 +114,7 @@ def _post(address: str, body: dict) -> dict:
     request = urllib.request.Request(address, json.dumps(body).encode(), headers)  # noqa: S310  loopback
     for _ in range(100):
         try:
-            with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310  loopback
+            with urllib.request.urlopen(request, timeout=600) as response:  # noqa: S310  loopback
                 answer: dict = json.load(response)
                 return answer
         except urllib.error.HTTPError:

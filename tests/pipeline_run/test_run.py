@@ -244,7 +244,7 @@ sys.path.insert(0, "src")
 import plumbline.entrypoint as entrypoint
 def wait(stage, params, task, candidate=None):
     open("started", "w").write(str(os.getpid()))
-    time.sleep(60)
+    time.sleep(3600)
 entrypoint.run_stage = wait
 sys.exit(entrypoint.main("validate"))
 """
@@ -278,7 +278,7 @@ def start(checkout: Checkout, *command: str) -> tuple[subprocess.Popen[str], int
 
 
 def wait_until_gone(pid: int) -> None:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 600
     while time.monotonic() < until:
         try:
             os.kill(pid, 0)

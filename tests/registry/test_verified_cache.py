@@ -519,7 +519,7 @@ def test_many_processes_that_fetch_at_once_get_the_same(here: Path, tmp_path: Pa
         subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         for _ in range(6)
     ]
-    said = [process.communicate(timeout=120)[0].strip() for process in started]
+    said = [process.communicate(timeout=600)[0].strip() for process in started]
     assert set(said) == {str(VerifiedModelCache(URI).fetch_latest())}
     assert [path.name[:6] for path in (tmp_path / "cache/models").iterdir()] == [
         VerifiedModelCache(URI).fetch_latest().bundle[:6]

@@ -404,7 +404,7 @@ def test_a_worker_of_a_cluster_is_killed_and_the_answers_are_the_same(
             assert process.poll() is None, process.communicate()
             time.sleep(0.1)
         assert kill_with_children(workers[0]) > 1  # the executor and its Python too
-        said = "".join(process.communicate(timeout=300))
+        said = "".join(process.communicate(timeout=6000))
     assert process.returncode == 0, said
     assert f"12 files, {12 * MANY:,} rows" in said
     assert read_bytes(out) == read_bytes(tmp_path / "here")
@@ -438,7 +438,7 @@ def test_an_interrupted_run_on_spark_is_continued(
         assert process.poll() is None, process.communicate()
         time.sleep(0.1)
     os.kill(process.pid, signal.SIGINT)
-    said = "".join(process.communicate(timeout=60))
+    said = "".join(process.communicate(timeout=600))
     assert process.returncode == 130, said
     assert "interrupted; run the same command again" in said
     (given / "zzz.csv").unlink()
@@ -457,7 +457,7 @@ def test_what_spark_udf_answers_is_what_score_answers(model: Model, tmp_path: Pa
         env=model.environment | {"PYSPARK_PYTHON": sys.executable},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=6000,
         check=False,
     )
     assert found.returncode == 0, found.stderr[-2000:]

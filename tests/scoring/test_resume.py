@@ -84,7 +84,7 @@ def test_interrupted_it_says_how_to_resume(model: Model, several: Path, tmp_path
     process = model.halted(several, tmp_path / "out.csv", 1)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGCONT)
-    said = "".join(process.communicate(timeout=60))
+    said = "".join(process.communicate(timeout=600))
     assert process.returncode == 130
     assert said.strip() == "plumbline: interrupted; run the same command again to continue"
     assert "resuming after row" in model.run(several, tmp_path / "out.csv", "--bad-rows", "keep")

@@ -317,7 +317,7 @@ def test_a_return_reaches_the_journal_although_the_server_stops(lines: Lines) ->
         server.process.send_signal(signal.SIGTERM)
         time.sleep(2)
         fcntl.flock(lock, fcntl.LOCK_UN)
-        assert server.process.wait(timeout=60) == 0
+        assert server.process.wait(timeout=600) == 0
     (entry,) = read_history(lines)[before:]
     assert (entry.action, entry.version) == ("return", "2")
     assert read_head(lines) == format_head(entry)

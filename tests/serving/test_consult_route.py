@@ -107,7 +107,7 @@ def asking(server: Server) -> Iterator[Any]:
     """A request in progress, whose connection is closed at the end of the block."""
     from http.client import HTTPConnection
 
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=600)
     body = json.dumps({"question": "What is 6 * 7?"})
     connection.request("POST", "/consult", body, {"content-type": "application/json"})
     try:
@@ -156,7 +156,7 @@ def test_a_server_that_cannot_consult_does_not_start(
     path = write_agents(registry.folder, chat, *names)
     options = ["--agents", str(path)]
     with serving(registry, *options, uri=uri, ready=False, CHAT_KEY=KEY) as server:
-        assert server.process.wait(timeout=120) != 0
+        assert server.process.wait(timeout=600) != 0
         assert words in server.log.read_text()
 
 

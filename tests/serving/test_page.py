@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 from tests.support.serving.lines import Lines, serving
 
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=600_000)
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )

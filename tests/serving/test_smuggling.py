@@ -30,7 +30,7 @@ def server(wide: Lines, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
 def exchange(server: Server, *pieces: bytes) -> bytes:
     """Send pieces one after another; return all that comes until nothing does for a while."""
     with socket.create_connection(("127.0.0.1", server.port)) as client:
-        client.settimeout(0.5)
+        client.settimeout(2)
         received = b""
         for piece in pieces:
             try:

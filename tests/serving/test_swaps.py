@@ -52,7 +52,7 @@ def test_a_version_that_was_replaced_while_the_body_came_does_not_pass_for_the_n
     tensor = {"name": "x", "shape": [1], "datatype": "FP64", "data": [1.0]}
     body = json.dumps({"inputs": [tensor]}).encode()
     with serving(lines, "--poll-s", "0.2") as server:
-        connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", server.port, timeout=600)
         with closing(connection):
             connection.putrequest("POST", "/v2/models/line/versions/1/infer")
             connection.putheader("content-length", str(len(body)))

@@ -25,7 +25,7 @@ IMAGES = ("serve", "mlflow", "train")
 FIRST, SECOND, BOTH = 8000, 8001, 8080  # ports of the two servers, and of the balancer
 MONITORING = 9090
 PAUSE_S = 0.05
-START_S = 180.0
+START_S = 600.0
 USER_ID = f"{os.getuid()}:{os.getgid()}"
 REQUEST = {"inputs": {"x": [0.5]}}  # of the line task, whose answer is about 2
 

@@ -76,7 +76,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if fault == "changed":
             body = _flip(body)
-        connection = http.client.HTTPConnection(self.server.store, timeout=30)
+        connection = http.client.HTTPConnection(self.server.store, timeout=600)
         connection.request(self.command, self.path, body, dict(self.headers))
         given = connection.getresponse()
         content = given.read()

@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import pytest
 from tests.support.checkouts import find_python
 
-START_TIMEOUT_S = 180
+START_TIMEOUT_S = 600
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def run_mlflow_server(folder: Path, backend: str, port: int | None = None) -> It
             yield address
         finally:
             process.terminate()
-            process.wait(timeout=60)
+            process.wait(timeout=600)
 
 
 def find_free_port() -> int:

@@ -173,7 +173,7 @@ def race(rounds: int, processes: int = 8) -> None:
             assert read_champion_alias() == versions[said.index("won")]
     finally:
         for racer in racers:
-            racer.communicate(timeout=60)
+            racer.communicate(timeout=600)
     assert [racer.returncode for racer in racers] == [0] * processes
     entries = read_decisions()
     assert len(entries) == before + rounds

@@ -13,7 +13,7 @@ from typing import Any
 import fsspec
 import pytest
 
-START_SECONDS = 60
+START_SECONDS = 600
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def serve_bucket(name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     finally:
         clients.clear_instance_cache()
         server.terminate()
-        server.wait(30)
+        server.wait(600)
 
 
 def wait_until_ready(address: str) -> None:

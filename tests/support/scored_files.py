@@ -131,7 +131,7 @@ class Model:
 
     def run(self, given: Path, wanted: Path, *options: str, code: int = 0, **settings: Any) -> str:
         process = self.start(given, wanted, *options, **settings)
-        said = "".join(process.communicate(timeout=120))
+        said = "".join(process.communicate(timeout=600))
         assert process.returncode == code, said
         assert "Traceback" not in said
         return said

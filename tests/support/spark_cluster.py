@@ -18,7 +18,7 @@ SPARK = pytest.mark.skipif(
     importlib.util.find_spec("pyspark") is None or shutil.which("java") is None,
     reason="no Spark here: pyspark (requirements-spark.lock) or Java is not installed",
 )
-START_SECONDS = 60.0
+START_SECONDS = 600.0
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def run_spark_cluster(folder: Path, num_workers: int) -> Iterator[tuple[str, lis
     finally:
         for process in processes:
             kill_with_children(process.pid)
-            process.wait(30)
+            process.wait(600)
 
 
 def count_children(pid: int) -> int:

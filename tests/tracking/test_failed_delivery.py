@@ -32,7 +32,7 @@ from plumbline.tracking import (
 )
 
 SECRET = "hunter2"  # noqa: S105  to look for it in the store
-TIMEOUT_S = 300  # the process has the lowest priority: other tests starve it
+TIMEOUT_S = 900  # the process has the lowest priority: other tests starve it
 QUERY = "SELECT text FROM t"
 LOSES_RUNS = """
 CREATE TRIGGER lose AFTER INSERT ON tags WHEN NEW.key = 'plumbline.dvc_lock'

@@ -35,7 +35,7 @@ def test_processes_with_temporary_folders_of_their_own_create_one_database(tmp_p
                 text=True,
             )
         )
-    ends = [process.communicate(timeout=240) for process in started]
+    ends = [process.communicate(timeout=600) for process in started]
     assert [process.returncode for process in started] == [0] * NUM_PROCESSES, ends
     assert [output.strip() for output, _ in ends] == ["1"] * NUM_PROCESSES
     assert os.listdir(tmp_path / "work/mlruns") == ["mlflow.db"]  # noqa: PTH208

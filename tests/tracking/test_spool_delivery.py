@@ -215,7 +215,7 @@ def test_a_training_that_is_alive_has_its_machine_watched(
         monitors.follow()
         (thread,) = (t for t in threading.enumerate() if "SystemMetrics" in t.name)
     monitors.follow()
-    thread.join(timeout=30)
+    thread.join(timeout=600)
     assert not thread.is_alive()
 
 

@@ -67,7 +67,7 @@ def has_trials(storage: Path) -> bool:
 
 def wait_for_trial(storage: Path, process: subprocess.Popen[bytes], least: int) -> Any:
     """Wait until a worker runs a trial after `least` that began."""
-    until = time.monotonic() + 120
+    until = time.monotonic() + 600
     while time.monotonic() < until and process.poll() is None:
         if has_trials(storage):
             for trial in open_study(storage).get_trials(states=(TrialState.RUNNING,)):
@@ -90,7 +90,7 @@ def test_a_killed_worker_and_a_stopped_command_change_no_trial(tuned: Checkout) 
             os.kill(int(trial.user_attrs[WORKER][1].split()[0]), signal.SIGKILL)
             wait_for_trial(storage, process, trial.number + 1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait(600) == 130
     tuned.run(*command)
     assert describe(storage) == describe(tuned.path / ".plumbline/tuning/studies.db")
     entries = open_study(storage).get_trials()

@@ -17,8 +17,8 @@ from tests.support.warm import commands
 SOURCE = Path(__file__).with_name("preload.c")
 WARM = "warm"  # the folder of the server
 SOURCES = "PLUMBLINE_TEST_SOURCES"  # read by tests/support/warm/server.py
-IDLE_TIMEOUT_S = 60
-END_TIMEOUT_S = 5
+IDLE_TIMEOUT_S = 600
+END_TIMEOUT_S = 600
 STAGE_TIMEOUT_S = 300
 
 

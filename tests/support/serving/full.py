@@ -75,6 +75,6 @@ def receive(connection: socket.socket, num_answers: int) -> list[Got]:
 
 
 def send(server: Server, raw: bytes, num_answers: int = 1) -> list[Got]:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=900) as connection:
         connection.sendall(raw)
         return receive(connection, num_answers)

@@ -27,7 +27,7 @@ from plumbline.stages.register import register
 
 SLOPES = {"1": 2.0, "2": 3.0, "3": 2.001}  # the third answers nearly as the first
 MOODY = "4"
-READY_S, PATIENCE_S = 120, 60  # the machine may have much else to do
+READY_S, PATIENCE_S = 600, 600  # the machine may have much else to do
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Server:
         self, method: str, path: str, body: bytes | str | None = None, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
         """One request on a connection of its own: status, headers, body."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, named)
@@ -155,7 +155,7 @@ class Server:
     def stop(self) -> int:
         """SIGTERM; the exit status."""
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=PATIENCE_S)
 
 
 @contextmanager
@@ -185,7 +185,7 @@ def serving(
     finally:
         if process.poll() is None:
             process.terminate()
-            process.wait(timeout=60)
+            process.wait(timeout=PATIENCE_S)
         free.close()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import psutil
 from pydantic_core import from_json
-from tests.support.serving.lines import Server
+from tests.support.serving.lines import PATIENCE_S, Server
 
 CANARY = "c4n4ry-7f3a"  # stands in what is sent, and in no refusal
 MAX_ERROR_BYTES = 1000
@@ -72,7 +72,7 @@ class Connection:
         self._socket.close()
 
     def _opened(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self._port), timeout=20)
+        return socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE_S)
 
     def _answer(self, raw: bytes) -> Got:
         self._socket.sendall(raw)

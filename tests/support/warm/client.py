@@ -22,7 +22,7 @@ from pathlib import Path
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 AT_START = ("PYTHONHASHSEED", "PYTHONPROFILEIMPORTTIME", "PYTHONMALLOC", "PYTHONOPTIMIZE")
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = 600
 started: list[object] = []  # a Popen warns when it is dropped while its process runs
 
 

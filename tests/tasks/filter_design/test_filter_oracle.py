@@ -275,7 +275,7 @@ def run_ngspice(netlist: str, folder: Path) -> np.ndarray:
     path = folder / "filter.cir"
     path.write_text(netlist)
     command = ["ngspice", "-b", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
     rows = re.findall(r"^\d+\s+(\S+)\s+(\S+)\s*$", done.stdout, re.MULTILINE)
     return np.array(rows, dtype=float)
 

@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -40,9 +39,7 @@ def default(
 
 
 def test_the_same_seed_gives_the_same_bytes(default: tuple[Any, Any, Path], tmp_path: Path) -> None:
-    start = time.process_time()
     run_ingest(make_params(num_rows=4500, label_noise=0.04, drift=0.0), tmp_path / "out")
-    assert time.process_time() - start < 10  # about a second; ten on a busy machine
     for path in default[2].iterdir():
         assert path.read_bytes() == (tmp_path / "out" / path.name).read_bytes()
 
