@@ -9,6 +9,7 @@ from importlib.util import cache_from_source
 from pathlib import Path
 
 import mlflow
+import pandas as pd
 import pytest
 from tests.support.racing import TASK
 
@@ -51,6 +52,31 @@ def test_a_sound_one_answers(package: Path, saved: Path) -> None:
         ).problems
         == ()
     )
+
+
+def test_answers_have_the_index_of_the_rows(package: Path) -> None:
+    model = mlflow.pyfunc.load_model(str(package))
+    table = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0], "id": ["a", "b", "c", "d"]})
+    chosen = [table[table.x > 1.0], table.sample(3, random_state=1), table.set_index("id")]
+    for rows in [*chosen, pd.concat([table, table])]:
+        answers = model.predict(rows[["x"]])
+        assert answers.index.equals(rows.index)
+        assert list(answers.y) == list(2 * rows.x)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [{}, {"predictions": "y"}])
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_mlflow_itself_evaluates_it(
+    package: Path, tmp_path: Path, kind: str, more: dict[str, str]
+) -> None:
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    rows = pd.DataFrame({"x": [0.0, 1.0, 2.0] * 4, "right": [0.0, 2.0, 2.0] * 4})
+    done = mlflow.models.evaluate(str(package), rows, targets="right", model_type=kind, **more)
+    if kind == "classifier":
+        assert done.metrics["accuracy_score"] == pytest.approx(2 / 3)
+    else:
+        assert done.metrics["mean_absolute_error"] == pytest.approx(2 / 3)
 
 
 def test_bytecode_beside_it_is_dropped_and_never_run(
