@@ -8,6 +8,7 @@ from tests.support.checkouts import ROOT
 from tests.support.doc_tables import read_table
 
 from plumbline.evidence.gates import GATES
+from plumbline.evidence.gates.remedies import REMEDIES, describe_remedy
 from plumbline.tasks.text_classification.task import TASK
 
 # What reads variables of the environment, or lists those of a repository on GitHub.
@@ -31,11 +32,12 @@ SET_BY_OTHERS = {
 
 def test_every_gate_is_explained_and_has_a_remedy() -> None:
     names = [gate.name for gate in GATES]
-    rows = read_table("evidence", "The gates")
-    assert [row[:2] for row in rows] == [[gate.name, gate.burden] for gate in GATES]
-    remedies = read_table("evidence", "When a gate refuses")
-    assert [row[0] for row in remedies] == names
-    assert all(len(remedy) > 40 for _, remedy in remedies), "say what to change, open or collect"
+    anchored = [f'<a id="{name}"></a>{name}' for name in names]
+    assert [row[0] for row in read_table("evidence", "The gates")] == anchored
+    described = read_table("evidence", "When a gate refuses")
+    remedies = {gate: re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", text) for gate, text in described}
+    assert list(remedies) == list(REMEDIES) == names
+    assert remedies == {gate: describe_remedy({}, gate) for gate in names}
 
 
 def test_the_columns_and_parameters_of_an_answer_are_those_of_the_signature() -> None:

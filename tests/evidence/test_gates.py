@@ -13,6 +13,7 @@ from plumbline.contract.records import Bound, Case, ExportDifference, Leak
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare, gates
 from plumbline.evidence.choice import Choice
+from plumbline.evidence.gates.remedies import REMEDIES
 from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.evidence.verdict import decide_by_gates, summarise_verdict
 from plumbline.registry.ledger import Look
@@ -687,3 +688,36 @@ def test_a_gain_makes_up_for_former_losses(sound: gates.Findings) -> None:
     assert replace(sound, champion_lag=0.06).lag == pytest.approx(0.01)
     assert replace(sound, champion_lag=0.03).lag == 0.0
     assert replace(sound, champion=None).lag == 0.0
+
+
+CHANGED_TEST = {"splits": {"test": TEST_CHANGES | {"altered": 800}}}
+LENIENT = LIMITS.champion.model_copy(update={"policy": "not-worse", "margin": 0.01})
+# What fails a gate, and the key of `evaluation` that its remedy names.
+KEYS = {
+    "consistency": ({"winner_validation": hits(0.8, 700)}, "max_validation_gap", 0.1),
+    "test_split": ({"data_changes": CHANGED_TEST}, "max_test_changes", 1.0),
+    "champion": ({"champion": hits(0.899)}, "champion", LENIENT),
+    "slices": ({"slices": []}, "slices", []),
+    "calibration": ({"calibration": None}, "max_calibration_error", None),
+    "selective": (PLANTS["selective"][2], "selective", Selective(risk=0.05, min_coverage=0.5)),
+    "budget": (
+        PLANTS["budget"][0],
+        "budget",
+        LIMITS.budget.model_copy(update={"one_p95_ms": 300}),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_the_key_that_a_remedy_names_is_one_that_helps(sound: gates.Findings, name: str) -> None:
+    change, key, value = KEYS[name]
+    planted = replace(sound, **change)
+    assert asked(planted, name).status == "fail"
+    assert f"`evaluation.{key}" in REMEDIES[name]
+    mended = replace(planted, limits=planted.limits.model_copy(update={key: value}))
+    assert asked(mended, name).status != "fail"
+
+
+def test_the_form_that_was_trained_needs_no_parity(sound: gates.Findings) -> None:
+    assert "put `fp32` first" in REMEDIES["parity"]
+    assert asked(replace(sound, form="fp32", parity=None), "parity").status == "not-applicable"

@@ -14,6 +14,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError, EvidenceError, PlumblineError
 from plumbline.contract.records import Candidate, Figure, Scores
 from plumbline.evidence.document import extract_metrics
+from plumbline.evidence.gates.remedies import describe_remedy
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.reporting import html, model_card, report, summary, tables
 
@@ -449,7 +450,34 @@ def test_failed_gates_come_first(
     kept = written(new_shape("keep"), winner, tmp_path, monkeypatch)
     table = kept[kept.index('id="gates"') :]
     assert table.index("Better?") < table.index("Was it?") < table.index("Enough?")
-    assert table.count('<tr class="kept"') == 1
+    assert table.count('class="gate kept" open>') == 1
+    assert table.count("<details id=") == 3
+
+
+def test_beside_a_failed_gate_is_what_to_do(
+    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = new_shape("refuse")
+    found["gates"][0] |= {"name": "budget", "status": "fail"}
+    page = written(found, winner, tmp_path, monkeypatch)
+    layout.write_json(layout.EVIDENCE, found)
+    console = Console(width=400, record=True)
+    summary.print_report(console)
+    said = console.export_text()
+    remedy = describe_remedy(found, "budget")
+    assert f"\n    what to do: {remedy} [plumbline docs evidence]\n" in said
+    assert remedy in summary.render_markdown()
+    assert "<code>plumbline run --force --single-item evaluate</code>, then <code>make" in page
+    assert f"`forms` of {found['winner']}, fewer" in said
+
+
+def test_the_page_links_to_where_a_gate_is_explained(
+    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/evidence.md").touch()
+    page = written(new_shape("refuse"), winner, tmp_path, monkeypatch)
+    assert '<a href="../docs/evidence.md#champion">docs/evidence.md#champion</a>' in page
 
 
 def test_evidence_of_an_older_format_says_what_is_not_on_record(text: str) -> None:

@@ -30,6 +30,7 @@ def show_verdict(
     from plumbline.entrypoint import load_params, load_task
     from plumbline.evidence import document
     from plumbline.evidence.evidence_check import derive_where_possible
+    from plumbline.evidence.gates.remedies import list_failures
     from plumbline.evidence.verdict import EXIT_CODES
     from plumbline.evidence.withholding import withhold_figures
 
@@ -45,9 +46,9 @@ def show_verdict(
         print(dump_visibly(evidence, indent=2))
     else:
         print_plain(f"{evidence['verdict']}: {evidence['summary']}")
-        for gate in withhold_figures(evidence)["gates"]:
-            if gate["status"] == "fail":
-                print_plain(f"  {gate['name']}: {gate['reason']}")
+        for failure in list_failures(withhold_figures(evidence)):
+            for line in failure.lines:
+                print_plain(f"  {line}")
         for name, reason in evidence.get("switched_off", {}).items():
             print_plain(f"  switched off: {name} ({reason})")
         for key, reason in (evidence.get("laxer") or {}).items():

@@ -56,6 +56,17 @@ def format_code(text: object) -> str:
     return f"`{line}`".replace("|", "\\|") if line else ""
 
 
+def mark_commands(text: str) -> str:
+    """Show in HTML what is between backquotes, a command or a key of params, as such."""
+    from markupsafe import Markup, escape
+
+    parts = [escape(part) for part in text.split("`")]
+    return Markup().join(
+        Markup("<code>{}</code>").format(part) if number % 2 else part
+        for number, part in enumerate(parts)
+    )
+
+
 def format_size(num_bytes: float) -> str:
     """Format 23456789 as '23.5 MB'."""
     for unit in ("B", "kB", "MB"):
@@ -84,5 +95,6 @@ def _open_templates() -> "Environment":
         "words": format_name,
         "value": format_setting,
         "code": format_code,
+        "commands": mark_commands,
     }
     return pages

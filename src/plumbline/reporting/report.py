@@ -7,6 +7,7 @@ from plumbline.contract import layout
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import Candidate, Figure
 from plumbline.contract.task import SPLITS, Columns
+from plumbline.evidence.gates.remedies import list_failures, name_page
 from plumbline.evidence.verdict import EXIT_CODES
 from plumbline.evidence.withholding import NOTE, is_withheld, withhold_figures
 from plumbline.reporting.html import render_template
@@ -36,6 +37,8 @@ def write_report(
         "recorded": {key: key in evidence for key in SINCE_FORMAT_2},
         "exit_code": EXIT_CODES.get(evidence["verdict"]),
         "gates": sorted(evidence["gates"], key=lambda gate: gate["status"] != "fail"),
+        "remedies": {failure.gate: failure.remedy for failure in list_failures(evidence)},
+        "pages": {gate["name"]: name_page(gate["name"]) for gate in evidence["gates"]},
         "flips": build_flip_tables(evidence),
         "leaderboard": build_leaderboard(evidence),
         "seeds": describe_seeds(evidence),

@@ -11,6 +11,7 @@ from plumbline.contract.validation_report import read_validation
 from plumbline.contract.verdict import read_statuses
 from plumbline.contract.visible_text import show_line
 from plumbline.evidence.document import REMEDY
+from plumbline.evidence.gates.remedies import list_failures
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.reporting.html import format_name, format_size, render_template
 from plumbline.reporting.leaderboard import (
@@ -65,9 +66,10 @@ def _print_evidence(console: "Console", evidence: Mapping[str, Any]) -> None:
     for name, sentences in (evidence.get("notes") or {}).items():
         for sentence in sentences:
             _print_marked(console, "", f"  note on {name}: {sentence}")
-    for gate in evidence["gates"]:
-        if gate["status"] == "fail":
-            _print_marked(console, f"  [red]{gate['name']}[/]", f": {gate['reason']}")
+    for failure in list_failures(evidence):
+        reason, remedy = failure.lines
+        _print_marked(console, f"  [red]{failure.gate}[/]", reason.removeprefix(failure.gate))
+        _print_marked(console, "", f"  {remedy}")
     for name, reason in (evidence.get("switched_off") or {}).items():
         _print_marked(console, "  [yellow]switched off[/]", f": {name} ({reason})")
     for key, reason in (evidence.get("laxer") or {}).items():
@@ -81,6 +83,7 @@ def _render_evidence(evidence: Mapping[str, Any]) -> str:
         "against": describe_comparison(evidence),
         "leaderboard": build_leaderboard(evidence) if evidence.get("ranking") else [],
         "seeds": describe_seeds(evidence),
+        "failures": list(list_failures(evidence)),
         "metric": format_name(evidence["metric"]["name"]) if "metric" in evidence else "",
     }
     return re.sub(r"\n{3,}", "\n\n", render_template("report.md", values)).strip()

@@ -16,6 +16,7 @@ from plumbline.contract.task import Task
 from plumbline.contract.visible_text import show_line
 from plumbline.evidence import document
 from plumbline.evidence.evidence_check import verify_evidence
+from plumbline.evidence.gates.remedies import list_failures
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.registry import (
     model_versions,
@@ -166,9 +167,8 @@ def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> NoR
 
     A recorded refusal blocks this bundle; raises EvidenceError if the refusal cannot be derived.
     """
-    shown = withhold_figures(evidence)
-    failed = [gate for gate in shown["gates"] if gate["status"] == "fail"]
-    reasons = [show_line(f"{gate['name']}: {gate['reason']}") for gate in failed]
+    failures = list_failures(withhold_figures(evidence))
+    reasons = [show_line(line) for failure in failures for line in failure.lines]
     try:
         verify_evidence(evidence, params, task)
         _record_refusal(params.registry.model, evidence)
