@@ -22,6 +22,7 @@ from plumbline.contract.params_file import read_params
 from plumbline.contract.parent_watch import PROCESSES, end_with_parents
 from plumbline.contract.quick_end import skip_last_collection
 from plumbline.contract.stage_inputs import verify_inputs
+from plumbline.contract.steps import show_steps
 from plumbline.contract.stop_signals import (
     INTERRUPTED,
     TERMINATED,
@@ -59,6 +60,8 @@ def main(stage: str) -> int:
     end_with_parents()
     raise_on_signals()
     ensure_user_name()
+    if ranks.is_main():
+        show_steps(stage)
     escape_unencodable()
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)

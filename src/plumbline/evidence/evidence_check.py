@@ -7,6 +7,7 @@ from plumbline.bundle import SEAL
 from plumbline.contract import layout
 from plumbline.contract.errors import RegistryError
 from plumbline.contract.params import Params
+from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.evidence import judgement_check, score_check
 from plumbline.registry import journal
@@ -17,6 +18,7 @@ JUDGED = ("promote", "keep", "refuse")  # an error has neither scores nor gates
 
 def verify_evidence(evidence: Mapping[str, Any], params: Params, task: Task[Params]) -> None:
     """Derive scores and judgement again; EvidenceError names what does not follow."""
+    announce("derives the verdict again from every answer")
     score_check.verify_scores(evidence, task.metric)
     judgement_check.verify_judgement(evidence, params, task)
 

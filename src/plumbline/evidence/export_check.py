@@ -10,6 +10,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
 from plumbline.contract.params import Params
 from plumbline.contract.records import ExportDifference
+from plumbline.contract.steps import announce
 from plumbline.contract.task import Task, count_rows
 from plumbline.contract.trainings import name_candidate
 from plumbline.evidence.gather import Subjects
@@ -25,6 +26,7 @@ def compare_export(
     BundleError where it is not the one with this `digest`, or its weights do not fit the model that
     params describe.
     """
+    announce("compares the graph that answers with the trained weights")
     folder = layout.locate_bundle(name)
     candidate = name_candidate(name)
     rng = np.random.default_rng(secrets.randbits(32))

@@ -8,6 +8,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, Scores
+from plumbline.contract.steps import announce
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import locate_curve
 from plumbline.evidence.disagreement import Disagreement, measure_disagreement
@@ -53,6 +54,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> Measurements:
     digest = subjects.candidates[winner.bundle]
     predictor = open_candidate(winner.bundle, task, digest)
     recording = recordings[winner.name]
+    announce(f"{winner.name} is the winner on validation; measures its forms and the baselines")
     variants = measure_variants(winner, digest, predictor, subjects.inputs, task)
     baselines = {
         name: score_split(task, "test", baseline) for name, baseline in subjects.baselines.items()
@@ -73,6 +75,10 @@ def measure(subjects: Subjects, task: Task[Params]) -> Measurements:
     test_rows = check_order(subjects.manifest, "test", scores, task)
     golden = answer_golden_rows(predictor, subjects.inputs, task)
     slices = params.evaluation.slices
+    export = compare_export(winner.bundle, digest, subjects, task)
+    package = rehearse_winner(winner, digest, predictor, golden, recording, task)
+    leaks = find_leaks(params, task)
+    announce("asks the behavioural tests")
     return Measurements(
         subjects=subjects,
         metric=task.metric,
@@ -90,9 +96,9 @@ def measure(subjects: Subjects, task: Task[Params]) -> Measurements:
         reference=build_reference(predictor, subjects.inputs, test_rows, slices, task),
         predictions=collect_predictions(subjects.manifest, candidates, others),
         answers=tuple(recording.problems),
-        export=compare_export(winner.bundle, digest, subjects, task),
-        package=rehearse_winner(winner, digest, predictor, golden, recording, task),
-        leaks=find_leaks(params, task),
+        export=export,
+        package=package,
+        leaks=leaks,
         bound=task.scoring.compute_bound(params, layout.EXAMPLES, "test"),
         behaviour=task.scoring.check_behaviour(params, layout.EXAMPLES, predictor),
     )
@@ -129,6 +135,7 @@ def _measure_candidates(
     recordings = {name: Recording() for name in subjects.params.candidates}
     measured = []
     for name, recording in recordings.items():
+        announce(f"scores {name} on validation and test, and takes its time")
         seeds = score_seeds(subjects, name, task)
         shipped = choose_shipped(seeds, task.metric) if seeds else None
         bundle_name = shipped.bundle if shipped else name
@@ -144,6 +151,7 @@ def _measure_champion(
     """Return the champion's scores of test and validation, and where it and the winner differ."""
     if subjects.champion is None:
         return None, None, None
+    announce("scores the champion")
     renames = subjects.changes["data"]["renames"] if subjects.changes else {}
     guarded = guard_champion(subjects.champion, renames)
     test = guarded.score_split(task, "test")

@@ -14,6 +14,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.records import Candidate, Scores
+from plumbline.contract.steps import announce
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.evidence.predictors import GuardedPredictor, score_split
 from plumbline.registry.package.questions import Call
@@ -112,6 +113,7 @@ def rehearse_winner(
 
     BundleError where its bundle is not, or no longer, the one with this `digest`.
     """
+    announce("runs the package alone, in a clean process, on every held-out row")
     folder = layout.locate_bundle(winner.bundle)
     longest = task.scoring.build_longest_input(predictor)
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:

@@ -11,6 +11,7 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.records import Figure
+from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.contract.visible_text import show_line
 from plumbline.evidence import document, tracked_metrics, validation_only
@@ -43,9 +44,12 @@ def evaluate(params: Params, task: Task[Params]) -> None:
         return
     with run_log.track_run(params, "evaluate") as log:
         try:
+            announce("reads the data and what is compared")
             subjects = gather(params, task)
             measurements = measure(subjects, task)
+            announce("asks the gates")
             judgement = judge(measurements, params)
+            announce("draws the figures and writes reports/")
             evidence = write(measurements, judgement, task)
         except PlumblineError as error:
             _write_failure(params, task, str(error))

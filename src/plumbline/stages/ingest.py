@@ -5,6 +5,7 @@ from typing import Any
 from plumbline.contract import layout
 from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
+from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.sources.identities import check_recorded
 from plumbline.spark.row_engine import use_named_engine
@@ -35,6 +36,7 @@ def _write_examples(params: Params, task: Task[Params]) -> None:
     with make_aside_folder(folder, "ingest") as aside:
         examples = aside / "examples"
         examples.mkdir()
+        announce("reads the source and divides it into splits")
         facts = {"notices": []} | task.data.ingest(params, examples, aside / "manifest.parquet")
         layout.publish(examples, layout.EXAMPLES)
         layout.publish(aside / "manifest.parquet", layout.MANIFEST)

@@ -12,6 +12,7 @@ from plumbline.contract import experiment, layout
 from plumbline.contract.errors import BundleError, EvidenceError, RefusedError, RegistryError
 from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
+from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.contract.visible_text import show_line
 from plumbline.evidence import document
@@ -77,6 +78,7 @@ def _register_verified(
     if key is not None:
         signatures.check_private_key(key)  # before there is a version, which would be unsigned
     name = params.registry.model
+    announce(f"brings {evidence['winner']} into the registry")
     with _explain_failures():
         number = _register_winner(params, task, evidence, log)
     registration_file.write_registration(name, evidence, number)
@@ -219,6 +221,7 @@ def _add_version(
         client.set_tag(run_id, key, value)
     folder = document.locate_shipped(evidence, winner)
     bundle.check_code(folder, task)
+    announce("writes the package, and runs it alone on every held-out row")
     info = packaging.log_model(folder, layout.GOLDEN, task, run_id)
     version_page.add_card(client, info.model_id, evidence)
     digest = evidence["digests"]["bundle"]

@@ -12,6 +12,7 @@ from plumbline.contract.listing import has_listing, read_listing
 from plumbline.contract.params import Params
 from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Learner
+from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.contract.validation_report import read_validation
 from plumbline.sources.shard_writer import write_listing
@@ -84,6 +85,7 @@ def learn(
     config = params.candidates[candidate].model_dump(mode="json")
     training = params.training.model_dump(mode="json")
     log.log_params({"candidate": candidate, "seed": params.seed, "training": training} | config)
+    announce(f"reads the examples for {candidate}")
     learner = task.models.build_learner(params, candidate, examples)
     if learner.solve:
         if not ranks.is_main():
@@ -92,6 +94,7 @@ def learn(
         with layout.write_aside(trainings.locate_curve(candidate)) as aside:
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
         return _publish(learner, task, candidate)
+    announce("loads the libraries of training")
     with pause_collection():  # seconds of import that a closed form need not wait for
         from plumbline.training import fitting
 
@@ -181,6 +184,7 @@ def _publish(learner: Learner, task: Task[Params], candidate: str) -> str:
     """Publish the sealed bundle, whole, and return its digest."""
     layout.MODELS.mkdir(exist_ok=True)
     with make_aside_folder(layout.MODELS, candidate) as aside:
+        announce("writes the graph that answers")
         learner.save(aside)
         digest = bundle.seal(aside, task, trainings.name_candidate(candidate))
         layout.publish(aside, layout.locate_bundle(candidate))

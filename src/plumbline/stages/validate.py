@@ -9,6 +9,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError, RejectedError
 from plumbline.contract.manifest import Manifest, ManifestSummary
 from plumbline.contract.params import Params
+from plumbline.contract.steps import announce
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
 from plumbline.contract.visible_text import show_line
 from plumbline.quality import runner
@@ -63,11 +64,14 @@ def _check(
     and following such a note must not train again.
     """
     manifest, source = _read_ingested()
+    announce("compares the manifest with the examples")
     check_manifest(manifest, task, layout.EXAMPLES)
     summary = manifest.summarise()
+    announce("looks for copies, leaks and traces of the label")
     table = task.expectations.build_table(params, layout.EXAMPLES, manifest, source)
     with runner.silence_library():
         checks = task.expectations.build_checks(params, summary.list_kinds())
+    announce(f"checks {len(checks)} expectations by Great Expectations")
     results = runner.run_checks(table, checks)
     report = _build_report(results, summary, source, runner.digest_suite(checks))
     notices = [*report["notices"], *_find_unreachable_limits(params, task, summary)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from plumbline.contract.params import TRAINED_FORM
+from plumbline.contract.steps import announce
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.forms import (
     FormPolicy,
@@ -86,6 +87,7 @@ def _try_forms(
     texts = draw_texts(len(data.train), data.train.read_rows)
     trials: list[FormTrial] = []
     for form in INT8_FORMS:
+        announce(f"tries the form {form} on the validation rows")
         path = folder / FILES[form]
         write_int8_form(form, graph, texts, path)
         logits = compute_graph_logits(path, form, data.validation)
