@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from plumbline.contract import layout
-from plumbline.contract.task_packages import find_task_folder
+from plumbline.contract.task_packages import OWN, SOURCES, find_task_folder
 
 PACKAGE = Path(__file__).parents[1]
 # Besides the loop: schedules, examples, and how a form or a threshold is chosen.
@@ -18,13 +18,14 @@ def digest_code(task: str) -> list[str]:
 def list_code(task: str) -> list[Path]:
     """List the files of the rooms that train, and of the task, wherever its folder is.
 
-    With a task of the user's own, what is beside its folder counts too: it may import that.
+    With a task of the user's own, what is beside its folder counts too: it may import that. So does
+    what the user adds to a task of plumbline.
     """
     folders = [PACKAGE / room for room in ROOMS]
     of_task = find_task_folder(task)
     if of_task is not None:
         is_own = not of_task.is_relative_to(PACKAGE)
-        folders.append(of_task.parent if is_own else of_task)
+        folders += [of_task.parent] if is_own else [of_task, SOURCES / OWN / task]
     return [path for folder in folders for path in sorted(folder.rglob("*")) if _is_code(path)]
 
 

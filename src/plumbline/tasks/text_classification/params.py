@@ -348,6 +348,28 @@ class TransformerConfig(EncoderConfig):
         return self
 
 
+class ModuleConfig(TrainedConfig):
+    """A torch.nn.Module of the user's own, on tokens of a tokenizer that is trained with it."""
+
+    kind: Literal["module"]
+    forms: Annotated[list[Literal["fp32"]], AfterValidator(_check_forms)]
+    # FILE:NAME: the class or function that builds the module, in a folder that stages depend on.
+    module: Annotated[str, Field(pattern=r"^[^:]+\.py:\w+$")]
+    settings: Mapping[
+        str, bool | int | float | str
+    ]  # what NAME gets besides num_tokens, num_classes and max_tokens
+    vocabulary: Annotated[int, Field(ge=300)]
+    max_tokens: Annotated[int, Field(ge=4, le=8192)]
+    learning_rate: Positive
+    weight_decay: Annotated[float, Field(ge=0)]
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)]
+    warmup: Annotated[float, Field(ge=0, lt=1)]  # share of all steps
+    batch_size: Count
+    max_epochs: Count
+    patience: Count
+    gradient_clip: Positive
+
+
 class LoraSettings(StrictModel):
     """Low-rank adapters (Hu et al. 2021, arXiv:2106.09685) instead of training every weight."""
 
@@ -428,9 +450,9 @@ class EnsembleConfig(SeededConfig):
         return self.member.forms
 
 
-ModelConfig = LinearConfig | TransformerConfig | PretrainedConfig
+ModelConfig = LinearConfig | TransformerConfig | PretrainedConfig | ModuleConfig
 CandidateConfig = Annotated[
-    LinearConfig | TransformerConfig | PretrainedConfig | EnsembleConfig,
+    LinearConfig | TransformerConfig | PretrainedConfig | ModuleConfig | EnsembleConfig,
     Field(discriminator="kind"),
 ]
 
@@ -536,6 +558,20 @@ class TextParams(Params):
             )
         for name, config in self.candidates.items():
             _check_can_learn_sets(name, config)
+        return self
+
+    @model_validator(mode="after")
+    def _check_modules(self) -> "TextParams":
+        """Stages depend on these folders: a change in another one would train nothing again."""
+        folders = [f"src/tasks/{self.task}/", f"src/plumbline/tasks/{self.task}/models/"]
+        for name, config in self.candidates.items():
+            if not isinstance(config, ModuleConfig):
+                continue
+            if not os.path.normpath(config.module).startswith(tuple(folders)):
+                raise ValueError(
+                    f"candidates.{name}.module: {config.module} is not in {folders[0]} (in a clone "
+                    f"of plumbline: {folders[1]}), so DVC would miss a change in it"
+                )
         return self
 
     @model_validator(mode="after")

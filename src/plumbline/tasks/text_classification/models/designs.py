@@ -13,14 +13,14 @@ from plumbline.tasks.text_classification.models.blocks import find_blocks
 from plumbline.tasks.text_classification.models.classifier import TextClassifier
 from plumbline.tasks.text_classification.models.export import export_model
 from plumbline.tasks.text_classification.models.forms import FormPolicy
-from plumbline.tasks.text_classification.params import EncoderConfig, LinearConfig
+from plumbline.tasks.text_classification.params import EncoderConfig, LinearConfig, ModuleConfig
 
 
 @dataclass(frozen=True)
 class ModelDesign:
     """What all models of one config share, and how each of them is built."""
 
-    config: LinearConfig | EncoderConfig
+    config: LinearConfig | EncoderConfig | ModuleConfig
     data: TextDataModule
     build_model: Callable[[int], torch.nn.Module]  # from its seed
     configure_optimizers: Callable[[torch.nn.Module], Any]

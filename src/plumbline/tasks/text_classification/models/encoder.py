@@ -32,6 +32,7 @@ from plumbline.tasks.text_classification.models.tokenizer import read_tokenizer,
 from plumbline.tasks.text_classification.params import (
     EncoderConfig,
     LoraSettings,
+    ModuleConfig,
     PretrainedConfig,
     TransformerConfig,
 )
@@ -71,8 +72,8 @@ def plan_pretrained(config: PretrainedConfig, seed: int, texts: TrainingTexts) -
         )
     tokenizer = read_tokenizer(folder / "tokenizer.json", config.max_tokens)
     check_vocabulary(config.weights, tokenizer, encoder.get_input_embeddings().num_embeddings)
-    data = _tokenize_splits(config, seed, tokenizer, texts)
-    notes = _describe_reading(config, tokenizer, texts, limit)
+    data = tokenize_splits(config, seed, tokenizer, texts)
+    notes = describe_reading(config, tokenizer, texts, limit)
 
     def build_model(seed: int) -> MeanPooledClassifier:
         torch.manual_seed(seed)
@@ -89,8 +90,8 @@ def plan_pretrained(config: PretrainedConfig, seed: int, texts: TrainingTexts) -
 def plan_transformer(config: TransformerConfig, seed: int, texts: TrainingTexts) -> ModelDesign:
     """Plan a small encoder from scratch; its tokenizer is trained on the train split alone."""
     tokenizer = train_tokenizer(texts.train.iterate_texts(), config.vocabulary, config.max_tokens)
-    data = _tokenize_splits(config, seed, tokenizer, texts)
-    notes = _describe_reading(config, tokenizer, texts, None)
+    data = tokenize_splits(config, seed, tokenizer, texts)
+    notes = describe_reading(config, tokenizer, texts, None)
 
     def build_model(seed: int) -> MeanPooledClassifier:
         torch.manual_seed(seed)
@@ -140,8 +141,11 @@ def describe_architecture(encoder: Any) -> dict[str, Any]:
     return kept
 
 
-def _describe_reading(
-    config: EncoderConfig, tokenizer: Tokenizer, texts: TrainingTexts, limit: int | None
+def describe_reading(
+    config: EncoderConfig | ModuleConfig,
+    tokenizer: Tokenizer,
+    texts: TrainingTexts,
+    limit: int | None,
 ) -> list[str]:
     """Say how much of the training texts is beyond max_tokens, before hours are spent on the rest.
 
@@ -154,9 +158,10 @@ def _describe_reading(
     return notes
 
 
-def _tokenize_splits(
-    config: EncoderConfig, seed: int, tokenizer: Tokenizer, texts: TrainingTexts
+def tokenize_splits(
+    config: EncoderConfig | ModuleConfig, seed: int, tokenizer: Tokenizer, texts: TrainingTexts
 ) -> TextDataModule:
+    """Encode the texts of train and validation as ids of `tokenizer`."""
     features = TokenFeatures(tokenizer)
     train, validation = (
         encode_split(INPUT_NAMES, split, texts.classes, features, has_values=False)

@@ -28,6 +28,7 @@ from plumbline.tasks.text_classification.params import (
     EnsembleConfig,
     LinearConfig,
     ModelConfig,
+    ModuleConfig,
     TextParams,
     TransformerConfig,
 )
@@ -200,6 +201,14 @@ def _build_model(
 
         num_grams, num_classes = weights["table"].shape
         model: torch.nn.Module = LinearTfidf(num_grams - 1, num_classes, weights["idf"].numpy())
+    elif isinstance(config, ModuleConfig):
+        from tokenizers import Tokenizer
+
+        from plumbline.tasks.text_classification.models.own_module import build_module
+
+        num_tokens = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab_size()
+        num_classes = len(layout.read_json(folder / CONFIG)["classes"])
+        model = build_module(config, num_tokens, num_classes)
     else:
         from plumbline.tasks.text_classification.models import encoder, layers
 

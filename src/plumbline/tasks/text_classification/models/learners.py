@@ -11,6 +11,7 @@ from plumbline.tasks.text_classification.params import (
     EnsembleConfig,
     LinearConfig,
     ModelConfig,
+    ModuleConfig,
     TextParams,
     TransformerConfig,
 )
@@ -44,6 +45,10 @@ def _plan_model(config: ModelConfig, seed: int, texts: TrainingTexts) -> "ModelD
         from plumbline.tasks.text_classification.models.linear import plan_linear
 
         return plan_linear(config, seed, texts)
+    if isinstance(config, ModuleConfig):
+        from plumbline.tasks.text_classification.models.own_module import plan_module
+
+        return plan_module(config, seed, texts)
     from plumbline.tasks.text_classification.models import encoder
 
     if isinstance(config, TransformerConfig):
