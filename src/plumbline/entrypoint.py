@@ -35,6 +35,7 @@ from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.task import Task
 from plumbline.contract.task_packages import find_task_package, list_tasks
 from plumbline.contract.user_name import ensure_user_name
+from plumbline.contract.variables import refuse_misspelt_variables
 from plumbline.contract.visible_text import escape_unencodable, show_lines
 from plumbline.tracking import background, delivery, passes, run_log
 
@@ -83,6 +84,7 @@ def main(stage: str) -> int:
 
 def _run(stage: str, candidate: str | None) -> None:
     """Check params and the candidate's name; run the stage, or let several processes run it."""
+    refuse_misspelt_variables()
     require_address_space()
     if ranks.is_main():
         require_locked_versions()
