@@ -1,8 +1,10 @@
-"""What a run needs: checked before the run fails for want of it."""
+"""What a run needs: checked before the run fails for want of it, and nothing is written."""
 
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,24 +111,39 @@ def _check_dvc() -> DiagnosticResult:
             if line.startswith(CONFLICT_MARKERS):
                 message = f"{path}:{number}: merge conflict markers"
                 return DiagnosticResult("dvc", False, message, f"resolve the conflict in {path}")
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "dvc", "stage", "list", "--name-only"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
+        _link_checkout(Path(folder))
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "dvc", "stage", "list", "--name-only"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+        )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["no message"])[0]
         return DiagnosticResult("dvc", False, reason, RESTORE_DVC)
     return DiagnosticResult("dvc", True, f"{len(done.stdout.split())} stages")
 
 
+def _link_checkout(folder: Path) -> None:
+    """Let DVC read the checkout from `folder`: whatever it is asked, it writes below .dvc first."""
+    for path in Path.cwd().iterdir():
+        if path.name not in (".dvc", ".git"):
+            (folder / path.name).symlink_to(path)
+    (folder / ".dvc").mkdir()
+    (folder / ".dvc/config").write_text(_read_text(Path(".dvc/config")), encoding="utf-8")
+    (folder / ".dvc/config.local").write_text("[core]\nno_scm = true\n", encoding="utf-8")
+
+
 def _check_registry() -> DiagnosticResult:
     try:
-        store_location.find_uri()
+        uri = store_location.find_uri()
     except PlumblineError as error:
         fault, _, remedy = str(error).rpartition("; ")
         return DiagnosticResult("registry", False, fault, remedy)
+    if store_location.is_missing(uri):
+        return DiagnosticResult("registry", True, "none yet; the first run creates it")
     try:
         num_models = len(list_all(model_versions.connect_registry().search_registered_models))
     except PlumblineError as error:
@@ -145,14 +162,10 @@ def _check_disk() -> DiagnosticResult:
 
 def _check_folders() -> DiagnosticResult:
     for path in (layout.EXAMPLES, layout.VALIDATION, layout.MODELS, layout.CHECKPOINTS):
-        probe = path.parent / ".doctor"
-        try:
-            with layout.write_aside(probe) as aside:
-                aside.write_text("ok", encoding="utf-8")
-            probe.unlink()
-        except OSError as error:
-            message = f"{path.parent}: {error.strerror}"
-            return DiagnosticResult("folders", False, message, f"chown or chmod {path.parent}")
+        folder = next(parent for parent in path.resolve().parents if parent.exists())
+        if not os.access(folder, os.W_OK | os.X_OK):
+            message = f"{folder}: not writable"
+            return DiagnosticResult("folders", False, message, f"chown or chmod {folder}")
     return DiagnosticResult("folders", True, "writable")
 
 
