@@ -1,6 +1,7 @@
 """The command line: its help, the commands that messages and documents name, and its checks."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -81,6 +82,7 @@ def test_help_names_every_command(checkout: Checkout) -> None:
     printed = checkout.run("plumbline", "--help").stdout
     for name in {name.split()[0] for name in COMMANDS} - {"merge-lock"}:
         assert re.search(rf"^│ {name} ", printed, re.MULTILINE), name
+    assert "─ Commands ─" not in printed, "a command has no panel: see PANELS in cli/__init__.py"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -147,10 +149,22 @@ def test_documents_name_commands_and_flags_that_exist(path: Path) -> None:
     assert not faults, "\n".join(faults)
 
 
+def list_files(folder: Path) -> dict[str, int]:
+    """Map each file, and each folder, to the time of its last change; bytecode is Python's."""
+    found = {}
+    for path in [folder, *folder.rglob("*")]:
+        if "__pycache__" not in path.parts and not any(path.glob("__pycache__")):
+            found[str(path)] = path.stat().st_mtime_ns
+    return found
+
+
 @pytest.mark.slow
 def test_doctor_finds_nothing_wrong_here_and_says_what_is_wrong_there(checkout: Checkout) -> None:
+    before = list_files(checkout.path)
     said = checkout.run("plumbline", "doctor").stdout
     assert "FAIL" not in said
+    assert "registry: none yet" in said
+    assert list_files(checkout.path) == before
     params, lock = (checkout.path / name for name in ("params.yaml", "requirements.lock"))
     kept = params.read_bytes(), lock.read_bytes()
     checkout.replace("params.yaml", "seed: 7", "sed: 7")
@@ -172,8 +186,25 @@ def test_doctor_finds_nothing_wrong_here_and_says_what_is_wrong_there(checkout: 
     lock.write_bytes(kept[1])
 
 
+def test_a_word_is_completed(checkout: Checkout) -> None:
+    words = {"COMP_WORDS": "plumbline pro", "COMP_CWORD": "1"}
+    done = checkout.run("plumbline", _PLUMBLINE_COMPLETE="complete_bash", **words)
+    assert done.stdout == "promote\n"
+
+
+def test_a_quiet_command_and_all_that_it_starts_print_errors_only(checkout: Checkout) -> None:
+    assert checkout.run("plumbline", "-q", "recipe", "list").stdout == ""
+    assert "no recipe" in checkout.run("plumbline", "-q", "recipe", "show", "b7", code=2).stderr
+
+
+def test_a_misspelt_variable_is_an_error(checkout: Checkout) -> None:
+    refused = checkout.run("plumbline", "recipe", "list", code=2, PLUMBLINE_CACHEDIR="x")
+    assert "did you mean PLUMBLINE_CACHE?" in refused.stderr
+
+
 def test_recipes(checkout: Checkout) -> None:
     assert "banking77" in checkout.run("plumbline", "recipe", "list").stdout
+    assert "banking77" in json.loads(checkout.run("plumbline", "recipe", "list", "--json").stdout)
     assert (
         "did you mean banking77?"
         in checkout.run("plumbline", "recipe", "show", "banking7", code=2).stderr

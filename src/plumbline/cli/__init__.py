@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -49,16 +50,27 @@ from plumbline.contract.leftovers import keep_system_temporaries
 from plumbline.contract.quick_end import skip_last_collection
 from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.user_name import ensure_user_name
+from plumbline.contract.variables import refuse_misspelt_variables
 from plumbline.contract.visible_text import escape_unencodable, show_lines
 
 START = (
     "To begin: make run, then plumbline report. If something is wrong: plumbline doctor. "
     "Pages: plumbline docs."
 )
+PANELS = {
+    "Begin and run": ("init", "upgrade", "recipe", "pin", "tune", "run", "submit"),
+    "Judge and decide": (
+        "report", "verdict", "promote", "adopt", "rollback", "champion", "journal", "sign",
+        "registry",
+    ),
+    "Ask a model": ("predict", "score", "serve", "consult", "grade"),
+    "Watch": ("drift", "due", "track"),
+    "Check and read": ("doctor", "fsck", "reproduce", "selftest", "drill", "docs"),
+}  # fmt: skip
+PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     help=__doc__,
     epilog=START,
 )
@@ -76,6 +88,7 @@ def main() -> None:
     ensure_user_name()
     escape_unencodable()
     try:
+        refuse_misspelt_variables()
         app()
     except PlumblineError as error:
         print(show_lines(f"plumbline: {error}"), file=sys.stderr)
@@ -103,7 +116,10 @@ def _add_command(
 ) -> None:
     """Add `command`; one that opens versions copies them to the system's /tmp while it runs."""
     runner = _clean_up_after(command) if opens_versions else command
-    group.command(name, epilog=f"Example:\n\n{example}", hidden=hidden)(runner)
+    panel = PANEL_OF.get(name) if group is app else None
+    group.command(name, epilog=f"Example:\n\n{example}", hidden=hidden, rich_help_panel=panel)(
+        runner
+    )
 
 
 def _clean_up_after(command: Callable[..., None]) -> Callable[..., None]:
@@ -133,8 +149,19 @@ def read_options(
             "--version", help="Print the version and exit.", callback=_show_version, is_eager=True
         ),
     ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print errors only; the exit code answers.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show what libraries and plumbline log, too.")
+    ] = False,
 ) -> None:
     """A CI/CD pipeline in which every promotion of a model rests on evidence."""
+    if quiet:  # what a command starts is quiet as well
+        sys.stdout.flush()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if quiet or verbose:
+        logging.getLogger().setLevel(logging.ERROR if quiet else logging.INFO)
 
 
 _add_command(app, "init", init.init_repository, init.EXAMPLE)
@@ -176,5 +203,5 @@ _add_command(
 _add_command(
     registries, "fetch", registry.fetch_registry, registry.FETCH_EXAMPLE, opens_versions=True
 )
-app.add_typer(recipes, name="recipe")
-app.add_typer(registries, name="registry")
+app.add_typer(recipes, name="recipe", rich_help_panel=PANEL_OF["recipe"])
+app.add_typer(registries, name="registry", rich_help_panel=PANEL_OF["registry"])

@@ -1,12 +1,13 @@
 """`plumbline champion`: which version is champion, and by which decision."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from plumbline.ci import github
-from plumbline.cli.console import print_plain
-from plumbline.cli.options import ModelNameOrParams
+from plumbline.cli.console import print_json, print_plain
+from plumbline.cli.options import AsJson, ModelNameOrParams
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.registry import champion_pin
@@ -32,6 +33,7 @@ def show_champion(
             "--pin", help="Write the champion to champion.json: `dvc repro` compares with it."
         ),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print which version is champion of NAME, or was, and which decision made it so."""
     from plumbline.entrypoint import load_params
@@ -48,6 +50,9 @@ def show_champion(
     entry = promotion.find_champion_as_of(name, as_of)
     if entry is None:
         raise PlumblineError(f"{name}: no champion{' at ' + as_of if as_of else ''}")
+    if as_json:
+        print_json(asdict(entry))
+        return
     decision = f"{entry.action}; entry {entry.number}"
     print_plain(f"{name} version {entry.version}, by {entry.actor} at {entry.at} ({decision})")
 

@@ -1,15 +1,16 @@
 """`plumbline doctor`: check what a run needs."""
 
 from plumbline.cli.console import print_results
+from plumbline.cli.options import AsJson
 
 EXAMPLE = "plumbline doctor"
 
 
-def run_doctor() -> None:
+def run_doctor(as_json: AsJson = False) -> None:
     """Check what a run needs: packages, params, DVC, registry, disk, device.
 
-    Prints a remedy for each fault. Exit code 0 if all is well, else 1.
+    Writes nothing, and prints a remedy for each fault. Exit code 0 if all is well, else 1.
     """
     from plumbline.diagnostics import doctor
 
-    print_results(doctor.examine())
+    print_results(doctor.examine(), as_json=as_json)

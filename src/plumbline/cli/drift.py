@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from plumbline.ci import github
-from plumbline.cli.console import print_plain
+from plumbline.cli.console import print_json, print_plain
+from plumbline.cli.options import AsJson
 from plumbline.contract import layout
 
 EXAMPLE = "plumbline drift requests/ --record"
@@ -44,6 +45,7 @@ def check_drift(
             help="In GitHub Actions: set output and summary; exit 0 whatever the verdict.",
         ),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare today's rows with those that the champion was evaluated on.
 
@@ -60,8 +62,12 @@ def check_drift(
     address = model or f"models:/{params.registry.model}@champion"
     outcome = check.check_drift(address, current, params, label=label, record=record)
     message = f"{outcome.verdict}: {outcome.reason}"
-    print_plain(message)
-    print_plain(f"full report: {layout.DRIFT_PAGE}")
+    if as_json:
+        page = str(layout.DRIFT_PAGE)
+        print_json({"verdict": outcome.verdict, "reason": outcome.reason, "report": page})
+    else:
+        print_plain(message)
+        print_plain(f"full report: {layout.DRIFT_PAGE}")
     if workflow:
         github.set_outputs(drift=outcome.verdict)
         github.add_summary(f"## Drift: {outcome.verdict}\n\n{html.format_code(outcome.reason)}")

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from plumbline.ci import github
-from plumbline.cli.console import print_plain
+from plumbline.cli.console import print_json, print_plain
+from plumbline.cli.options import AsJson
 from plumbline.contract import layout
 
 EXAMPLE = "plumbline due --record && make run"
@@ -21,6 +22,7 @@ def check_due(
         bool,
         typer.Option("--github", help="In GitHub Actions: set output and summary; exit 0."),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say whether training is due: drift.retrain.every_days after the last one.
 
@@ -31,7 +33,10 @@ def check_due(
 
     due = training_due.check_due(load_params(layout.PARAMS), record=record)
     verdict = "due" if due.is_due else "not due"
-    print_plain(f"{verdict}: {due.reason}")
+    if as_json:
+        print_json({"is_due": due.is_due, "reason": due.reason})
+    else:
+        print_plain(f"{verdict}: {due.reason}")
     if workflow:
         github.set_outputs(due="yes" if due.is_due else "no")
         github.add_summary(f"## Training is {verdict}\n\n{due.reason}")

@@ -1,12 +1,13 @@
 """`plumbline fsck`: check that all stores agree."""
 
 from plumbline.cli.console import print_results
+from plumbline.cli.options import AsJson
 from plumbline.contract.quick_import import pause_collection
 
 EXAMPLE = "plumbline fsck"
 
 
-def run_fsck() -> None:
+def run_fsck(as_json: AsJson = False) -> None:
     """Compare git, dvc.lock, the DVC cache, MLflow, the registry and the journal.
 
     Changes nothing and prints a remedy for each fault. Exit code 0 if all agree, else 1.
@@ -15,4 +16,4 @@ def run_fsck() -> None:
 
     with pause_collection():  # importing what reads MLflow's stores takes the most time
         results = fsck.examine()
-    print_results(results)
+    print_results(results, as_json=as_json)

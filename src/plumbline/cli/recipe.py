@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from plumbline.cli.console import print_plain
+from plumbline.cli.console import print_json, print_plain
+from plumbline.cli.options import AsJson
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.lineage import run_git
@@ -20,11 +21,17 @@ USE_EXAMPLE = "plumbline recipe use banking77"
 RecipeName = Annotated[str, typer.Argument(help="A name that `plumbline recipe list` prints.")]
 
 
-def list_recipes() -> None:
+def list_recipes(as_json: AsJson = False) -> None:
     """List the recipes, with the first line of each."""
+    titles = {}
     for name, path in _find_recipes().items():
-        first_line = path.read_text(encoding="utf-8", errors="replace").partition("\n")[0]
-        print_plain(f"{name:26} {first_line.lstrip('# ')}".rstrip())
+        text = path.read_text(encoding="utf-8", errors="replace")
+        titles[name] = text.partition("\n")[0].lstrip("# ")
+    if as_json:
+        print_json(titles)
+        return
+    for name, title in titles.items():
+        print_plain(f"{name:26} {title}".rstrip())
 
 
 def show_recipe(name: RecipeName) -> None:

@@ -1,13 +1,15 @@
 """`plumbline reproduce`: make a registered version again and compare."""
 
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from plumbline.cli.console import out, print_plain
-from plumbline.cli.options import ModelNameOrParams
+from plumbline.cli.console import out, print_json, print_plain
+from plumbline.cli.options import AsJson, ModelNameOrParams
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 
@@ -32,6 +34,7 @@ def reproduce_version(
         Path | None,
         typer.Option(help="Keep the clone in this folder.", show_default="the clone is removed"),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Train a registered version again, from its commit in a fresh clone, and compare.
 
@@ -41,9 +44,13 @@ def reproduce_version(
     from plumbline.entrypoint import load_params
 
     model = name or load_params(layout.PARAMS).registry.model
+    say = partial(typer.echo, err=True) if as_json else print_plain
     result = reproduce.reproduce(
-        model, version or None, allow_dirty=allow_dirty, keep=keep, say=print_plain
+        model, version or None, allow_dirty=allow_dirty, keep=keep, say=say
     )
+    if as_json:
+        print_json({"same": result.same, "rows": [asdict(row) for row in result.rows]})
+        raise typer.Exit(int(not result.same))
     table = Table("what", "registered", "reproduced", "same?")
     for row in result.rows:
         table.add_row(row.what, row.registered, row.reproduced, _describe(row))

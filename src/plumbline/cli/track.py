@@ -1,12 +1,13 @@
 """`plumbline track`: bring to MLflow what stages logged while it was unreachable."""
 
-from plumbline.cli.console import print_plain
+from plumbline.cli.console import print_json, print_plain
+from plumbline.cli.options import AsJson
 from plumbline.contract.errors import RegistryError
 
 EXAMPLE = "plumbline track"
 
 
-def track() -> None:
+def track(as_json: AsJson = False) -> None:
     """Bring the runs that wait in .plumbline/tracking to MLflow.
 
     Stages do so themselves, in the background; this is for a tracking server that was away.
@@ -16,6 +17,9 @@ def track() -> None:
     report = delivery.deliver()
     if report.problem and report.num_waiting:
         raise RegistryError(delivery.describe_waiting(report))
+    if as_json:
+        print_json({"num_runs": report.num_runs, "num_waiting": report.num_waiting})
+        return
     runs = "1 run" if report.num_runs == 1 else f"{report.num_runs} runs"
     waiting = "a stage is still at work" if report.num_waiting else "nothing waits"
     print_plain(f"brought {runs} to MLflow; {waiting}")

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from plumbline.cli.console import print_plain
+from plumbline.cli.console import print_json, print_plain
 from plumbline.contract import layout
-from plumbline.contract.visible_text import dump_visibly, show_line
+from plumbline.contract.visible_text import show_line
 
 EXAMPLE = "plumbline verdict"
 
@@ -43,7 +43,7 @@ def show_verdict(
         message = f"plumbline: the gates were not asked again: {obstacle}"
         print(show_line(message), file=sys.stderr)
     if as_json:
-        print(dump_visibly(evidence, indent=2))
+        print_json(evidence)
     else:
         print_plain(f"{evidence['verdict']}: {evidence['summary']}")
         for failure in list_failures(withhold_figures(evidence)):
