@@ -1,12 +1,14 @@
-"""`make setup` takes a Python that fits, and says how to get one where there is none."""
+"""`make setup` takes a Python that fits, and installs into .venv of the checkout alone."""
 
 import os
 import shutil
 import subprocess
+import sys
+import venv
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import ROOT
+from tests.support.checkouts import ROOT, get_clean_environment, make_checkout
 
 TOOLS = ("bash", "cat", "false", "grep", "make", "sh", "tr", "uname")
 # Answers what the Makefile asks of a Python, as one of another version and machine would.
@@ -101,3 +103,41 @@ def test_a_source_in_an_object_store_adds_its_packages(bare: Path) -> None:
     assert "requirements-remotes.lock" not in run_make(bare, "--dry-run", "setup").stdout
     params.write_text("data:\n  source: s3://bucket/file.csv\n")
     assert "requirements-remotes.lock" in run_make(bare, "--dry-run", "setup").stdout
+
+
+def list_files(folder: Path) -> dict[str, int]:
+    return {str(path): path.lstat().st_mtime_ns for path in sorted(folder.rglob("*"))}
+
+
+@pytest.mark.slow
+def test_only_its_own_environment_is_touched_and_it_may_be_moved(tmp_path: Path) -> None:
+    """All that names another place is set at once; then no environment is active at all."""
+    active, elsewhere = tmp_path / "active", tmp_path / "elsewhere"
+    venv.create(active)
+    before = list_files(active)
+    settings = tmp_path / "pip.conf"
+    settings.write_text(f"[global]\nuser = true\n[install]\nprefix = {elsewhere}\n")
+    named = dict.fromkeys(("PIP_TARGET", "PIP_PREFIX", "PYTHONPATH"), str(elsewhere))
+    named |= dict.fromkeys(("VIRTUAL_ENV", "CONDA_PREFIX", "UV_PROJECT_ENVIRONMENT"), str(active))
+    named |= dict.fromkeys(("PIP_USER", "UV_SYSTEM_PYTHON"), "1")
+    named |= {"UV_PYTHON": "3.9", "PIP_CONFIG_FILE": str(settings)}
+    environment = get_clean_environment() | named
+    environment["PATH"] = f"{active / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    made = make_checkout(tmp_path / "my models")
+    command = ["make", "setup", f"PYTHON={sys.executable}"]
+    subprocess.run(command, cwd=made.path, env=environment, check=True)
+    assert list_files(active) == before
+    assert not elsewhere.exists()
+
+    bare = {"PATH": os.defpath, "HOME": os.environ["HOME"], "DVC_NO_ANALYTICS": "true"}
+    renamed = made.path.rename(tmp_path / "renamed")
+    for program in (["plumbline", "run"], ["dvc", "repro", "--force"]):
+        ingest = [str(renamed / ".venv/bin" / program[0]), *program[1:], "ingest"]
+        subprocess.run(ingest, cwd=renamed, env=bare, check=True)
+    copy = shutil.copytree(renamed, tmp_path / "copy", symlinks=True)
+    for program in ("python", "pip"):
+        asked = ["-c", "import plumbline; print(plumbline.__file__)"]
+        asked = ["show", "--files", "plumbline"] if program == "pip" else asked
+        said = subprocess.check_output([copy / ".venv/bin" / program, *asked], env=bare, text=True)
+        assert f"{copy}/" in said
+        assert f"{renamed}/" not in said

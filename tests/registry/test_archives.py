@@ -18,7 +18,7 @@ from plumbline.diagnostics import fsck
 from plumbline.registry import archives, lost_models, promotion
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
-from plumbline.tracking import run_log
+from plumbline.tracking import mlflow_client, run_log
 
 URI = "models:/line@champion"
 pytestmark = pytest.mark.filterwarnings(
@@ -64,6 +64,23 @@ def test_it_answers_remembers_and_goes_on_where_it_was_carried(
         carried(packed)
     finally:
         (own.folder / "away").rename(own.folder / "mlruns")
+
+
+def test_a_copy_and_a_renamed_folder_have_their_own_files(own: Lines, tmp_path: Path) -> None:
+    copy = Lines(tmp_path / "my copy")
+    shutil.copytree(own.folder, copy.folder)
+    with copy.here():  # the original is in reach
+        client = mlflow_client.connect()
+        experiment = mlflow_client.get_or_create_experiment(client, "line")
+        run = client.create_run(experiment)
+        assert run.info.artifact_uri.startswith(copy.folder.as_uri())
+        client.delete_run(run.info.run_id)
+    renamed = Lines(copy.folder.rename(tmp_path / "renamed"))
+    with renamed.here():
+        shutil.rmtree(renamed.folder / "cache", ignore_errors=True)
+        assert find_version(URI).package.startswith(renamed.folder.as_uri())
+        with open_version(URI, "predict") as opened:
+            assert opened.load_predictor().predict({"x": [1.0]}) == {"y": [4.0]}
 
 
 def carried(packed: Path) -> None:

@@ -19,6 +19,7 @@ from plumbline.pipeline_run.damaged import report
 from plumbline.pipeline_run.early_checks import require_settings
 from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce
 from plumbline.registry import lost_models
+from plumbline.tracking import moved_store
 
 MAX_REPAIRS = 3
 KILLED = 137  # what a shell says of a stage that got SIGKILL
@@ -43,6 +44,7 @@ def run(request: RunRequest) -> int:
         dvc_lock.check_pipeline()
         dvc_lock.repair_lock()
         lost_models.require_local_models()
+        moved_store.follow_move()
         _print_all(repair.repair_outputs(all_must_match=False))
         has_failed = True
         try:

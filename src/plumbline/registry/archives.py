@@ -14,17 +14,11 @@ from plumbline.contract.errors import JournalError, RegistryError
 from plumbline.contract.tar_files import extract_file
 from plumbline.registry import journal
 from plumbline.registry.reader.addresses import describe_registry
-from plumbline.tracking import delivery, store_location
+from plumbline.tracking import delivery, moved_store, store_location
 
 FORMAT = 1
 CONTENTS = "contents.json"
 STORE, JOURNAL, ARTIFACTS = "mlflow.db", "journal.db", "artifacts"
-LOCATIONS = {  # where MLflow's tables name a file by its path on the machine
-    "runs": "artifact_uri",
-    "logged_models": "artifact_location",
-    "experiments": "artifact_location",
-    "model_versions": "storage_location",
-}
 MAX_CONTENTS = 64 << 20  # bytes
 
 
@@ -83,7 +77,7 @@ def unpack(source: Path) -> int:
         aside = Path(private)
         with _explain_failures(source):
             contents = _extract(source, aside)
-            _replace_locations(aside / STORE, Path(contents["folder"]), folder)
+            moved_store.replace_locations(aside / STORE, Path(contents["folder"]), folder)
             _check_journal(aside / JOURNAL)
         for name in (ARTIFACTS, JOURNAL, STORE):  # the store last: without it there is no registry
             if (aside / name).exists():
@@ -150,19 +144,6 @@ def _read_contents(archive: tarfile.TarFile) -> dict[str, Any]:
     if contents["format"] != FORMAT:
         raise ValueError(f"format {contents['format']!r}, this version reads {FORMAT}")
     return contents
-
-
-def _replace_locations(store: Path, old: Path, new: Path) -> None:
-    """Let the tables name files in `new` that they named in `old`."""
-    prefixes = ((f"{old.as_uri()}/", f"{new.as_uri()}/"), (f"{old}/", f"{new}/"))
-    with closing(sqlite3.connect(store)) as connection, connection:
-        for table, column in LOCATIONS.items():
-            statement = (
-                f"UPDATE {table} SET {column} = ? || substr({column}, ?) "  # noqa: S608  names of LOCATIONS
-                f"WHERE substr({column}, 1, ?) = ?"
-            )
-            for before, after in prefixes:
-                connection.execute(statement, (after, len(before) + 1, len(before), before))
 
 
 def _check_journal(path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plumbline.contract.quick_import import pause_collection
-from plumbline.tracking import store_location
+from plumbline.tracking import moved_store, store_location
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -50,6 +50,7 @@ def connect() -> "MlflowClient":
     mlflow.set_tracking_uri(uri)
     mlflow.set_registry_uri(uri)
     with _lock_creation(uri):
+        moved_store.follow_move()
         return mlflow.MlflowClient()
 
 
@@ -60,7 +61,8 @@ def get_or_create_experiment(client: "MlflowClient", name: str) -> str:
         return str(experiment.experiment_id)
     artifacts = None  # where the server puts them
     if store_location.find_uri().startswith(SQLITE):
-        artifacts = (store_location.find_home() / "mlruns/artifacts").as_uri()
+        folder = (store_location.find_home() / store_location.DATABASE).parent
+        artifacts = (folder / moved_store.ARTIFACTS).as_uri()
     return str(client.create_experiment(name, artifacts))
 
 

@@ -28,8 +28,11 @@ def read_evidence(version: RegisteredVersion) -> dict[str, Any]:
         path = Path(private) / name
         try:
             _fetch_run_file(version, name, path, MAX_EVIDENCE)
-        except artifacts.MissingArtifactError:
-            raise _build_evidence_error(version, "is missing") from None
+        except artifacts.MissingArtifactError as error:
+            raise BundleError(
+                f"{version.label}: its evidence does not exist ({error}); restore it from a "
+                "backup, do not use the version"
+            ) from None
         except RegistryError as error:
             raise RegistryError(
                 f"{version.label}: its evidence cannot be fetched ({error})"
