@@ -1,12 +1,15 @@
 """What a run says of the stages that DVC brings up to date."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from dvc.repo import Repo
+from tests.support.checkouts import ROOT
 
 from plumbline.contract.durations import format_duration
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce
 
 PIPELINE = """
@@ -79,3 +82,14 @@ def test_a_stage_that_fails_has_no_last_line(capfd: pytest.CaptureFixture[str]) 
 )
 def test_a_duration_is_said_as_a_person_says_it(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
+
+
+def test_dvc_plots_has_a_learning_curve_of_each_training() -> None:
+    plots = load_yaml(ROOT / "dvc.yaml")["plots"]
+    Path("dvc.yaml").write_text(json.dumps({"plots": plots}), encoding="utf-8")
+    curves = Path("reports/training")
+    curves.mkdir(parents=True)
+    (curves / "linear.csv").write_text("epoch,train/loss,validation/loss\n1,2.0,1.9\n")
+    with Repo() as repo:
+        shown = repo.plots.show()["workspace"]["definitions"]["data"]["dvc.yaml"]["data"]
+    assert shown["reports/training/linear.csv"]["y"] == ["train/loss", "validation/loss"]
