@@ -14,12 +14,13 @@ from plumbline.pipeline_run.reproduction import RunRequest, StageError
     ("ended", "code", "said"),
     [
         (-signal.SIGINT, 130, "stopped at train (exit code 130)"),  # a second Ctrl-C
-        (-signal.SIGTERM, 143, "stopped at train (exit code 143)"),
+        (-signal.SIGTERM, 143, "stopped at train (exit code 143); the same command continues"),
         (-signal.SIGKILL, 137, "train was killed; the same command continues"),
         (137, 137, "train was killed; the same command continues"),  # as a shell says it
         (-signal.SIGABRT, 134, "train crashed (SIGABRT): what failed is a library, or memory;"),
         (139, 139, "train crashed (SIGSEGV): what failed is a library, or memory;"),
-        (2, 2, "stopped at train (exit code 2), which says above why"),
+        (2, 2, "stopped at train (exit code 2), which says above why; correct that, then run"),
+        (20, 20, "the model is refused, and no version was registered. Do what is said above"),
     ],
 )
 def test_the_end_of_a_stage_is_named(

@@ -8,7 +8,7 @@ from types import FrameType
 
 from plumbline.contract import layout
 from plumbline.contract.checkout_lock import lock_run
-from plumbline.contract.errors import DamagedFileError, PlumblineError
+from plumbline.contract.errors import DamagedFileError, PlumblineError, RefusedError
 from plumbline.contract.locked_packages import require_locked_versions
 from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated
 from plumbline.contract.system_errors import NO_SPACE
@@ -100,7 +100,7 @@ def _try(request: RunRequest) -> StageError | PlumblineError | None:
 
 
 def _explain(failure: StageError | PlumblineError | None) -> int:
-    """Return the exit code of the stage that failed; its own lines say what was found.
+    """Return the exit code of the stage that failed; its own lines say why, the last what to do.
 
     An error of DVC is raised.
     """
@@ -118,8 +118,18 @@ def _explain(failure: StageError | PlumblineError | None) -> int:
             f"{stage} crashed ({signal.Signals(code - 128).name}): what failed is a library, or "
             "memory; `plumbline doctor` compares the installed packages with the locks"
         )
+    elif code in (INTERRUPTED, TERMINATED):
+        line = f"stopped at {stage} (exit code {code}); the same command continues there"
+    elif code == RefusedError.exit_code:
+        line = (
+            "the model is refused, and no version was registered. Do what is said above of a gate, "
+            "then run the same command again; `plumbline report` shows the scores"
+        )
     else:
-        line = f"stopped at {stage} (exit code {code}), which says above why"
+        line = (
+            f"stopped at {stage} (exit code {code}), which says above why; correct that, then run "
+            "the same command again: it continues there"
+        )
     _print_all([line])
     return code
 
