@@ -23,6 +23,7 @@ from tests.support.loopback import run_server
 from tests.support.small_sources import COLUMNS, CSV, LINES, read_source
 
 from plumbline.contract.errors import DataError, ParamsError
+from plumbline.sources import http_download
 from plumbline.sources.http_download import _is_private, _RedirectGuard
 from plumbline.sources.identities import look_up_identities
 from plumbline.sources.parts import locate_parts
@@ -34,6 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(http_download, "PAUSES_S", ())
     return tmp_path
 
 

@@ -1,6 +1,7 @@
 """A file at an http(s) address: downloaded once, bounded, and used only if its digest is pinned."""
 
 import hashlib
+import http
 import http.client
 import ipaddress
 import socket
@@ -21,6 +22,12 @@ MAX_SECONDS = 3600
 STALL_SECONDS = 60
 LOOKUP_SECONDS = 10
 BLOCK_BYTES = 2**20
+PAUSES_S = (1, 3, 9)  # before each further attempt
+BUSY = (408, 429, 500, 502, 503, 504)  # answers after which another attempt may succeed
+
+
+class InterruptedDownloadError(DataError):
+    """The connection or the server failed in a way that may not happen again."""
 
 
 def download_pinned(url: str, shown: str, sha256: str | None) -> Path:
@@ -70,9 +77,20 @@ def forget_download(sha256: str | None) -> None:
 
 
 def _download(url: str, shown: str, path: Path) -> str:
-    """Stream `url` into `path` and return its SHA-256."""
-    with _open(url, shown, STALL_SECONDS, {}) as response, path.open("wb") as file:
-        return _copy_body(response, file, shown)
+    """Stream `url` into `path`, going on where a connection ended, and return its SHA-256."""
+    deadline = time.monotonic() + MAX_SECONDS
+    body = _Body(shown)
+    with path.open("wb") as file:
+        for pause in (*PAUSES_S, None):
+            try:
+                with _open(url, shown, STALL_SECONDS, body.ask_for_rest()) as response:
+                    body.copy(response, file, deadline)
+                return body.digest.hexdigest()
+            except InterruptedDownloadError:
+                if pause is None:
+                    raise
+                time.sleep(pause)
+    raise AssertionError("the last attempt returns or raises")
 
 
 @contextmanager
@@ -96,10 +114,13 @@ def _name_errors(shown: str) -> Iterator[None]:
     try:
         yield
     except urllib.error.HTTPError as error:
-        raise DataError(f"{shown}: the server answered {error.code} {error.reason}") from None
-    except (OSError, http.client.HTTPException, ValueError) as error:  # of a redirect, ValueError
+        kind = InterruptedDownloadError if error.code in BUSY else DataError
+        raise kind(f"{shown}: the server answered {error.code} {error.reason}") from None
+    except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
-        raise DataError(f"{shown}: cannot be fetched ({reason})") from None
+        raise InterruptedDownloadError(f"{shown}: cannot be fetched ({reason})") from None
+    except ValueError as error:  # of a redirect
+        raise DataError(f"{shown}: cannot be fetched ({error})") from None
 
 
 def _check_host(url: str, shown: str) -> None:
@@ -111,25 +132,45 @@ def _check_host(url: str, shown: str) -> None:
         ) from None
 
 
-def _copy_body(response: Any, file: IO[bytes], shown: str) -> str:
-    digest = hashlib.sha256()
-    size = 0
-    deadline = time.monotonic() + MAX_SECONDS
-    with _name_errors(shown):
-        expected = int(response.headers.get("Content-Length") or 0)
-    while block := _read_block(response, shown):
-        size += len(block)
-        if size > MAX_BYTES:
-            raise DataError(_explain_limit(shown, f"{MAX_BYTES:,} bytes"))
-        if time.monotonic() > deadline:
-            raise DataError(_explain_limit(shown, f"{MAX_SECONDS} s"))
-        digest.update(block)
-        file.write(block)
-    if size < expected:
-        raise DataError(
-            f"{shown}: the connection ended after {size:,} of {expected:,} bytes; run it again"
-        )
-    return digest.hexdigest()
+class _Body:
+    """What has arrived of a file, over as many connections as it takes."""
+
+    def __init__(self, shown: str) -> None:
+        self.digest = hashlib.sha256()
+        self._shown = shown
+        self._size = 0
+        self._version: str | None = None  # of the file, as the server names it
+
+    def ask_for_rest(self) -> dict[str, str]:
+        """Return headers that ask for what is missing, if the file is still the same."""
+        if not self._size or self._version is None:
+            return {}
+        return {"Range": f"bytes={self._size}-", "If-Range": self._version}
+
+    def copy(self, response: Any, file: IO[bytes], deadline: float) -> None:
+        """Add the body of `response`; where it is not the rest, begin again."""
+        if response.status != http.HTTPStatus.PARTIAL_CONTENT:
+            file.seek(0)
+            file.truncate()
+            self.digest, self._size = hashlib.sha256(), 0
+        etag = response.headers.get("ETag")
+        is_exact = etag is not None and not etag.startswith("W/")  # only such may follow If-Range
+        self._version = etag if is_exact else response.headers.get("Last-Modified")
+        with _name_errors(self._shown):
+            expected = self._size + int(response.headers.get("Content-Length") or 0)
+        while block := _read_block(response, self._shown):
+            self._size += len(block)
+            if self._size > MAX_BYTES:
+                raise DataError(_explain_limit(self._shown, f"{MAX_BYTES:,} bytes"))
+            if time.monotonic() > deadline:
+                raise DataError(_explain_limit(self._shown, f"{MAX_SECONDS} s"))
+            self.digest.update(block)
+            file.write(block)
+        if self._size < expected:
+            raise InterruptedDownloadError(
+                f"{self._shown}: the connection ended after {self._size:,} of {expected:,} bytes; "
+                "run it again"
+            )
 
 
 def _read_block(response: Any, shown: str) -> bytes:
