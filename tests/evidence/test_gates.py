@@ -206,6 +206,14 @@ def test_rows_that_count_twice_are_refused(sound: gates.Findings) -> None:
     assert "1 of 1,000 test examples repeat another one of their split" in gate.reason
 
 
+def test_one_greeting_that_two_small_files_share_is_no_leak(sound: gates.Findings) -> None:
+    gate = asked(replace(sound, leaks=[Leak("exact", "test", 1, 60, ("thanks",))]), "leakage")
+    assert (gate.status, gate.measured) == ("pass", pytest.approx(1 / 60))
+    assert "too few to tell whether that is more than 0.5%" in gate.reason
+    six = replace(sound, leaks=[Leak("exact", "test", 6, 60, ("thanks",))])
+    assert asked(six, "leakage").status == "fail"
+
+
 def test_test_and_validation_may_differ_by_chance_alone(sound: gates.Findings) -> None:
     def judge(test: float, validation: float, gap: float = 0.01) -> gates.GateResult:
         limits = sound.limits.model_copy(update={"max_validation_gap": gap})
@@ -308,8 +316,8 @@ PLANTS = {
         {"manifest": set_manifest(train=["ab"], validation=["ab"], test=["ab", "ab"])},
     ],
     "leakage": [
-        {"leaks": [Leak("exact", "test", 10, 1000, ("t1",))]},
-        {"leaks": [Leak("near", "validation", 40, 1000, ("v1",))]},
+        {"leaks": [Leak("exact", "test", 14, 1000, ("t1",))]},
+        {"leaks": [Leak("near", "validation", 50, 1000, ("v1",))]},
         {"leaks": [Leak("group", "test", 1, 1000, ("t1",))]},
         {"leaks": []},
         {"leaks": [Leak("exact", "test", 0, 0, ())]},

@@ -8,6 +8,10 @@ import numpy as np
 from plumbline.statistics import intervals
 from plumbline.statistics.intervals import ROUNDING, Kind
 
+# One-sided, of each gate that must not be disproved: ten and more of them together refuse a sound
+# model at its limits once in a hundred times.
+DISPROOF_LEVEL = 0.001
+DISPROOF_CONFIDENCE = 1 - 2 * DISPROOF_LEVEL  # of a two-sided interval of which one end decides
 MIN_ROWS = 50
 ROWS_PER_SQUARED_SKEWNESS = 5
 
@@ -72,6 +76,13 @@ def compute_loss_p_value(ours: np.ndarray, theirs: np.ndarray, margin: float, ki
     if np.ptp(differences) <= rounding:
         return 0.0 if differences.mean() + margin < -rounding else 1.0
     return float(ttest_1samp(differences, -margin, alternative="less").pvalue)
+
+
+def count_explained_rows(num_rows: int, share: float) -> int:
+    """Count the rows of `num_rows` that a true `share` explains, at DISPROOF_LEVEL (exactly)."""
+    from scipy.stats import binom
+
+    return int(binom.isf(DISPROOF_LEVEL, num_rows, share))
 
 
 def adjust_p_values(p_values: Sequence[float]) -> list[float]:

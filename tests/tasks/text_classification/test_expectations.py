@@ -82,6 +82,19 @@ def test_every_check_has_a_title_and_a_remedy_and_appears_in_the_suite() -> None
     assert warned == set(values["validation"]["warnings"])
 
 
+def test_one_greeting_that_two_small_files_share_is_accepted() -> None:
+    values = make_values("x.csv")
+    assert values["validation"]["max_leakage_share"] == 0.005
+    params = TextParams.model_validate(values)
+
+    def count_allowed(num_rows: int) -> int:
+        suite = build_checks(params, pd.DataFrame({"split": ["test"] * num_rows}))
+        (check,) = (check for check in suite if check.name == "leakage_test")
+        return round((1 - check.expectation.options["mostly"]) * num_rows)
+
+    assert [count_allowed(num_rows) for num_rows in (60, 1000)] == [3, 13]
+
+
 def test_a_warning_for_a_check_that_does_not_exist_names_the_nearest(tmp_path: Path) -> None:
     from ruamel.yaml import YAML
 

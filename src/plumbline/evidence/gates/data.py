@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.records import Leak
 from plumbline.contract.task import LABEL_SET, RIGHT_ANSWER, SPLITS
 from plumbline.evidence.gates.findings import Findings, Ruling
-from plumbline.statistics import independent, intervals
+from plumbline.statistics import independent, intervals, power
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,14 +110,16 @@ def _check_answers_differ(findings: Findings) -> Ruling:
 
 
 def check_leakage(findings: Findings) -> Ruling:
-    """Pass if no more of a held-out split than allowed is in an earlier one, and none twice."""
+    """Fail if significantly more of a held-out split than allowed is in an earlier one, or twice.
+
+    Where the limit is 0, a single row is.
+    """
     if not findings.leaks:
         raise ValueError("the task looked for no leak")
     limits = findings.limits.max_leakage.model_dump() | {"copy": 0.0}  # ingest leaves none
 
     def rank(leak: Leak) -> tuple[bool, float]:
-        share = leak.num_leaked / leak.num_rows
-        return share > limits[leak.kind], share
+        return _is_beyond(leak, limits[leak.kind]), leak.num_leaked / leak.num_rows
 
     worst = max(findings.leaks, key=rank)
     share = worst.num_leaked / worst.num_rows
@@ -129,10 +131,16 @@ def check_leakage(findings: Findings) -> Ruling:
         f"{worst.num_leaked:,} of {worst.num_rows:,} {worst.split} examples "
         f"{LEAK_WORDS[worst.kind]}"
     )
-    if share > limit:
+    if _is_beyond(worst, limit):
         examples = "; ".join(worst.examples[:3])
         return Ruling("fail", f"{reason}: {examples}", share, limit, interval)
+    if share > limit:
+        reason += f": too few to tell whether that is more than {limit:.1%}"
     return Ruling("pass", reason, share, limit, interval)
+
+
+def _is_beyond(leak: Leak, limit: float) -> bool:
+    return leak.num_leaked > power.count_explained_rows(leak.num_rows, limit)
 
 
 def check_consistency(findings: Findings) -> Ruling:

@@ -15,7 +15,7 @@ from plumbline.evidence.choice import Choice
 from plumbline.evidence.compare import ChampionComparison, Slice
 from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.registry.ledger import Look
-from plumbline.statistics import intervals
+from plumbline.statistics import intervals, power
 from plumbline.statistics.calibration import CalibrationFinding
 from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval
@@ -32,9 +32,8 @@ Status = Literal["pass", "fail", "not-applicable"]
 # the limit refuse, at DISPROOF_LEVEL, and too few rows refuse nothing.
 Burden = Literal["must hold", "must be shown", "must not be disproved"]
 
-# One-sided, of each gate that must not be disproved: ten and more of them together refuse a sound
-# model at its limits once in a hundred times.
-DISPROOF_LEVEL = 0.001
+DISPROOF_LEVEL = power.DISPROOF_LEVEL
+DISPROOF_CONFIDENCE = power.DISPROOF_CONFIDENCE
 
 
 @dataclass(frozen=True)

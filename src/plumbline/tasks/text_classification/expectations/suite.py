@@ -8,6 +8,7 @@ from plumbline.contract.params import Leakage
 from plumbline.contract.records import Check
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import SPLITS
+from plumbline.statistics.power import count_explained_rows
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE, FOLLOWS_FROM
 from plumbline.tasks.text_classification.expectations.findings import COLUMNS, HELD_OUT
 from plumbline.tasks.text_classification.params import TextParams, TextValidation
@@ -28,8 +29,10 @@ def build_checks(params: TextParams, table: "pd.DataFrame") -> list[Check]:
         suite["classes"] = _limit_labels(limits.max_classes)
         del suite["label_noise"]  # it judges rows with one class
     # The check `splits` reports a split without rows; nothing else can be said about it.
-    for split in set(HELD_OUT) & set(table["split"]):
-        suite |= _expect_held_out(limits, params.evaluation.max_leakage, split)
+    num_rows = table["split"].value_counts()
+    for split in set(HELD_OUT) & set(num_rows.index):
+        gate_limits = params.evaluation.max_leakage
+        suite |= _expect_held_out(limits, gate_limits, split, int(num_rows[split]))
     if limits.reference is not None:
         suite |= _expect_no_drift(limits)
     checks = []
@@ -106,9 +109,16 @@ def _expect_texts(limits: TextValidation) -> dict[str, Any]:
     }
 
 
-def _expect_held_out(limits: TextValidation, gate_limits: Leakage, split: str) -> dict[str, Any]:
+def _expect_held_out(
+    limits: TextValidation, gate_limits: Leakage, split: str, num_rows: int
+) -> dict[str, Any]:
     """Expect what the gate `leakage` asks too: it would refuse after all was trained."""
     rows = select("split", split)
+
+    def limit_leaks(column: str, max_share: float) -> Any:
+        mostly = (num_rows - count_explained_rows(num_rows, max_share)) / num_rows
+        return expect("expect_column_values_to_be_null", column=column, mostly=mostly, rows=rows)
+
     leakage = f"leakage_{split}"
     near = f"near_duplicates_{split}"
     unknown = _limit_mean("unknown_words", limits.max_unknown_word_share, rows)
@@ -116,9 +126,9 @@ def _expect_held_out(limits: TextValidation, gate_limits: Leakage, split: str) -
     return {
         f"classes_{split}": _limit_distinct("label", split),
         absent: _limit_findings(absent, 0, select("split", "train")),
-        leakage: _limit_findings(leakage, min(limits.max_leakage_share, gate_limits.exact), rows),
-        near: _limit_findings(near, min(limits.max_near_duplicate_share, gate_limits.near), rows),
-        f"groups_{split}": _limit_findings(f"groups_{split}", gate_limits.group, rows),
+        leakage: limit_leaks(leakage, min(limits.max_leakage_share, gate_limits.exact)),
+        near: limit_leaks(near, min(limits.max_near_duplicate_share, gate_limits.near)),
+        f"groups_{split}": limit_leaks(f"groups_{split}", gate_limits.group),
         f"unknown_words_{split}": unknown,
     }
 
