@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.records import Leak
 from plumbline.contract.task import LABEL_SET, RIGHT_ANSWER, SPLITS
-from plumbline.evidence.gates.findings import Findings, Ruling
+from plumbline.evidence.gates.findings import DISPROOF_CONFIDENCE, Findings, Ruling
 from plumbline.statistics import independent, intervals, power
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# A sound winner, chosen on validation among many, is hardly ever beyond; docs/figures.md.
-CONSISTENCY_CONFIDENCE = 0.999
 LEAK_WORDS = {
     "exact": "are word for word in an earlier split",
     "near": "are nearly word for word in an earlier split",
@@ -152,13 +150,13 @@ def check_consistency(findings: Findings) -> Ruling:
     test, validation = findings.winner, findings.winner_validation
     limit = findings.limits.max_validation_gap
     interval = independent.compute_difference_interval(
-        test, validation, findings.metric.kind, CONSISTENCY_CONFIDENCE
+        test, validation, findings.metric.kind, DISPROOF_CONFIDENCE
     )
     difference = float(test.mean() - validation.mean())
     reason = (
         f"{test.mean():.4f} on test ({test.size:,} rows), {validation.mean():.4f} on validation "
         f"({validation.size:,}): {difference:+.4f}, {interval.low:+.4f} to {interval.high:+.4f} "
-        f"at {CONSISTENCY_CONFIDENCE:.1%}"
+        f"at {DISPROOF_CONFIDENCE:.1%}"
     )
     if interval.low <= limit and interval.high >= -limit:
         return Ruling("pass", reason, difference, limit, interval)

@@ -3,13 +3,10 @@
 import numpy as np
 
 from plumbline.evidence import compare
-from plumbline.evidence.gates.findings import Findings, Ruling, Status
+from plumbline.evidence.gates.findings import DISPROOF_CONFIDENCE, Findings, Ruling, Status
+from plumbline.statistics import intervals
 
 CONTROL_SHARE = 0.2  # of the winner's gain over the best trivial predictor
-# A control is checked again on every data set, and its alarm must mean something.
-CONTROL_CONFIDENCE = 0.999
-# A bound is checked in every evaluation, too.
-BOUND_CONFIDENCE = 0.999
 ROUNDING = 1e-9  # by which a score may be beyond its row's limit
 
 
@@ -54,7 +51,9 @@ def check_bounds(findings: Findings) -> Ruling:
         return Ruling("not-applicable", findings.bound.reason)
     if not isinstance(limit, float | int):
         return _check_bound_of_each_row(findings, limit)
-    interval = findings.score_interval
+    interval = intervals.compute_mean_interval(
+        findings.winner, findings.metric.kind, DISPROOF_CONFIDENCE
+    )
     is_beyond = interval.high < limit
     if findings.metric.higher_is_better:
         is_beyond = interval.low > limit
@@ -70,7 +69,7 @@ def _check_bound_of_each_row(findings: Findings, limits: np.ndarray) -> Ruling:
     Rows differ far more from each other than a score from its limit, so pairs show a smaller leak.
     """
     gain = findings.compute_gain(findings.winner, limits)
-    interval = findings.compute_gain_interval(findings.winner, limits, BOUND_CONFIDENCE)
+    interval = findings.compute_gain_interval(findings.winner, limits, DISPROOF_CONFIDENCE)
     beyond = findings.metric.sign * (findings.winner - limits)
     num_beyond = int((beyond > ROUNDING).sum())
     mean = float(limits.mean())
@@ -96,7 +95,7 @@ def check_control(findings: Findings) -> Ruling:
         return Ruling("not-applicable", "control.candidates in params.yaml names none")
     name, baseline = findings.best_baseline
     gain_intervals = {
-        control: findings.compute_gain_interval(scores, baseline, CONTROL_CONFIDENCE)
+        control: findings.compute_gain_interval(scores, baseline, DISPROOF_CONFIDENCE)
         for control, scores in findings.controls.items()
     }
     worst = max(gain_intervals, key=lambda control: gain_intervals[control].low)
