@@ -227,7 +227,7 @@ def _compute_detectable_loss(
 
     The level is one-sided and, for the group that Holm asks first, divided by their number.
     """
-    level = 2 * (1 - limits.confidence) / num_groups
+    level = 2 * power.DISPROOF_LEVEL / num_groups
     try:
         least = power.compute_detectable_difference(ours, theirs, metric.kind, level)
     except ValueError:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from plumbline.evidence.compare import Slice
-from plumbline.evidence.gates.findings import Findings, Ruling, Status
+from plumbline.evidence.gates.findings import DISPROOF_LEVEL, Findings, Ruling, Status
 from plumbline.statistics import power
 from plumbline.statistics.intervals import Interval
 
@@ -67,7 +67,7 @@ def check_slices(findings: Findings) -> Ruling:
     worst = min(findings.slices, key=lambda slice_: (slice_.p_adjusted, slice_.difference))
     limit = -limits.max_slice_loss
     interval = Interval(worst.difference_low, worst.difference_high)
-    if worst.p_adjusted <= 1 - limits.confidence:
+    if worst.p_adjusted <= DISPROOF_LEVEL:
         reason = f"{_describe_loss(worst)}; at most {limit:+} is allowed"
         return Ruling("fail", reason, worst.difference, limit, interval)
     blindest = max(findings.slices, key=_rate_blindness)
