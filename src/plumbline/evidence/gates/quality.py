@@ -33,7 +33,7 @@ def check_baselines(findings: Findings) -> Ruling:
     if findings.simple is None:
         return Ruling("pass", reason, gain, margin, interval)
     name = findings.limits.simple_candidate or ""
-    over = findings.compute_gain_interval(findings.winner, findings.simple, confidence)
+    over = findings.compute_gain_interval(findings.winner, findings.simple, DISPROOF_CONFIDENCE)
     reason += (
         f"; on test {findings.compute_gain(findings.winner, findings.simple):+.4f} over {name} "
         f"({findings.simple.mean():.4f}), {over.low:+.4f} to {over.high:+.4f}"
