@@ -3,6 +3,7 @@
 from plumbline.contract.params import Selective
 from plumbline.evidence.gates.findings import Findings, Ruling
 from plumbline.evidence.uncertainty import SelectiveAnswers
+from plumbline.statistics import power
 
 MIN_ERRORS = 20  # and as many right answers; of fewer the order is chance
 CHANCE = 0.5  # AUROC of an uncertainty that knows nothing
@@ -87,7 +88,7 @@ def _compare_with_promise(answers: SelectiveAnswers, limits: Selective) -> Rulin
         f"{answers.risk_interval.low:.4f} to {answers.risk_interval.high:.4f}; on validation at "
         f"most {answers.selection.risk_bound:.4f}, stated {limits.risk:g}"
     )
-    if answers.risk_interval.low > limits.risk:
+    if answers.num_wrong > power.count_explained_rows(answers.num_answered, limits.risk):
         reason += ": significantly more than stated"
         return Ruling("fail", reason, risk, limits.risk, answers.risk_interval)
     if answers.coverage_interval.low < limits.min_coverage:
