@@ -61,7 +61,7 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
     """Compare, ask every gate and decide the verdict."""
     metric = measurements.metric
     confidence = params.evaluation.confidence
-    parities = compare_variants(measurements.variants, metric, confidence)
+    parities = compare_variants(measurements.variants, metric)
     orderings = {
         candidate.name: measure_orderings(candidate.test, metric, confidence)
         for candidate in measurements.candidates

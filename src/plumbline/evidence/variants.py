@@ -15,6 +15,7 @@ from plumbline.evidence.latency import measure_latency
 from plumbline.evidence.predictors import open_candidate
 from plumbline.statistics.intervals import Interval
 from plumbline.statistics.parity import VariantParity, measure_parity
+from plumbline.statistics.power import DISPROOF_CONFIDENCE
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,11 @@ def measure_variants(
     return variants
 
 
-def compare_variants(
-    variants: Sequence[Variant], metric: Metric, confidence: float
-) -> list[VariantParity | None]:
-    """Compare each variant with the form `fp32`: None for that one, and for an only variant."""
+def compare_variants(variants: Sequence[Variant], metric: Metric) -> list[VariantParity | None]:
+    """Compare each variant with the form `fp32`: None for that one, and for an only variant.
+
+    Intervals are those of a gate that must not be disproved.
+    """
     named = {variant.name: variant for variant in variants}
     reference = named.get(TRAINED_FORM)
     parities: list[VariantParity | None] = []
@@ -55,7 +57,7 @@ def compare_variants(
         if reference is None or variant is reference:
             parities.append(None)
         else:
-            parities.append(_compare_to_reference(variant, reference, metric, confidence))
+            parities.append(_compare_to_reference(variant, reference, metric))
     return parities
 
 
@@ -83,14 +85,12 @@ def build_variants_table(
     return rows
 
 
-def _compare_to_reference(
-    variant: Variant, reference: Variant, metric: Metric, confidence: float
-) -> VariantParity:
+def _compare_to_reference(variant: Variant, reference: Variant, metric: Metric) -> VariantParity:
     ours = variant.test.per_example
     theirs = reference.test.per_example
     scores = orient_scores(ours[metric.name], theirs[metric.name], metric)
     equal = ours["predicted"] == theirs["predicted"] if "predicted" in ours else None
-    return measure_parity(*scores, equal, metric.kind, confidence)
+    return measure_parity(*scores, equal, metric.kind, DISPROOF_CONFIDENCE)
 
 
 def _read_size(predictor: Predictor) -> int | None:

@@ -65,10 +65,11 @@ def find_difference(
     variant_parity = parity.measure_parity(
         hits, reference_hits, agrees, "binary", policy.confidence
     )
-    if parity.is_within_limits(variant_parity, policy.limits):
+    if parity.is_shown(variant_parity, policy.limits, policy.confidence):
         return None
     return (
         f"on {len(targets)} validation rows it gives the answer of {TRAINED_FORM} on "
-        f"{variant_parity.agreement:.2%} (at least {policy.limits.min_agreement:.2%}), and may "
+        f"{variant_parity.agreement:.2%} (at least {policy.limits.min_agreement:.2%}, by the lower "
+        f"end of its interval), and may "
         f"lose {-variant_parity.interval.low:.4f} (at most {policy.limits.max_loss})"
     )
