@@ -237,7 +237,7 @@ def _measure_calibration(
     if stated is None or limits.max_calibration_error is None:
         return None
     hits = test.per_example.get("correct", test.per_example[metric])
-    return measure_calibration(stated, hits, limits.max_calibration_error, limits.confidence)
+    return measure_calibration(stated, hits, limits.max_calibration_error)
 
 
 def _describe_champion(measurements: Measurements) -> ChampionDiff | None:

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plumbline.statistics.power import DISPROOF_LEVEL
+
 NUM_BINS = 15
-NUM_RESAMPLES = 999
+NUM_RESAMPLES = 9_999
 
 
 @dataclass(frozen=True)
@@ -13,7 +15,7 @@ class CalibrationFinding:
     """How far confidence and accuracy are apart, and how far they may be."""
 
     error: float  # expected calibration error
-    highest: float  # which a model that is off by the limit in every bin shows at most
+    highest: float  # which a model that is off by the limit in the same way shows at most
 
 
 def assign_bins(confidence: np.ndarray) -> np.ndarray:
@@ -28,34 +30,39 @@ def compute_calibration_error(confidence: np.ndarray, hits: np.ndarray) -> float
     `confidence` and `hits` are [rows]. It is the mean gap between confidence and accuracy over
     bins, weighted by rows; 0 to 1.
     """
-    return _average_gaps(assign_bins(confidence), confidence - hits)
+    return float(np.abs(_sum_bins(confidence, confidence - hits)).sum() / len(hits))
 
 
 def measure_calibration(
-    confidence: np.ndarray, hits: np.ndarray, limit: float, level: float
+    confidence: np.ndarray, hits: np.ndarray, limit: float
 ) -> CalibrationFinding:
-    """Compute that error, and the one that a model off by `limit` everywhere shows at most.
+    """Compute that error, and the one that a model off by `limit` shows at most.
 
-    "At most" means in a share `level` of draws. `confidence` and `hits` are [rows].
+    "At most" means but for a share DISPROOF_LEVEL of draws. `confidence` and `hits` are [rows].
 
     In each bin chance moves accuracy away from confidence, and all gaps count as positive: with 400
     rows a model that is perfectly calibrated has an error of 0.05. So answers are drawn from a
-    model of the same confidences that is off by `limit` in every bin, to the side to which the
-    observed one is (a parametric bootstrap, after the resampling of Broecker and Smith 2007). A
-    model that is off in few bins alone, by more, shows a larger error and is refused more often.
+    model of the same confidences that has the largest of the observed gaps, until its error is
+    `limit`, and no others (a parametric bootstrap, after the resampling of Broecker and Smith
+    2007). One that is off by as much in all bins shows less by chance.
     """
-    bins = assign_bins(confidence)
-    gaps = np.bincount(bins, weights=confidence - hits, minlength=NUM_BINS)
-    probabilities = np.clip(confidence - limit * np.sign(gaps)[bins], 0, 1)
-    random = np.random.default_rng(0)
-    errors = []
-    for _ in range(NUM_RESAMPLES):
-        drawn = random.random(len(hits)) < probabilities
-        errors.append(_average_gaps(bins, confidence - drawn))
-    error = _average_gaps(bins, confidence - hits)
-    return CalibrationFinding(error, float(np.quantile(errors, level)))
+    error = compute_calibration_error(confidence, hits)
+    if error <= limit:
+        return CalibrationFinding(error, limit)
+    num_rows = _sum_bins(confidence, np.ones_like(confidence)).astype(int)
+    stated = _sum_bins(confidence, confidence)
+    gaps = stated - _sum_bins(confidence, hits)
+    order = np.argsort(-np.abs(gaps))
+    before = np.cumsum(np.abs(gaps[order])) - np.abs(gaps[order])
+    kept = np.zeros(NUM_BINS)
+    kept[order] = np.clip(limit * len(hits) - before, 0, np.abs(gaps[order]))
+    # Each lies between the share that is stated and the one that was right.
+    shares = (stated - np.sign(gaps) * kept) / np.maximum(num_rows, 1)
+    drawn = np.random.default_rng(0).binomial(num_rows, shares, (NUM_RESAMPLES, NUM_BINS))
+    errors = np.abs(stated - drawn).sum(axis=1) / len(hits)
+    return CalibrationFinding(error, max(limit, float(np.quantile(errors, 1 - DISPROOF_LEVEL))))
 
 
-def _average_gaps(bins: np.ndarray, gaps: np.ndarray) -> float:
-    sums = np.bincount(bins, weights=gaps, minlength=NUM_BINS)
-    return float(np.abs(sums).sum() / len(gaps))
+def _sum_bins(confidence: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Sum `values` [rows] in each bin of the confidence [bins]."""
+    return np.bincount(assign_bins(confidence), weights=values, minlength=NUM_BINS)

@@ -1,5 +1,6 @@
 """Scores agree with sklearn and with calculation by hand; baselines read no text."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -87,25 +88,37 @@ def test_metrics_agree_with_sklearn(
     ("shift", "num_rows", "least", "most"),
     [
         (0.0, 200, 0.0, 0.0),
-        (0.05, 200, 0.0, 0.1),  # just within the limit
-        (0.05, 2000, 0.0, 0.1),
-        (0.2, 200, 0.9, 1.0),
-        (0.1, 2000, 0.9, 1.0),
+        (0.05, 200, 0.0, 0.0),  # just within the limit
+        (0.05, 2000, 0.0, 0.0),
+        (0.25, 200, 0.9, 1.0),
+        (0.12, 2000, 0.9, 1.0),
     ],
 )
 def test_a_calibration_error_beyond_its_limit_is_told_from_chance(
     shift: float, num_rows: int, least: float, most: float
 ) -> None:
     """Over many test splits: by itself the error of 200 rows is 0.07 where it should be 0."""
+    assert least <= measure_refusals(lambda confidence: confidence - shift, num_rows) <= most
+
+
+def test_an_error_that_is_all_in_one_place_is_judged_by_the_same_level() -> None:
+    def boast(confidence: np.ndarray) -> np.ndarray:
+        return confidence - 0.25 * (confidence > np.quantile(confidence, 0.8))
+
+    assert measure_refusals(boast, 400) == 0
+
+
+def measure_refusals(be_right: Callable[[np.ndarray], np.ndarray], num_rows: int) -> float:
+    """Return the share of 60 test splits that show more than 0.05; by confidence, who is right."""
     random = np.random.default_rng(0)
     refused = []
     for _ in range(60):
         confidence = 0.25 + 0.7 * random.beta(2, 1, num_rows)
-        hits = (random.random(num_rows) < confidence - shift).astype(float)
-        found = calibration.measure_calibration(confidence, hits, 0.05, 0.95)
+        hits = (random.random(num_rows) < be_right(confidence)).astype(float)
+        found = calibration.measure_calibration(confidence, hits, 0.05)
         assert found.error == calibration.compute_calibration_error(confidence, hits)
         refused.append(found.error > found.highest)
-    assert least <= np.mean(refused) <= most
+    return float(np.mean(refused))
 
 
 def test_honest_confidence_has_a_small_calibration_error_and_a_boast_a_large_one() -> None:
