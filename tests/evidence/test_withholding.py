@@ -94,7 +94,7 @@ def test_gates_are_withheld_unless_they_are_known_to_read_no_score() -> None:
     [
         (
             "uncertainty",
-            "13 of 1,140 test answers are wrong; an order can be judged from 20 wrong ones on",
+            "13 of 1,140 test answers are wrong; an order can be judged from 40 wrong ones on",
             "… of … test answers are wrong; an order can be judged from … wrong ones on",
         ),
         (

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbline.statistics.intervals import Interval
+from plumbline.statistics.power import DISPROOF_CONFIDENCE
 
 NUM_RESAMPLES = 999
 
@@ -18,7 +19,7 @@ NUM_RESAMPLES = 999
 class ErrorOrdering:
     """How well one kind of uncertainty orders the errors of a model.
 
-    `auroc` is None where all answers are right, or all wrong.
+    What is of `auroc` is None where all answers are right, or all wrong.
     """
 
     num_rows: int
@@ -26,6 +27,7 @@ class ErrorOrdering:
     num_values: int  # how many numbers the uncertainty has; 1: it is constant
     auroc: float | None
     auroc_interval: Interval | None
+    auroc_highest: float | None  # that chance explains, at DISPROOF_LEVEL
     aurc: float
     aurc_interval: Interval
 
@@ -40,9 +42,10 @@ def measure_error_ordering(
     if not errors.size or not np.isfinite(uncertainty).all():
         raise ValueError("no rows, or an uncertainty that is not a finite number")
     num_errors = int(errors.sum())
-    auroc, auroc_interval = None, None
+    auroc, auroc_interval, highest = None, None, None
     if 0 < num_errors < errors.size:
         auroc, auroc_interval = estimate_auroc(uncertainty, errors, confidence)
+        highest = estimate_auroc(uncertainty, errors, DISPROOF_CONFIDENCE)[1].high
     aurc, aurc_interval = estimate_aurc(uncertainty, errors, confidence)
     return ErrorOrdering(
         num_rows=errors.size,
@@ -50,6 +53,7 @@ def measure_error_ordering(
         num_values=np.unique(uncertainty).size,
         auroc=auroc,
         auroc_interval=auroc_interval,
+        auroc_highest=highest,
         aurc=aurc,
         aurc_interval=aurc_interval,
     )

@@ -4,14 +4,17 @@ from plumbline.contract.params import Selective
 from plumbline.evidence.gates.findings import Findings, Ruling
 from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.statistics import power
+from plumbline.statistics.error_ordering import ErrorOrdering
 
-MIN_ERRORS = 20  # and as many right answers; of fewer the order is chance
+MIN_ERRORS = 40  # and as many right answers; of fewer the order is chance
 CHANCE = 0.5  # AUROC of an uncertainty that knows nothing
+USEFUL = 0.65  # AUROC of one that is worth showing
 
 
 def check_uncertainty(findings: Findings) -> Ruling:
-    """Pass if both uncertainties that the answers carry order errors better than chance.
+    """Fail if an uncertainty that the answers carry orders errors as chance does.
 
+    That is where it is not significantly better than chance, and significantly worse than USEFUL.
     A confidence alone is no such claim; its order is measured and reported.
     """
     claims = {name: findings.orderings.get(name) for name in ("epistemic", "total")}
@@ -31,17 +34,24 @@ def check_uncertainty(findings: Findings) -> Ruling:
             f"be judged from {MIN_ERRORS} wrong and {MIN_ERRORS} right ones on"
         )
         return Ruling("not-applicable", reason)
-    areas = []
-    for name, ordering in orderings.items():
-        if ordering.auroc is None or ordering.auroc_interval is None:
-            raise ValueError(f"{name} has no AUROC")
-        areas.append((ordering.auroc_interval.low, name, ordering.auroc, ordering.auroc_interval))
-    (low, name, area, interval), (other_low, other, _, _) = sorted(areas)
-    reason = f"{name} is greater for an error than for a right answer with probability {area:.4f}"
-    if low > CHANCE:
-        reason += f", at least {low:.4f}; {other} with at least {other_low:.4f}"
+    shown = [_compare_with_chance(name, ordering) for name, ordering in orderings.items()]
+    return min(shown, key=lambda ruling: (ruling.status == "pass", ruling.measured))
+
+
+def _compare_with_chance(name: str, ordering: ErrorOrdering) -> Ruling:
+    area, interval, highest = ordering.auroc, ordering.auroc_interval, ordering.auroc_highest
+    if area is None or interval is None or highest is None:
+        raise ValueError(f"{name} has no AUROC")
+    reason = (
+        f"{name} is greater for an error than for a right answer with probability {area:.4f}, "
+        f"{interval.low:.4f} to {interval.high:.4f}"
+    )
+    if interval.low > CHANCE:
         return Ruling("pass", reason, area, CHANCE, interval)
-    reason += f", perhaps only {low:.4f}: not significantly better than chance"
+    if highest >= USEFUL:
+        reason += f": {ordering.num_errors} errors are too few to tell that from chance"
+        return Ruling("pass", reason, area, CHANCE, interval)
+    reason += f": not significantly better than chance, and significantly less than {USEFUL}"
     return Ruling("fail", reason, area, CHANCE, interval)
 
 
