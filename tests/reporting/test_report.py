@@ -198,7 +198,8 @@ def test_each_uncertainty_is_shown_beside_the_errors_that_it_orders(
 ) -> None:
     ordering = {
         "num_rows": 900, "num_errors": 61, "num_values": 900, "auroc": 0.8125,
-        "auroc_interval": [0.75, 0.87], "auroc_highest": 0.89, "aurc": 0.0213, "aurc_interval": [0.016, 0.027],
+        "auroc_interval": [0.75, 0.87], "auroc_highest": 0.89, "aurc": 0.0213,
+        "aurc_interval": [0.016, 0.027],
     }  # fmt: skip
     perfect = ordering | {
         "num_errors": 0,
