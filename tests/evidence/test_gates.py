@@ -654,7 +654,7 @@ def test_a_loss_that_a_group_can_show_is_found_four_times_of_five() -> None:
 
     losses = [draw(0.1).detectable_loss for _ in range(9)]
     loss = float(np.median([value for value in losses if value is not None]))
-    num_found = sum(draw(loss).p_adjusted <= 0.05 for _ in range(60))
+    num_found = sum(draw(loss).p_adjusted <= DISPROOF_LEVEL for _ in range(60))
     assert 0.6 < num_found / 60 < 0.97
 
 
