@@ -59,7 +59,7 @@ REMEDIES: Mapping[str, str] = {
     "{winner}, fewer `max_tokens`, `members`, `layers`, `hidden` or `max_features`. Measured on a "
     "busy machine: `plumbline run --force --single-item evaluate`, then `make run`. Where "
     "production allows more, raise the limit in `evaluation.budget`",
-    "parity": "put `fp32` first in the `forms` of {winner}, or collect test rows",
+    "parity": "put `fp32` first in the `forms` of {winner}",
     "export": "graph or thresholds do not follow from these weights: " + TRAIN_AGAIN + ". Again: "
     "`forms: [fp32]`, and report it with the reason. In a task of your own: compare the graph with "
     "the module, in evaluation mode",
