@@ -85,7 +85,7 @@ def learn(
     config = params.candidates[candidate].model_dump(mode="json")
     training = params.training.model_dump(mode="json")
     log.log_params({"candidate": candidate, "seed": params.seed, "training": training} | config)
-    announce(f"reads the examples for {candidate}")
+    announce("loads libraries and examples")
     learner = task.models.build_learner(params, candidate, examples)
     if learner.solve:
         if not ranks.is_main():
@@ -94,7 +94,6 @@ def learn(
         with layout.write_aside(trainings.locate_curve(candidate)) as aside:
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
         return _publish(learner, task, candidate)
-    announce("loads the libraries of training")
     with pause_collection():  # seconds of import that a closed form need not wait for
         from plumbline.training import fitting
 
