@@ -78,7 +78,9 @@ SOUND_FORM = ExportDifference("fp32", 1e-6, 1e-3, 200)
 MOVED_THRESHOLD = ExportDifference(
     "the threshold of refund", 0.2, 1e-3, 300, "the one that validation gives", "validation rows"
 )
-COST = {"one_p95": 5.0, "batch_p95": 60.0, "longest": 90.0, "num_bytes": 2e7, "rss_mb": 400.0}
+COST = {"one_p95": 5.0, "batch_p95": 60.0, "longest": 90.0, "num_bytes": 2e7, "rss_mb": 400.0,
+    "slowdown": 1.1,
+}  # fmt: skip
 
 
 TEST_CHANGES = {
@@ -199,6 +201,13 @@ def test_the_cost_of_an_answer_has_a_limit(sound: gates.Findings) -> None:
     assert "cost of an answer, 0.03 of 0.012 $" in gate.reason
     assert "cannot be computed" in asked(facts, "budget").reason
     assert "cost nothing" in asked(replace(facts, metric=sound.metric), "budget").reason
+
+
+def test_a_busy_machine_is_named(sound: gates.Findings) -> None:
+    assert "busy" not in asked(sound, "budget").reason
+    gate = asked(replace(sound, cost=COST | {"slowdown": 9.8}), "budget")
+    assert gate.status == "pass"
+    assert "on a busy machine, where calls took 9.8 times as long" in gate.reason
 
 
 def test_rows_that_count_twice_are_refused(sound: gates.Findings) -> None:

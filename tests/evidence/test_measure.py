@@ -1,6 +1,10 @@
 """What is measured of candidates: ranks from validation alone, cost, errors of foreign code."""
 
+import os
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +62,9 @@ def test_latency_is_taken_on_batches_of_real_rows() -> None:
 
     found = latency.measure_latency(Counting(), {"text": [str(i) for i in range(7)]})
     assert set(sizes) == {1, latency.BATCH_ROWS}
-    assert set(found) == {"one_p50", "one_p95", "batch_p50", "batch_p95", "rows_per_s"}
+    assert set(found) == {
+        "one_p50", "one_p95", "batch_p50", "batch_p95", "rows_per_s", "slowdown",
+    }  # fmt: skip
     assert 0 < found["one_p50"] <= found["one_p95"]
 
 
@@ -73,6 +79,39 @@ def test_one_call_that_was_held_up_is_not_the_speed(monkeypatch: pytest.MonkeyPa
             return {"label": ["x"]}
 
     assert latency.measure_latency(Stalls(), {"text": ["a"]})["one_p95"] < 50
+
+
+def compute() -> None:
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end:
+        pass
+
+
+@pytest.mark.parametrize(("answer", "least_ms"), [(compute, 20.0), (lambda: time.sleep(0.02), 20)])
+def test_a_busy_machine_makes_no_model_slow_and_no_slow_model_fast(
+    monkeypatch: pytest.MonkeyPatch, answer: Callable[[], None], least_ms: float
+) -> None:
+    """A model that computes, or one that waits, beside programs that take every CPU."""
+    monkeypatch.setattr(latency, "MAX_SECONDS", 0.2)
+
+    class Slow:
+        def predict(self, columns, **params):
+            answer()
+            return {"label": ["x"]}
+
+    num_cpus = os.cpu_count() or 1
+    hogs = [subprocess.Popen([sys.executable, "-c", "while 1: 0"]) for _ in range(3 * num_cpus)]
+    try:
+        found = latency.measure_latency(Slow(), {"text": ["a"]})
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+    assert found["one_p50"] >= 0.9 * least_ms / num_cpus
+    if answer is compute and sys.platform == "linux":
+        assert found["slowdown"] > 1.5
+    else:
+        assert found["one_p50"] >= 0.9 * least_ms
 
 
 def test_groups_are_held_against_a_reference_and_small_ones_left_out() -> None:

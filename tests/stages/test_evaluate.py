@@ -339,7 +339,7 @@ def test_a_bad_result_is_a_refusal_on_record_and_no_error(
 def test_a_served_form_that_answers_otherwise_than_the_trained_one_is_refused(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
-    add_bundle(task, "good", 20, int8=10)
+    add_bundle(task, "good", 20, int8=8)
     evaluate(params, task)
     assert failed_gates() == ["parity"]
     ours, theirs = layout.read_json(layout.EVIDENCE)["forms"]

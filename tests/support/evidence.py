@@ -24,7 +24,14 @@ FAILED = {"promote": [], "keep": ["champion"], "refuse": ["floor"]}
 WINNER = "closed"
 # Standard deviation of the errors of each candidate of the line, baseline and control.
 ERRORS = {WINNER: 0.1, "gradient": 0.12, "nothing": 1.2, "mean": 1.2, "control.closed": 1.2}
-LATENCY = {"one_p50": 1.0, "one_p95": 2.0, "batch_p50": 3.0, "batch_p95": 4.0, "rows_per_s": 9.0}
+LATENCY = {
+    "one_p50": 1.0,
+    "one_p95": 2.0,
+    "batch_p50": 3.0,
+    "batch_p95": 4.0,
+    "rows_per_s": 9.0,
+    "slowdown": 1.0,
+}
 REHEARSAL = {
     "num_rows": 200, "num_singles": 200, "seed": 1, "longest_ms": 1.0, "rss_mb": 1.0,
     "problems": [],

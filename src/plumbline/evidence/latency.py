@@ -1,14 +1,16 @@
-"""How long a predictor takes to answer rows of the test split."""
+"""How long a predictor takes to answer rows of the test split, whatever else the machine does."""
 
 import itertools
 import time
 from collections.abc import Iterator
+from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from plumbline.contract.task import Columns, Predictor, count_rows
+from plumbline.registry.package.clean_process import time_call
 
 BATCH_ROWS = 32
 MIN_CALLS, MAX_CALLS = 5, 200
@@ -19,30 +21,36 @@ WARM_UP_SECONDS = 0.5  # of the MIN_CALLS calls at most that are not timed
 def measure_latency(predictor: Predictor, columns: Columns) -> dict[str, float]:
     """Time calls with one row and with a batch of 32 rows.
 
-    Returns one_p50, one_p95, batch_p50, batch_p95 in ms a call, and rows_per_s in batches.
+    Returns one_p50, one_p95, batch_p50, batch_p95 in ms a call, less what other programs took of
+    it, rows_per_s in batches, and the slowdown by these programs: how many times as long it took.
     """
-    one = _time_calls(predictor, columns, 1)
-    batch = _time_calls(predictor, columns, BATCH_ROWS)
+    one, one_here = _time_calls(predictor, columns, 1)
+    batch, batch_here = _time_calls(predictor, columns, BATCH_ROWS)
     latency = {
         "one_p50": float(np.percentile(one, 50)),
         "one_p95": float(np.percentile(one, 95)),
         "batch_p50": float(np.percentile(batch, 50)),
         "batch_p95": float(np.percentile(batch, 95)),
     }
-    return latency | {"rows_per_s": 1000 * BATCH_ROWS / latency["batch_p50"]}
+    return latency | {
+        "rows_per_s": 1000 * BATCH_ROWS / latency["batch_p50"],
+        "slowdown": sum(one_here + batch_here) / sum(one + batch),
+    }
 
 
-def _time_calls(predictor: Predictor, columns: Columns, num_rows: int) -> list[float]:
-    """Return the milliseconds of each of several calls on different rows."""
+def _time_calls(
+    predictor: Predictor, columns: Columns, num_rows: int
+) -> tuple[list[float], list[float]]:
+    """Return what `time_call` does, of each of several calls on different rows."""
     batches = _cut_batches(columns, num_rows)
     _warm_up(predictor, batches)
     times: list[float] = []
-    while len(times) < MIN_CALLS or (len(times) < MAX_CALLS and not _is_time_over(times)):
-        batch = next(batches)
-        start = time.perf_counter()
-        predictor.predict(batch)
-        times.append(1000 * (time.perf_counter() - start))
-    return times
+    here: list[float] = []
+    while len(here) < MIN_CALLS or (len(here) < MAX_CALLS and not _is_time_over(here)):
+        least, taken = time_call(partial(predictor.predict, next(batches)))
+        times.append(least)
+        here.append(taken)
+    return times, here
 
 
 def _warm_up(predictor: Predictor, batches: Iterator[dict[str, list[Any]]]) -> None:

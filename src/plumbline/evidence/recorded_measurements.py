@@ -179,6 +179,7 @@ def _read_variants(record: Record, winner: Candidate) -> list[Variant]:
             "batch_p50": form["batch_p50"],
             "batch_p95": form["batch_p95"],
             "rows_per_s": form["rows_per_s"],
+            "slowdown": form["slowdown"],
         }
         scores = winner.test
         if number:

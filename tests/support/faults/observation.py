@@ -21,7 +21,7 @@ MEASURED = {
     (DOCUMENTS[0], name)
     for name in (
         "one_p50", "one_p95", "batch_p50", "batch_p95", "p50", "p95",
-        "longest_ms", "rows_per_s", "rss_mb",
+        "longest_ms", "rows_per_s", "rss_mb", "slowdown",
     )
 }  # fmt: skip
 # What git, DVC, MLflow and the tests keep for themselves.

@@ -70,7 +70,8 @@ class Findings:
     orderings: Mapping[str, ErrorOrdering]  # of the winner's errors, by kind of uncertainty
     selective: SelectiveAnswers | None  # None: the task does not say which rows are answered
     behaviour: Sequence[Case]
-    # one_p95, batch_p95, longest in ms; rss_mb; num_bytes of the bundle; answer in metric.cost_unit
+    # one_p95, batch_p95, longest in ms, and the slowdown by other programs, which is not in them;
+    # rss_mb; num_bytes of the bundle; answer in metric.cost_unit
     cost: Mapping[str, float]
     candidate: str  # the winner's name
     form: str  # in which the winner is served
