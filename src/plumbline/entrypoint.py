@@ -113,7 +113,7 @@ def run_stage(stage: str, params: Params, task: Task[Params], candidate: str | N
 
 def load_params(path: Path) -> Params:
     """Read and check `path` for the task that it names."""
-    return read_params(path, _load_params_class)
+    return read_params(path, load_params_class)
 
 
 def load_task(name: str) -> Task[Params]:
@@ -142,7 +142,8 @@ def _explain_end(error: BaseException) -> tuple[int | None, str]:
     return (None, "") if message is None else (1, f"{speaker}{message}")
 
 
-def _load_params_class(name: str) -> type[Params]:
+def load_params_class(name: str) -> type[Params]:
+    """Return the class of the params of the task `name`; ParamsError if there is no such task."""
     package = find_task_package(name)
     if package is None:
         raise ParamsError(f"{layout.PARAMS}: task: there is no task {name!r}{_suggest_task(name)}")

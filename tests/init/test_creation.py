@@ -1,12 +1,15 @@
 """`plumbline init` writes a whole repository, or nothing."""
 
 import hashlib
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
+from jsonschema import Draft202012Validator
 from tests.support.checkouts import ROOT
 from tests.support.tickets import write_set_tickets, write_tickets
 from typer.testing import CliRunner
@@ -64,6 +67,18 @@ def test_it_is_a_git_repository_with_all_that_a_run_needs(router: Path, tickets:
     assert (router / params["data"]["source"]).read_bytes() == tickets.read_bytes()
     assert (router / "README.md").read_text().startswith("# my-router\n")
     assert "url = ../../my-router.dvc" in (router / ".dvc/config").read_text()
+
+
+def test_an_editor_checks_the_params_by_a_schema(router: Path) -> None:
+    params = (router / "params.yaml").read_text()
+    assert params.startswith("# yaml-language-server: $schema=params.schema.json\n")
+    schema = json.loads((router / "params.schema.json").read_text())
+    printed = CliRunner().invoke(app, ["recipe", "schema"]).stdout
+    assert json.loads(printed) == schema
+    check = Draft202012Validator(schema)
+    assert list(check.iter_errors(yaml.safe_load(params))) == []
+    wrong = yaml.safe_load(params.replace("confidence:", "confidense:"))
+    assert any("confidense" in error.message for error in check.iter_errors(wrong))
 
 
 def test_the_lock_names_the_wheel_by_its_digest(router: Path) -> None:

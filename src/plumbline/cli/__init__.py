@@ -196,6 +196,7 @@ _add_command(app, "merge-lock", merge_lock.merge_lock, merge_lock.EXAMPLE, hidde
 _add_command(recipes, "list", recipe.list_recipes, recipe.LIST_EXAMPLE)
 _add_command(recipes, "show", recipe.show_recipe, recipe.SHOW_EXAMPLE)
 _add_command(recipes, "use", recipe.use_recipe, recipe.USE_EXAMPLE)
+_add_command(recipes, "schema", recipe.show_schema, recipe.SCHEMA_EXAMPLE)
 _add_command(registries, "pack", registry.pack_registry, registry.PACK_EXAMPLE, opens_versions=True)
 _add_command(
     registries, "unpack", registry.unpack_registry, registry.UNPACK_EXAMPLE, opens_versions=True

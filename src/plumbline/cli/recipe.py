@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from plumbline.cli.console import print_json, print_plain
-from plumbline.cli.options import AsJson
+from plumbline.cli.options import DEFAULT_TASK, AsJson, TaskName
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.lineage import run_git
@@ -17,6 +17,7 @@ RECIPES = Path("recipes")
 LIST_EXAMPLE = "plumbline recipe list"
 SHOW_EXAMPLE = "plumbline recipe show banking77"
 USE_EXAMPLE = "plumbline recipe use banking77"
+SCHEMA_EXAMPLE = "plumbline recipe schema > params.schema.json"
 
 RecipeName = Annotated[str, typer.Argument(help="A name that `plumbline recipe list` prints.")]
 
@@ -62,6 +63,16 @@ def use_recipe(
         aside.write_bytes(path.read_bytes())
     ensure_task_folder(params.task)
     print_plain(f"{layout.PARAMS} is now the recipe {name}; `dvc repro` runs it")
+
+
+def show_schema(task: TaskName = DEFAULT_TASK) -> None:
+    """Print the JSON schema of params.yaml, by which editors check and complete it.
+
+    Save it as params.schema.json: after an upgrade, or for another task.
+    """
+    from plumbline.entrypoint import load_params_class
+
+    print_json(load_params_class(task).model_json_schema())
 
 
 def _find_recipes() -> dict[str, Path]:

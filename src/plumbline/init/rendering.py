@@ -18,6 +18,8 @@ from plumbline.init.proposal import Proposal, propose_params
 
 TEMPLATE = Path("template")
 PARAMS_TEMPLATE = Path("recipes/text_classification.yaml")
+SCHEMA = Path("params.schema.json")
+SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA}"  # by which editors find it
 LOCK = Path("requirements.lock")
 WHEELS = Path("wheels")
 NOT_WRITTEN = (Path(repository_files.PROJECT), differences.TABLE)
@@ -62,10 +64,12 @@ def _write_file(target: Path, path: Path, root: Path, name: str) -> None:
 
 def _write_params(target: Path, text: str, task: str | None) -> None:
     path = target / layout.PARAMS
-    path.write_text(text, encoding="utf-8")
-    load_params(path)  # so that `make run` does not refuse it
+    path.write_text(f"{SCHEMA_LINE}\n{text}", encoding="utf-8")
+    params = load_params(path)  # so that `make run` does not refuse it
+    layout.write_json(target / SCHEMA, type(params).model_json_schema())
     if task:  # an own task begins with the params of text classification
         path.write_text(text.replace(TASK_LINE, f"\ntask: {task}\n", 1), encoding="utf-8")
+        (target / SCHEMA).unlink()
 
 
 def _write_task(target: Path, root: Path, name: str) -> None:
