@@ -46,7 +46,7 @@ unexport VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYTHONHOME PYTHONPATH PYTHON
 FIND_PROGRAMS := import os, sys; own = os.path.dirname(sys.executable) + os.pathsep; \
   path = os.environ.get("PATH", os.defpath); os.environ["PATH"] = path if path.startswith(own) else own + path
 
-.PHONY: help setup run fresh public-key calendar remote test test-slow test-cluster selftest faults drill check census format bench-train bench-ingest bench-scale bench-bootstrap bench-serve bench-score bench-forms bench-drift bench-tracking bench-tune bench-signals probes ui lock dist notes keep-registry images clean
+.PHONY: help setup run fresh public-key calendar remote test test-slow test-cluster selftest faults drill check census format bench-train bench-everywhere bench-ingest bench-scale bench-serve bench-score bench-forms bench-drift bench-tracking bench-tune bench-signals probes ui lock dist notes keep-registry images clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -126,14 +126,14 @@ format: setup  ## format the code
 bench-train: setup  ## samples/s against the Hugging Face Trainer, side by side
 	@python benchmarks/train.py
 
+bench-everywhere: setup  ## whether the shipped runs are promoted with each set of instructions, number of threads and seed; OPTIONS: the module
+	@python benchmarks/everywhere.py $(OPTIONS)
+
 bench-ingest: setup  ## memory of ingest as the file grows
 	@python benchmarks/ingest.py
 
 bench-scale: setup  ## memory and time of what looks at all rows, as they become more
 	@python benchmarks/scale.py
-
-bench-bootstrap: setup  ## seconds of the paired bootstrap interval against SciPy's own call
-	@python benchmarks/bootstrap.py
 
 bench-serve: setup  ## requests/s, latency, memory beside MLflow, LitServe and BentoML
 	@python benchmarks/serve.py

@@ -13,6 +13,30 @@ from pathlib import Path
 from typing import Any
 
 VECTOR_UNITS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
+# Variables that hold PyTorch, oneDNN, MKL and OpenBLAS to a set of instructions, narrowest first.
+# On AMD's CPUs MKL takes no notice. ONNX Runtime has no such variable: MLAS asks the CPU itself.
+INSTRUCTION_SETS = {
+    "sse4": {
+        "ATEN_CPU_CAPABILITY": "default",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
+        "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
+        "OPENBLAS_CORETYPE": "Nehalem",
+    },
+    "avx2": {
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+        "OPENBLAS_CORETYPE": "Haswell",
+    },
+    "avx512": {
+        "ATEN_CPU_CAPABILITY": "avx512",
+        "ONEDNN_MAX_CPU_ISA": "AVX512_CORE",
+        "MKL_ENABLE_INSTRUCTIONS": "AVX512",
+        "OPENBLAS_CORETYPE": "SkylakeX",
+    },
+    "all": {},
+}
+SET_UNITS = {"avx2": "avx2", "avx512": "avx512f"}  # which the CPU needs for a set
 PEAK_SIZES = {"cpu": 1024, "cuda": 8192}  # rows and columns of both factors
 PEAK_REPEATS = 12
 
@@ -27,6 +51,12 @@ def list_vector_units() -> list[str]:
     """Name the vector units for whole numbers and small floats that Linux reports."""
     flags = [line.partition(":")[2].split() for line in _read_cpu_lines("flags")]
     return [unit for unit in VECTOR_UNITS if flags and unit in flags[0]]
+
+
+def list_instruction_sets() -> list[str]:
+    """Name the sets of instructions that this CPU has, narrowest first."""
+    units = (None, *list_vector_units())
+    return [name for name in INSTRUCTION_SETS if SET_UNITS.get(name) in units]
 
 
 def measure_peaks(device: str = "cpu") -> dict[str, float]:

@@ -13,6 +13,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from benchmarks.machine import INSTRUCTION_SETS
 from tests.support.checkouts import RECIPE, ROOT, Checkout, make_checkout
 
 pytestmark = pytest.mark.slow
@@ -26,13 +27,6 @@ SKIPPED = (
     "plumbline selftest",
 )  # run elsewhere, or never ending; experiments: test_pipeline, faults: test_selftest
 SHORTER = ("--trials 20", "--trials 2")  # tests/tuning search longer
-# The fewest instructions that PyTorch, oneDNN and MKL can be held to: what is promoted with them
-# and on the CPUs of developers has to be promoted on those between. ONNX Runtime has no such limit.
-NARROWEST = {
-    "ATEN_CPU_CAPABILITY": "default",
-    "ONEDNN_MAX_CPU_ISA": "SSE41",
-    "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
-}
 ASKED = {
     "dataframe_records": [{"text": "where is my parcel"}, {"text": "I was charged twice"}],
     "params": {"top_k": 2},
@@ -56,7 +50,9 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     made.run("git", "add", "-A")
     made.run("git", "commit", "-qm", "start")
     made.environment["PATH"] = f"{made.path / '.venv/bin'}{os.pathsep}{os.environ['PATH']}"
-    made.environment |= NARROWEST
+    # What is promoted with the fewest instructions that this CPU can be held to, and on the CPUs of
+    # developers, has to be promoted on those between.
+    made.environment |= INSTRUCTION_SETS["sse4"]
     del made.environment["PYTHONPATH"]
     made.first = made.run("make", "run", f"PYTHON={sys.executable}").stdout  # type: ignore[attr-defined]
     return made
