@@ -23,7 +23,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from machine import INSTRUCTION_SETS, describe_machine, list_instruction_sets
+from machine import (
+    INSTRUCTION_SETS,
+    list_instruction_sets,
+    list_vector_units,
+    read_cpu_name,
+)
 from processes import open_folder
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,7 +62,8 @@ def main() -> None:
     parser.add_argument("--threads", nargs="+", type=int, default=THREADS)
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     asked = parser.parse_args()
-    print(describe_machine(), end="\n\n")
+    units = ", ".join(list_vector_units())
+    print(f"{read_cpu_name()} ({units}), {os.cpu_count()} cores\n")
     print("| recipe | set | threads | seed | verdict | winner | test scores | wall s | CPU s |")
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     wrong, winners = [], dict[str, set[str]]()
