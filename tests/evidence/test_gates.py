@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 from tests.support.small_texts import LIMITS
 
-from plumbline.contract.params import Selective
+from plumbline.contract.params import Behaviour, Selective
 from plumbline.contract.records import Bound, Case, ExportDifference, Leak
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare, gates
@@ -283,13 +284,55 @@ def test_of_few_cases_no_single_one_decides(
     assert asked(replace(sound, behaviour=[case]), "behaviour").status == status
 
 
+@pytest.mark.parametrize(
+    ("num_passed", "num_cases", "status"),
+    [
+        (26, 36, "pass"),
+        (18, 36, "pass"),
+        (17, 36, "fail"),
+        (0, 5, "fail"),
+        (0, 4, "not-applicable"),
+    ],
+)
+def test_a_sample_refuses_only_where_its_interval_ends_below_the_share(
+    sound: gates.Findings, num_passed: int, num_cases: int, status: str
+) -> None:
+    case = Case("texts", "direction", num_passed, num_cases, (), is_sample=True)
+    assert sound.limits.min_behaviour.direction == 0.75
+    gate = asked(replace(sound, behaviour=[case]), "behaviour")
+    assert gate.status == status
+    if gate.interval:
+        assert (gate.interval.high < 0.75) == (status == "fail")
+        assert gate.threshold == 0.75
+        # The chance of so few at the limit is the level of the gate at most.
+        is_rare = binom.cdf(num_passed, num_cases, 0.75) < DISPROOF_LEVEL
+        assert is_rare == (status == "fail")
+
+
+def test_samples_share_the_level_of_the_gate(sound: gates.Findings) -> None:
+    cases = [Case("texts", "direction", 17, 36, (), is_sample=True)]
+    cases += [Case(f"{number}", "direction", 36, 36, (), is_sample=True) for number in range(9)]
+    assert asked(replace(sound, behaviour=cases[:1]), "behaviour").status == "fail"
+    assert asked(replace(sound, behaviour=cases), "behaviour").status == "pass"
+    assert binom.cdf(17, 36, 0.75) > DISPROOF_LEVEL / 10
+
+
+def test_a_sample_of_what_must_always_hold_allows_no_failure(sound: gates.Findings) -> None:
+    limits = sound.limits.model_copy(
+        update={"min_behaviour": Behaviour(invariance=1.0, direction=1.0, minimum=1.0)}
+    )
+    case = Case("does not look ahead", "invariance", 199, 200, (), is_sample=True)
+    gate = asked(replace(sound, limits=limits, behaviour=[case]), "behaviour")
+    assert gate.status == "fail"
+
+
 def test_behaviour_that_cannot_be_asked_in_these_data_does_not_refuse(
     sound: gates.Findings,
 ) -> None:
     findings = replace(sound, behaviour=[Case("typo", "invariance", 0, 0, ())])
     gate = asked(findings, "behaviour")
     assert gate.status == "not-applicable"
-    assert gate.reason == "none of 1 tests has enough cases in these data"
+    assert gate.reason == "none of 1 tests has enough cases in these data to tell"
 
 
 def test_sound_facts_pass_every_gate(sound: gates.Findings) -> None:

@@ -127,6 +127,10 @@ def evidence(verdict: str = "refuse", kind: str = "binary") -> dict:
                 "num_passed": 1,
                 "num_cases": 2,
                 "failures": [EVIL],
+                "is_sample": True,
+                "required": 0.75,
+                "interval": [0.01, 0.99],
+                "status": "not-applicable",
             }
         ],
         "digests": {"bundle": "ab" * 32},

@@ -104,7 +104,10 @@ def _describe(params: Params, task: Task, champion: dict | None) -> dict[str, An
         "champion": champion and metrics | champion,
         "looks": {"number": 1},
         "behaviour": [
-            {"name": "rising", "kind": "direction", "num_passed": 1, "num_cases": 1, "failures": []}
+            {
+                **{"name": "rising", "kind": "direction", "num_passed": 1, "num_cases": 1},
+                **{"failures": [], "is_sample": False},
+            }
         ],
         "gates": [],
         "answers": [],

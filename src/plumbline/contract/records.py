@@ -103,6 +103,7 @@ class Case:
     num_passed: int
     num_cases: int
     failures: tuple[str, ...]
+    is_sample: bool = False  # drawn from many such cases; else these are all that are asked
 
 
 @dataclass(frozen=True)

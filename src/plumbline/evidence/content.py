@@ -14,6 +14,7 @@ from plumbline.evidence.document import (
     describe_params,
 )
 from plumbline.evidence.gates import Findings
+from plumbline.evidence.gates.behaviour import describe_tests
 from plumbline.evidence.judge import Judgement
 from plumbline.evidence.measurements import Measurements
 from plumbline.evidence.seeds import describe_seeds
@@ -86,7 +87,9 @@ def describe_judgement(
         "lag": judgement.findings.lag,
         "looks": _describe_looks(judgement.findings),
         "slices": [asdict(slice_) for slice_ in judgement.findings.slices],
-        "behaviour": [asdict(case) for case in measurements.behaviour],
+        "behaviour": list(
+            describe_tests(measurements.behaviour, judgement.findings.limits.min_behaviour)
+        ),
     }
 
 

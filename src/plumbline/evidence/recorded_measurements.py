@@ -6,7 +6,7 @@ and times.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline import bundle
@@ -86,8 +86,13 @@ def read_measurements(record: Record) -> Measurements:
         package=_read_rehearsal(evidence["rehearsal"]),
         leaks=find_leaks(record.params, task),
         bound=task.scoring.compute_bound(record.params, layout.EXAMPLES, "test"),
-        behaviour=[Case(**case) for case in evidence["behaviour"]],
+        behaviour=[_read_case(test) for test in evidence["behaviour"]],
     )
+
+
+def _read_case(test: Mapping[str, Any]) -> Case:
+    """Read what was measured of a behavioural test, without how it was judged."""
+    return Case(**{field.name: test[field.name] for field in fields(Case)})
 
 
 def _read_subjects(record: Record) -> Subjects:

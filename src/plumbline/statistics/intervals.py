@@ -24,14 +24,22 @@ class Interval(NamedTuple):
     high: float
 
 
-def compute_proportion_interval(num_hits: int, num_rows: int, confidence: float) -> Interval:
-    """Compute Wilson's score interval of a share (Wilson 1927); ValueError without rows."""
+def compute_proportion_interval(
+    num_hits: int,
+    num_rows: int,
+    confidence: float,
+    method: Literal["wilson", "exact"] = "wilson",
+) -> Interval:
+    """Compute Wilson's score interval of a share (1927), or Clopper and Pearson's exact one (1934).
+
+    ValueError without rows.
+    """
     from scipy.stats import binomtest
 
     if num_rows == 0:
         raise ValueError("no rows to measure a share on")
     test = binomtest(int(num_hits), int(num_rows))
-    interval = test.proportion_ci(confidence, method="wilson")
+    interval = test.proportion_ci(confidence, method=method)
     return Interval(float(interval.low), float(interval.high))
 
 

@@ -1,11 +1,13 @@
 """Behavioural cases: a model that reads words passes, one that is brittle or blind does not."""
 
 import random
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import chisquare
 from sklearn.feature_extraction.text import TfidfVectorizer
 from tests.support.shards import read_rows, write_rows
 
@@ -19,7 +21,11 @@ from plumbline.tasks.text_classification.scoring.behaviour import (
     double_spaces,
     swap_letters,
 )
-from plumbline.tasks.text_classification.scoring.class_profiles import build_profiles
+from plumbline.tasks.text_classification.scoring.class_profiles import (
+    LabelledText,
+    build_profiles,
+    draw_typical_texts,
+)
 
 ROOT = Path(__file__).parents[3]
 WORDS = {
@@ -76,9 +82,13 @@ def examples(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def passed(examples: Path, predictor: Words) -> dict[str, tuple[int, int]]:
-    params = TextParams.model_validate(load_yaml(ROOT / "recipes/text_classification.yaml"))
-    cases = check_behaviour(params, examples, predictor)
+DIRECTION = "a typical text in front makes its class more probable than one of another class does"
+TYPICAL = "the most typical texts of each class are known"
+
+
+def passed(examples: Path, predictor: Words, seed: int = 7) -> dict[str, tuple[int, int]]:
+    values = load_yaml(ROOT / "recipes/text_classification.yaml") | {"seed": seed}
+    cases = check_behaviour(TextParams.model_validate(values), examples, predictor)
     assert [case.kind for case in cases] == [
         "invariance",
         "invariance",
@@ -87,13 +97,15 @@ def passed(examples: Path, predictor: Words) -> dict[str, tuple[int, int]]:
         "direction",
     ]
     for case in cases:
+        assert case.is_sample
         assert bool(case.failures) == (case.num_passed < case.num_cases)
     return {case.name.split(":")[0]: (case.num_passed, case.num_cases) for case in cases}
 
 
 def test_a_model_that_reads_passes_everything(examples: Path) -> None:
     found = passed(examples, Words())
-    assert {(p, n) for p, n in found.values()} == {(45, 45), (12, 12)}
+    assert found.pop(DIRECTION) == (30, 30)  # each training text once: a class has twenty
+    assert {(p, n) for p, n in found.values()} == {(45, 45)}
 
 
 def test_a_model_that_knows_lower_case_alone_is_found_out(examples: Path) -> None:
@@ -103,34 +115,65 @@ def test_a_model_that_knows_lower_case_alone_is_found_out(examples: Path) -> Non
 
 def test_a_model_that_never_reads_is_found_out(examples: Path) -> None:
     found = passed(examples, Words(blind=True))
-    assert found["the most typical texts of each class are known"] == (4, 12)
-    assert found["a phrase peculiar to a class makes it more probable"][0] == 0
+    assert found[TYPICAL] == (15, 45)
+    assert found[DIRECTION] == (0, 30)
     assert found["case"] == (45, 45)  # blindness is invariant: one kind of case alone would not do
 
 
-def test_a_phrase_is_put_where_a_model_of_few_tokens_reads_it(examples: Path) -> None:
+def test_a_text_is_put_where_a_model_of_few_tokens_reads_it(examples: Path) -> None:
     rows = read_rows(examples, "test")
     rows["text"] = rows["text"] + " and so on" * 100
     write_rows(examples, "test", rows)
-    counts = passed(examples, Words(limit=6))
-    assert counts["a phrase peculiar to a class makes it more probable"] == (12, 12)
+    assert passed(examples, Words(limit=6))[DIRECTION] == (30, 30)
 
 
 def test_what_no_training_text_tells_is_not_asked(examples: Path) -> None:
     rows = read_rows(examples, "train")
     rows["text"] = [f"order {number}" for number in range(len(rows))]
     write_rows(examples, "train", rows)
-    counts = passed(examples, Words())
-    assert counts["a phrase peculiar to a class makes it more probable"] == (0, 0)
+    assert passed(examples, Words())[DIRECTION] == (0, 0)
+
+
+@pytest.mark.parametrize("num_classes", [1, 2, 3, 12, 150])
+def test_no_text_is_in_two_cases_and_every_class_is_asked_about(num_classes: int) -> None:
+    names = [f"c{number}" for number in range(num_classes)]
+    rows = [LabelledText(f"held out {i}", (names[i % num_classes],)) for i in range(300)]
+    drawn = [[LabelledText(f"{name} {i}", (name,)) for i in range(200)] for name in names]
+    order = np.random.default_rng(0).permutation(num_classes)
+    additions = list(behaviour._plan_additions(rows, drawn, order, names))
+    if num_classes == 1:  # there is no other class
+        assert not additions
+        return
+    assert len(additions) >= behaviour.NUM_ADDITIONS
+    texts = [text for _, *texts in additions for text in texts]
+    assert len(set(texts)) == len(texts)
+    counts = Counter(addition.expected for addition in additions)
+    assert set(counts) == set(names)
+    assert max(counts.values()) == min(counts.values())
+    labels = {row.text: row.labels[0] for row in rows}
+    for addition in additions:
+        assert addition.own.split()[0] == addition.expected
+        assert addition.expected not in (addition.other.split()[0], labels[addition.text])
+
+
+def test_the_other_text_of_a_case_does_not_have_its_label_among_others() -> None:
+    rows = [LabelledText(f"held out {i}", ("b", "c")) for i in range(50)]
+    drawn = [[LabelledText(f"{name} {i}", (name, "a")) for i in range(50)] for name in "bc"]
+    assert not list(behaviour._plan_additions(rows, drawn, [0, 1], ["b", "c"]))
+    rows = [LabelledText(f"held out {i}", ()) for i in range(50)]
+    additions = list(behaviour._plan_additions(rows, drawn, [0, 1], ["b", "c"]))
+    assert len(additions) == 50
+    drawn[1] = [LabelledText(f"c {i}", ("b", "c")) for i in range(50)]
+    additions = list(behaviour._plan_additions(rows, drawn, [0, 1], ["b", "c"]))
+    assert {addition.expected for addition in additions} == {"c"}
 
 
 def test_a_text_with_little_of_its_class_is_not_typical(
     examples: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    typical = "the most typical texts of each class are known"
-    assert passed(examples, Words())[typical] == (12, 12)
-    monkeypatch.setattr(behaviour, "MIN_SIMILARITY", 1.1)
-    assert passed(examples, Words())[typical] == (0, 0)
+    assert passed(examples, Words())[TYPICAL] == (45, 45)
+    monkeypatch.setattr(class_profiles, "MIN_SIMILARITY", 1.1)
+    assert passed(examples, Words())[TYPICAL] == (0, 0)
 
 
 def test_a_change_that_changes_nothing_is_not_asked(examples: Path) -> None:
@@ -142,44 +185,44 @@ def test_a_change_that_changes_nothing_is_not_asked(examples: Path) -> None:
     assert counts["typo"] == (0, 0)  # a text of two words can lose its only word
 
 
-CHINESE = {
-    "refund": "我想要退款请尽快退款",
-    "login": "我无法登录账户忘记密码",
-    "delivery": "我的包裹在哪里快递",
-}
-
-
-def test_a_phrase_of_a_script_without_blanks_is_found(tmp_path: Path) -> None:
-    for split, size in (("train", 90), ("test", 45)):
-        labels = [list(CHINESE)[number % 3] for number in range(size)]
-        texts = [f"{CHINESE[label]}{number}" for number, label in enumerate(labels)]
-        ids = [f"{split}{number}" for number in range(size)]
-        table = pd.DataFrame({"id": ids, "text": texts, "label": labels})
-        write_rows(tmp_path, split, table)
-    profiles = build_profiles(tmp_path)
-    for name, phrase in zip(profiles.names, profiles.phrases, strict=True):
-        assert phrase is not None
-        assert len(phrase) in (2, 3)
-        assert phrase in CHINESE[name]
-
-
 def test_a_text_about_as_similar_to_another_class_is_typical_of_none() -> None:
     similarity = np.array([[0.5, 0.45], [0.1, 0.15], [0.5, 0.3], [0.2, 0.6]])
-    assert behaviour._find_nearest_classes(similarity).tolist() == [-1, -1, 0, 1]
-    assert behaviour._find_nearest_classes(np.array([[0.5], [0.1]])).tolist() == [0, -1]
+    assert class_profiles.find_typical_classes(similarity).tolist() == [-1, -1, 0, 1]
+    assert class_profiles.find_typical_classes(np.array([[0.5], [0.1]])).tolist() == [0, -1]
 
 
-def test_a_phrase_that_chance_gave_to_a_class_is_not_asked(tmp_path: Path) -> None:
-    """Of a thousand words without meaning, some are in one class alone."""
-    draw = np.random.default_rng(0)
-    texts = [" ".join(f"w{number}" for number in draw.integers(0, 900, 12)) for _ in range(600)]
-    labels = draw.permutation(["negative", "positive"] * 300)
-    table = pd.DataFrame({"id": range(600), "text": texts, "label": labels})
-    write_rows(tmp_path, "train", table)
-    assert build_profiles(tmp_path).phrases == [None, None]
-    table["text"] = np.where(labels == "negative", "too " + table["text"], table["text"])
-    write_rows(tmp_path, "train", table)
-    assert build_profiles(tmp_path).phrases == ["too", None]
+def test_every_typical_training_text_is_drawn_equally_often(examples: Path) -> None:
+    rows = read_rows(examples, "train")
+    rows["text"] = [f"{text} number{place}" for place, text in enumerate(rows["text"])]
+    write_rows(examples, "train", rows)
+    profiles = build_profiles(examples)
+    drawn = Counter()
+    places = []
+    for seed in range(600):
+        for name, texts in zip(
+            profiles.names, draw_typical_texts(examples, profiles, 2, seed), strict=True
+        ):
+            assert len(texts) == 2
+            assert {row.labels for row in texts} == {(name,)}
+            drawn.update(row.text for row in texts)
+            places.append(texts[0].text)
+    assert set(drawn) == set(rows["text"])
+    for counts in (drawn, Counter(places)):  # which texts, and which comes first
+        assert chisquare(list(counts.values())).pvalue > 1e-4
+
+
+def test_a_training_text_is_not_compared_with_itself(examples: Path) -> None:
+    profiles = build_profiles(examples)
+    rows = read_rows(examples, "train")
+    features = profiles.vectorizer.transform(rows["text"]).toarray()
+    for index, name in enumerate(profiles.names):
+        own = rows["label"] == name
+        texts = rows["text"][own].tolist()
+        found = profiles.measure_similarity_to_others(texts, index)
+        for place, row in enumerate(np.flatnonzero(own)):
+            others = features[own & (rows.index != row)].mean(axis=0)
+            cosine = features[row] @ others / np.linalg.norm(others)
+            assert found[place, index] == pytest.approx(cosine, abs=1e-9)
 
 
 def test_profiles_that_are_read_in_batches_are_those_of_all_texts_at_once(

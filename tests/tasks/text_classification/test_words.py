@@ -35,7 +35,3 @@ def test_thai_is_read_sign_by_sign() -> None:
 def test_long_words_are_those_of_scikit_learn_where_words_have_blanks() -> None:
     text = "A 1st try, don't: naïve_x ünï 42 b"
     assert re.findall(words.LONG_WORD, text) == re.findall(r"\b\w\w+\b", text)
-
-
-def test_a_phrase_is_written_as_its_script_writes_it() -> None:
-    assert words.join_words("退 款 now please") == "退款 now please"

@@ -9,7 +9,15 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from plumbline.evidence.gates import comparison, data, doubt, held_out, production, quality
+from plumbline.evidence.gates import (
+    behaviour,
+    comparison,
+    data,
+    doubt,
+    held_out,
+    production,
+    quality,
+)
 from plumbline.evidence.gates.findings import Burden, Findings, GateResult, Ruling
 
 __all__ = ["GATES", "Findings", "Gate", "GateResult", "Ruling", "run_gates"]
@@ -71,7 +79,7 @@ GATES = (
         SHOWN,
         doubt.check_selective,
     ),
-    Gate("behaviour", "Does it know the obvious?", NOT_DISPROVED, production.check_behaviour),
+    Gate("behaviour", "Does it know the obvious?", NOT_DISPROVED, behaviour.check_behaviour),
     Gate("budget", "Can it be run in production?", NOT_DISPROVED, production.check_budget),
     Gate(
         "parity",

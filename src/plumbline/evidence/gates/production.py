@@ -1,4 +1,4 @@
-"""Gates on the model as it will run: calibrated, sensible, affordable, equal once packaged."""
+"""Gates on the model as it will run: calibrated, affordable, equal once packaged."""
 
 import math
 
@@ -7,7 +7,6 @@ from plumbline.contract.records import ExportDifference
 from plumbline.evidence.gates.findings import Findings, Ruling, Status
 from plumbline.statistics.parity import is_disproved
 
-ROUNDING = 1e-9  # of a product of floats
 BUSY = 1.5  # times as long as alone: from here on, other programs were in the way
 LONGEST_FACTOR = 10  # of the limit for an ordinary row: so long may the longest input take
 
@@ -30,36 +29,6 @@ def check_calibration(findings: Findings) -> Ruling:
         reason += f"; a model that is off by that in the same way shows up to {highest:.4f} on them"
     status: Status = "pass" if error <= highest else "fail"
     return Ruling(status, reason, error, highest)
-
-
-def check_behaviour(findings: Findings) -> Ruling:
-    """Pass if enough cases of every behavioural test come out right."""
-    if not findings.behaviour:
-        raise ValueError("the task has no behavioural case")
-    tests = [case for case in findings.behaviour if case.num_cases]
-    if not tests:
-        reason = f"none of {len(findings.behaviour)} tests has enough cases in these data"
-        return Ruling("not-applicable", reason)
-    limits = findings.limits.min_behaviour.model_dump()
-    required = [_count_required(limits[case.kind], case.num_cases) for case in tests]
-    worst, least = min(
-        zip(tests, required, strict=True),
-        key=lambda pair: (pair[0].num_passed - pair[1]) / pair[0].num_cases,
-    )
-    reason = (
-        f"{worst.name}: {worst.num_passed} of {worst.num_cases}; "
-        f"required: {least}, {limits[worst.kind]:.0%} rounded down ({worst.kind})"
-    )
-    status: Status = "pass" if worst.num_passed >= least else "fail"
-    return Ruling(status, reason, worst.num_passed / worst.num_cases, least / worst.num_cases)
-
-
-def _count_required(share: float, num_cases: int) -> int:
-    """Return how many cases have to pass: rounded down, so that among few no single text decides.
-
-    At least one, where any share is required.
-    """
-    return max(math.ceil(share), math.floor(share * num_cases + ROUNDING))
 
 
 def check_budget(findings: Findings) -> Ruling:

@@ -66,7 +66,7 @@ REFERENCE_LIMITS: Sequence[ReferenceLimit] = (
     _require_at_most_of_score(
         "evaluation.max_validation_gap", 0.02, "a test split that pleases goes unseen"
     ),
-    _require_at_least("evaluation.min_behaviour.direction", 0.7, "telling phrases may be ignored"),
+    _require_at_least("evaluation.min_behaviour.direction", 0.7, "telling texts may be ignored"),
     _require_at_least(
         "evaluation.min_behaviour.invariance", 0.7, "typing errors may change answers"
     ),

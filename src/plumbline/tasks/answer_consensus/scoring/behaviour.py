@@ -5,6 +5,7 @@ said, and of nothing nothing is known.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ def _check_one_more_vote(
         shares = {normalise(vote["answer"]): vote["share"] for vote in after["votes"][number]}
         share = shares.get(normalise(before["answer"][row]), 0.0)
         passed.append(share >= before["confidence"][row] - SAME)
-    return _count("one more vote", "direction", passed)
+    return replace(_count("one more vote", "direction", passed), is_sample=True)
 
 
 def _check_unanimity(setting: AnswerSetting, predictor: Predictor) -> Case:

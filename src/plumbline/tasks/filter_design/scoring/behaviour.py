@@ -89,7 +89,8 @@ def _check_easier(specifications: Sequence[Specification], predictor: Predictor)
         for row, (one, other) in enumerate(zip(before, after, strict=True))
         if one.is_met and not other.is_met
     ]
-    return _build_case(f"{EASIER_DB:g} dB less", "direction", failures, len(before))
+    case = _build_case(f"{EASIER_DB:g} dB less", "direction", failures, len(before))
+    return replace(case, is_sample=True)
 
 
 def _check_loose(specifications: Sequence[Specification], predictor: Predictor) -> Case:
@@ -109,7 +110,8 @@ def _check_loose(specifications: Sequence[Specification], predictor: Predictor) 
         for one, verdict in zip(loose, verdicts, strict=True)
         if not verdict.is_met
     ]
-    return _build_case(f"{LOOSE_DB:g} dB of slack", "minimum", failures, len(loose))
+    case = _build_case(f"{LOOSE_DB:g} dB of slack", "minimum", failures, len(loose))
+    return replace(case, is_sample=True)
 
 
 def _check_impossible(specifications: Sequence[Specification], predictor: Predictor) -> Case:

@@ -3,6 +3,7 @@
 Shapes: R rows, t symbols each out of V; k orders.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -88,7 +89,8 @@ def _check_equal_symbols(prior: SequencePrior, predictor: Predictor) -> Case:
     exact = compute_predictive(prior, histories)[symbols, -1, symbols]
     shortfalls = exact - _ask(predictor, histories)[symbols, symbols]
     name = f"{length} equal symbols"
-    return _build_case(name, "minimum", shortfalls <= MAX_SHORTFALL, shortfalls)
+    case = _build_case(name, "minimum", shortfalls <= MAX_SHORTFALL, shortfalls)
+    return replace(case, is_sample=False)  # these are all symbols
 
 
 def _check_epistemic(
@@ -167,4 +169,4 @@ def _build_case(
 ) -> Case:
     failed = np.flatnonzero(~passed)
     failures = [f"row {row}: {differences[row]:.4f}" for row in failed[:MAX_FAILURES]]
-    return Case(name, kind, int(passed.sum()), len(passed), tuple(failures))
+    return Case(name, kind, int(passed.sum()), len(passed), tuple(failures), is_sample=True)

@@ -15,14 +15,8 @@ SIGNS = (
 WORD = rf"[{SIGNS}]|[^\W{SIGNS}]+"  # letters, digits and the underscore
 LONG_WORD = rf"[{SIGNS}]|[^\W{SIGNS}]{{2,}}"
 UNBROKEN = rf"[{SIGNS}]|[^\s{SIGNS}]+"  # with punctuation: only a blank text has none
-BETWEEN_SIGNS = re.compile(rf"(?<=[{SIGNS}]) (?=[{SIGNS}])")
 
 
 def count_words(text: str) -> int:
     """Count the words of a text; each sign of a script without blanks is one."""
     return len(re.findall(WORD, text))
-
-
-def join_words(words: str) -> str:
-    """Return a phrase of words with a blank between them as it is written in its script."""
-    return BETWEEN_SIGNS.sub("", words)

@@ -4,15 +4,14 @@ The method is that of Ribeiro et al. 2020. The cases come from the examples: the
 training texts shows what is typical of a class. So they need no list of words, and they work for
 a user's own labels.
 
-A case is asked only where a sound model can be expected to know it: a change must change the text,
-a phrase must be frequent in its class and rare elsewhere, and it is put in front, where a model
-that reads the first tokens alone reads it. A test of fewer than MIN_CASES cases tells nothing and
-has none.
+Texts are drawn at random, and each is in one case of a test, so that cases are independent draws.
+A class has several: all classes are asked about, equally often, and shares that differ between them
+make the exact interval of the share of all too wide, not too narrow (Hoeffding 1956).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,40 +22,47 @@ from plumbline.tasks.text_classification.data.words import count_words
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring.class_profiles import (
     ClassProfiles,
+    LabelledText,
     build_profiles,
+    draw_typical_texts,
+    find_typical_classes,
 )
 from plumbline.tasks.text_classification.scoring.scores import collect_answers
 
-NUM_TEXTS = 200
-MIN_CASES = 5  # of one test; with fewer, one odd text decides
-WANTED_CASES = 12
-TEXTS_PER_CLASS = 3  # more where classes are so few that there would not be WANTED_CASES
-MIN_SIMILARITY = 0.2  # cosine, to its class: a text with less in common is not typical of it
-MIN_LEAD = 1.2  # how many times as similar to its class as to any other: else it is of neither
+NUM_TEXTS = 200  # that are changed
+NUM_TYPICAL = 50  # about; the fewer, the more typical of their class
+NUM_ADDITIONS = 100
 MIN_WORDS = 4  # of a text that a typing error is put into: a shorter one can lose its only word
 NUM_READ_WORDS = 12  # that a model reads even where it reads few tokens
 MAX_FAILURES = 8
 
 
+class Addition(NamedTuple):
+    """A held-out text, and two training texts to be put to it: of the class, and of another."""
+
+    expected: str  # the class; the held-out text and `other` do not have it
+    text: str
+    own: str
+    other: str
+
+
 def check_behaviour(params: TextParams, examples: Path, predictor: Predictor) -> list[Case]:
     """Run every behavioural test of `predictor` on held-out texts of the test split."""
     texts = read_split(examples, "test", ["text"])["text"].to_pylist()
-    labels = read_label_sets(examples, "test")
-    sample = _sample_evenly(texts, NUM_TEXTS)
+    rows = list(map(LabelledText, texts, read_label_sets(examples, "test")))
+    draw = np.random.default_rng(params.seed)
+    rows = [rows[place] for place in draw.permutation(len(rows))]
     profiles = build_profiles(examples)
-
-    def check(name: str, change: Callable[[str], str]) -> Case:
-        return _check_invariance(name, sample, change, predictor, profiles)
-
+    num_classes = len(profiles.names)
+    drawn = draw_typical_texts(
+        examples, profiles, 2 * -(-NUM_ADDITIONS // num_classes), params.seed
+    )
+    additions = list(_plan_additions(rows, drawn, draw.permutation(num_classes), profiles.names))
+    max_chars = params.data.policies.max_chars
     return [
-        check("typo: two neighbouring letters swapped", swap_letters_of_long_text),
-        check("case: written in capitals", str.upper),
-        check(
-            "whitespace and punctuation: doubled blanks, no marks at the end",
-            double_spaces,
-        ),
-        _check_typical_texts(texts, labels, predictor, profiles),
-        _check_direction(sample, predictor, profiles),
+        *_check_invariances([row.text for row in rows[:NUM_TEXTS]], predictor, num_classes),
+        _check_typical_texts(rows, predictor, profiles),
+        _check_direction(additions[:NUM_ADDITIONS], max_chars, predictor, num_classes),
     ]
 
 
@@ -86,133 +92,125 @@ def double_spaces(text: str) -> str:
     return "  ".join(text.split(" ")).rstrip(" .!?")
 
 
-def _check_invariance(
-    name: str,
-    texts: list[str],
-    change: Callable[[str], str],
-    predictor: Predictor,
-    profiles: ClassProfiles,
-) -> Case:
-    num_classes = len(profiles.names)
-    texts = [text for text in texts if change(text) not in ("", text)]
-    name = f"{name}, the label stays"
-    if not texts:
-        return _build_case(name, "invariance", [], 0)
+def _check_invariances(
+    texts: Sequence[str], predictor: Predictor, num_classes: int
+) -> Iterator[Case]:
+    changes: dict[str, Callable[[str], str]] = {
+        "typo: two neighbouring letters swapped": swap_letters_of_long_text,
+        "case: written in capitals": str.upper,
+        "whitespace and punctuation: doubled blanks, no marks at the end": double_spaces,
+    }
     before = collect_answers(predictor, texts, num_classes).labels
-    changed = [change(text) for text in texts]
-    after = collect_answers(predictor, changed, num_classes).labels
-    failures = []
-    for text, old, new in zip(changed, before, after, strict=True):
-        if new != old:
-            failures.append(f"{old} became {new}: {_shorten(text)}")
-    return _build_case(name, "invariance", failures, len(texts))
+    for name, change in changes.items():
+        changed = {row: change(text) for row, text in enumerate(texts)}
+        changed = {row: text for row, text in changed.items() if text not in ("", texts[row])}
+        answers = _ask(predictor, list(changed.values()), num_classes)
+        failures = [
+            f"{before[row]} became {answer.label}: {_shorten(text)}"
+            for (row, text), answer in zip(changed.items(), answers, strict=True)
+            if answer.label != before[row]
+        ]
+        yield _build_case(f"{name}, the label stays", "invariance", failures, len(changed))
 
 
 def _check_typical_texts(
-    texts: list[str],
-    labels: list[tuple[str, ...]],
-    predictor: Predictor,
-    profiles: ClassProfiles,
+    rows: Sequence[LabelledText], predictor: Predictor, profiles: ClassProfiles
 ) -> Case:
     """Check the held-out texts of each class that are most similar to its training texts.
 
     A class is left out if no text has much in common with it, or each has about as much, or more,
     with another class.
     """
+    typical = _find_typical_texts(rows, profiles)
+    answers = _ask(predictor, [text for _, text in typical], len(profiles.names))
+    failures = [
+        f"{expected} was taken for {answer.label}: {_shorten(text)}"
+        for (expected, text), answer in zip(typical, answers, strict=True)
+        if expected not in answer.labels
+    ]
     name = "the most typical texts of each class are known"
-    typical = _find_typical_texts(texts, labels, profiles)
-    if not typical:
-        return _build_case(name, "minimum", [], 0)
-    answers = collect_answers(predictor, [text for _, text in typical], len(profiles.names))
-    failures = []
-    for (expected, text), label, labels_given in zip(
-        typical, answers.labels, answers.label_sets, strict=True
-    ):
-        if expected not in labels_given:
-            failures.append(f"{expected} was taken for {label}: {_shorten(text)}")
     return _build_case(name, "minimum", failures, len(typical))
 
 
 def _find_typical_texts(
-    texts: list[str], labels: list[tuple[str, ...]], profiles: ClassProfiles
+    rows: Sequence[LabelledText], profiles: ClassProfiles
 ) -> list[tuple[str, str]]:
     """Return pairs of class and text: those most similar to the training texts of their class."""
-    similarity = np.asarray(profiles.vectorizer.transform(texts) @ profiles.centroids.T)
-    nearest = _find_nearest_classes(similarity)
-    count = max(1, -(-WANTED_CASES // len(profiles.names)))
+    count = -(-NUM_TYPICAL // len(profiles.names))
+    similarity = profiles.measure_similarity([row.text for row in rows])
+    classes = find_typical_classes(similarity)
     typical = []
     for index, name in enumerate(profiles.names):
-        rows = [row for row, own in enumerate(labels) if name in own and nearest[row] == index]
-        rows.sort(key=lambda row: -similarity[row, index])
-        typical += [(name, texts[row]) for row in rows[:count]]
+        own = [row for row in np.flatnonzero(classes == index) if name in rows[row].labels]
+        own.sort(key=lambda row: -similarity[row, index])
+        typical += [(name, rows[row].text) for row in own[:count]]
     return typical
 
 
-def _find_nearest_classes(similarity: np.ndarray) -> np.ndarray:
-    """Return of which class each text is typical, -1 for none; `similarity` is [texts, classes]."""
-    highest = similarity.max(axis=1)
-    is_typical = highest >= MIN_SIMILARITY
-    if similarity.shape[1] > 1:
-        second = np.partition(similarity, -2, axis=1)[:, -2]
-        is_typical &= highest >= MIN_LEAD * second
-    nearest: np.ndarray = np.where(is_typical, similarity.argmax(axis=1), -1)
-    return nearest
+def _plan_additions(
+    rows: Sequence[LabelledText],
+    drawn: Sequence[Sequence[LabelledText]],
+    order: Sequence[int],
+    names: Sequence[str],
+) -> Iterator[Addition]:
+    """Yield cases in rounds, in each of which a class has one, and is the other class of one.
 
-
-def _check_direction(texts: list[str], predictor: Predictor, profiles: ClassProfiles) -> Case:
-    """Check that a phrase peculiar to a class makes that class more probable.
-
-    The phrase is put in front of texts that were taken for another class.
+    `drawn` has the typical texts of each class. A case without texts that fit is left out.
     """
-    title = "a phrase peculiar to a class makes it more probable"
-    num_classes = len(profiles.names)
-    before = collect_answers(predictor, texts, num_classes)
-    columns = {name: column for column, name in enumerate(before.names)}
-    longer = []
-    expected = []
-    for name, phrase in zip(profiles.names, profiles.phrases, strict=True):
-        if phrase is None:
-            continue
-        old = before.probabilities[:, columns[name]]
-        is_other = np.array([name not in labels for labels in before.label_sets])
-        for row in _pick_texts_of_others(is_other, old, num_classes):
-            longer.append(f"{phrase} {texts[row]}")
-            expected.append((name, old[row]))
-    if not longer:
-        return _build_case(title, "direction", [], 0)
-    after = collect_answers(predictor, longer, num_classes).probabilities
+    free = dict(enumerate(rows))
+    left = [list(texts) for texts in drawn]
+    for number in range(-(-NUM_ADDITIONS // len(names))):
+        step = 1 + number % max(1, len(names) - 1)
+        for place, index in enumerate(order):
+            name = names[index]
+            others = left[order[(place + step) % len(names)]]
+            other = next((text for text in others if name not in text.labels), None)
+            row = next((row for row, text in free.items() if name not in text.labels), None)
+            if row is not None and other is not None and left[index]:
+                others.remove(other)
+                yield Addition(name, free.pop(row).text, left[index].pop().text, other.text)
+
+
+def _check_direction(
+    additions: Sequence[Addition], max_chars: int, predictor: Predictor, num_classes: int
+) -> Case:
+    """Check that a text of a class makes it more probable than one of another class does.
+
+    Both are put in front of the same held-out text, where a model of few tokens reads them, and
+    cut where ingest would cut.
+    """
+    own = _ask(predictor, [f"{a.own} {a.text}"[:max_chars] for a in additions], num_classes)
+    other = _ask(predictor, [f"{a.other} {a.text}"[:max_chars] for a in additions], num_classes)
     failures = []
-    for row, (name, old_value) in enumerate(expected):
-        new_value = after[row, columns[name]]
-        if new_value <= old_value:
-            change = f"{name} fell from {old_value:.4f} to {new_value:.4f}"
-            failures.append(f"{change}: {_shorten(longer[row])}")
-    return _build_case(title, "direction", failures, len(longer))
+    for addition, raised, unraised in zip(additions, own, other, strict=True):
+        name = addition.expected
+        value, least = raised.probabilities[name], unraised.probabilities[name]
+        if value <= least:
+            change = f"{name} has {value:.4f}, and {least:.4f} with a text of another class"
+            failures.append(f"{change}: {_shorten(addition.own)} {_shorten(addition.text)}")
+    title = "a typical text in front makes its class more probable than one of another class does"
+    return _build_case(title, "direction", failures, len(additions))
 
 
-def _pick_texts_of_others(
-    is_other: np.ndarray, probabilities: np.ndarray, num_classes: int
-) -> list[int]:
-    """Pick some rows that got another label: those on which the class is most probable.
+class TextAnswer(NamedTuple):
+    """What a predictor answers to one text."""
 
-    So no text is at the end of the scale, where nothing can be said of its direction.
-    """
-    count = max(TEXTS_PER_CLASS, -(-WANTED_CASES // num_classes))
-    ranked = np.argsort(-probabilities, kind="stable")
-    return [int(row) for row in ranked if is_other[row]][:count]
+    label: str
+    labels: tuple[str, ...]
+    probabilities: dict[str, float]
 
 
-def _sample_evenly(texts: list[str], count: int) -> list[str]:
-    """Take `count` texts evenly over the split, so that a sorted split gives no biased sample."""
-    positions = np.linspace(0, len(texts) - 1, min(count, len(texts)))
-    return [texts[i] for i in np.unique(positions.astype(int))]
+def _ask(predictor: Predictor, texts: Sequence[str], num_classes: int) -> list[TextAnswer]:
+    if not texts:
+        return []
+    answers = collect_answers(predictor, texts, num_classes)
+    rows = (dict(zip(answers.names, row, strict=True)) for row in answers.probabilities)
+    return list(map(TextAnswer, answers.labels, answers.label_sets, rows))
 
 
-def _build_case(name: str, kind: Any, failures: list[str], total: int) -> Case:
-    """Build the result of one test; one of fewer than MIN_CASES cases counts as not asked."""
-    if total < MIN_CASES:
-        return Case(name, kind, 0, 0, ())
-    return Case(name, kind, total - len(failures), total, tuple(failures[:MAX_FAILURES]))
+def _build_case(name: str, kind: Any, failures: Sequence[str], total: int) -> Case:
+    shown = tuple(failures[:MAX_FAILURES])
+    return Case(name, kind, total - len(failures), total, shown, is_sample=True)
 
 
 def _shorten(text: str) -> str:

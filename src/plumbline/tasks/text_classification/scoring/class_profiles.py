@@ -1,22 +1,31 @@
-"""What is typical of each class in the training texts: a centroid, and a phrase that tells it."""
+"""What is typical of each class in the training texts: a centroid, and texts that are like it."""
 
-from collections import Counter
+import random
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from plumbline.tasks.text_classification.data import has_label_sets, read_batches
 from plumbline.tasks.text_classification.data.label_sets import split_labels
 from plumbline.tasks.text_classification.data.term_counts import TermCounter
-from plumbline.tasks.text_classification.data.words import UNBROKEN, join_words
+from plumbline.tasks.text_classification.data.words import UNBROKEN
 
-MIN_PHRASE_TEXTS = 5  # of train that have the phrase
-MIN_LIFT = 3.0  # by which a phrase multiplies the odds of its class
-MAX_CHANCE = 0.01  # that any phrase has so many of its texts in one class by chance
 MAX_FEATURES = 20_000
+MIN_SIMILARITY = 0.2  # cosine, to its class: a text with less in common is not typical of it
+MIN_LEAD = 1.2  # how many times as similar to its class as to any other: else it is of neither
+TINY = 1e-12
+NUM_TRIES = 10  # texts that are drawn for one that is typical: of generated tickets a quarter is
+
+
+class LabelledText(NamedTuple):
+    """A text with its labels: one, or a set of them."""
+
+    text: str
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -25,18 +34,25 @@ class ClassProfiles:
 
     names: list[str]
     centroids: np.ndarray  # [K, features], rows of unit length
+    lengths: np.ndarray  # [K], of the sum of the class's texts, each of unit length
     vectorizer: Any
-    phrases: list[str | None]  # of each class, one that other classes hardly have, if there is one
 
+    def measure_similarity(self, texts: Sequence[str]) -> np.ndarray:
+        """Measure the cosine of each text to each class [texts, classes]."""
+        similarity: np.ndarray = np.asarray(self.vectorizer.transform(texts) @ self.centroids.T)
+        return similarity
 
-@dataclass(frozen=True)
-class TermCounts:
-    """How many training texts have each term; of sets of labels, a text is in several classes."""
+    def measure_similarity_to_others(self, texts: Sequence[str], index: int) -> np.ndarray:
+        """Measure the same of training texts of one class, each without its own part in it.
 
-    in_class: np.ndarray  # [classes, terms], of the texts of each class
-    sizes: np.ndarray  # [classes], all texts of each class
-    in_all: np.ndarray  # [terms]
-    num_texts: int
+        Else a word that no other text has would make it typical of its class.
+        """
+        similarity = self.measure_similarity(texts)
+        length = self.lengths[index]
+        products = length * similarity[:, index]
+        left = np.sqrt(np.maximum(length**2 - 2 * products + 1, TINY))
+        similarity[:, index] = (products - 1) / left
+        return similarity
 
 
 def build_profiles(examples: Path) -> ClassProfiles:
@@ -47,23 +63,66 @@ def build_profiles(examples: Path) -> ClassProfiles:
     met = _build_vectorizer(list(frequencies.in_texts), frequencies)
     names = sorted(frequencies.classes)
     totals = np.zeros((len(names), len(frequencies.in_texts)))
-    in_class = np.zeros(totals.shape, dtype=int)
     for texts, labels in _read_train(examples):
         features = met.transform(texts)
         owners, classes = _list_members(labels, names)
         members = features[owners]
         places = np.repeat(classes, np.diff(members.indptr)), members.indices
         np.add.at(totals, places, members.data)  # one text after another, whatever the batch
-        np.add.at(in_class, places, 1)
     terms = sorted(frequencies.in_texts)
     order = [met.vocabulary_[term] for term in terms]
     sizes = np.array([frequencies.classes[name] for name in names])
     # Contiguous rows: how NumPy sums a row depends on how it is laid out.
     centroids = _scale_rows(np.ascontiguousarray(totals[:, order]) / sizes[:, None])
-    in_all = np.array([frequencies.in_texts[term] for term in terms])
-    counts = TermCounts(in_class[:, order], sizes, in_all, frequencies.num_texts)
-    phrases = _find_typical_phrases(centroids, counts, np.array(terms, dtype=object))
-    return ClassProfiles(names, centroids, _build_vectorizer(terms, frequencies), phrases)
+    lengths = np.linalg.norm(totals, axis=1)
+    return ClassProfiles(names, centroids, lengths, _build_vectorizer(terms, frequencies))
+
+
+def find_typical_classes(similarity: np.ndarray) -> np.ndarray:
+    """Return of which class each text is typical, -1 for none; `similarity` is [texts, classes]."""
+    highest = similarity.max(axis=1)
+    is_typical = highest >= MIN_SIMILARITY
+    if similarity.shape[1] > 1:
+        second = np.partition(similarity, -2, axis=1)[:, -2]
+        is_typical &= highest >= MIN_LEAD * second
+    typical: np.ndarray = np.where(is_typical, similarity.argmax(axis=1), -1)
+    return typical
+
+
+def draw_typical_texts(
+    examples: Path, profiles: ClassProfiles, count: int, seed: int
+) -> list[list[LabelledText]]:
+    """Draw up to `count` training texts of each class that are typical of it, in random order."""
+    drawn = []
+    candidates = _draw_training_texts(examples, NUM_TRIES * count, seed)
+    for index, name in enumerate(profiles.names):
+        rows = candidates[name]
+        texts = [row.text for row in rows]
+        classes = find_typical_classes(profiles.measure_similarity_to_others(texts, index))
+        typical = [row for row, found in zip(rows, classes, strict=True) if found == index]
+        drawn.append(typical[:count])
+    return drawn
+
+
+def _draw_training_texts(examples: Path, count: int, seed: int) -> dict[str, list[LabelledText]]:
+    """Draw up to `count` texts of each class in one pass (algorithm R of Vitter 1985)."""
+    draw = random.Random(seed)  # noqa: S311  not for secrets
+    drawn: defaultdict[str, list[LabelledText]] = defaultdict(list)
+    num_met: Counter[str] = Counter()
+    for texts, labels in _read_train(examples):
+        for row in map(LabelledText, texts, labels):
+            for name in row.labels:
+                num_met[name] += 1
+                place = draw.randrange(num_met[name])
+                kept = drawn[name]
+                if (
+                    len(kept) < count
+                ):  # the new one exchanges its place, so that the order is random
+                    kept.append(row)
+                    kept[place], kept[-1] = kept[-1], kept[place]
+                elif place < count:
+                    kept[place] = row
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -158,56 +217,3 @@ def _scale_rows(values: np.ndarray) -> np.ndarray:
 
     scaled: np.ndarray = normalize(values)
     return scaled
-
-
-def _find_telling_terms(counts: TermCounts) -> np.ndarray:
-    """Return which terms [classes, terms] a sound model must know: a class has them so often.
-
-    Of thousands of terms some are in one class by chance, so each pair of a term and a class may be
-    so with its share of MAX_CHANCE alone (Bonferroni).
-    """
-    from scipy.stats import binom
-
-    own = counts.in_class
-    others = counts.in_all - own
-    share = (counts.sizes / counts.num_texts)[:, None]
-    odds = (own + share) / (others + 1 - share)
-    has_lift = odds >= MIN_LIFT * share / np.maximum(1 - share, 1e-9)
-    is_telling: np.ndarray = (own >= MIN_PHRASE_TEXTS) & has_lift
-    rows, terms = np.nonzero(is_telling)  # the binomial tail is asked of these few alone
-    chance = binom.sf(own[rows, terms] - 1, counts.in_all[terms], share[rows, 0])
-    num_asked = np.count_nonzero(counts.in_all >= MIN_PHRASE_TEXTS) * len(counts.sizes)
-    is_telling[rows, terms] = chance * num_asked <= MAX_CHANCE
-    return is_telling
-
-
-def _find_typical_phrases(
-    centroids: np.ndarray, counts: TermCounts, terms: np.ndarray
-) -> list[str | None]:
-    """Return for each class the telling term that it has more than the others.
-
-    It is of several words if possible; None for a class without a telling term.
-    """
-    is_telling = _find_telling_terms(counts)
-    has_blank = np.array([" " in term for term in terms])
-    highest = _compute_highest_of_others(centroids)
-    phrases: list[str | None] = []
-    for telling, own, others in zip(is_telling, centroids, highest, strict=True):
-        if not telling.any():
-            phrases.append(None)
-            continue
-        wanted = telling & has_blank if (telling & has_blank).any() else telling
-        excess = np.where(wanted, own - others, -np.inf)
-        phrases.append(join_words(str(terms[np.argmax(excess)])))
-    return phrases
-
-
-def _compute_highest_of_others(values: np.ndarray) -> np.ndarray:
-    """Return for each row [rows, columns] the highest value of each column in any other row."""
-    if len(values) == 1:
-        return np.zeros_like(values)
-    second, first = np.partition(values, len(values) - 2, axis=0)[-2:]
-    highest = np.broadcast_to(first, values.shape).copy()
-    best = values.argmax(axis=0)
-    highest[best, np.arange(values.shape[1])] = second
-    return highest
