@@ -326,6 +326,14 @@ def test_a_sample_of_what_must_always_hold_allows_no_failure(sound: gates.Findin
     assert gate.status == "fail"
 
 
+def test_a_share_of_nothing_refuses_nothing(sound: gates.Findings) -> None:
+    limits = sound.limits.model_copy(
+        update={"min_behaviour": Behaviour(invariance=0.0, direction=0.0, minimum=0.0)}
+    )
+    case = Case("typo", "invariance", 0, 200, (), is_sample=True)
+    assert asked(replace(sound, limits=limits, behaviour=[case]), "behaviour").status == "pass"
+
+
 def test_behaviour_that_cannot_be_asked_in_these_data_does_not_refuse(
     sound: gates.Findings,
 ) -> None:

@@ -240,7 +240,10 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
     assert evidence["digests"]["golden"] == layout.digest(layout.GOLDEN)
     assert evidence["champion"] is None
     assert evidence["looks"]["number"] == 1
-    assert [case["num_cases"] for case in evidence["behaviour"]] == [150, 200, 200, 12, 12]
+    for case in evidence["behaviour"]:
+        assert case["num_cases"] >= 50, case
+        low, high = case["interval"]
+        assert low <= case["num_passed"] / case["num_cases"] <= high
     metrics = layout.read_json(layout.METRICS)
     assert metrics["test"]["accuracy"] == pytest.approx(0.95)
     assert metrics["test_interval"]["low"] < 0.95 < metrics["test_interval"]["high"]

@@ -84,7 +84,7 @@ def _judge_test(case: Case, required: float, level: float) -> JudgedTest:
         status: Status = "pass" if case.num_passed >= least else "fail"
         return JudgedTest(case, least / num_cases, None, status)
     interval = compute_proportion_interval(case.num_passed, num_cases, 1 - 2 * level, "exact")
-    if (1 - required) ** num_cases >= level:  # the chance that none passes at this share
+    if required and (1 - required) ** num_cases >= level:  # the chance that none passes there
         return JudgedTest(case, required, interval, "not-applicable")
     return JudgedTest(case, required, interval, "fail" if interval.high < required else "pass")
 

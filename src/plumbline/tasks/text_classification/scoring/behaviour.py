@@ -141,8 +141,9 @@ def _find_typical_texts(
     classes = find_typical_classes(similarity)
     typical = []
     for index, name in enumerate(profiles.names):
-        own = [row for row in np.flatnonzero(classes == index) if name in rows[row].labels]
-        own.sort(key=lambda row: -similarity[row, index])
+        members = np.flatnonzero(classes == index).tolist()
+        own = [row for row in members if name in rows[row].labels]
+        own.sort(key=similarity[:, index].__getitem__, reverse=True)
         typical += [(name, rows[row].text) for row in own[:count]]
     return typical
 
