@@ -13,7 +13,7 @@ from plumbline.contract.locked_packages import require_locked_versions
 from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated
 from plumbline.contract.system_errors import NO_SPACE
 from plumbline.entrypoint import load_params
-from plumbline.pipeline_run import dvc_lock, dvc_processes, repair
+from plumbline.pipeline_run import compiling, dvc_lock, dvc_processes, repair
 from plumbline.pipeline_run.cut_copies import remove_cut_copies
 from plumbline.pipeline_run.damaged import report
 from plumbline.pipeline_run.early_checks import require_settings
@@ -45,6 +45,7 @@ def run(request: RunRequest) -> int:
         dvc_lock.repair_lock()
         lost_models.require_local_models()
         moved_store.follow_move()
+        compiling.start()
         _print_all(repair.repair_outputs(all_must_match=False))
         has_failed = True
         try:

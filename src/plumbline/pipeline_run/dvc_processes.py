@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import BusyError
+from plumbline.pipeline_run import compiling
 from plumbline.pipeline_run.damaged import put_aside, report
 
 RWLOCK = Path(".dvc/tmp/rwlock")
-TRACKING = "plumbline.tracking.background"
+BESIDE = {"plumbline.tracking.background", compiling.MODULE}  # processes that are no stage
 
 
 def repair_rwlock() -> None:
@@ -54,14 +55,14 @@ def terminate_stages() -> bool:
     """Send SIGTERM to the stage that DVC runs in this process; return whether there is one.
 
     The shell between them gets none: it would end, and the stage with it, before that has written
-    its checkpoint. Nor does the process that brings its end to MLflow.
+    its checkpoint. Nor does what is beside the stages: it brings their end to MLflow.
     """
     import psutil
 
     stages = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            if "python" in process.name() and TRACKING not in process.cmdline():
+            if "python" in process.name() and BESIDE.isdisjoint(process.cmdline()):
                 process.send_signal(signal.SIGTERM)
                 stages.append(process)
     return bool(stages)

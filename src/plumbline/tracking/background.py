@@ -20,6 +20,7 @@ from plumbline.tracking.system_metrics import SystemMonitors
 
 LOCK = "background"
 PAUSE_S = 1.0
+LIVE_PAUSE_S = 5.0  # while a stage is at work, which shares the cores with this process
 WAIT_PAUSE_S = 0.2
 IDLE_S = 10.0  # that it waits for the next stage, or for an unreachable server
 
@@ -92,11 +93,15 @@ def _take_turn(file: IO[str]) -> bool:
 
 def _deliver_until_idle() -> None:
     last = time.monotonic()
+    next_live = last
     monitors = SystemMonitors()
     while time.monotonic() - last < IDLE_S:
         try:
-            if _deliver_once(monitors):
+            if time.monotonic() < next_live and delivery.has_live_stage():
                 last = time.monotonic()
+            elif _deliver_once(monitors):
+                last = time.monotonic()
+                next_live = last + LIVE_PAUSE_S
         except Exception:  # a stage may remove a pass that is being read; the next turn sees it
             logging.getLogger(__name__).debug("tracking: one turn failed", exc_info=True)
         time.sleep(PAUSE_S)

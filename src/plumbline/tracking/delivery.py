@@ -59,10 +59,7 @@ def describe_waiting(report: DeliveryReport) -> str:
 
 def has_work() -> bool:
     """Whether anything waits, or a stage is at work that may write more."""
-    return any(
-        _count_waiting(folder) or _is_alive(folder) or (folder / spool.CLOSED).exists()
-        for folder in spool.list_passes()
-    )
+    return any(_has_news(folder) or _is_alive(folder) for folder in spool.list_passes())
 
 
 def is_waiting(root: Path) -> bool:
@@ -102,6 +99,8 @@ def lock_delivery() -> Iterator[None]:
 
 def _try_pass(folder: Path) -> tuple[int, str | None]:
     """Deliver one pass; return how many runs it brought, and why it failed, if it did."""
+    if not _has_news(folder):
+        return 0, None
     try:
         return _deliver_pass(mlflow_client.connect(), folder), None
     except Exception as error:
@@ -232,6 +231,11 @@ def _is_run_delivered(run: spool.SpooledRun) -> bool:
     events = run.read_events()
     status = "RUNNING" if run.is_alive() else run.find_status() or "KILLED"
     return (record.get("num_events"), record.get("status")) == (len(events), status)
+
+
+def _has_news(folder: Path) -> bool:
+    """Whether MLflow has to hear of a pass: of what was logged, or that it is over."""
+    return _count_waiting(folder) > 0 or (folder / spool.CLOSED).exists()
 
 
 def _is_alive(folder: Path) -> bool:
