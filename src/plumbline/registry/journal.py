@@ -254,8 +254,10 @@ def _create_engine(uri: str) -> "Engine":
 def _hold_lock(engine: "Engine") -> Iterator["Connection"]:
     if engine.dialect.name == "sqlite":
         path = Path(f"{engine.url.database}.lock")
-        with journal_lock.hold_file_lock(path), engine.connect() as connection:
-            yield connection
+        with journal_lock.hold_file_lock(path):
+            store_location.create_file(Path(str(engine.url.database)))
+            with engine.connect() as connection:
+                yield connection
     else:
         with engine.connect() as connection:
             journal_lock.take_database_lock(connection)

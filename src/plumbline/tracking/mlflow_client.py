@@ -93,8 +93,10 @@ def _lock_creation(uri: str) -> Iterator[None]:
     if not uri.startswith(SQLITE):
         yield
         return
-    folder = Path(uri.removeprefix(SQLITE)).parent
+    database = Path(uri.removeprefix(SQLITE).partition("?")[0])
+    folder = database.parent
     folder.mkdir(parents=True, exist_ok=True)
+    store_location.create_file(database)
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

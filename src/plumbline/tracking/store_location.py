@@ -41,6 +41,12 @@ def name_database(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
+def create_file(database: Path) -> None:
+    """Create an empty SQLite file: SQLite's own no group may write, whatever the umask says."""
+    if not database.exists():
+        database.touch()
+
+
 def find_home() -> Path:
     """Return the root of the checkout.
 

@@ -32,7 +32,7 @@ class BundleModel(mlflow.pyfunc.PythonModel):  # type: ignore[misc]  # mlflow's 
 
 def _is_evaluated() -> bool:
     """Whether `mlflow.models.evaluate` asks as of a classifier: it fails for more than one column."""
-    frame = sys._getframe()
+    frame: types.FrameType | None = sys._getframe()
     while frame and frame.f_globals.get("__name__") != EVALUATOR:
         frame = frame.f_back
     return frame is not None
