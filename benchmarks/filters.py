@@ -116,8 +116,7 @@ def train(params: FilterParams, name: str, examples: Path) -> Predictor:
 def fit(learner: Learner) -> None:
     """Train for all epochs and keep the weights of the least validation loss."""
     module, data = learner.module, learner.data
-    parts = module.configure_optimizers()
-    optimizer, schedule = parts["optimizer"], parts["lr_scheduler"]["scheduler"]
+    optimizer, schedule = module.configure_optimizers()
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     least, best = float("inf"), module.state_dict()
     for epoch in range(learner.max_epochs):
@@ -125,7 +124,7 @@ def fit(learner: Learner) -> None:
         module.train()
         for batch in data.train_dataloader():
             optimizer.zero_grad()
-            module.training_step(batch, 0).backward()
+            module.training_step(batch).backward()
             torch.nn.utils.clip_grad_norm_(weights, learner.gradient_clip)
             optimizer.step()
             schedule.step()

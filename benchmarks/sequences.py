@@ -139,13 +139,12 @@ def fit(learner: Learner) -> None:
     if learner.solve:
         learner.solve()
         return
-    found = learner.module.configure_optimizers()
-    optimizer, schedule = found["optimizer"], found["lr_scheduler"]["scheduler"]
+    optimizer, schedule = learner.module.configure_optimizers()
     for epoch in range(learner.max_epochs):
         learner.data.sampler.set_epoch(epoch)
         for batch in learner.data.train_dataloader():
             optimizer.zero_grad()
-            learner.module.training_step(batch, 0).backward()
+            learner.module.training_step(batch).backward()
             torch.nn.utils.clip_grad_norm_(learner.module.parameters(), learner.gradient_clip)
             optimizer.step()
             schedule.step()

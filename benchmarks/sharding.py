@@ -22,6 +22,7 @@ from typing import Any
 
 import psutil
 import pyarrow as pa
+import torch
 from machine import read_cpu_name
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -93,7 +94,6 @@ def measure_process(arguments: argparse.Namespace) -> None:
     from plumbline.entrypoint import load_params
     from plumbline.tasks.text_classification.models import build_learner
     from plumbline.training import fitting
-    from plumbline.training.loop import TrainingLoop
 
     params: Any = load_params(ROOT / "recipes/text_classification.yaml")
     sizes = {"hidden": arguments.hidden, "layers": arguments.layers, "heads": 8}
@@ -109,13 +109,13 @@ def measure_process(arguments: argparse.Namespace) -> None:
     process = psutil.Process()
     base = process.memory_info().rss
     steps: list[int] = []
-    on_before_step = TrainingLoop.on_before_optimizer_step
+    clip_gradients = torch.nn.utils.clip_grad_norm_
 
-    def measure_step(self: TrainingLoop, *given: Any) -> None:
+    def measure_step(*given: Any) -> torch.Tensor:
         steps.append(process.memory_info().rss - base)
-        on_before_step(self, *given)
+        return clip_gradients(*given)
 
-    TrainingLoop.on_before_optimizer_step = measure_step  # type: ignore[method-assign]
+    torch.nn.utils.clip_grad_norm_ = measure_step
     learner = build_learner(params, CANDIDATE, Path("examples"))
     num_weights = sum(weight.numel() for weight in learner.module.parameters())
     fitting.fit(learner, params, CANDIDATE, SilentLog(), must_learn=False)

@@ -138,7 +138,7 @@ def _ours(params: SignalParams, name: str, examples: Path) -> float:
 
 
 def _plain(params: SignalParams, name: str, examples: Path) -> float:
-    """Train the same network on the same batches without Lightning; Adam is not fused."""
+    """Train the same network on the same batches without our loop; Adam is not fused."""
     made, shape = build_learner(params, name, examples), params.candidates[name]
     model, sampler = made.module.model, made.data.sampler
     optimizer = torch.optim.Adam(model.parameters(), lr=shape.learning_rate)  # type: ignore[union-attr]

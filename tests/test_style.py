@@ -18,8 +18,8 @@ SAME_NAME = {"Predictor"}  # the protocol, and the class of each task's predicto
 GIVEN = {
     "forward",
     "backward",
+    "eval",
     "training_step",
-    "teardown",
     "validation_step",
     "train_dataloader",
     "val_dataloader",

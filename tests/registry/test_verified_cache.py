@@ -528,7 +528,7 @@ def test_many_processes_that_fetch_at_once_get_the_same(here: Path, tmp_path: Pa
 
 WITHOUT = """
 import sys
-for name in ("mlflow", "torch", "transformers", "lightning", "pandas"):
+for name in ("mlflow", "torch", "transformers", "pandas"):
     sys.modules[name] = None
 from plumbline import bundle
 from plumbline.registry.reader import open_version

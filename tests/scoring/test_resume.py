@@ -179,7 +179,7 @@ def test_a_full_disk_keeps_the_rows_so_far(
 
 def test_the_command_needs_neither_mlflow_nor_torch(model: Model, tmp_path: Path) -> None:
     source, target = write(tmp_path / "in.csv", {"text": GOOD}), tmp_path / "out.csv"
-    heavy = ("mlflow", "torch", "transformers", "lightning", "pandas", "great_expectations")
+    heavy = ("mlflow", "torch", "transformers", "pandas", "great_expectations")
     program = (
         "import sys; from plumbline import cli\n"
         "try: cli.main()\n"

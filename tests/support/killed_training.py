@@ -74,13 +74,13 @@ def _train(candidate: str, examples: Path) -> None:
     params = small_params()
     learner = build_learner(params, candidate, examples)
     steps: list[int] = []
-    on_train_batch_end = TrainingLoop.on_train_batch_end
+    count_step = TrainingLoop._count_step
 
     def count(self: TrainingLoop, *arguments: Any) -> None:
-        on_train_batch_end(self, *arguments)
+        count_step(self, *arguments)
         steps.append(self.state.step)
 
-    TrainingLoop.on_train_batch_end = count  # type: ignore[method-assign]
+    TrainingLoop._count_step = count  # type: ignore[method-assign]
     fitting.fit(learner, params, candidate, SilentLog())
     weights = hashlib.sha256()
     for name, tensor in sorted(learner.module.state_dict().items()):
@@ -93,14 +93,14 @@ def _train(candidate: str, examples: Path) -> None:
 
 def _kill_at_step(step: int) -> Callable[[], None]:
     def kill() -> None:
-        on_train_batch_end = TrainingLoop.on_train_batch_end
+        count_step = TrainingLoop._count_step
 
         def die(self: TrainingLoop, *arguments: Any) -> None:
             if self.state.step + 1 == step:
                 os.kill(os.getpid(), signal.SIGKILL)
-            on_train_batch_end(self, *arguments)
+            count_step(self, *arguments)
 
-        TrainingLoop.on_train_batch_end = die  # type: ignore[method-assign]
+        TrainingLoop._count_step = die  # type: ignore[method-assign]
 
     return kill
 

@@ -115,13 +115,13 @@ def _make_params(folder: Path, case: str, *, fsdp: bool) -> tuple[str, TextParam
 def _watch_steps() -> list[int]:
     """Return a list that grows by each step: bytes of weights and moments in this process."""
     held: list[int] = []
-    on_train_batch_end = TrainingLoop.on_train_batch_end
+    count_step = TrainingLoop._count_step
 
-    def count(self: TrainingLoop, trainer: Any, module: Any, *arguments: Any) -> None:
-        on_train_batch_end(self, trainer, module, *arguments)
-        held.append(_count_held_bytes(module, trainer.optimizers[0]))
+    def count(self: TrainingLoop, *arguments: Any) -> None:
+        count_step(self, *arguments)
+        held.append(_count_held_bytes(self.module, self.optimizer))
 
-    TrainingLoop.on_train_batch_end = count  # type: ignore[method-assign]
+    TrainingLoop._count_step = count  # type: ignore[method-assign]
     return held
 
 
@@ -135,14 +135,14 @@ def _count_held_bytes(module: torch.nn.Module, optimizer: torch.optim.Optimizer)
 
 def _plant_faults(rank: int, last: int, broken: int) -> None:
     """Let the process `rank` die before step `last`, and the model fail at step `broken`."""
-    on_train_batch_end = TrainingLoop.on_train_batch_end
+    count_step = TrainingLoop._count_step
     forward = TextClassifier.forward
     steps: list[int] = []
 
     def die(self: TrainingLoop, *arguments: Any) -> None:
         if ranks.get_rank() == rank and self.state.step + 1 == last:
             os.kill(os.getpid(), signal.SIGKILL)
-        on_train_batch_end(self, *arguments)
+        count_step(self, *arguments)
 
     def fail(self: TextClassifier, **inputs: torch.Tensor) -> torch.Tensor:
         logits = forward(self, **inputs)
@@ -151,7 +151,7 @@ def _plant_faults(rank: int, last: int, broken: int) -> None:
             raise ValueError("planted in the model")
         return logits
 
-    TrainingLoop.on_train_batch_end = die  # type: ignore[method-assign]
+    TrainingLoop._count_step = die  # type: ignore[method-assign]
     TextClassifier.forward = fail  # type: ignore[method-assign]
 
 

@@ -60,15 +60,15 @@ def main() -> None:
 def _watch_steps(rank: int, last: int) -> list[int]:
     """Return a list that grows by each step; the process `rank` is killed before step `last`."""
     steps: list[int] = []
-    on_train_batch_end = TrainingLoop.on_train_batch_end
+    count_step = TrainingLoop._count_step
 
     def count(self: TrainingLoop, *arguments: Any) -> None:
         if ranks.get_rank() == rank and self.state.step + 1 == last:
             os.kill(os.getpid(), signal.SIGKILL)
-        on_train_batch_end(self, *arguments)
+        count_step(self, *arguments)
         steps.append(self.state.step)
 
-    TrainingLoop.on_train_batch_end = count  # type: ignore[method-assign]
+    TrainingLoop._count_step = count  # type: ignore[method-assign]
     return steps
 
 
@@ -77,9 +77,9 @@ def _watch_validation() -> list[int]:
     num_rows: list[int] = []
     validation_step = TextClassifier.validation_step
 
-    def count(self: TextClassifier, batch: Batch, batch_idx: int) -> None:
+    def count(self: TextClassifier, batch: Batch) -> dict[str, torch.Tensor]:
         num_rows.append(len(batch["labels"]))
-        validation_step(self, batch, batch_idx)
+        return validation_step(self, batch)
 
     TextClassifier.validation_step = count  # type: ignore[method-assign]
     return num_rows

@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -33,7 +32,8 @@ from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting, hardware
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.checkpoint_folders import remove_checkpoints
-from plumbline.training.resumable_data import ResumableDataModule
+from plumbline.training.loop import TrainingLoop
+from plumbline.training.shared_batches import SharedBatches
 
 PROCESS = ROOT / "tests/support/killed_training.py"
 PYTHONPATH = f"{ROOT}{os.pathsep}{ROOT / 'src'}"
@@ -65,20 +65,22 @@ def test_the_curve_has_a_row_an_epoch_and_the_log_gets_the_same(examples: Path) 
     assert log.metrics[3]["train/samples_per_second"] > 0
 
 
-def test_the_best_epoch_is_kept_and_patience_ends_training(examples: Path) -> None:
+def test_the_best_epoch_is_kept_and_patience_ends_training(
+    examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     learner = build_learner(small_params(), "linear", examples)
     learner = replace(learner, max_epochs=20, patience=2)
     seen: list[tuple[float, torch.Tensor]] = []
-    validated = learner.module.on_validation_epoch_end
+    validate = TrainingLoop._validate
 
-    def spoil_after_two() -> None:
-        validated()
-        loss = float(learner.module.trainer.callback_metrics["validation/loss"])
-        seen.append((loss, learner.module.model.bias.detach().clone()))
+    def spoil_after_two(loop: TrainingLoop, loader: Any) -> dict[str, float]:
+        figures = validate(loop, loader)
+        seen.append((figures["validation/loss"], learner.module.model.bias.detach().clone()))
         if len(seen) == 3:
-            learner.module.trainer.optimizers[0].param_groups[0]["lr"] = 50.0
+            loop.optimizer.param_groups[0]["lr"] = 50.0
+        return figures
 
-    learner.module.on_validation_epoch_end = spoil_after_two
+    monkeypatch.setattr(TrainingLoop, "_validate", spoil_after_two)
     fitting.fit(learner, small_params(), "linear", SilentLog())
     best = min(range(1, len(seen)), key=lambda epoch: seen[epoch][0])
     assert len(seen) == 1 + best + 2
@@ -101,9 +103,9 @@ def test_a_loss_that_is_not_finite_names_candidate_and_step(examples: Path) -> N
     training_step = learner.module.training_step
     calls = []
 
-    def burst(batch: dict[str, torch.Tensor], batch_idx: int) -> torch.Tensor:
+    def burst(batch: dict[str, torch.Tensor]) -> torch.Tensor:
         calls.append(1)
-        loss: torch.Tensor = training_step(batch, batch_idx)
+        loss: torch.Tensor = training_step(batch)
         return loss * float("nan") if len(calls) == 5 else loss
 
     learner.module.training_step = burst
@@ -118,10 +120,10 @@ def test_no_process_may_be_left_without_rows(
 ) -> None:
     data = build_learner(small_params(), "linear", examples).data
     monkeypatch.setenv("WORLD_SIZE", "16")
-    assert len(ResumableDataModule(data, TrainingState()).train_dataloader()) == 7
+    assert len(SharedBatches(data, TrainingState()).list_train()) == 7
     monkeypatch.setenv("WORLD_SIZE", "17")
     with pytest.raises(TrainingError, match="batches of 16 rows cannot be shared by 17 processes"):
-        ResumableDataModule(data, TrainingState()).train_dataloader()
+        SharedBatches(data, TrainingState()).list_train()
 
 
 def test_processes_share_validation_without_a_row_twice(
@@ -133,8 +135,8 @@ def test_processes_share_validation_without_a_row_twice(
     counts = []
     for rank in range(5):
         monkeypatch.setenv("RANK", str(rank))
-        own = ResumableDataModule(data, TrainingState())
-        rows = [row for batch in own.val_dataloader().batch_sampler for row in batch]
+        own = SharedBatches(data, TrainingState())
+        rows = [row for batch in own.list_validation().batch_sampler for row in batch]
         assert own.num_validation_rows == len(rows)
         counts.append(len(rows))
         shares += rows
@@ -142,7 +144,7 @@ def test_processes_share_validation_without_a_row_twice(
     assert max(counts) - min(counts) <= 1
     monkeypatch.setenv("WORLD_SIZE", str(len(data.validation) + 1))
     with pytest.raises(TrainingError, match="processes; give validation more rows, or lower"):
-        ResumableDataModule(data, TrainingState()).val_dataloader()
+        SharedBatches(data, TrainingState()).list_validation()
 
 
 # Batches of 16 rows, of which the last one is short, long enough for 5 processes, or the only one.
@@ -156,7 +158,7 @@ def test_each_process_validates_as_many_batches(
     shares: list[list[int]] = []
     for rank in range(5):
         monkeypatch.setenv("RANK", str(rank))
-        loader = ResumableDataModule(data, TrainingState()).val_dataloader()
+        loader = SharedBatches(data, TrainingState()).list_validation()
         shares.append([len(batch) for batch in loader.batch_sampler])
         assert len(loader) == len(shares[-1])
     assert {len(share) for share in shares} == {num_batches}
@@ -172,7 +174,9 @@ def test_nothing_learned_is_an_error(examples: Path) -> None:
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_gradients_are_clipped_in_either_precision(precision: str, examples: Path) -> None:
+def test_gradients_are_clipped_in_either_precision(
+    precision: str, examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     params = small_params()
     params = params.model_copy(
         update={"training": params.training.model_copy(update={"precision": precision})}
@@ -180,16 +184,18 @@ def test_gradients_are_clipped_in_either_precision(precision: str, examples: Pat
     learner = replace(build_learner(params, "transformer", examples), gradient_clip=0.01)
     norms: list[float] = []
 
-    def measure(optimizer: torch.optim.Optimizer) -> None:
+    step = torch.optim.AdamW.step
+
+    def measure(optimizer: torch.optim.AdamW) -> object:
         gradients = [
             weight.grad for weight in learner.module.parameters() if weight.grad is not None
         ]
-        if gradients:
-            norms.append(float(torch.nn.utils.get_total_norm(gradients)))
+        norms.append(float(torch.nn.utils.get_total_norm(gradients)))
+        return step(optimizer)
 
-    learner.module.on_before_zero_grad = measure
+    monkeypatch.setattr(torch.optim.AdamW, "step", measure)
     fitting.fit(learner, params, "transformer", SilentLog())
-    assert len(norms) == 18  # of 21: an epoch ends without a next step
+    assert len(norms) == 21
     assert max(norms) == pytest.approx(0.01, rel=1e-3)
 
 
@@ -310,25 +316,29 @@ def test_a_device_that_is_absent_is_named() -> None:
         )
 
 
-@pytest.mark.slow
-def test_the_measure_of_bf16_hardly_depends_on_what_else_runs() -> None:
-    alone = hardware.measure_bf16_speedup()
-    burn = [sys.executable, "-c", "while True: pass"]
-    others = [subprocess.Popen(burn) for _ in range(3 * (os.cpu_count() or 1))]
-    try:
-        beside = [hardware.measure_bf16_speedup() for _ in range(3)]
-    finally:
-        for process in others:
-            process.kill()
-            process.wait()
-    assert all(2 / 3 < one / alone < 3 / 2 for one in beside), (alone, beside)
-
-
-def test_a_resumed_run_keeps_its_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("flags", "instruction_set", "expected"),
+    [
+        ({"avx2": True}, "AVX2", "fp32"),
+        ({"avx512_f": True, "avx512_bf16": False}, "AVX512", "fp32"),
+        ({"avx512_f": True, "avx512_bf16": True}, "AVX512", "bf16"),
+        ({"amx_tile": True, "amx_bf16": True}, "AVX512", "bf16"),
+        ({"amx_tile": True, "amx_bf16": True}, "AVX2", "fp32"),  # as ATEN_CPU_CAPABILITY asks
+    ],
+)
+def test_the_flags_of_a_cpu_choose_the_precision(
+    monkeypatch: pytest.MonkeyPatch, flags: dict[str, bool], instruction_set: str, expected: str
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: flags)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: instruction_set)
     training = Training(device="cpu", precision="auto", compile="auto", checkpoint_every_steps=1)
-    monkeypatch.setattr(hardware, "measure_bf16_speedup", lambda: 3.0)
-    assert hardware.choose_hardware(training).precision == "bf16"
-    assert hardware.choose_hardware(training, earlier="fp32").precision == "fp32"
+    assert hardware.choose_hardware(training).precision == expected
+
+
+def test_a_resumed_run_keeps_its_precision() -> None:
+    training = Training(device="cpu", precision="auto", compile="auto", checkpoint_every_steps=1)
+    other = "bf16" if hardware.choose_hardware(training).precision == "fp32" else "fp32"
+    assert hardware.choose_hardware(training, earlier=other).precision == other
 
 
 @pytest.mark.slow

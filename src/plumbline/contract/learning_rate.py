@@ -1,6 +1,6 @@
 """Schedules of the learning rate, for candidates that learn by gradient.
 
-Each returns the optimizer and its schedule as Lightning takes them. The rate rises in a line during
+Each returns the optimizer and its schedule as `Learner` takes them. The rate rises in a line during
 `num_warmup` steps, and is 0 from step `num_steps` on; steps are counted from 0.
 
 The two warmups differ, and stay so: another one would change the weights of every candidate that
@@ -11,15 +11,16 @@ step after it, and its `num_warmup` need not be a whole number.
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch.optim import Optimizer
+    from torch.optim.lr_scheduler import LambdaLR
 
 
 def decay_by_cosine(
     optimizer: "Optimizer", num_steps: int, num_warmup: float = 0.0
-) -> dict[str, Any]:
+) -> tuple["Optimizer", "LambdaLR"]:
     """Let the rate fall by half a cosine after the warmup.
 
     Source: Loshchilov and Hutter, SGDR, 2017, without restarts.
@@ -27,16 +28,19 @@ def decay_by_cosine(
     return _set_each_step(optimizer, partial(_compute_cosine_share, num_steps, num_warmup))
 
 
-def decay_linearly(optimizer: "Optimizer", num_steps: int, num_warmup: int) -> dict[str, Any]:
+def decay_linearly(
+    optimizer: "Optimizer", num_steps: int, num_warmup: int
+) -> tuple["Optimizer", "LambdaLR"]:
     """Let the rate fall in a line after the warmup."""
     return _set_each_step(optimizer, partial(_compute_linear_share, num_steps, num_warmup))
 
 
-def _set_each_step(optimizer: "Optimizer", compute_share: Callable[[int], float]) -> dict[str, Any]:
+def _set_each_step(
+    optimizer: "Optimizer", compute_share: Callable[[int], float]
+) -> tuple["Optimizer", "LambdaLR"]:
     from torch.optim.lr_scheduler import LambdaLR
 
-    schedule = LambdaLR(optimizer, compute_share)
-    return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+    return optimizer, LambdaLR(optimizer, compute_share)
 
 
 def _compute_cosine_share(num_steps: int, num_warmup: float, step: int) -> float:

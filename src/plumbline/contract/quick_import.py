@@ -1,7 +1,7 @@
 """Libraries are imported without a look for garbage in them.
 
 Python would look again and again at all that is loaded so far, of which nothing is garbage: that is
-a quarter of the time that the import of torch and Lightning takes.
+a quarter of the time that the import of torch and transformers takes.
 """
 
 import gc

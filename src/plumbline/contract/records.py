@@ -28,11 +28,13 @@ class Learner:
 
     save: Callable[[Path], None]  # writes what the predictor needs, with the best weights in place
     solve: Callable[[], None] | None = None
-    # A LightningModule; its batches are mappings of tensors [examples, ...]. What it logs as
-    # `validation/...`, `monitor` among it, is a mean over the rows of all batches that it is given.
+    # A torch module; its batches are mappings of tensors [examples, ...]. `training_step(batch)`
+    # returns the mean loss, `validation_step(batch)` sums over the rows of the batch by name:
+    # `validation/<name>` is then the mean over all rows. `configure_optimizers()` returns the
+    # optimizer and its schedule, which counts steps, or None.
     module: Any = None
-    # A LightningDataModule whose loaders have a batch_sampler, which lists rows of the dataset; a
-    # shuffling one depends on (seed, set_epoch(epoch)) alone.
+    # Has `train_dataloader()` and `val_dataloader()`, whose loaders have a batch_sampler that lists
+    # rows of the dataset; a shuffling one depends on (seed, set_epoch(epoch)) alone.
     data: Any = None
     max_epochs: int = 0
     patience: int = 0  # epochs without a better `monitor` before training stops

@@ -52,8 +52,8 @@ def raise_on_signals() -> None:
 def name_signal_as_cause() -> Iterator[None]:
     """Re-raise the signal's exception that a library replaced by an error of its own.
 
-    torch makes a RuntimeError of what a callback of a future raises, Lightning makes SystemExit of
-    Ctrl-C. For a process that has called `raise_on_signals`.
+    torch makes a RuntimeError of what a callback of a future raises. For a process that has called
+    `raise_on_signals`.
     """
     try:
         yield

@@ -1,1 +1,1 @@
-"""Training of learners by Lightning, which resumes bit by bit after a kill."""
+"""Training of learners that resumes bit by bit after a kill."""

@@ -25,7 +25,7 @@ from plumbline.training.code_digest import digest_code
 from plumbline.training.hardware import Precision
 from plumbline.training.sealed_tensors import load_tensors, save_tensors
 
-LIBRARIES = ("torch", "lightning", "transformers", "peft", "tokenizers", "numpy")
+LIBRARIES = ("torch", "transformers", "peft", "tokenizers", "numpy")
 STATE = "state.safetensors"
 # What reading a file raises whose bytes are not those that were written.
 DAMAGE = (

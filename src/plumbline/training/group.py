@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import torch
-from lightning.pytorch.plugins.environments import TorchElasticEnvironment
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
@@ -21,16 +20,6 @@ from plumbline.training.hardware import Device
 T = TypeVar("T")
 # Of gloo and of NCCL.
 LOST = re.compile(r"Connection (closed|reset) by peer|Broken pipe|[Rr]emote process exited")
-
-
-class LaunchedEnvironment(TorchElasticEnvironment):  # type: ignore[misc]  # lightning is untyped to mypy here
-    """What torchrun's variables say to Lightning, also where something else has set them.
-
-    Machines may have different numbers of processes.
-    """
-
-    def validate_settings(self, num_devices: int, num_nodes: int) -> None:
-        """Accept what is not a product: WORLD_SIZE is right, however it is made up."""
 
 
 def join(device: Device) -> None:
@@ -61,14 +50,25 @@ def gather(value: T) -> list[T]:
     return values
 
 
-def fix_order_of_sums(model: torch.nn.Module) -> None:
-    """Let ddp add up gradients of CPUs one tensor at a time, before its first step.
+def get_own_device(device: Device) -> torch.device:
+    """Return the device of this process, of those of its kind on this machine."""
+    return (
+        torch.device(device, ranks.get_local_rank()) if device == "cuda" else torch.device(device)
+    )
 
-    Three processes or more add up each number of a message in an order that depends on its place
-    there, and ddp builds its messages again after its first step, also that of a resumed training.
+
+def average_gradients(module: torch.nn.Module, device: torch.device) -> torch.nn.Module:
+    """Return the training step of `module` whose gradients are the means over all processes.
+
+    Those of CPUs are added up one tensor at a time. Three processes or more add up each number of a
+    message in an order that depends on its place there, and ddp builds its messages again after its
+    first step, also that of a resumed training.
     """
-    if isinstance(model, DistributedDataParallel) and model.device_type == "cpu":
-        model.register_comm_hook(None, _average_tensors)
+    is_cpu = device.type == "cpu"
+    step = DistributedDataParallel(_TrainingStep(module), None if is_cpu else [device])
+    if is_cpu:
+        step.register_comm_hook(None, _average_tensors)
+    return step
 
 
 @contextmanager
@@ -82,6 +82,18 @@ def explain_lost_process() -> Iterator[None]:
                 "another process of this training has ended; its own output says why"
             ) from None
         raise
+
+
+class _TrainingStep(torch.nn.Module):
+    """The step as a call of a module, which is what ddp follows."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        loss: torch.Tensor = self.module.training_step(batch)
+        return loss
 
 
 def _close_group() -> None:

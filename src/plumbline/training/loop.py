@@ -1,14 +1,15 @@
-"""What happens around Lightning's steps.
+"""The loop that trains: steps, validation, checkpoints, the best epoch, and the learning curve.
 
-Seeds, checkpoints, the best epoch, early stopping, and the learning curve.
+Batches follow from (seed, epoch) and dropout from (seed, step), so a training that was killed goes
+on as if nothing had happened, and no generator state is kept.
 """
 
 import csv
 import math
 import time
+from contextlib import AbstractContextManager
 from typing import Any
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 
 from plumbline.contract import layout, ranks, trainings
@@ -17,120 +18,68 @@ from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
 from plumbline.training import group, hardware
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
+from plumbline.training.hardware import Hardware
 from plumbline.training.log import TrainingLog
 from plumbline.training.progress import Progress
+from plumbline.training.shared_batches import SharedBatches
 
 
-class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to mypy here
-    """Everything that `fit` adds to Lightning's loop."""
+class TrainingLoop:
+    """Trains `module`, the learner's own or a shard of it, from where `state` is."""
 
     def __init__(
         self,
         learner: Learner,
+        module: Any,
         params: Params,
         candidate: str,
         store: CheckpointStore,
         state: TrainingState,
         log: TrainingLog,
         progress: Progress,
+        chosen: Hardware,
     ) -> None:
         self.learner = learner
+        self.module = module
         self.candidate = candidate
         self.store = store
         self.state = state
         self.training_log = log
         self.progress = progress
+        self.hardware = chosen
+        self.device = group.get_own_device(chosen.device)
+        self.batches = SharedBatches(learner.data, state)
         self.seed = params.seed
         self.checkpoint_every = params.training.checkpoint_every_steps
         self.seconds = 0.0  # spent on training batches alone
 
-    def on_sanity_check_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Remember the loss before the first step."""
-        self.state.initial = group.broadcast(_average_validation(trainer)[self.learner.monitor])
+    def run(self, *, is_sharded: bool) -> None:
+        """Train to the last epoch, or until patience is at its end."""
+        self.module.to(self.device).train()
+        compute_loss = self.module.training_step
+        if ranks.get_world_size() > 1 and not is_sharded:
+            compute_loss = group.average_gradients(self.module, self.device)
+        validation = self.batches.list_validation()
+        if not self.state.step:
+            self.state.initial = group.broadcast(self._validate(validation)[self.learner.monitor])
+        self.optimizer, self.schedule = self.module.configure_optimizers()
+        self.store.restore(self.optimizer, self.schedule)
+        while not self.state.finished:
+            self._train_epoch(compute_loss)
+            self._finish_epoch(self._validate(validation))
 
-    def on_train_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Restore the optimizer of the last checkpoint."""
-        group.fix_order_of_sums(trainer.model)
-        self.store.restore(trainer.optimizers[0], _get_scheduler(trainer))
-
-    def on_train_epoch_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Start the sums of an epoch.
-
-        A NaN or infinity stays in `_sum`; `_bad_step` holds the first step that gave one, or -1.
-        """
-        device = pl_module.device
-        precision = None if device.type == "mps" else torch.float64
-        self._sum = torch.tensor(self.state.loss, dtype=precision, device=device)
-        self._bad_step = torch.tensor(-1, device=device)
-        self._start = time.perf_counter()
-        self._num_examples_at_start = self.state.num_examples
-        self._num_batches = trainer.datamodule.num_batches
-
-    def on_train_batch_start(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, batch: Any, batch_idx: int
-    ) -> None:
-        """Seed this step, so that a resumed training draws the same dropout as any other."""
-        step = self.state.step * ranks.get_world_size() + ranks.get_rank()
-        hardware.seed_generators(pl_module.device.type, (self.seed << 32) + step)
-
-    def on_before_optimizer_step(
-        self, trainer: L.Trainer, pl_module: L.LightningModule, optimizer: torch.optim.Optimizer
-    ) -> None:
-        """Clip gradients; Lightning refuses to do so for a fused optimizer in mixed precision."""
-        weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    def take_step(self, compute_loss: Any, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Change the weights by the gradient of one batch; return its loss."""
+        with self._choose_numbers():
+            loss: torch.Tensor = compute_loss(batch)
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch has no types here
+        weights = [weight for each in self.optimizer.param_groups for weight in each["params"]]
         torch.nn.utils.clip_grad_norm_(weights, self.learner.gradient_clip)
-
-    def on_train_batch_end(
-        self,
-        trainer: L.Trainer,
-        pl_module: L.LightningModule,
-        outputs: Any,
-        batch: Any,
-        batch_idx: int,
-    ) -> None:
-        """Count the step, and write a checkpoint every few steps."""
-        state = self.state
-        loss = outputs["loss"].detach()
-        state.step += 1
-        state.batch += 1
-        state.num_examples += _count_rows(batch) * ranks.get_world_size()
-        is_sound = torch.isfinite(loss) | (self._bad_step >= 0)
-        self._bad_step = torch.where(is_sound, self._bad_step, state.step)
-        self._sum += loss
-        is_due = state.step % self.checkpoint_every == 0 and state.batch < self._num_batches
-        if is_due or loss.device.type == "cpu":
-            self._check_loss_is_finite()
-        self.progress.on_step(state.batch, self._num_batches)
-        if is_due:
-            self._save_checkpoint(trainer, pl_module)
-
-    def on_validation_start(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Stop the clock of training."""
-        if not trainer.sanity_checking:
-            self._check_loss_is_finite()
-            self._elapsed = time.perf_counter() - self._start
-            self.seconds += self._elapsed
-
-    def on_train_epoch_end(self, trainer: L.Trainer, pl_module: L.LightningModule) -> None:
-        """Record the epoch, keep the best weights, and stop if patience is at its end."""
-        state = self.state
-        # Machines differ in the last bits: all processes decide by the figures of the first one.
-        row = group.broadcast(self._finish_epoch(trainer))
-        state.history.append(row)
-        if row[self.learner.monitor] < state.best:
-            state.best = row[self.learner.monitor]
-            state.best_epoch = state.epoch
-            self.store.save_best(pl_module, state.epoch)
-        is_out_of_patience = self._count_stale_epochs() >= self.learner.patience
-        state.finished = is_out_of_patience or state.epoch == self.learner.max_epochs
-        trainer.should_stop = state.finished
-        self._save_checkpoint(trainer, pl_module)
-        self.store.drop_best(keep=state.best_epoch)
-        self.write_history()
-        figures = {name: value for name, value in row.items() if name != "epoch"}
-        self.training_log.log_metrics(figures, step=state.epoch)
-        num_examples = state.num_examples - self._num_examples_at_start
-        self.progress.on_epoch(row, num_examples / self._elapsed)
+        self.optimizer.step()
+        if self.schedule:
+            self.schedule.step()
+        return loss.detach()
 
     def write_history(self) -> None:
         """Write the learning curve so far."""
@@ -142,6 +91,86 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
             table = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
             table.writeheader()
             table.writerows(rows)
+
+    def _train_epoch(self, compute_loss: Any) -> None:
+        """Take the steps that are left of the epoch.
+
+        A NaN or infinity stays in `_sum`; `_bad_step` holds the first step that gave one, or -1.
+        """
+        precision = None if self.device.type == "mps" else torch.float64
+        self._sum = torch.tensor(self.state.loss, dtype=precision, device=self.device)
+        self._bad_step = torch.tensor(-1, device=self.device)
+        start, num_before = time.perf_counter(), self.state.num_examples
+        loader = self.batches.list_train()
+        for batch in loader:
+            # Seeded at each step, a resumed training draws the same dropout as any other.
+            number = self.state.step * ranks.get_world_size() + ranks.get_rank()
+            hardware.seed_generators(self.device.type, (self.seed << 32) + number)
+            own = self._move(batch)
+            self._count_step(self.take_step(compute_loss, own), _count_rows(own))
+        self._check_loss_is_finite()
+        elapsed = time.perf_counter() - start
+        self.seconds += elapsed
+        self._rate = (self.state.num_examples - num_before) / elapsed
+
+    def _count_step(self, loss: torch.Tensor, num_rows: int) -> None:
+        """Count the step, and write a checkpoint every few steps."""
+        state = self.state
+        state.step += 1
+        state.batch += 1
+        state.num_examples += num_rows * ranks.get_world_size()
+        is_sound = torch.isfinite(loss) | (self._bad_step >= 0)
+        self._bad_step = torch.where(is_sound, self._bad_step, state.step)
+        self._sum += loss
+        num_batches = self.batches.num_batches
+        is_due = state.step % self.checkpoint_every == 0 and state.batch < num_batches
+        if is_due or self.device.type == "cpu":
+            self._check_loss_is_finite()
+        self.progress.on_step(state.batch, num_batches)
+        if is_due:
+            self.store.save(self.module, self.optimizer, self.schedule, state)
+
+    def _validate(self, loader: Any) -> dict[str, float]:
+        """Return the means over all rows of validation, of which each process has its own."""
+        sums: dict[str, torch.Tensor] = {}
+        self.module.eval()
+        # What inference mode computes, also weights that are put together, cannot be trained with.
+        with torch.no_grad(), self._choose_numbers():
+            for batch in loader:
+                for name, value in self.module.validation_step(self._move(batch)).items():
+                    sums[name] = sums[name] + value if name in sums else value
+        self.module.train()
+        num_own = self.batches.num_validation_rows
+        own_means = {name: float(total / num_own) for name, total in sums.items()}
+        shares = group.gather((num_own, own_means))
+        num_rows = sum(rows for rows, _ in shares)
+        return {
+            f"validation/{name}": sum(rows / num_rows * means[name] for rows, means in shares)
+            for name in sorted(own_means)
+        }
+
+    def _finish_epoch(self, figures: dict[str, float]) -> None:
+        """Record the epoch, keep the best weights, and stop if patience is at its end."""
+        state = self.state
+        row = {"epoch": float(state.epoch + 1), "train/loss": state.loss / state.batch, **figures}
+        # Machines differ in the last bits: all processes decide by the figures of the first one.
+        row = group.broadcast(row)
+        state.epoch += 1
+        state.batch = 0
+        state.loss = 0.0
+        state.history.append(row)
+        if row[self.learner.monitor] < state.best:
+            state.best = row[self.learner.monitor]
+            state.best_epoch = state.epoch
+            self.store.save_best(self.module, state.epoch)
+        is_out_of_patience = self._count_stale_epochs() >= self.learner.patience
+        state.finished = is_out_of_patience or state.epoch == self.learner.max_epochs
+        self.store.save(self.module, self.optimizer, self.schedule, state)
+        self.store.drop_best(keep=state.best_epoch)
+        self.write_history()
+        named = {name: value for name, value in row.items() if name != "epoch"}
+        self.training_log.log_metrics(named, step=state.epoch)
+        self.progress.on_epoch(row, self._rate)
 
     def _count_stale_epochs(self) -> int:
         """Return how many epochs there were since the loss last fell by the learner's share.
@@ -158,19 +187,6 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
                 num_stale = 0
         return num_stale
 
-    def _finish_epoch(self, trainer: L.Trainer) -> dict[str, float]:
-        """Return the figures of the epoch, and count it."""
-        state = self.state
-        row = {"epoch": float(state.epoch + 1), "train/loss": state.loss / state.batch}
-        row |= _average_validation(trainer)
-        state.epoch += 1
-        state.batch = 0
-        state.loss = 0.0
-        return row
-
-    def _save_checkpoint(self, trainer: L.Trainer, module: L.LightningModule) -> None:
-        self.store.save(module, trainer.optimizers[0], _get_scheduler(trainer), self.state)
-
     def _check_loss_is_finite(self) -> None:
         self.state.loss = float(self._sum)
         if not math.isfinite(self.state.loss):
@@ -179,18 +195,13 @@ class TrainingLoop(L.Callback):  # type: ignore[misc]  # lightning is untyped to
                 f"{int(self._bad_step)}; lower learning_rate, or set training.precision to fp32"
             )
 
+    def _choose_numbers(self) -> AbstractContextManager[Any]:
+        """Compute in bf16 where that was chosen: products, not what is sensitive to rounding."""
+        is_on = self.hardware.precision == "bf16"
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=is_on, cache_enabled=False)
 
-def _average_validation(trainer: L.Trainer) -> dict[str, float]:
-    """Return the means over all rows of validation, of which each process had its own."""
-    means = {}
-    for name in sorted(trainer.callback_metrics):
-        if name.startswith("validation/"):
-            means[name] = float(trainer.callback_metrics[name])
-    shares = group.gather((trainer.datamodule.num_validation_rows, means))
-    num_rows = sum(own_rows for own_rows, _ in shares)
-    return {
-        name: sum(own_rows / num_rows * own[name] for own_rows, own in shares) for name in means
-    }
+    def _move(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        return {name: tensor.to(self.device, non_blocking=True) for name, tensor in batch.items()}
 
 
 def _count_rows(batch: dict[str, torch.Tensor]) -> int:
@@ -198,8 +209,3 @@ def _count_rows(batch: dict[str, torch.Tensor]) -> int:
     for tensor in batch.values():
         return len(tensor)
     raise ValueError("a batch has no tensors")
-
-
-def _get_scheduler(trainer: L.Trainer) -> Any:
-    configs = trainer.lr_scheduler_configs
-    return configs[0].scheduler if configs else None

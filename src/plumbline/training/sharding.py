@@ -8,7 +8,6 @@ from copy import deepcopy
 from typing import Any
 
 import torch
-from lightning.pytorch.strategies import SingleDeviceStrategy
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
@@ -16,16 +15,6 @@ from plumbline.contract import ranks
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.records import Learner
 from plumbline.training.hardware import Device
-
-
-class ShardedStrategy(SingleDeviceStrategy):  # type: ignore[misc]  # lightning is untyped to mypy here
-    """Lets Lightning train a module that exchanges weights and gradients itself, as if alone."""
-
-    def teardown(self) -> None:
-        """End without moving the module: after an error a part of its weights may be gathered."""
-        self.precision_plugin.teardown()
-        self.accelerator.teardown()
-        self.checkpoint_io.teardown()
 
 
 def is_sharded(learner: Learner) -> bool:

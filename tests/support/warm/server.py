@@ -2,7 +2,7 @@
 
     server.py FOLDER CONTROLLER
 
-A stage of the pipeline spends 3 to 15 CPU seconds on importing torch, lightning, MLflow and Great
+A stage of the pipeline spends 3 to 15 CPU seconds on importing torch, MLflow and Great
 Expectations, and the tests of whole checkouts start hundreds of stages. The server imports only
 libraries, nothing of plumbline: each program imports the sources of its own checkout.
 It listens on FOLDER/socket and ends when the process CONTROLLER (pytest) is gone. In the folder
@@ -84,8 +84,6 @@ LIBRARIES = (
     "dvc.stage.run",
     "torch",
     "torch.onnx",
-    "lightning",
-    "lightning.pytorch",
     "onnx",
     "onnxruntime",
     # What torch.onnx imports when it exports for the first time.

@@ -64,14 +64,14 @@ def convert_masks(rows: MaskRows) -> Masks:
 
 def train(learner: Any, steps: int) -> list[float]:
     """Take so many steps, each with the random numbers of its own number; the losses."""
-    optimizer = learner.module.configure_optimizers()["optimizer"]
+    optimizer = learner.module.configure_optimizers()[0]
     learner.data.sampler.set_epoch(0)
     batches = list(learner.data.train_dataloader())
     losses = []
     for step in range(steps):
         torch.manual_seed(step)
         optimizer.zero_grad()
-        loss = learner.module.training_step(batches[step % len(batches)], 0)
+        loss = learner.module.training_step(batches[step % len(batches)])
         loss.backward()
         optimizer.step()
         losses.append(float(loss.detach()))
@@ -156,7 +156,7 @@ def test_the_generator_gets_the_gradient_of_the_critic_reversed(examples: Path) 
 
     before = float(judge_drawn().detach())
     torch.manual_seed(5)
-    module.training_step(batch, 0).backward()
+    module.training_step(batch).backward()
     with torch.no_grad():
         for weight in module.model.parameters():
             weight -= 0.1 * weight.grad  # a step of descent
@@ -173,11 +173,11 @@ def test_a_killed_training_resumes_bit_for_bit(examples: Path, tmp_path: Path, n
         for step in steps:
             torch.manual_seed(step)
             optimizer.zero_grad()
-            learner.module.training_step(batches[step], 0).backward()
+            learner.module.training_step(batches[step]).backward()
             optimizer.step()
 
     whole, first, second = (build_learner(build_params(), name, examples) for _ in range(3))
-    optimizers = [x.module.configure_optimizers()["optimizer"] for x in (whole, first, second)]
+    optimizers = [x.module.configure_optimizers()[0] for x in (whole, first, second)]
     take(whole, optimizers[0], range(4))
     take(first, optimizers[1], range(2))
     store = CheckpointStore(tmp_path)

@@ -35,12 +35,12 @@ def save(params: SequenceParams, name: str, examples: Path, folder: Path, steps:
     if learner.solve:
         learner.solve()
     else:
-        optimizer = learner.module.configure_optimizers()["optimizer"]
+        optimizer = learner.module.configure_optimizers()[0]
         learner.data.sampler.set_epoch(0)
         batch = next(iter(learner.data.train_dataloader()))
         for _ in range(steps):
             optimizer.zero_grad()
-            learner.module.training_step(batch, 0).backward()
+            learner.module.training_step(batch).backward()
             optimizer.step()
     folder.mkdir()
     learner.save(folder)

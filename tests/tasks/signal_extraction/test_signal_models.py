@@ -109,7 +109,7 @@ def test_truncated_backpropagation_step_by_step() -> None:
     for count, batch in enumerate(chunks.__getitems__(rows) for rows in numbers):
         module.zero_grad()
         cell.zero_grad()
-        loss = module.training_step(batch, count)
+        loss = module.training_step(batch)
         loss.backward()
         if count % 4 == 0:
             assert batch["first"].all()

@@ -95,7 +95,7 @@ def test_word_vectors_do_not_decay_whatever_their_name(
     kind: str, examples: Path, tmp_path: Path
 ) -> None:
     learner = build_learner(make_params(write_model(tmp_path, kind)), CANDIDATE, examples)
-    groups = learner.module.configure_optimizers()["optimizer"].param_groups
+    groups = learner.module.configure_optimizers()[0].param_groups
     vectors = learner.module.model.body.get_input_embeddings().weight
     (decay,) = [
         group["weight_decay"] for group in groups for one in group["params"] if one is vectors
@@ -110,7 +110,7 @@ def test_adapters_are_the_only_weights_of_the_encoder_that_are_updated(
     lora = {"rank": 2, "alpha": 4.0, "dropout": 0.0}
     params = make_params(write_model(tmp_path, "bert"), lora=lora)
     learner = build_learner(params, CANDIDATE, examples)
-    groups = learner.module.configure_optimizers()["optimizer"].param_groups
+    groups = learner.module.configure_optimizers()[0].param_groups
     updated = {id(weight) for group in groups for weight in group["params"]}
     names = [name for name, one in learner.module.model.named_parameters() if id(one) in updated]
     assert names

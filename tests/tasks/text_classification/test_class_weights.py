@@ -110,7 +110,7 @@ def test_the_loss_is_that_of_each_row_by_its_weight(name: str, tmp_path: Path) -
     )
     torch.testing.assert_close(module.compute_losses(logits, batch["labels"]), losses * weights)
     assert learner.monitor == "validation/objective"
-    assert torch.isfinite(module.training_step(batch, 0))
+    assert torch.isfinite(module.training_step(batch))
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.tasks.text_classification.predictor import TfidfFeatures
 from plumbline.training.checkpoint import TrainingState
-from plumbline.training.resumable_data import ResumableDataModule
+from plumbline.training.shared_batches import SharedBatches
 
 BYTES_A_ROW = 60  # lengths and starts, the order of an epoch, and what sorting it takes
 
@@ -57,7 +57,7 @@ def measure_peak(examples: Path) -> int:
     tracemalloc.start()
     try:
         data = build_learner(small_params(), "linear", examples).data
-        for batch in ResumableDataModule(data, TrainingState()).train_dataloader():
+        for batch in SharedBatches(data, TrainingState()).list_train():
             assert len(batch["labels"])
         return tracemalloc.get_traced_memory()[1]
     finally:

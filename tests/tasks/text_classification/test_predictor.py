@@ -139,7 +139,7 @@ def test_it_runs_where_plumbline_and_torch_are_not(
     candidate: str, trained: Path, tmp_path: Path
 ) -> None:
     shutil.copy(predictor.__file__, tmp_path / "predictor.py")
-    absent = ["plumbline", "torch", "transformers", "lightning", "pandas", "sklearn", "scipy"]
+    absent = ["plumbline", "torch", "transformers", "pandas", "sklearn", "scipy"]
     script = (
         "import sys\n"
         f"for name in {absent}:\n"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
@@ -85,11 +84,10 @@ class StateSampler(Sampler[list[int]]):
         return draw_examples(self._train, self._config.subsets, random)
 
 
-class SetBatches(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+class SetBatches:
     """The train and validation batches of one network."""
 
     def __init__(self, train: Tallies, validation: Tallies, config: SetConfig, seed: int) -> None:
-        super().__init__()
         self.sampler = StateSampler(train, config, seed)
         random = np.random.default_rng((seed, VALIDATION_KEY))
         self.validation = States(draw_examples(validation, config.subsets, random))

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 from torch import nn
 from torch.nn import functional
@@ -34,7 +33,7 @@ class SetNet(nn.Module):
         return utilities.masked_fill(~mask, -torch.inf)
 
 
-class Chooser(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+class Chooser(torch.nn.Module):
     """Trains `model` by the cross entropy of which element is right."""
 
     def __init__(self, model: SetNet, config: SetConfig, num_steps: int) -> None:
@@ -43,23 +42,14 @@ class Chooser(L.LightningModule):  # type: ignore[misc]  # lightning is untyped 
         self._config = config
         self._num_steps = num_steps
 
-    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+    def training_step(self, batch: Batch) -> torch.Tensor:
         """The mean loss of a batch."""
         return functional.cross_entropy(self._rate(batch), batch["right"])
 
-    def on_validation_epoch_start(self) -> None:
-        """Start the sums that validation_step adds to."""
-        self._sums = torch.zeros(2, device=self.device)
-
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Add one batch to loss and rows."""
+    def validation_step(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Return the sum of the loss over a batch."""
         loss = functional.cross_entropy(self._rate(batch), batch["right"], reduction="sum")
-        self._sums += torch.stack([loss, loss.new_tensor(len(batch["right"]))])
-
-    def on_validation_epoch_end(self) -> None:
-        """Log the loss over all of validation."""
-        loss, rows = self._sums.tolist()
-        self.log("validation/loss", loss / rows)
+        return {"loss": loss}
 
     def configure_optimizers(self) -> Any:
         """AdamW (Loshchilov and Hutter 2019); the learning rate falls as a cosine."""

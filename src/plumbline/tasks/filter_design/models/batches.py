@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
@@ -54,11 +53,10 @@ class StepSampler(Sampler[list[int]]):
             yield orders[at : at + self._batch].tolist()
 
 
-class FilterBatches(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+class FilterBatches:
     """The train and validation batches of one candidate."""
 
     def __init__(self, sampler: StepSampler, train: TensorRows, validation: TensorRows) -> None:
-        super().__init__()
         self.sampler = sampler
         self._train = train
         self._validation = validation

@@ -35,7 +35,7 @@ class DiffusionModule(ProposerModule):
         self.register_buffer("powers", powers, persistent=False)
         self.register_buffer("embeddings", torch.from_numpy(embed_time(TIMES)), persistent=False)
 
-    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+    def training_step(self, batch: Batch) -> torch.Tensor:
         """The mean squared error of the predicted noise."""
         # The weights of the step before: a checkpoint is written between the two.
         self.average.update(self.model, int(self.num_steps))

@@ -49,7 +49,7 @@ class GanModule(ProposerModule):
         self.register_buffer("mean", torch.from_numpy(scales.mean), persistent=False)
         self.register_buffer("scale", torch.from_numpy(scales.scale), persistent=False)
 
-    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+    def training_step(self, batch: Batch) -> torch.Tensor:
         """The hinge loss of the critic; the generator gets its gradient reversed."""
         # The weights of the step before: a checkpoint is written between the two.
         self.average.update(self.model, int(self.num_steps))

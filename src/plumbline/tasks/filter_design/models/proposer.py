@@ -1,8 +1,7 @@
-"""What the LightningModules of all networks share: optimiser, schedule, the validation loss."""
+"""What the modules of all networks share: optimiser, schedule, the validation loss."""
 
-from typing import Any
+from typing import Any, Self
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 
 from plumbline.contract.learning_rate import decay_by_cosine
@@ -13,7 +12,7 @@ WARMUP = 0.02  # share of steps in which the learning rate rises
 VALIDATION_SEED = 11
 
 
-class ProposerModule(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+class ProposerModule(torch.nn.Module):
     """A network that proposes ladders; `compute_loss` is what it minimises."""
 
     model: torch.nn.Module
@@ -22,7 +21,7 @@ class ProposerModule(L.LightningModule):  # type: ignore[misc]  # lightning is u
         super().__init__()
         self.config = config
 
-    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+    def training_step(self, batch: Batch) -> torch.Tensor:
         """The loss of a batch."""
         raise NotImplementedError
 
@@ -34,20 +33,14 @@ class ProposerModule(L.LightningModule):  # type: ignore[misc]  # lightning is u
         """Return the weights that answer, by the names of `model`'s parameters."""
         return dict(self.model.named_parameters())
 
-    def on_validation_epoch_start(self) -> None:
-        """Start the sums that validation_step adds to, and the same random numbers each time."""
-        self._sums = torch.zeros(2)
+    def eval(self) -> Self:
+        """Validate from here on, with the same random numbers each time."""
         self._generator = torch.Generator().manual_seed(VALIDATION_SEED)
+        return super().eval()
 
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Add one batch to loss and rows."""
-        losses = self.measure(batch, self._generator)
-        self._sums += torch.stack([losses.sum(), torch.tensor(float(len(losses)))])
-
-    def on_validation_epoch_end(self) -> None:
-        """Log the loss over all rows."""
-        loss, rows = self._sums.tolist()
-        self.log("validation/loss", loss / rows)
+    def validation_step(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Return the sum of the loss over a batch."""
+        return {"loss": self.measure(batch, self._generator).sum()}
 
     def configure_optimizers(self) -> Any:
         """Adam (Kingma and Ba 2015); the learning rate rises in a line, then falls as a cosine."""

@@ -28,7 +28,7 @@ class RegressionModule(ProposerModule):
         self.register_buffer("mean", torch.from_numpy(scales.mean), persistent=False)
         self.register_buffer("scale", torch.from_numpy(scales.scale), persistent=False)
 
-    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+    def training_step(self, batch: Batch) -> torch.Tensor:
         """The loss of a batch, with new errors of rounding."""
         errors = torch.rand(2, len(batch["features"]), MAX_VALUES)
         return self._compute_losses(batch, errors).mean()

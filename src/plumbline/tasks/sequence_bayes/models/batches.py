@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
@@ -89,11 +88,10 @@ class SequenceSampler(Sampler[list[int]]):
         return self._train[random.choice(len(self._train), self.size, replace=False)]
 
 
-class SequenceBatches(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+class SequenceBatches:
     """The train and validation batches of one candidate."""
 
     def __init__(self, sampler: SequenceSampler, validation: Rows) -> None:
-        super().__init__()
         self.sampler = sampler
         self.validation = validation
 

@@ -1,8 +1,7 @@
-"""The LightningModule that trains every network: cross entropy of the symbols that came."""
+"""The module that trains every network: cross entropy of the symbols that came."""
 
 from typing import Any
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 from torch.nn import functional
 
@@ -14,7 +13,7 @@ from plumbline.tasks.sequence_bayes.params import NetworkConfig
 GUESS_WEIGHT = 0.1  # of the mean squared error of a statistic, beside the loss in nats
 
 
-class SymbolModule(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+class SymbolModule(torch.nn.Module):
     """Trains `model`, whose logits [B, T, V] predict the symbol at each place."""
 
     def __init__(self, model: SymbolLayers, config: NetworkConfig, num_steps: int) -> None:
@@ -23,7 +22,7 @@ class SymbolModule(L.LightningModule):  # type: ignore[misc]  # lightning is unt
         self._config = config
         self._num_steps = num_steps
 
-    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+    def training_step(self, batch: Batch) -> torch.Tensor:
         """The mean cross entropy of a batch, in nats per symbol, and what a guess adds to it."""
         units = self.model.encode(batch)
         loss = self._compute_loss(units, batch)
@@ -32,20 +31,10 @@ class SymbolModule(L.LightningModule):  # type: ignore[misc]  # lightning is unt
         error = functional.mse_loss(self.model.guess(units), batch["statistic"])
         return loss + GUESS_WEIGHT * error
 
-    def on_validation_epoch_start(self) -> None:
-        """Start the sums that validation_step adds to."""
-        self._sums = torch.zeros(2, device=self.device)
-
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Add one batch to loss and rows."""
-        size = len(batch["symbols"])
-        loss = self._compute_loss(self.model.encode(batch), batch) * size
-        self._sums += torch.stack([loss, loss.new_tensor(size)])
-
-    def on_validation_epoch_end(self) -> None:
-        """Log the loss over all rows."""
-        loss, rows = self._sums.tolist()
-        self.log("validation/loss", loss / rows)
+    def validation_step(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Return the loss of a batch, times its rows."""
+        loss = self._compute_loss(self.model.encode(batch), batch)
+        return {"loss": loss * len(batch["symbols"])}
 
     def configure_optimizers(self) -> Any:
         """Adam (Kingma and Ba 2015); the learning rate rises in a line, then falls as a cosine."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
@@ -95,7 +94,7 @@ class WindowSampler(Sampler[list[int]]):
         return self._train.signals[picked], self._train.components[picked]
 
 
-class Batches(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+class Batches:
     """The train and validation batches of one candidate."""
 
     def __init__(
@@ -106,7 +105,6 @@ class Batches(L.LightningDataModule):  # type: ignore[misc]  # lightning is unty
         chunk: int,
         seed: int,
     ) -> None:
-        super().__init__()
         self.sampler = WindowSampler(train, config, chunk, seed)
         self.validation = Chunks(
             validation.signals, validation.components, validation.setting.window

@@ -1,8 +1,7 @@
-"""The LightningModule that trains every network: mean squared error over a chunk."""
+"""The module that trains every network: mean squared error over a chunk."""
 
 from typing import Any
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 from torch.nn import functional
 
@@ -12,7 +11,7 @@ from plumbline.tasks.signal_extraction.models.networks import Network, State
 from plumbline.tasks.signal_extraction.params import RecurrentConfig
 
 
-class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+class Extractor(torch.nn.Module):
     """Trains `model`; with `num_carried` > 0 windows a batch, a chunk starts from the last state.
 
     Truncated backpropagation through time (Williams and Peng 1990): gradients end where a chunk
@@ -33,7 +32,7 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
             self.register_buffer("hidden", torch.zeros(size))
             self.register_buffer("cell", torch.zeros(size))
 
-    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+    def training_step(self, batch: Batch) -> torch.Tensor:
         """The mean squared error of a batch of chunks."""
         before = self._read_state(batch["first"]) if self._carries else None
         components, (hidden, cell) = self.model(batch["signals"], before)
@@ -42,21 +41,10 @@ class Extractor(L.LightningModule):  # type: ignore[misc]  # lightning is untype
             self.cell.copy_(cell.detach())
         return functional.mse_loss(components, batch["components"])
 
-    def on_validation_epoch_start(self) -> None:
-        """Start the sums that validation_step adds to."""
-        self._sums = torch.zeros(2, device=self.device)
-
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Add one batch of whole windows to squared error and rows."""
+    def validation_step(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Return the squared error of a batch of whole windows, times its rows."""
         components, _ = self.model(batch["signals"])
-        size = len(components)
-        error = functional.mse_loss(components, batch["components"]) * size
-        self._sums += torch.stack([error, error.new_tensor(size)])
-
-    def on_validation_epoch_end(self) -> None:
-        """Log the error over all windows."""
-        error, rows = self._sums.tolist()
-        self.log("validation/loss", error / rows)
+        return {"loss": functional.mse_loss(components, batch["components"]) * len(components)}
 
     def configure_optimizers(self) -> Any:
         """Adam (Kingma and Ba 2015); the learning rate rises in a line, then falls as a cosine.

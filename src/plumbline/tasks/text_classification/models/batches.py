@@ -7,7 +7,6 @@ made when it is asked for, so what an epoch keeps in memory is one order of the 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import numpy as np
 from torch.utils.data import DataLoader, Sampler
 
@@ -53,13 +52,12 @@ class LengthOrderSampler(Sampler[list[int]]):
         return _iterate_batches(order, self.batch_size, range(len(self)))
 
 
-class TextDataModule(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+class TextDataModule:
     """The train and validation batches of one candidate."""
 
     def __init__(
         self, train: EncodedTexts, validation: EncodedTexts, batch_size: int, seed: int
     ) -> None:
-        super().__init__()
         self.train = train
         self.validation = validation
         self.sampler = LengthBucketSampler(train.lengths, batch_size, seed)

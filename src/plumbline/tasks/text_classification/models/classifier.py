@@ -1,9 +1,8 @@
-"""The LightningModule that trains every kind of model: its loss on logits, and its metrics."""
+"""The module that trains every kind of model: its loss on logits, and its metrics."""
 
 from collections.abc import Callable
 from typing import Any
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 from torch.nn import functional
 
@@ -17,7 +16,7 @@ from plumbline.tasks.text_classification.models.losses import (
 TARGETS = ("labels", "row_weights")  # of a batch: not read by the model
 
 
-class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is untyped to mypy here
+class TextClassifier(torch.nn.Module):
     """`model(**inputs)` returns logits of shape (rows, classes).
 
     Labels are class indices (rows,), or of sets ones where a row has the label (rows, classes).
@@ -43,36 +42,22 @@ class TextClassifier(L.LightningModule):  # type: ignore[misc]  # lightning is u
         logits: torch.Tensor = self.model(**inputs).float()
         return logits
 
-    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+    def training_step(self, batch: Batch) -> torch.Tensor:
         """Return the mean loss of a batch."""
         return self._compute_objective(self.compute_logits(batch), batch["labels"])
 
-    def on_validation_epoch_start(self) -> None:
-        """Start the sums that validation_step adds to."""
-        self._sums = torch.zeros(4, device=self.device)
-
-    def validation_step(self, batch: Batch, batch_idx: int) -> None:
-        """Add the loss, the objective, the hits and the rows of one batch to the sums."""
+    def validation_step(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Return sums over a batch: loss (NLL), objective (what training minimises) and hits."""
         labels = batch["labels"]
         logits = self.compute_logits(batch)
-        loss = sum_losses(logits, labels)
-        objective = self._compute_objective(logits, labels) * len(labels)
-        hits = find_hits(logits, labels).sum()
-        self._sums += torch.stack([loss, objective, hits, loss.new_tensor(len(labels))])
-
-    def on_validation_epoch_end(self) -> None:
-        """Log loss (NLL), objective (what training minimises) and accuracy, over all rows."""
-        loss, objective, hits, rows = self._sums.tolist()
-        self.log_dict(
-            {
-                "validation/loss": loss / rows,
-                "validation/objective": objective / rows,
-                "validation/accuracy": hits / rows,
-            }
-        )
+        return {
+            "loss": sum_losses(logits, labels),
+            "objective": self._compute_objective(logits, labels) * len(labels),
+            "accuracy": find_hits(logits, labels).sum(),
+        }
 
     def configure_optimizers(self) -> Any:
-        """Return the optimizer, and the schedule if there is one."""
+        """Return the optimizer and its schedule, or None."""
         return self._optimizers_of(self.model)
 
     def compute_logits(self, batch: Batch) -> torch.Tensor:

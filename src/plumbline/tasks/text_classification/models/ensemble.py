@@ -55,7 +55,7 @@ class EncoderEnsemble(torch.nn.Module):
 class EnsembleClassifier(TextClassifier):
     """Every member learns by itself; they are validated together, by their mean."""
 
-    def training_step(self, batch: Batch, batch_idx: int) -> torch.Tensor:
+    def training_step(self, batch: Batch) -> torch.Tensor:
         """Return the mean loss of all members, each row with the weight that it has for each."""
         logits = self(**self.select_inputs(batch))
         num_members = logits.shape[1]

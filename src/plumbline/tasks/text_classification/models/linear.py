@@ -92,6 +92,7 @@ def _choose_vocabulary(train: LabelledTexts, max_features: int) -> tuple[list[st
 
 
 def _configure_optimizer(config: LinearConfig, model: torch.nn.Module) -> Any:
-    return torch.optim.AdamW(
+    optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
     )
+    return optimizer, None

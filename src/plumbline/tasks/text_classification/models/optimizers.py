@@ -9,7 +9,7 @@ from plumbline.tasks.text_classification.params import EncoderConfig
 
 
 def configure_optimizers(config: EncoderConfig, num_steps: int, model: Any) -> Any:
-    """Return AdamW and its schedule, as Lightning expects them.
+    """Return AdamW and its schedule.
 
     The head has its own learning rate. Biases, norms and word vectors have no weight decay.
     """

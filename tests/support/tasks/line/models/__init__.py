@@ -32,11 +32,10 @@ def compare_export(params, candidate: str, folder: Path, columns):
 
 def _gradient(params, candidate, train, validation) -> Learner:
     import torch
-    from lightning.pytorch import LightningDataModule, LightningModule
 
     chosen = params.candidates[candidate]
 
-    class Line(LightningModule):
+    class Line(torch.nn.Module):
         def __init__(self):
             super().__init__()
             self.line = torch.nn.Linear(1, 1)
@@ -44,16 +43,16 @@ def _gradient(params, candidate, train, validation) -> Learner:
         def _loss(self, batch):
             return torch.nn.functional.mse_loss(self.line(batch["x"]), batch["y"])
 
-        def training_step(self, batch, index):
+        def training_step(self, batch):
             return self._loss(batch)
 
-        def validation_step(self, batch, index):
-            self.log("validation/loss", self._loss(batch), batch_size=len(batch["x"]))
+        def validation_step(self, batch):
+            return {"loss": self._loss(batch) * len(batch["x"])}
 
         def configure_optimizers(self):
-            return torch.optim.Adam(self.parameters(), lr=chosen.learning_rate)
+            return torch.optim.Adam(self.parameters(), lr=chosen.learning_rate), None
 
-    class Points(LightningDataModule):
+    class Points:
         def train_dataloader(self):
             return _batches(train)
 

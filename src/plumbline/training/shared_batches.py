@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-import lightning as L  # noqa: N812 (its own documentation's name)
 import torch
 from torch.utils.data import DataLoader, Sampler
 
@@ -13,18 +12,17 @@ from plumbline.contract.errors import TrainingError
 from plumbline.training.checkpoint import TrainingState
 
 
-class ResumableDataModule(L.LightningDataModule):  # type: ignore[misc]  # lightning is untyped to mypy here
-    """Wraps a learner's data module: its first epoch starts at the batch that `state` names.
+class SharedBatches:
+    """The loaders of a learner's data; the first epoch starts at the batch that `state` names.
 
     The processes of torchrun share the rows of each batch, of train and of validation.
     """
 
     def __init__(self, data: Any, state: TrainingState) -> None:
-        super().__init__()
         self.data = data
         self.state = state
 
-    def train_dataloader(self) -> "DataLoader[Any]":
+    def list_train(self) -> "DataLoader[Any]":
         """Return the remaining batches of the running epoch."""
         loader = self.data.train_dataloader()
         if hasattr(loader.batch_sampler, "set_epoch"):
@@ -34,7 +32,7 @@ class ResumableDataModule(L.LightningDataModule):  # type: ignore[misc]  # light
         self.num_batches = own.num_batches
         return _replace_batches(loader, own)
 
-    def val_dataloader(self) -> "DataLoader[Any]":
+    def list_validation(self) -> "DataLoader[Any]":
         """Return this process's rows of the validation batches: each row is in one process.
 
         All processes have as many batches: they wait for each other at each.
