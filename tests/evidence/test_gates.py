@@ -152,7 +152,6 @@ def sound() -> gates.Findings:
             Case("obvious", "minimum", 12, 12, ()),
         ],
         cost=COST,
-        candidate="minilm",
         form="int8",
         parity=VariantParity(-0.001, Interval(-0.005, 0.003), 0.997, 1000),
         export=[SOUND_FORM],

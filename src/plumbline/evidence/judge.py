@@ -146,7 +146,6 @@ def _collect_findings(
         selective=measure_selective(winner.validation, winner.test, metric, limits),
         behaviour=measurements.behaviour,
         cost=_collect_costs(measurements),
-        candidate=winner.name,
         form=measurements.variants[0].name,
         parity=parity,
         answers=measurements.answers,

@@ -73,7 +73,6 @@ class Findings:
     # one_p95, batch_p95, longest in ms, and the slowdown by other programs, which is not in them;
     # rss_mb; num_bytes of the bundle; answer in metric.cost_unit
     cost: Mapping[str, float]
-    candidate: str  # the winner's name
     form: str  # in which the winner is served
     parity: VariantParity | None  # of that form with the reference; None where it is the reference
     answers: Sequence[str]  # what contradicts itself in the winner's answers
