@@ -135,7 +135,7 @@ def _measure_candidates(
     recordings = {name: Recording() for name in subjects.params.candidates}
     measured = []
     for name, recording in recordings.items():
-        announce(f"scores {name} on validation and test, and takes its time")
+        announce(f"scores {name} on validation and test, and measures its latency")
         seeds = score_seeds(subjects, name, task)
         shipped = choose_shipped(seeds, task.metric) if seeds else None
         bundle_name = shipped.bundle if shipped else name
