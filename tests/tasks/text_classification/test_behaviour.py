@@ -137,7 +137,7 @@ def test_what_no_training_text_tells_is_not_asked(examples: Path) -> None:
 @pytest.mark.parametrize("num_classes", [1, 2, 3, 12, 150])
 def test_no_text_is_in_two_cases_and_every_class_is_asked_about(num_classes: int) -> None:
     names = [f"c{number}" for number in range(num_classes)]
-    rows = [LabelledText(f"held out {i}", (names[i % num_classes],)) for i in range(300)]
+    rows = [LabelledText(f"held out {i}", (names[i % num_classes],)) for i in range(600)]
     drawn = [[LabelledText(f"{name} {i}", (name,)) for i in range(200)] for name in names]
     order = np.random.default_rng(0).permutation(num_classes)
     additions = list(behaviour._plan_additions(rows, drawn, order, names))

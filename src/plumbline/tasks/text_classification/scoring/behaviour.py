@@ -31,7 +31,7 @@ from plumbline.tasks.text_classification.scoring.scores import collect_answers
 
 NUM_TEXTS = 200  # that are changed
 NUM_TYPICAL = 50  # about; the fewer, the more typical of their class
-NUM_ADDITIONS = 100
+NUM_ADDITIONS = 200
 MIN_WORDS = 4  # of a text that a typing error is put into: a shorter one can lose its only word
 NUM_READ_WORDS = 12  # that a model reads even where it reads few tokens
 MAX_FAILURES = 8
