@@ -367,10 +367,10 @@ def test_test_figures_of_a_model_that_is_not_promoted_are_not_shown(
 
 def test_metrics_hold_no_test_figure_of_a_model_that_is_not_promoted() -> None:
     metrics = extract_metrics(withhold_figures(new_shape("keep")))
-    assert metrics["test"] == {"accuracy": None, "nll": None}
+    assert metrics["test"] == {"accuracy": None}
     assert metrics["test_interval"] == {"low": None, "high": None}
-    assert metrics["validation"] == {"accuracy": 0.4, "nll": 2.0}
-    assert extract_metrics(withhold_figures(new_shape("promote")))["test"]["nll"] == 2.4
+    assert metrics["validation"] == {"accuracy": 0.4}
+    assert extract_metrics(withhold_figures(new_shape("promote")))["test"]["accuracy"] is not None
 
 
 def test_a_champion_is_held_against_with_all_figures(compared: str) -> None:

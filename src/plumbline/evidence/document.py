@@ -89,16 +89,25 @@ def read_evidence(params: Params) -> dict[str, Any]:
 
 
 def extract_metrics(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """Extract the part that is tracked and equal in every run: scores and intervals, no times."""
-    candidates = round_numbers(evidence["candidates"])
-    baselines = round_numbers(evidence["baselines"])
-    winner = evidence["winner"]
-    return {
-        "winner": winner,
-        **candidates[winner],
-        "candidates": candidates,
-        "baselines": baselines,
-    }
+    """Extract what git tracks and `dvc metrics diff` shows: the metric that decides, and no times.
+
+    All figures are in the evidence.
+    """
+    metric, winner = evidence["metric"]["name"], evidence["candidates"][evidence["winner"]]
+
+    def select(described: Mapping[str, Mapping[str, Any]], split: str) -> dict[str, Any]:
+        return {name: {split: {metric: one[split][metric]}} for name, one in described.items()}
+
+    numbers: dict[str, Any] = round_numbers(
+        {
+            **select({"winner": winner}, "test")["winner"],
+            **select({"winner": winner}, "validation")["winner"],
+            "test_interval": winner["test_interval"],
+            "candidates": select(evidence["candidates"], "validation"),
+            "baselines": select(evidence["baselines"], "test"),
+        }
+    )
+    return {"winner": evidence["winner"], **numbers}
 
 
 def locate_shipped(evidence: Mapping[str, Any], candidate: str) -> Path:

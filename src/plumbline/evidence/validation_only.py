@@ -67,7 +67,10 @@ def write_scores(
     """
     import pandas as pd
 
-    named = {name: {"validation": dict(score.metrics)} for name, score in scores.items()}
+    metric = task.metric.name
+    named = {
+        name: {"validation": {metric: score.metrics[metric]}} for name, score in scores.items()
+    }
     metrics = {"winner": choice.winner, **named[choice.winner], "candidates": named}
     layout.write_json(layout.METRICS, document.round_numbers(metrics))
     layout.write_json(layout.GOLDEN, None)

@@ -64,8 +64,8 @@ def _evaluate_on_validation(params: Params, task: Task[Params]) -> None:
     with run_log.track_run(params, "evaluate") as log:
         scores, choice = validation_only.score_validation(params, task)
         metrics = validation_only.write_scores(scores, choice, params, task)
-        for candidate, described in metrics["candidates"].items():
-            for name, value in described["validation"].items():
+        for candidate, found in scores.items():
+            for name, value in found.metrics.items():
                 log.log_metrics({f"candidate/{candidate}/validation/{name}": value})
         log.set_tag("plumbline.winner", choice.winner)
     score = metrics["validation"][task.metric.name]
