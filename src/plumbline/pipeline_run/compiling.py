@@ -4,13 +4,17 @@ After an installation Python compiles each module where it is first imported: 20
 that takes minutes. Later runs find them compiled, and start nothing.
 """
 
+import fcntl
+import logging
 import os
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+log = logging.getLogger(__name__)
 MODULE = "plumbline.pipeline_run.compiling"
 # In the order in which stages ask for them. Each is imported by a process of its own, for memory.
 LIBRARIES = (
@@ -24,16 +28,27 @@ LIBRARIES = (
 
 
 def start() -> None:
-    """Start a process of the lowest priority that compiles, where there is something to do."""
+    """Start a process of the lowest priority that compiles, unless there is one or no need of it.
+
+    It holds a lock on the folder of the libraries as long as it lives.
+    """
     if sys.dont_write_bytecode or all(map(is_compiled, LIBRARIES)):
         return
-    subprocess.Popen(
-        [sys.executable, "-P", "-m", MODULE, *LIBRARIES],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        process_group=0,
-    )
+    folder = os.open(sysconfig.get_path("purelib"), os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        subprocess.Popen(
+            [sys.executable, "-P", "-m", MODULE, *LIBRARIES],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            process_group=0,
+            pass_fds=[folder],
+        )
+    except OSError:
+        log.debug("no process that compiles", exc_info=True)
+    finally:
+        os.close(folder)
 
 
 def compile_all(libraries: Sequence[str]) -> None:
