@@ -4,6 +4,8 @@ from typing import Any
 
 import torch
 
+from plumbline.contract.errors import ParamsError
+
 
 def find_blocks(model: Any) -> list[torch.nn.Module]:
     """Return the word vectors and the layers of the encoder in `model`, or of all its members."""
@@ -11,6 +13,21 @@ def find_blocks(model: Any) -> list[torch.nn.Module]:
     for member in getattr(model, "members", [model]):
         blocks += [member.body.get_input_embeddings(), *_find_layers(member.body)]
     return blocks
+
+
+def freeze_lower_layers(encoder: Any, num_frozen: int) -> None:
+    """Leave the embeddings and the lowest layers of a pretrained `encoder` as they are.
+
+    No gradient is computed for them. Raises ParamsError where no layer would be left to train.
+    """
+    layers = _find_layers(encoder)
+    if num_frozen >= len(layers):
+        raise ParamsError(
+            f"frozen_layers: {num_frozen}, but the encoder has {len(layers)}; leave one to train"
+        )
+    encoder.requires_grad_(False)
+    for layer in layers[num_frozen:]:
+        layer.requires_grad_(True)
 
 
 def _find_layers(encoder: torch.nn.Module) -> torch.nn.ModuleList:

@@ -17,6 +17,7 @@ from plumbline.tasks.text_classification.models.architectures import (
     get_max_tokens,
 )
 from plumbline.tasks.text_classification.models.batches import TextDataModule
+from plumbline.tasks.text_classification.models.blocks import freeze_lower_layers
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
 from plumbline.tasks.text_classification.models.encoded_texts import encode_split
@@ -82,6 +83,8 @@ def plan_pretrained(config: PretrainedConfig, seed: int, texts: TrainingTexts) -
         used = np.union1d(data.train.find_ids(), data.validation.find_ids())
         full = encoder.get_input_embeddings()
         encoder.set_input_embeddings(UsedEmbedding(full, torch.from_numpy(used)))
+        if config.frozen_layers:
+            freeze_lower_layers(encoder, config.frozen_layers)
         return MeanPooledClassifier(encoder, len(texts.classes))
 
     return _complete_design(config, build_model, data, tokenizer, texts, notes)

@@ -11,6 +11,7 @@ two answers.
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +23,8 @@ from plumbline.tasks.text_classification.models.designs import ModelDesign, buil
 from plumbline.tasks.text_classification.models.encoded_texts import Batch
 from plumbline.tasks.text_classification.models.export import export_model
 from plumbline.tasks.text_classification.models.forms import FormPolicy
+from plumbline.tasks.text_classification.models.linear import INPUT_NAMES
+from plumbline.tasks.text_classification.models.linear_graph import build_linear_graph
 from plumbline.tasks.text_classification.params import LinearConfig
 
 BLOCK = 65_536  # rows whose weights are drawn at once
@@ -38,6 +41,11 @@ class LinearEnsemble(torch.nn.Module):
     def forward(self, ids: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
         """Logits (rows, members, classes) from ids and weights (rows, grams)."""
         return torch.stack([member(ids, weights) for member in self.members], dim=1)
+
+    def build_graph(self) -> Any:
+        """Return the onnx.ModelProto that answers as these models."""
+        weights = [member.get_weights() for member in self.members]
+        return build_linear_graph(INPUT_NAMES, weights, is_ensemble=True)
 
 
 class EncoderEnsemble(torch.nn.Module):

@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,9 @@ def export_model(
     model = model.float().cpu().eval()
     weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     save_file(weights, folder / WEIGHTS)
-    graph = _export_graph(model, data.validation)
+    # A linear model writes its own.
+    build_graph = getattr(model, "build_graph", partial(_export_graph, model, data.validation))
+    graph = build_graph()
     path = folder / FILES[TRAINED_FORM]
     path.write_bytes(graph.SerializeToString(deterministic=True))
     logits = compute_graph_logits(path, TRAINED_FORM, data.validation)

@@ -16,6 +16,7 @@ from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
 from plumbline.tasks.text_classification.models.encoded_texts import encode_split
+from plumbline.tasks.text_classification.models.linear_graph import build_linear_graph
 from plumbline.tasks.text_classification.models.texts import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.params import LinearConfig
 from plumbline.tasks.text_classification.predictor import TfidfFeatures, extract_grams
@@ -39,6 +40,14 @@ class LinearTfidf(torch.nn.Module):
         """Logits (rows, classes) from ids and weights (rows, grams)."""
         rows = functional.embedding(ids, self.table)
         return (rows * weights.unsqueeze(2)).sum(1) + self.bias
+
+    def build_graph(self) -> Any:
+        """Return the onnx.ModelProto that answers as this model."""
+        return build_linear_graph(INPUT_NAMES, [self.get_weights()], is_ensemble=False)
+
+    def get_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return table and bias."""
+        return self.table.detach().numpy(), self.bias.detach().numpy()
 
 
 def plan_linear(config: LinearConfig, seed: int, texts: TrainingTexts) -> ModelDesign:
