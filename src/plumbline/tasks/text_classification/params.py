@@ -406,6 +406,8 @@ class PretrainedConfig(EncoderConfig):
     weights: Annotated[str, AfterValidator(_check_weights)]
     sha256: Sha256 | None  # of model.safetensors; None is refused with the value to write
     lora: LoraSettings | None
+    # Embeddings and so many of the lowest layers stay as they are; without effect beside lora.
+    frozen_layers: Annotated[int, Field(ge=0, exclude_if=lambda value: value == 0)] = 0
 
     @model_validator(mode="after")
     def _check_weights_are_pinned(self) -> "PretrainedConfig":
