@@ -134,7 +134,7 @@ def test_only_its_own_environment_is_touched_and_it_may_be_moved(tmp_path: Path)
     for program in (["plumbline", "run"], ["dvc", "repro", "--force"]):
         ingest = [str(renamed / ".venv/bin" / program[0]), *program[1:], "ingest"]
         subprocess.run(ingest, cwd=renamed, env=bare, check=True)
-    copy = shutil.copytree(renamed, tmp_path / "copy", symlinks=True)
+    copy = shutil.copytree(renamed, tmp_path / "copy", symlinks=True, copy_function=os.link)
     for program in ("python", "pip"):
         asked = ["-c", "import plumbline; print(plumbline.__file__)"]
         asked = ["show", "--files", "plumbline"] if program == "pip" else asked
