@@ -348,10 +348,10 @@ def test_a_served_form_that_answers_otherwise_than_the_trained_one_is_refused(
     evaluate(params, task)
     assert failed_gates() == ["parity"]
     ours, theirs = layout.read_json(layout.EVIDENCE)["forms"]
-    assert (ours["name"], ours["served"], ours["agreement"]) == ("int8", True, 0.95)
+    assert (ours["name"], ours["served"], ours["agreement"]) == ("int8", True, 0.875)
     assert (theirs["name"], theirs["served"], theirs["agreement"]) == ("fp32", False, None)
-    assert (ours["score"], theirs["score"]) == (0.9, 0.95)
-    assert ours["low"] < 0.9 < ours["high"]
+    assert (ours["score"], theirs["score"]) == (0.875, 0.95)
+    assert ours["low"] < 0.875 < ours["high"]
     assert 0 < ours["p50"] <= ours["p95"]
     assert "one row" in layout.REPORT.read_text(encoding="utf-8")
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from plumbline.evidence import compare
 from plumbline.evidence.gates.findings import DISPROOF_CONFIDENCE, Findings, Ruling, Status
-from plumbline.statistics import intervals
+from plumbline.statistics import intervals, power
 
 CONTROL_SHARE = 0.2  # of the winner's gain over the best trivial predictor
 ROUNDING = 1e-9  # by which a score may be beyond its row's limit
@@ -54,9 +54,14 @@ def check_bounds(findings: Findings) -> Ruling:
     interval = intervals.compute_mean_interval(
         findings.winner, findings.metric.kind, DISPROOF_CONFIDENCE
     )
-    is_beyond = interval.high < limit
-    if findings.metric.higher_is_better:
-        is_beyond = interval.low > limit
+    num_rows, right = findings.winner.size, float(findings.winner.sum())
+    is_higher = findings.metric.higher_is_better
+    if findings.metric.kind == "continuous":
+        is_beyond = interval.low > limit if is_higher else interval.high < limit
+    elif is_higher:
+        is_beyond = right > power.count_explained_rows(num_rows, limit)
+    else:
+        is_beyond = num_rows - right > power.count_explained_rows(num_rows, 1 - limit)
     status: Status = "fail" if is_beyond else "pass"
     judgement = "is too good to be true" if is_beyond else "is possible"
     reason = f"{findings.score:.4f} {judgement}: {findings.bound.reason}"

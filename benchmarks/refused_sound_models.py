@@ -1,0 +1,239 @@
+"""How often each gate refuses a model at its limit, and one inside it, and catches a faulty one.
+
+    python benchmarks/refused_sound_models.py [--repeats 1000] [--only GATE] [--rows 200 1000 10000]
+
+Answers of a model on a test split are drawn, and the gate itself is asked, at the limits of the
+shipped params.yaml. A gate that must not be disproved may refuse a model at its limit once in a
+thousand times. `all` is how often one of them refuses, were they independent; if more than one in a
+hundred models inside the limits is, the exit code is 1. Gates that read facts, or a clock, are left
+out: accepted, coverage, test_split, budget, export, answers, replay.
+"""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from machine import read_cpu_name
+
+from plumbline.contract.params import Selective
+from plumbline.contract.records import Bound, Leak, Scores
+from plumbline.contract.task import Metric
+from plumbline.entrypoint import load_params
+from plumbline.evidence import compare
+from plumbline.evidence.gates import GATES, Findings
+from plumbline.evidence.uncertainty import measure_selective
+from plumbline.evidence.variants import Variant, compare_variants
+from plumbline.statistics.calibration import measure_calibration
+from plumbline.statistics.error_ordering import ErrorOrdering, estimate_auroc
+from plumbline.statistics.intervals import Interval
+from plumbline.statistics.power import DISPROOF_CONFIDENCE
+
+RECIPE = Path(__file__).resolve().parents[1] / "recipes/text_classification.yaml"
+PROMISE = Selective(risk=0.02, min_coverage=0.5)
+LIMITS = load_params(RECIPE).evaluation.model_copy(
+    update={"slices": ["group"], "selective": PROMISE}
+)
+CHECKS = {gate.name: gate.check for gate in GATES}
+METRIC = Metric("accuracy", higher_is_better=True, kind="binary")
+NUM_ROWS = (200, 1000, 10_000)
+AIM = 0.01  # of models inside the limits, refused by any gate
+ACCURACY = 0.93
+MAJORITY = 0.1  # the share of the largest class
+ROWS_EACH = 75  # of a group of a slice column
+VALIDATION_SHARE = 0.75  # as many rows of validation as this times those of test
+WRONG = 0.08  # share of errors whose order is judged
+Draw = Callable[[np.random.Generator, int, float], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A gate, what it is asked of, and three values of that: at its limit, inside, and a fault."""
+
+    gate: str
+    about: str
+    values: tuple[float, float, float]
+    draw: Draw
+
+
+def main() -> None:
+    """Print the table in Markdown, and the rate of all gates together."""
+    parser = argparse.ArgumentParser(description="False refusals and catches of each gate.")
+    parser.add_argument("--repeats", type=int, default=1_000)
+    parser.add_argument("--only", default="", help="gates whose name holds this")
+    parser.add_argument("--rows", type=int, nargs="+", default=NUM_ROWS)
+    options = parser.parse_args()
+    print("Share refused: at the limit / inside / a fault.\n")
+    print("| gate | of | " + " | ".join(f"{rows:,} rows" for rows in options.rows) + " |")
+    print("|---" * (2 + len(options.rows)) + "|", flush=True)
+    kept = np.ones((len(options.rows), 2))  # of sound models, at the limit and inside
+    for question in QUESTIONS:
+        if options.only not in question.gate:
+            continue
+        rates = [measure_rates(question, rows, options.repeats) for rows in options.rows]
+        cells = " | ".join(" / ".join(f"{rate:.1%}" for rate in row) for row in rates)
+        at, inside, fault = question.values
+        about = f"{question.about}: {at:g} / {inside:g} / {fault:g}"
+        print(f"| {question.gate} | {about} | {cells} |", flush=True)
+        kept *= 1 - np.array(rates)[:, :2]
+    cells = " | ".join(f"{1 - at:.1%} / {1 - inside:.1%}" for at, inside in kept)
+    print(f"| all | | {cells} |\n\n{read_cpu_name()}, {options.repeats} repeats")
+    if (1 - kept[:, 1]).max() > AIM:
+        raise SystemExit(1)
+
+
+def measure_rates(question: Question, num_rows: int, repeats: int) -> list[float]:
+    """Return how often the gate refuses, at each of the question's values."""
+    rates = []
+    for value in question.values:
+        random = np.random.default_rng(0)
+        refused = 0
+        for _ in range(repeats):
+            given = dict.fromkeys(field.name for field in fields(Findings))
+            given |= {"metric": METRIC, "limits": LIMITS}
+            given |= question.draw(random, num_rows, value)
+            refused += CHECKS[question.gate](Findings(**given)).status == "fail"
+        rates.append(refused / repeats)
+    return rates
+
+
+def draw_hits(random: np.random.Generator, num_rows: int, share: Any) -> np.ndarray:
+    """Draw 0/1 scores [rows]."""
+    return (random.random(num_rows) < share).astype(float)
+
+
+def draw_leak(random: np.random.Generator, num_rows: int, share: float) -> dict[str, Any]:
+    """Copy each row of train into test with a probability of `share`."""
+    return {"leaks": [Leak("exact", "test", random.binomial(num_rows, share), num_rows, ())]}
+
+
+def draw_gap(random: np.random.Generator, num_rows: int, gap: float) -> dict[str, Any]:
+    """Let the test split be easier by `gap`."""
+    on_validation = draw_hits(random, int(VALIDATION_SHARE * num_rows), ACCURACY)
+    test = draw_hits(random, num_rows, ACCURACY + gap)
+    return {"winner": test, "winner_validation": on_validation}
+
+
+def draw_score(random: np.random.Generator, num_rows: int, score: float) -> dict[str, Any]:
+    """Let 4 % of the labels be wrong."""
+    return {"winner": draw_hits(random, num_rows, score), "bound": Bound(0.96, "noise")}
+
+
+def draw_control(random: np.random.Generator, num_rows: int, share: float) -> dict[str, Any]:
+    """Let the control have a share of the winner's gain, on other rows than the baseline."""
+    control = MAJORITY + share * (ACCURACY - MAJORITY)
+    return {
+        "winner": draw_hits(random, num_rows, ACCURACY),
+        "baselines": {"majority": draw_hits(random, num_rows, MAJORITY)},
+        "controls": {"linear": draw_hits(random, num_rows, control)},
+    }
+
+
+def draw_groups(random: np.random.Generator, num_rows: int, loss: float) -> dict[str, Any]:
+    """Let one group lose as much against the champion, with which the winner mostly agrees."""
+    groups = np.arange(num_rows) // ROWS_EACH % max(2, min(12, num_rows // ROWS_EACH))
+    champion = draw_hits(random, num_rows, ACCURACY)
+    winner = np.where(random.random(num_rows) < 0.05, draw_hits(random, num_rows, 0.9), champion)
+    lost = (groups == 0) & (random.random(num_rows) < loss / ACCURACY)
+    winner[lost] = 0.0
+    rows = pd.DataFrame({"group": groups.astype(str)})
+    slices = compare.compare_slices(rows, winner, "champion", champion, METRIC, LIMITS)
+    return {"winner": winner, "slices": slices}
+
+
+def draw_boast(random: np.random.Generator, num_rows: int, error: float) -> dict[str, Any]:
+    """Let each answer be right less often than it says."""
+    confidence = 0.15 + 0.85 * random.beta(4, 1, num_rows)
+    return judge_confidence(random, confidence, confidence - error)
+
+
+def draw_boast_in_one_place(
+    random: np.random.Generator, num_rows: int, error: float
+) -> dict[str, Any]:
+    """Let the most confident fifth make the whole error."""
+    confidence = 0.15 + 0.85 * random.beta(4, 1, num_rows)
+    is_top = confidence > np.quantile(confidence, 0.8)
+    return judge_confidence(random, confidence, confidence - 5 * error * is_top)
+
+
+def judge_confidence(
+    random: np.random.Generator, confidence: np.ndarray, accuracy: np.ndarray
+) -> dict[str, Any]:
+    """Draw answers that are right with these probabilities [rows]."""
+    hits = draw_hits(random, confidence.size, accuracy)
+    limit = LIMITS.max_calibration_error or 0.0
+    return {"calibration": measure_calibration(confidence, hits, limit)}
+
+
+def draw_doubt(random: np.random.Generator, num_rows: int, area: float) -> dict[str, Any]:
+    """Draw normal uncertainties with an AUROC of `area` for the errors."""
+    from scipy.stats import norm
+
+    hits = draw_hits(random, num_rows, 1 - WRONG)
+    doubt = random.normal(0, 1, num_rows) + (1 - hits) * np.sqrt(2) * norm.ppf(area)
+    area, interval = estimate_auroc(doubt, 1 - hits, LIMITS.confidence)
+    highest = estimate_auroc(doubt, 1 - hits, DISPROOF_CONFIDENCE)[1].high
+    num_errors = num_rows - int(hits.sum())
+    ordering = ErrorOrdering(
+        num_rows, num_errors, num_rows, area, interval, highest, 0.0, Interval(0.0, 0.0)
+    )
+    return {"winner": hits, "orderings": {"epistemic": ordering, "total": ordering}}
+
+
+def draw_risk(random: np.random.Generator, num_rows: int, risk: float) -> dict[str, Any]:
+    """Let a model answer every row, with a risk that 1,000 validation rows showed to be 0."""
+    names = ("confidence", "answered", "accuracy")
+    validation = Scores({name: np.ones(1000) for name in names}, {})
+    full = {name: np.ones(num_rows) for name in names}
+    test = Scores(full | {"accuracy": draw_hits(random, num_rows, 1 - risk)}, {})
+    return {"selective": measure_selective(validation, test, METRIC, LIMITS)}
+
+
+def draw_form(random: np.random.Generator, num_rows: int, agreement: float) -> dict[str, Any]:
+    """Let a form answer other rows otherwise, as often rightly as it loses."""
+    trained = draw_hits(random, num_rows, ACCURACY)
+    is_other = random.random(num_rows) >= agreement
+    served = np.where(is_other, draw_hits(random, num_rows, 0.5), trained)
+    trained = np.where(is_other, draw_hits(random, num_rows, 0.5), trained)
+    return judge_form(served, trained, is_other)
+
+
+def draw_loss(random: np.random.Generator, num_rows: int, loss: float) -> dict[str, Any]:
+    """Let a form answer wrongly where the trained one is right."""
+    trained = draw_hits(random, num_rows, ACCURACY)
+    is_lost = (trained > 0) & (random.random(num_rows) < loss / ACCURACY)
+    return judge_form(np.where(is_lost, 0.0, trained), trained, is_lost)
+
+
+def judge_form(served: np.ndarray, trained: np.ndarray, is_other: np.ndarray) -> dict[str, Any]:
+    """Compare scores [rows] of both forms, and answers that differ where `is_other`."""
+    forms = [
+        Variant(name, Scores({"accuracy": hits, "predicted": answers}, {}), {}, None)
+        for name, hits, answers in (
+            ("int8", served, is_other.astype(int)),
+            ("fp32", trained, np.zeros(trained.size, int)),
+        )
+    ]
+    return {"form": "int8", "candidate": "minilm", "parity": compare_variants(forms, METRIC)[0]}
+
+
+QUESTIONS = (
+    Question("leakage", "share of copies", (0.005, 0.001, 0.1), draw_leak),
+    Question("consistency", "test is easier by", (0.01, 0.0, 0.07), draw_gap),
+    Question("bounds", "accuracy, of 0.96", (0.96, 0.94, 1.0), draw_score),
+    Question("control", "share of the gain", (0.2, 0.0, 0.6), draw_control),
+    Question("slices", "loss of a group", (0.02, 0.0, 0.5), draw_groups),
+    Question("calibration", "off everywhere by", (0.05, 0.0, 0.2), draw_boast),
+    Question("calibration", "off in one place", (0.05, 0.0, 0.18), draw_boast_in_one_place),
+    Question("uncertainty", "AUROC for errors", (0.65, 0.8, 0.5), draw_doubt),
+    Question("selective", "risk", (0.02, 0.005, 0.1), draw_risk),
+    Question("parity", "agreement", (0.98, 0.998, 0.9), draw_form),
+    Question("parity", "loss", (0.01, 0.002, 0.1), draw_loss),
+)
+
+
+if __name__ == "__main__":
+    main()
