@@ -97,12 +97,13 @@ def run_once(recipe: str, instructions: str, num_threads: int, seed: int) -> Out
         }
         if recipe != DEFAULT:
             use = ["plumbline", "recipe", "use", recipe]
-            subprocess.run(use, env=environment, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run(use, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
         params = folder / "params.yaml"
         params.write_text(re.sub(r"(?m)^seed: \d+", f"seed: {seed}", params.read_text()))
         start, before = time.perf_counter(), read_cpu_s()
         done = subprocess.run(
             ["plumbline", "run"],
+            cwd=folder,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
