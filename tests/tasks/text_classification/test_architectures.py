@@ -117,6 +117,17 @@ def test_adapters_are_the_only_weights_of_the_encoder_that_are_updated(
     assert all("lora" in name or name.startswith("head.") for name in names)
 
 
+def test_frozen_layers_and_embeddings_are_not_updated(examples: Path, tmp_path: Path) -> None:
+    folder = write_model(tmp_path, "bert")
+    learner = build_learner(make_params(folder, frozen_layers=1), CANDIDATE, examples)
+    body = learner.module.model.body
+    updated = {name for name, weight in body.named_parameters() if weight.requires_grad}
+    kept = {name for name, _ in body.named_parameters() if name.startswith("encoder.layer.1.")}
+    assert updated == kept != set()
+    with pytest.raises(ParamsError, match="frozen_layers: 2, but the encoder has 2"):
+        build_learner(make_params(folder, frozen_layers=2), CANDIDATE, examples)
+
+
 @pytest.mark.parametrize("kind", ["roberta", "xlm-roberta", "mpnet", "bert"])
 def test_max_tokens_may_be_what_the_positions_hold_and_no_more(
     kind: str, examples: Path, tmp_path: Path
