@@ -72,6 +72,13 @@ def test_fewer_rows_are_seen_more_often(tmp_path: Path) -> None:
     assert epochs == [10, 3, 1]
 
 
+def test_all_layers_of_the_encoder_learn_from_own_data(tmp_path: Path) -> None:
+    proposed = propose(1000)
+    minilm = load(proposed, tmp_path).candidates["minilm"]
+    assert (minilm.frozen_layers, minilm.batch_size, minilm.learning_rate) == (0, 32, 2e-4)
+    assert "frozen_layers" not in proposed.text
+
+
 def test_candidates_that_cannot_do_well_are_left_out(tmp_path: Path) -> None:
     few = propose(500)
     assert set(load(few, tmp_path).candidates) == {"linear", "minilm"}
