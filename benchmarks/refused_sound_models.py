@@ -92,7 +92,7 @@ def measure_rates(question: Question, num_rows: int, repeats: int) -> list[float
         random = np.random.default_rng(0)
         refused = 0
         for _ in range(repeats):
-            given = dict.fromkeys(field.name for field in fields(Findings))
+            given: dict[str, Any] = dict.fromkeys(field.name for field in fields(Findings))
             given |= {"metric": METRIC, "limits": LIMITS}
             given |= question.draw(random, num_rows, value)
             refused += CHECKS[question.gate](Findings(**given)).status == "fail"
