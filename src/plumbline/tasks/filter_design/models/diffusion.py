@@ -24,6 +24,7 @@ class DiffusionModule(ProposerModule):
 
     powers: torch.Tensor
     embeddings: torch.Tensor
+    num_steps: torch.Tensor
 
     def __init__(self, config: DiffusionConfig, num_features: int) -> None:
         super().__init__(config)

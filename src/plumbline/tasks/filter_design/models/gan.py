@@ -34,6 +34,7 @@ class GanModule(ProposerModule):
 
     betas = (0.0, 0.99)
     config: GanConfig
+    num_steps: torch.Tensor
     mean: torch.Tensor
     scale: torch.Tensor
 

@@ -19,6 +19,9 @@ class Extractor(torch.nn.Module):
     in the middle of a window.
     """
 
+    hidden: torch.Tensor
+    cell: torch.Tensor
+
     def __init__(
         self, model: Network, config: RecurrentConfig, num_steps: int, num_carried: int = 0
     ) -> None:

@@ -23,6 +23,8 @@ class TextClassifier(torch.nn.Module):
     `optimizers` returns what configure_optimizers returns.
     """
 
+    class_weights: torch.Tensor | None
+
     def __init__(
         self,
         model: torch.nn.Module,

@@ -44,7 +44,8 @@ class LinearEnsemble(torch.nn.Module):
 
     def build_graph(self) -> Any:
         """Return the onnx.ModelProto that answers as these models."""
-        weights = [member.get_weights() for member in self.members]
+        members: Any = self.members
+        weights = [member.get_weights() for member in members]
         return build_linear_graph(INPUT_NAMES, weights, is_ensemble=True)
 
 

@@ -42,7 +42,9 @@ def build_linear_graph(
     if is_ensemble:
         writer.add_node("Concat", members, "logits", axis=1)
     num_classes = len(weights[0][1])
-    shape = ["rows", len(weights), num_classes] if is_ensemble else ["rows", num_classes]
+    shape: list[str | int | None] = ["rows", num_classes]
+    if is_ensemble:
+        shape.insert(1, len(weights))
     graph = helper.make_graph(
         writer.nodes,
         "linear",
