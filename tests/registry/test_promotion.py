@@ -29,7 +29,7 @@ from tests.support.racing import (
 )
 from typer.testing import CliRunner
 
-from plumbline.cli import app
+from plumbline.cli import app, console
 from plumbline.contract import layout, leftovers
 from plumbline.contract.errors import (
     BundleError,
@@ -141,7 +141,10 @@ def test_first_promote_rollback(here: Path) -> None:
     assert promotion.find_champion_as_of(NAME, "2001-01-01") is None
 
 
-def test_a_reason_cannot_command_the_terminal_that_lists_the_journal(here: Path) -> None:
+def test_a_reason_cannot_command_the_terminal_that_lists_the_journal(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console.out, "_width", console.WIDE)  # a long name of a host folds nothing
     promotion.bootstrap_champion(NAME, "1")
     reason = "better\x1b[2J\n::notice title=promote::2"
     promotion.promote(NAME, "2", expect="1", reason=reason)
