@@ -57,7 +57,8 @@ def check_behaviour(params: TextParams, examples: Path, predictor: Predictor) ->
     drawn = draw_typical_texts(
         examples, profiles, 2 * -(-NUM_ADDITIONS // num_classes), params.seed
     )
-    additions = list(_plan_additions(rows, drawn, draw.permutation(num_classes), profiles.names))
+    order = draw.permutation(num_classes).tolist()
+    additions = list(_plan_additions(rows, drawn, order, profiles.names))
     max_chars = params.data.policies.max_chars
     return [
         *_check_invariances([row.text for row in rows[:NUM_TEXTS]], predictor, num_classes),
