@@ -92,8 +92,13 @@ class ManifestSummary:
         """Return the rows of each label in a split."""
         return Counter({label: size for (own, label), size in self.sizes.items() if own == split})
 
-    def list_kinds(self) -> "pd.DataFrame":
-        """Return a row for each split and label that occur together."""
+    def list_held_out(self) -> "pd.DataFrame":
+        """Return split and label of the rows that `Manifest.read_held_out` returns, in any order.
+
+        Checks of the data follow from either table: the gate `accepted` compares them.
+        """
         import pandas as pd
 
-        return pd.DataFrame(list(self.sizes), columns=["split", "label"])
+        kinds = pd.DataFrame(list(self.sizes), columns=["split", "label"])
+        sizes = [1 if split == "train" else size for (split, _), size in self.sizes.items()]
+        return kinds.loc[kinds.index.repeat(sizes)].reset_index(drop=True)

@@ -70,7 +70,7 @@ def _check(
     announce("looks for copies, leaks and traces of the label")
     table = task.expectations.build_table(params, layout.EXAMPLES, manifest, source)
     with runner.silence_library():
-        checks = task.expectations.build_checks(params, summary.list_kinds())
+        checks = task.expectations.build_checks(params, summary.list_held_out())
     announce(f"checks {len(checks)} expectations by Great Expectations")
     results = runner.run_checks(table, checks)
     report = _build_report(results, summary, source, runner.digest_suite(checks))
