@@ -46,7 +46,7 @@ unexport VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYTHONHOME PYTHONPATH PYTHON
 FIND_PROGRAMS := import os, sys; own = os.path.dirname(sys.executable) + os.pathsep; \
   path = os.environ.get("PATH", os.defpath); os.environ["PATH"] = path if path.startswith(own) else own + path
 
-.PHONY: help setup run fresh public-key calendar remote test test-slow test-cluster selftest faults drill check census format bench-train bench-everywhere bench-ingest bench-scale bench-serve bench-score bench-forms bench-drift bench-stages bench-tune bench-signals probes ui lock dist notes keep-registry images clean
+.PHONY: help setup run fresh public-key calendar remote test test-slow test-cluster selftest faults drill check census format bench-train bench-everywhere bench-ingest bench-scale bench-serve bench-score bench-forms bench-drift bench-stages bench-refused bench-tune bench-signals probes ui lock dist notes keep-registry images clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -149,6 +149,9 @@ bench-drift: setup  ## false alarms and power of plumbline drift, with the model
 
 bench-stages: setup  ## wall and CPU seconds of each stage, imports apart, and of what runs beside them
 	@python benchmarks/stages.py
+
+bench-refused: setup  ## how often each gate refuses a sound model, and catches a faulty one; OPTIONS: the module
+	@python benchmarks/refused_sound_models.py $(OPTIONS)
 
 bench-tune: setup  ## what a search gains on banking77, with TPE and at random; data: PLUMBLINE_TEST_DATA
 	@python benchmarks/tune.py

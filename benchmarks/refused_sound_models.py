@@ -217,7 +217,7 @@ def judge_form(served: np.ndarray, trained: np.ndarray, is_other: np.ndarray) ->
             ("fp32", trained, np.zeros(trained.size, int)),
         )
     ]
-    return {"form": "int8", "candidate": "minilm", "parity": compare_variants(forms, METRIC)[0]}
+    return {"form": "int8", "parity": compare_variants(forms, METRIC)[0]}
 
 
 QUESTIONS = (

@@ -44,6 +44,7 @@ from plumbline.tasks.signal_extraction.predictor import load
 from plumbline.tasks.signal_extraction.scoring.floor import compute_floor
 from plumbline.tasks.signal_extraction.scoring.scores import answer_windows
 from plumbline.training import fitting
+from plumbline.training.checkpoint_folders import remove_checkpoints
 
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 NAMES = {"course": "signal_extraction_course", "honest": "signal_extraction"}
@@ -133,7 +134,7 @@ def _train(arguments: argparse.Namespace) -> None:
 def _ours(params: SignalParams, name: str, examples: Path) -> float:
     log = KeptFigures()
     fitting.fit(build_learner(params, name, examples), params, name, log, must_learn=False)
-    fitting.remove_checkpoints(name)
+    remove_checkpoints(name)
     return log.figures["train/samples_per_second"]
 
 

@@ -9,7 +9,7 @@ from plumbline.contract.learning_rate import decay_by_cosine, decay_linearly
 def list_shares(decay: object, num_steps: int, num_warmup: float, count: int) -> list[float]:
     """Return the rate of each of `count` steps, of an optimizer whose own rate is 1."""
     optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    schedule = decay(optimizer, num_steps, num_warmup)["lr_scheduler"]["scheduler"]  # type: ignore[operator]
+    _, schedule = decay(optimizer, num_steps, num_warmup)  # type: ignore[operator]
     rates = []
     for _ in range(count):
         rates += schedule.get_last_lr()

@@ -23,6 +23,7 @@ SET_BY_OTHERS = {
     r"GITHUB_\w+": "GitHub Actions",
     r"RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|TORCHELASTIC_\w+": "torchrun, or a launcher",
     r"DVC_EXP_NAME": "DVC",
+    r"PATH": "the shell",
     r"READER_\w+|CANARY_\w+": "docker/compose.yaml and deploy/kubernetes, for docker/accounts.py",
     r"PLUMBLINE_(RUN|PROCESSES|COMMIT)": "plumbline, for the processes that it starts",
     r"LOGNAME|PROMETHEUS_MULTIPROC_DIR|PYSPARK_PYTHON": "plumbline, for libraries",

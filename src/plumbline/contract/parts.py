@@ -63,7 +63,10 @@ class ExpectationsPart(Protocol[P]):
         ...
 
     def build_checks(self, params: P, table: "pd.DataFrame") -> list[Check]:
-        """Return the suite; `table` has a row for each `split` and `label` that occur together."""
+        """Return the suite.
+
+        `table` has `split` and `label` of each held-out row, and of one train row for each label.
+        """
         ...
 
     def find_leaks(self, params: P, examples: Path) -> list[Leak]:

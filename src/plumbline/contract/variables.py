@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 
 from plumbline.contract.errors import ParamsError
 
@@ -10,17 +11,19 @@ NAMES = (
     "CACHE", "COMMIT", "JOURNAL_URI", "LAUNCH", "PRIVATE_KEY", "PROCESSES", "PUBLIC_KEY", "RUN",
     "SCRATCH", "SPARK", "SUBMIT", "TRACKING", "TUNING_STORAGE",
 )  # fmt: skip
-SIMILARITY = 0.7
+SIMILARITY = 0.76
+# Kubernetes sets such variables, which it names after each service.
+OF_A_SERVICE = re.compile(r"_(PORT|SERVICE_HOST|SERVICE_PORT)(_|$)")
 
 
 def refuse_misspelt_variables() -> None:
     """ParamsError where a variable has nearly the name of one that is read.
 
-    Others are left alone: Kubernetes names variables after a service, such as PLUMBLINE_PORT.
+    Others are left alone.
     """
     for variable in sorted(os.environ):
         name = variable.removeprefix(PREFIX)
-        if name == variable or name in NAMES:
+        if name == variable or name in NAMES or OF_A_SERVICE.search(variable):
             continue
         close = difflib.get_close_matches(name, NAMES, n=1, cutoff=SIMILARITY)
         if close:

@@ -17,9 +17,9 @@ MIN_ENGLISH = 0.05  # share of function words; English texts have 0.2 to 0.5
 MIN_ROWS_FROM_SCRATCH = 2000
 VALIDATION, TEST = 0.15, 0.2  # shares of rows, where the file is all there is
 VALIDATION_BESIDE_TEST = 0.1
-# Rows that an encoder sees in training, in all epochs; early stopping ends sooner.
 # In place of the recipe's, which let a first run on generated texts end in minutes.
 ALL_LAYERS = {"learning_rate": 2.0e-4, "batch_size": 32}
+# Rows that an encoder sees in training, in all epochs; early stopping ends sooner.
 PRETRAINED_ROWS, SCRATCH_ROWS = 45_000, 120_000
 FLOOR_GAINS = 2  # how many times what the gate `baselines` asks for
 HIGHEST_FLOOR = 0.99

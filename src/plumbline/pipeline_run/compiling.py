@@ -16,6 +16,7 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 MODULE = "plumbline.pipeline_run.compiling"
+STARTED: list[subprocess.Popen[bytes]] = []
 # In the order in which stages ask for them. Each is imported by a process of its own, for memory.
 LIBRARIES = (
     "great_expectations",
@@ -37,7 +38,7 @@ def start() -> None:
     folder = os.open(sysconfig.get_path("purelib"), os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-P", "-m", MODULE, *LIBRARIES],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -45,6 +46,7 @@ def start() -> None:
             process_group=0,
             pass_fds=[folder],
         )
+        STARTED.append(process)  # Python warns of one that is forgotten while it is at work
     except OSError:
         log.debug("no process that compiles", exc_info=True)
     finally:

@@ -5,6 +5,7 @@ import http
 import http.client
 import ipaddress
 import socket
+import ssl
 import time
 import urllib.error
 import urllib.request
@@ -118,9 +119,17 @@ def _name_errors(shown: str) -> Iterator[None]:
         raise kind(f"{shown}: the server answered {error.code} {error.reason}") from None
     except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
-        raise InterruptedDownloadError(f"{shown}: cannot be fetched ({reason})") from None
+        kind = DataError if _is_lasting(reason) else InterruptedDownloadError
+        raise kind(f"{shown}: cannot be fetched ({reason})") from None
     except ValueError as error:  # of a redirect
         raise DataError(f"{shown}: cannot be fetched ({error})") from None
+
+
+def _is_lasting(reason: Any) -> bool:
+    """Whether another try ends the same: no such host, or a certificate that is not valid."""
+    if isinstance(reason, socket.gaierror):
+        return reason.errno != socket.EAI_AGAIN
+    return isinstance(reason, ssl.SSLCertVerificationError)
 
 
 def _check_host(url: str, shown: str) -> None:

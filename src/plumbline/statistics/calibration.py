@@ -58,6 +58,7 @@ def measure_calibration(
     kept[order] = np.clip(limit * len(hits) - before, 0, np.abs(gaps[order]))
     # Each lies between the share that is stated and the one that was right.
     shares = (stated - np.sign(gaps) * kept) / np.maximum(num_rows, 1)
+    shares = np.clip(shares, 0, 1)  # probabilities may add up to a little more than 1
     drawn = np.random.default_rng(0).binomial(num_rows, shares, (NUM_RESAMPLES, NUM_BINS))
     errors = np.abs(stated - drawn).sum(axis=1) / len(hits)
     return CalibrationFinding(error, max(limit, float(np.quantile(errors, 1 - DISPROOF_LEVEL))))

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from plumbline.tasks.signal_extraction.models.extractor import Extractor
 from plumbline.tasks.signal_extraction.models.fir import solve_filters
 from plumbline.tasks.signal_extraction.models.networks import FilmLstm, StatefulLstm, WindowLstm
 from plumbline.training import fitting
+from plumbline.training.loop import TrainingLoop
 
 LINEAR = {1: 0.3768, 10: 0.3741, 50: 0.2765, 100: 0.2006, 250: 0.0686, 500: 0.00012}
 
@@ -172,12 +174,18 @@ def test_no_epoch_draws_a_split(examples: Path, split: str) -> None:
         assert not {row.numpy().tobytes() for row in sampler.chunks.signals} & kept
 
 
-def test_the_learning_rate_rises_then_falls_to_nothing(examples: Path) -> None:
+def test_the_learning_rate_rises_then_falls_to_nothing(
+    examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     params, rates = small_params(), []
     made = build_learner(params, "film", examples)
-    made.module.on_train_batch_start = lambda batch, number: rates.append(
-        made.module.optimizers().param_groups[0]["lr"]
-    )
+    take_step = TrainingLoop.take_step
+
+    def note_rate(loop: TrainingLoop, *arguments: Any) -> torch.Tensor:
+        rates.append(loop.optimizer.param_groups[0]["lr"])
+        return take_step(loop, *arguments)
+
+    monkeypatch.setattr(TrainingLoop, "take_step", note_rate)
     fitting.fit(made, params, "film", SilentLog(), must_learn=False)
     highest = int(np.argmax(rates))
     assert len(rates) == 15
@@ -203,18 +211,20 @@ def test_trained_on_cuda_it_answers_as_its_graph(examples: Path, candidate: str)
 KILLED = """
 import hashlib, json, os, signal, sys
 from pathlib import Path
+from typing import Any
 import torch
 from tests.support.small_signals import small_params
 from tests.support.small_texts import SilentLog
 from plumbline.contract import layout
 from plumbline.training import fitting
+from plumbline.training.loop import TrainingLoop
 from plumbline.tasks.signal_extraction.models import build_learner
 from plumbline.training.loop import TrainingLoop
 
 torch.set_num_threads(1)
 candidate, examples, step = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 params = small_params()
-made, ended = build_learner(params, candidate, examples), TrainingLoop.on_train_batch_end
+made, ended = build_learner(params, candidate, examples), TrainingLoop._count_step
 steps = []
 
 def die(self, *arguments):
@@ -223,7 +233,7 @@ def die(self, *arguments):
     if self.state.step == step:
         os.kill(os.getpid(), signal.SIGKILL)
 
-TrainingLoop.on_train_batch_end = die
+TrainingLoop._count_step = die
 fitting.fit(made, params, candidate, SilentLog(), must_learn=False)
 digest = hashlib.sha256()
 for name, tensor in sorted(made.module.model.state_dict().items()):

@@ -118,24 +118,33 @@ def time_call(call: Callable[[], Any]) -> tuple[float, float]:
     The first are at least the second less what threads of this process waited for a CPU, which
     Linux counts, and at least its CPU time, divided among all CPUs.
     """
-    waited, computed, start = read_waited_seconds(), time.process_time(), time.perf_counter()
+    before, computed, start = read_waited_seconds(), time.process_time(), time.perf_counter()
     call()
     seconds = time.perf_counter() - start
     computed = time.process_time() - computed
-    waited = read_waited_seconds() - waited
-    return 1000 * max(seconds - waited, computed / (os.cpu_count() or 1)), 1000 * seconds
+    waited = sum(now - before.get(name, 0.0) for name, now in read_waited_seconds().items())
+    least = max(seconds - waited, computed / count_cpus())
+    return 1000 * min(least, seconds), 1000 * seconds
 
 
-def read_waited_seconds() -> float:
-    """Return for how long all threads of this process together were ready, and had no CPU.
+def read_waited_seconds() -> dict[str, float]:
+    """Return for how long each thread of this process was ready, and had no CPU.
 
-    0 where the system does not say so.
+    Empty where the system does not say so.
     """
-    nanoseconds = 0
+    seconds = {}
     for path in Path("/proc/self/task").glob("*/schedstat"):
         with contextlib.suppress(OSError):  # the thread has ended
-            nanoseconds += int(path.read_text(encoding="utf-8").split()[1])
-    return nanoseconds / 1e9
+            nanoseconds = int(path.read_text(encoding="utf-8").split()[1])
+            seconds[path.parent.name] = nanoseconds / 1e9
+    return seconds
+
+
+def count_cpus() -> int:
+    """Return how many CPUs this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def read_peak_memory() -> int:

@@ -120,8 +120,7 @@ launch: Launch = _launch_python  # the selftest has a faster one
 
 def list_hidden_folders(private: Path) -> list[str]:
     """List the folders of the checkout whose files the clean process must not open."""
-    here = Path.cwd().resolve()
-    folders = [here / name for name in HIDDEN if (here / name).is_dir()]
+    folders = [Path(name).resolve() for name in HIDDEN if Path(name).is_dir()]
     return [str(folder) for folder in folders if folder not in private.resolve().parents]
 
 

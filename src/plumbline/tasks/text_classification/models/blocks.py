@@ -6,6 +6,8 @@ import torch
 
 from plumbline.contract.errors import ParamsError
 
+LAST_NORMS = ("final_norm", "norm", "ln_f")  # above all layers, in encoders that have one
+
 
 def find_blocks(model: Any) -> list[torch.nn.Module]:
     """Return the word vectors and the layers of the encoder in `model`, or of all its members."""
@@ -26,8 +28,9 @@ def freeze_lower_layers(encoder: Any, num_frozen: int) -> None:
             f"frozen_layers: {num_frozen}, but the encoder has {len(layers)}; leave one to train"
         )
     encoder.requires_grad_(False)
-    for layer in layers[num_frozen:]:
-        layer.requires_grad_(True)
+    last = [getattr(encoder, name) for name in LAST_NORMS if hasattr(encoder, name)]
+    for module in [*layers[num_frozen:], *last]:
+        module.requires_grad_(True)
 
 
 def _find_layers(encoder: torch.nn.Module) -> torch.nn.ModuleList:

@@ -16,6 +16,7 @@ from plumbline.tasks.text_classification.data.words import UNBROKEN
 
 MAX_FEATURES = 20_000
 MIN_SIMILARITY = 0.2  # cosine, to its class: a text with less in common is not typical of it
+MIN_SIMILARITY_TO_OTHERS = 0.15  # of a training text, to the other texts of its class
 MIN_LEAD = 1.2  # how many times as similar to its class as to any other: else it is of neither
 TINY = 1e-12
 NUM_TRIES = 10  # texts that are drawn for one that is typical: of generated tickets a quarter is
@@ -78,10 +79,10 @@ def build_profiles(examples: Path) -> ClassProfiles:
     return ClassProfiles(names, centroids, lengths, _build_vectorizer(terms, frequencies))
 
 
-def find_typical_classes(similarity: np.ndarray) -> np.ndarray:
+def find_typical_classes(similarity: np.ndarray, least: float = MIN_SIMILARITY) -> np.ndarray:
     """Return of which class each text is typical, -1 for none; `similarity` is [texts, classes]."""
     highest = similarity.max(axis=1)
-    is_typical = highest >= MIN_SIMILARITY
+    is_typical = highest >= least
     if similarity.shape[1] > 1:
         second = np.partition(similarity, -2, axis=1)[:, -2]
         is_typical &= highest >= MIN_LEAD * second
@@ -98,7 +99,8 @@ def draw_typical_texts(
     for index, name in enumerate(profiles.names):
         rows = candidates[name]
         texts = [row.text for row in rows]
-        classes = find_typical_classes(profiles.measure_similarity_to_others(texts, index))
+        similarity = profiles.measure_similarity_to_others(texts, index)
+        classes = find_typical_classes(similarity, MIN_SIMILARITY_TO_OTHERS)
         typical = [row for row, found in zip(rows, classes, strict=True) if found == index]
         drawn.append(typical[:count])
     return drawn
@@ -115,9 +117,8 @@ def _draw_training_texts(examples: Path, count: int, seed: int) -> dict[str, lis
                 num_met[name] += 1
                 place = draw.randrange(num_met[name])
                 kept = drawn[name]
-                if (
-                    len(kept) < count
-                ):  # the new one exchanges its place, so that the order is random
+                if len(kept) < count:
+                    # It exchanges its place with another one, so that the order is random.
                     kept.append(row)
                     kept[place], kept[-1] = kept[-1], kept[place]
                 elif place < count:
