@@ -59,11 +59,12 @@ class TrainingLoop:
         compute_loss = self.module.training_step
         if ranks.get_world_size() > 1 and not is_sharded:
             compute_loss = group.average_gradients(self.module, self.device)
+        # Before validation, which leaves some of the weights that processes share put together.
+        self.optimizer, self.schedule = self.module.configure_optimizers()
+        self.store.restore(self.optimizer, self.schedule)
         validation = self.batches.list_validation()
         if not self.state.step:
             self.state.initial = group.broadcast(self._validate(validation)[self.learner.monitor])
-        self.optimizer, self.schedule = self.module.configure_optimizers()
-        self.store.restore(self.optimizer, self.schedule)
         while not self.state.finished:
             self._train_epoch(compute_loss)
             self._finish_epoch(self._validate(validation))
