@@ -2,8 +2,7 @@
 
 import sys
 import time
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from plumbline.contract import ranks
 from plumbline.contract.durations import format_duration
@@ -12,19 +11,14 @@ from plumbline.training.time_left import TimeLeft
 EVERY_S = 60  # seconds between two lines
 
 
-class Progress(Protocol):
-    """Gets a call at every step and epoch."""
+class Progress:
+    """Gets a call at every step and epoch, and says nothing of it."""
 
     def __enter__(self) -> Self:
         """Begin."""
-        ...
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """End, also after an error."""
 
     def on_step(self, batch: int, num_batches: int) -> None:
@@ -37,43 +31,19 @@ class Progress(Protocol):
 def choose_progress(candidate: str, max_epochs: int, num_epochs_done: int = 0) -> Progress:
     """Return a bar if standard output is a terminal, else lines; only the first process prints."""
     if not ranks.is_main():
-        return _NoProgress()
+        return Progress()
     kind = _ProgressBar if sys.stdout.isatty() else _ProgressLines
     return kind(candidate, TimeLeft(max_epochs, num_epochs_done))
 
 
-class _NoProgress:
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        pass
-
-    def on_step(self, batch: int, num_batches: int) -> None:
-        pass
-
-    def on_epoch(self, row: dict[str, float], samples_per_second: float) -> None:
-        pass
-
-
-class _ProgressLines(_NoProgress):
+class _ProgressLines(Progress):
     def __init__(self, candidate: str, time_left: TimeLeft) -> None:
         self.candidate = candidate
         self.time_left = time_left
         self.printed = time_left.begin
         self.last = ""  # what is said of the last epoch
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None and self.last:
             spent = format_duration(time.monotonic() - self.time_left.begin)
             print(f"{self.candidate}: {self.last}, {spent}", flush=True)  # noqa: T201 (human output)
@@ -119,12 +89,7 @@ class _ProgressBar(_ProgressLines):
         self.bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.bar.stop()
         super().__exit__(kind, error, trace)
 
