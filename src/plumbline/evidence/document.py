@@ -95,16 +95,17 @@ def extract_metrics(evidence: Mapping[str, Any]) -> dict[str, Any]:
     """
     metric, winner = evidence["metric"]["name"], evidence["candidates"][evidence["winner"]]
 
-    def select(described: Mapping[str, Mapping[str, Any]], split: str) -> dict[str, Any]:
-        return {name: {split: {metric: one[split][metric]}} for name, one in described.items()}
+    def select(described: Mapping[str, Any], split: str) -> dict[str, Any]:
+        return {split: {metric: described[split][metric]}}
 
+    candidates, baselines = evidence["candidates"].items(), evidence["baselines"].items()
     numbers: dict[str, Any] = round_numbers(
         {
-            **select({"winner": winner}, "test")["winner"],
-            **select({"winner": winner}, "validation")["winner"],
+            **select(winner, "test"),
+            **select(winner, "validation"),
             "test_interval": winner["test_interval"],
-            "candidates": select(evidence["candidates"], "validation"),
-            "baselines": select(evidence["baselines"], "test"),
+            "candidates": {name: select(one, "validation") for name, one in candidates},
+            "baselines": {name: select(one, "test") for name, one in baselines},
         }
     )
     return {"winner": evidence["winner"], **numbers}

@@ -161,6 +161,23 @@ def describe_reading(
     return notes
 
 
+def write_reading(
+    folder: Path,
+    tokenizer: Tokenizer,
+    config: EncoderConfig | ModuleConfig,
+    texts: TrainingTexts,
+    notes: list[str],
+) -> dict[str, Any]:
+    """Write the tokenizer to `folder`; return what else a predictor needs to read texts."""
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return {
+        "classes": texts.classes,
+        "max_chars": texts.max_chars,
+        "max_tokens": config.max_tokens,
+        "notes": notes,
+    }
+
+
 def tokenize_splits(
     config: EncoderConfig | ModuleConfig, seed: int, tokenizer: Tokenizer, texts: TrainingTexts
 ) -> TextDataModule:
@@ -204,13 +221,9 @@ def _complete_design(
         if hasattr(model.body, "merge_and_unload"):
             model.body = model.body.merge_and_unload()
         use_full_embedding(model.body)
-        tokenizer.save(str(folder / "tokenizer.json"))
         return {
             "kind": "encoder",
-            "classes": texts.classes,
-            "max_chars": texts.max_chars,
-            "max_tokens": config.max_tokens,
-            "notes": notes,
+            **write_reading(folder, tokenizer, config, texts, notes),
             "encoder": describe_architecture(model.body),
         }
 

@@ -16,7 +16,11 @@ from plumbline.contract.learning_rate import decay_linearly
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
-from plumbline.tasks.text_classification.models.encoder import describe_reading, tokenize_splits
+from plumbline.tasks.text_classification.models.encoder import (
+    describe_reading,
+    tokenize_splits,
+    write_reading,
+)
 from plumbline.tasks.text_classification.models.texts import TrainingTexts
 from plumbline.tasks.text_classification.models.tokenizer import train_tokenizer
 from plumbline.tasks.text_classification.params import ModuleConfig
@@ -35,14 +39,7 @@ def plan_module(config: ModuleConfig, seed: int, texts: TrainingTexts) -> ModelD
         return model
 
     def write_settings(folder: Path, model: torch.nn.Module) -> dict[str, Any]:
-        tokenizer.save(str(folder / "tokenizer.json"))
-        return {
-            "kind": "module",
-            "classes": texts.classes,
-            "max_chars": texts.max_chars,
-            "max_tokens": config.max_tokens,
-            "notes": notes,
-        }
+        return {"kind": "module", **write_reading(folder, tokenizer, config, texts, notes)}
 
     return ModelDesign(
         config=config,
