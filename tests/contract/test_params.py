@@ -44,7 +44,7 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
     assert "candidates.linear.max_feature: unknown key (did you mean max_features?)" in said
     assert "candidates.linear.max_features: missing" in said
     assert "training.device: input should be 'auto', 'cuda', 'mps' or 'cpu'; found 'gpu'" in said
-    kinds = "linear, transformer, pretrained, ensemble, module"
+    kinds = "linear, transformer, pretrained, module, ensemble"
     assert f"candidates.minilm.kind: expected one of {kinds}; found 'pretraned'" in said
     assert "(did you mean pretrained?)" in said
     assert "5 problems; nothing was started" in said

@@ -11,7 +11,7 @@ NAMES = (
     "CACHE", "COMMIT", "JOURNAL_URI", "LAUNCH", "PRIVATE_KEY", "PROCESSES", "PUBLIC_KEY", "RUN",
     "SCRATCH", "SPARK", "SUBMIT", "TRACKING", "TUNING_STORAGE",
 )  # fmt: skip
-SIMILARITY = 0.76
+SIMILARITY = 0.7
 # Kubernetes sets such variables, which it names after each service.
 OF_A_SERVICE = re.compile(r"_(PORT|SERVICE_HOST|SERVICE_PORT)(_|$)")
 

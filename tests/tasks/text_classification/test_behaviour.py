@@ -168,12 +168,9 @@ def test_the_other_text_of_a_case_does_not_have_its_label_among_others() -> None
     assert {addition.expected for addition in additions} == {"c"}
 
 
-def test_a_text_with_little_of_its_class_is_not_typical(
-    examples: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert passed(examples, Words())[TYPICAL] == (45, 45)
-    monkeypatch.setattr(class_profiles, "MIN_SIMILARITY", 1.1)
-    assert passed(examples, Words())[TYPICAL] == (0, 0)
+def test_a_text_with_little_of_its_class_is_not_typical() -> None:
+    similarity = np.array([[0.19, 0.0], [0.21, 0.0]])
+    assert class_profiles.find_typical_classes(similarity).tolist() == [-1, 0]
 
 
 def test_a_change_that_changes_nothing_is_not_asked(examples: Path) -> None:

@@ -118,13 +118,22 @@ def time_call(call: Callable[[], Any]) -> tuple[float, float]:
     The first are at least the second less what threads of this process waited for a CPU, which
     Linux counts, and at least its CPU time, divided among all CPUs.
     """
+    opened = read_idle_seconds()
     before, computed, start = read_waited_seconds(), time.process_time(), time.perf_counter()
+    outside = read_idle_seconds() - opened
     call()
     seconds = time.perf_counter() - start
+    closed = read_idle_seconds()
     computed = time.process_time() - computed
     waited = sum(now - before.get(name, 0.0) for name, now in read_waited_seconds().items())
-    least = max(seconds - waited, computed / count_cpus())
+    outside += read_idle_seconds() - closed  # waited, but not in the call
+    least = max(seconds - max(waited - outside, 0.0), computed / count_cpus())
     return 1000 * min(least, seconds), 1000 * seconds
+
+
+def read_idle_seconds() -> float:
+    """Return the seconds that this thread had no CPU, counted from an arbitrary start."""
+    return time.perf_counter() - time.thread_time()
 
 
 def read_waited_seconds() -> dict[str, float]:
