@@ -109,8 +109,8 @@ faults: setup  ## kill, EIO, ENOSPC and full disks at POINTS places (SEED draws 
 drill: setup  ## a model's whole life in minutes: train, promote, serve, refuse, return a canary, drift, replace, roll back
 	@plumbline drill
 
-check: setup  ## style, names, types, imports between rooms, files of images and workflows, the pipeline's graph
-	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports
+check: setup  ## style, names, types, imports between rooms and of packages, files of images and workflows, the pipeline's graph
+	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports && deptry --no-ansi src pipelines
 	@hadolint docker/*.Dockerfile && check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml
 	@zizmor --offline --persona auditor --quiet --no-progress .github
 	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
