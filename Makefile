@@ -117,7 +117,7 @@ check: setup  ## style, names, types, imports between rooms and of packages, fil
 	@check-jsonschema --builtin-schema vendor.github-actions .github/actions/*/action.yml
 	@pytest -q $(CHECKS)
 
-census: setup  ## count lines, names, density, rooms and dependencies of src/plumbline
+census: setup  ## what each part weighs beside its budget, and names, density, rooms
 	@python -m tests.support.census
 
 format: setup  ## format the code
