@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -14,12 +13,11 @@ from pathlib import Path
 from plumbline.contract import layout, leftovers, ranks
 from plumbline.contract.address_space import require_address_space
 from plumbline.contract.checkout_lock import lock_stage
-from plumbline.contract.errors import ParamsError, PlumblineError, TrainingError
-from plumbline.contract.launching import launch, refuse_second_launch
+from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.locked_packages import require_locked_versions
-from plumbline.contract.params import Params, SolvedConfig
+from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
-from plumbline.contract.parent_watch import PROCESSES, end_with_parents
+from plumbline.contract.parent_watch import end_with_parents
 from plumbline.contract.quick_end import skip_last_collection
 from plumbline.contract.stage_inputs import verify_inputs
 from plumbline.contract.steps import show_steps
@@ -42,7 +40,6 @@ from plumbline.tracking import background, delivery, passes, run_log
 STAGES_OF_A_CANDIDATE = ("train", "control")
 FAILED_WAIT_S = 30  # at most, until MLflow has what a stage that failed has logged
 STOPPED_WAIT_S = 7  # the same after SIGTERM, which SIGKILL follows after ten seconds
-OTHER_PROCESS_WAIT_S = FAILED_WAIT_S + 5  # the first one may wait before it says why it failed
 AGAIN = "run the same command again to continue"
 # How long an OpenMP thread spins before it sleeps. With the default, two trainings on two cores
 # take 20 times as long as they should (benchmarks/threads.py): threads that spin block others.
@@ -67,7 +64,7 @@ def main(stage: str) -> int:
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     try:
-        with _wait_for_first_process(), name_signal_as_cause():
+        with name_signal_as_cause():
             _run(stage, arguments.candidate if has_candidate else None)
     except BaseException as error:
         code, message = _explain_end(error)
@@ -83,7 +80,7 @@ def main(stage: str) -> int:
 
 
 def _run(stage: str, candidate: str | None) -> None:
-    """Check params and the candidate's name; run the stage, or let several processes run it."""
+    """Check params and the candidate's name, then run the stage."""
     refuse_misspelt_variables()
     require_address_space()
     if ranks.is_main():
@@ -92,8 +89,6 @@ def _run(stage: str, candidate: str | None) -> None:
     task = load_task(params.task)
     if candidate is not None:
         params.require_candidate(candidate)
-        if _launch_processes(params, stage, candidate):
-            return
     lock = _lock_checkout(stage) if ranks.is_main() else nullcontext()
     with lock:
         verify_inputs(stage, params)
@@ -128,13 +123,12 @@ def load_task(name: str) -> Task[Params]:
 def _explain_end(error: BaseException) -> tuple[int | None, str]:
     """Return the exit code for an error, and one line for the user; None for one of the code.
 
-    What interrupts several processes is explained by the one that started them, or by the first.
+    What interrupts several processes is explained by the first.
     """
-    is_explained = not ranks.is_main() or PROCESSES in os.environ
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "" if is_explained else f"interrupted; {AGAIN}"
+        return INTERRUPTED, f"interrupted; {AGAIN}" if ranks.is_main() else ""
     if isinstance(error, Terminated):
-        return TERMINATED, "" if is_explained else f"terminated; {AGAIN}"
+        return TERMINATED, f"terminated; {AGAIN}" if ranks.is_main() else ""
     speaker = "" if ranks.is_main() else f"process {ranks.get_rank()} on {socket.gethostname()}: "
     if isinstance(error, PlumblineError):
         return error.exit_code, f"{speaker}{error}"
@@ -154,55 +148,6 @@ def load_params_class(name: str) -> type[Params]:
 def _suggest_task(name: str) -> str:
     known = list_tasks()
     return suggest_nearest(name, known) or f"; known: {', '.join(known)}"
-
-
-def _launch_processes(params: Params, stage: str, candidate: str) -> bool:
-    """Let as many processes as params ask for run the stage, where this one is not one of them.
-
-    Returns False where this process is to run it.
-    """
-    processes = params.count_processes(candidate)
-    if ranks.is_launched() or processes == 1:
-        _require_processes(params, candidate)
-        return False
-    refuse_second_launch()
-    launch(sys.argv, processes)
-    bundle = candidate if stage == "train" else layout.name_control(candidate)
-    if not (layout.locate_bundle(bundle) / layout.BUNDLE_SEAL).exists():
-        raise TrainingError(
-            f"{layout.locate_bundle(bundle)}: not here after a training that ended well: its first "
-            "process was on another machine; start the stage where RANK is 0, or share the folder"
-        )
-    return True
-
-
-def _require_processes(params: Params, candidate: str) -> None:
-    """Raise ParamsError where other processes train together than params ask for.
-
-    A candidate in closed form is solved by the first of them, however many there are.
-    """
-    if isinstance(params.candidates[candidate], SolvedConfig):
-        return
-    found, expected = ranks.get_world_size(), params.count_processes(candidate)
-    if found != expected:
-        raise ParamsError(
-            f"WORLD_SIZE: mismatch: expected {expected}, which is training.processes in "
-            f"{layout.PARAMS}, found {found}; start {expected} processes, or write {found} there"
-        )
-
-
-@contextmanager
-def _wait_for_first_process() -> Iterator[None]:
-    """Delay an error of another process than the first: they mostly have the same.
-
-    The first one says why, and ends; what started them then ends this one too.
-    """
-    try:
-        yield
-    except Exception:
-        if not ranks.is_main():
-            time.sleep(OTHER_PROCESS_WAIT_S)
-        raise
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A Spark cluster in containers trains and scores as one machine does, also when a worker dies."""
+"""A Spark cluster in containers scores as one machine does, also when a worker dies."""
 
 import csv
 from collections.abc import Iterator
@@ -23,9 +23,6 @@ NUM_TICKETS = 110_000  # in three parts
 @pytest.fixture(scope="module")
 def spark(line: Checkout) -> Iterator[Spark]:
     """A master with two workers, and a checkout with a registered model that all of them see."""
-    line.replace(
-        "params.yaml", "checkpoint_every_steps: 5", "checkpoint_every_steps: 5, processes: 2"
-    )
     made = Spark(line)
     try:
         made.start()
@@ -35,20 +32,8 @@ def spark(line: Checkout) -> Iterator[Spark]:
         made.end()
 
 
-def digest_bundle(spark: Spark) -> str:
-    return layout.digest(spark.path / layout.locate_bundle("gradient") / layout.BUNDLE_SEAL)
-
-
 def read_answers(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-
-
-def test_two_workers_end_in_the_weights_of_torchrun_here(spark: Spark) -> None:
-    expected = digest_bundle(spark)
-    launch = f"PLUMBLINE_LAUNCH=spark-submit --master {spark.MASTER} deploy/launchers/on_spark.py"
-    spark.submit("rm", "-r", "models/gradient")
-    spark.submit("env", launch, "python", "-P", "pipelines/train.py", "gradient")
-    assert digest_bundle(spark) == expected
 
 
 def test_a_killed_worker_changes_no_answer(spark: Spark) -> None:

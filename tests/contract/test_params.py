@@ -99,16 +99,6 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
         ),
         ("version: 1", "version: 2", "version: input should be 1; found 2"),
         (
-            "checkpoint_every_steps: 50",
-            "checkpoint_every_steps: 50, processes: 0",
-            "training.processes: input should be greater than or equal to 1",
-        ),
-        (
-            "checkpoint_every_steps: 50",
-            "checkpoint_every_steps: 50, processes: 2.0",
-            "training.processes: input should be a valid integer; found 2.0",
-        ),
-        (
             "max_rows: 5000",
             "max_rows: 150",
             "drift: min_rows (200) is above max_rows (150), so no window is ever tested",
@@ -141,50 +131,6 @@ def test_a_message_names_keys_of_the_file_and_nothing_of_python(
     assert said in message
     for word in ("function-", "Sources", "instance of", "dictionary"):
         assert word not in message
-
-
-def test_the_number_of_processes_is_written_where_the_file_has_it(tmp_path: Path) -> None:
-    """A file without it is digested as before there was such a key."""
-    path = tmp_path / "params.yaml"
-    path.write_text(GOOD, "utf-8")
-    params = load_params(path)
-    assert "processes" not in params.training.model_dump(mode="json")
-    assert params.count_processes("linear") == 1
-    path.write_text(GOOD.replace("steps: 50", "steps: 50, processes: 4"), "utf-8")
-    params = load_params(path)
-    assert params.training.model_dump(mode="json")["processes"] == 4
-    assert params.count_processes("linear") == 4
-
-
-def share_encoder(text: str, training: str) -> str:
-    """Let processes share the weights of the transformer; `training` is added to its keys."""
-    shared = text.replace("    kind: transformer\n", "    kind: transformer\n    fsdp: true\n", 1)
-    return shared.replace("steps: 50", f"steps: 50{training}")
-
-
-def test_an_encoder_that_processes_share_is_written_so(tmp_path: Path) -> None:
-    path = tmp_path / "params.yaml"
-    path.write_text(share_encoder(GOOD, ", processes: 2"), "utf-8")
-    candidates = load_params(path).model_dump(mode="json")["candidates"]
-    assert candidates["transformer"]["fsdp"] is True
-    assert "fsdp" not in candidates["minilm"]
-
-
-@pytest.mark.parametrize("training", ["", ", processes: 1"])
-def test_weights_that_one_process_would_share_are_refused(tmp_path: Path, training: str) -> None:
-    said = refused(tmp_path, share_encoder(GOOD, training))
-    assert "candidates.transformer.fsdp: true lets processes share the encoder" in said
-    assert "set training.processes, such as processes: 2, or leave fsdp out" in said
-
-
-def test_a_shared_encoder_is_not_compiled(tmp_path: Path) -> None:
-    text = share_encoder(GOOD, ", processes: 2").replace("compile: auto", "compile: on")
-    assert "training.compile: on; an encoder that processes share" in refused(tmp_path, text)
-
-
-def test_what_cannot_be_shared_has_no_such_key(tmp_path: Path) -> None:
-    text = GOOD.replace("    kind: linear\n", "    kind: linear\n    fsdp: true\n", 1)
-    assert "candidates.linear.fsdp: unknown key" in refused(tmp_path, text)
 
 
 def test_numbers_mean_what_yaml_1_2_and_dvc_say(tmp_path: Path) -> None:

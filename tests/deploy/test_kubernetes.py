@@ -15,7 +15,6 @@ from tests.support.checkouts import ROOT
 
 from plumbline.cli import serve
 from plumbline.serving.health import is_health_path
-from plumbline.training import torchrun
 
 FOLDER = ROOT / "deploy/kubernetes"
 COMPONENT = FOLDER / "requests-metric"
@@ -165,19 +164,3 @@ def test_a_pod_starts_the_server_with_options_and_probes_that_it_has(name: str) 
     stop = container["lifecycle"]["preStop"]["sleep"]["seconds"]
     timeout = serve.Limits.shutdown_timeout_s
     assert pod["terminationGracePeriodSeconds"] > stop + timeout
-
-
-def test_a_job_that_trains_waits_for_as_many_machines_as_it_has_pods() -> None:
-    (job,) = read_manifests((FOLDER / "train/job.yaml").read_text(encoding="utf-8"))
-    (service,) = read_manifests((FOLDER / "train/service.yaml").read_text(encoding="utf-8"))
-    (pod,) = find_pods(job)
-    (container,) = pod["containers"]
-    (script,) = container["args"]
-    num_pods = job["spec"]["completions"]
-    assert num_pods == job["spec"]["parallelism"]
-    assert f"--nnodes {num_pods} " in script
-    first_pod = f"{job['metadata']['name']}-0.{pod['subdomain']}"
-    assert f"--master-addr {first_pod} " in script
-    assert pod["subdomain"] == service["metadata"]["name"]
-    assert f"-m {torchrun.__name__} " in script
-    subprocess.run(["bash", "-n", "-c", script], check=True)

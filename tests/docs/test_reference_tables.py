@@ -21,7 +21,7 @@ VARIABLE = re.compile(
 # Variables that are in no table, since nobody sets them by hand, and who does.
 SET_BY_OTHERS = {
     r"GITHUB_\w+": "GitHub Actions",
-    r"RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|TORCHELASTIC_\w+": "torchrun, or a launcher",
+    r"RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|TORCHELASTIC_\w+": "torchrun",
     r"DVC_EXP_NAME": "DVC",
     r"PATH": "the shell",
     r"READER_\w+|CANARY_\w+": "docker/compose.yaml and deploy/kubernetes, for docker/accounts.py",

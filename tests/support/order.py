@@ -15,10 +15,8 @@ LONGEST_FIRST = (
     "registry/test_postgres.py",
     "spark/test_row_engine.py",
     "e2e/test_pipeline.py",
-    "training/test_sharding.py",
     "e2e/test_faults.py",
     "pipeline_run/test_run.py",
-    "contract/test_launching.py",
     "init/test_upgrade.py",
     # The fast tests, by the CPU seconds of a file.
     "stages/test_evaluate.py",

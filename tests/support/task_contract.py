@@ -10,7 +10,7 @@ from mlflow.models import validate_schema
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.params import Params, SolvedConfig
+from plumbline.contract.params import Params
 from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
 from plumbline.contract.records import Leak
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Predictor, Task
@@ -37,9 +37,6 @@ def check(params: Params, task: Task, candidate: str) -> None:
 
     learner = task.models.build_learner(params, candidate, layout.EXAMPLES)
     assert learner.solve, "held against the contract with a candidate in closed form"
-    assert isinstance(params.candidates[candidate], SolvedConfig), (
-        "several processes would be started for a candidate that one solves"
-    )
     learner.solve()
     folder = layout.locate_bundle(candidate)
     folder.mkdir(parents=True)

@@ -5,7 +5,6 @@ import json
 import logging
 import os
 import shutil
-import socket
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +22,6 @@ from tests.support.small_texts import (
     small_params,
     write_examples,
 )
-from torch.utils.data import DataLoader
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
@@ -115,54 +113,19 @@ def test_a_loss_that_is_not_finite_names_candidate_and_step(examples: Path) -> N
         fitting.fit(learner, small_params(), "linear", SilentLog())
 
 
-def test_no_process_may_be_left_without_rows(
-    examples: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = build_learner(small_params(), "linear", examples).data
-    monkeypatch.setenv("WORLD_SIZE", "16")
-    assert len(SharedBatches(data, TrainingState()).list_train()) == 7
-    monkeypatch.setenv("WORLD_SIZE", "17")
-    with pytest.raises(TrainingError, match="batches of 16 rows cannot be shared by 17 processes"):
-        SharedBatches(data, TrainingState()).list_train()
-
-
 def test_processes_share_validation_without_a_row_twice(
     examples: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = build_learner(small_params(), "linear", examples).data
     monkeypatch.setenv("WORLD_SIZE", "5")
     shares: list[int] = []
-    counts = []
     for rank in range(5):
         monkeypatch.setenv("RANK", str(rank))
         own = SharedBatches(data, TrainingState())
         rows = [row for batch in own.list_validation().batch_sampler for row in batch]
         assert own.num_validation_rows == len(rows)
-        counts.append(len(rows))
         shares += rows
     assert sorted(shares) == list(range(len(data.validation)))
-    assert max(counts) - min(counts) <= 1
-    monkeypatch.setenv("WORLD_SIZE", str(len(data.validation) + 1))
-    with pytest.raises(TrainingError, match="processes; give validation more rows, or lower"):
-        SharedBatches(data, TrainingState()).list_validation()
-
-
-# Batches of 16 rows, of which the last one is short, long enough for 5 processes, or the only one.
-@pytest.mark.parametrize(("num_rows", "num_batches"), [(33, 2), (31, 2), (6, 1)])
-def test_each_process_validates_as_many_batches(
-    examples: Path, monkeypatch: pytest.MonkeyPatch, num_rows: int, num_batches: int
-) -> None:
-    data = build_learner(small_params(), "linear", examples).data
-    monkeypatch.setattr(data, "val_dataloader", lambda: DataLoader(range(num_rows), batch_size=16))
-    monkeypatch.setenv("WORLD_SIZE", "5")
-    shares: list[list[int]] = []
-    for rank in range(5):
-        monkeypatch.setenv("RANK", str(rank))
-        loader = SharedBatches(data, TrainingState()).list_validation()
-        shares.append([len(batch) for batch in loader.batch_sampler])
-        assert len(loader) == len(shares[-1])
-    assert {len(share) for share in shares} == {num_batches}
-    assert sum(map(sum, shares)) == num_rows
 
 
 def test_nothing_learned_is_an_error(examples: Path) -> None:
@@ -381,61 +344,26 @@ def read_rank(folder: Path, rank: int) -> dict[str, Any]:
 def test_two_processes_of_torchrun_train_one_model(tmp_path: Path) -> None:
     write_examples(tmp_path / "examples")
     options = ("--standalone", "--nproc-per-node", "2")
-    started = start_torchrun(tmp_path, *options, script=("--alone",))
+    killed = start_torchrun(tmp_path, *options, script=("--kill", "1", "11"))
+    said = killed.communicate()[1]
+    assert killed.returncode
+    assert "another process of this training has ended" in said
+    again = start_torchrun(tmp_path, *options, script=())
+    said = again.communicate()[1]
+    assert again.returncode == 0, said[-2000:]
+    resumed = read_rank(tmp_path, 0)
+    assert resumed["steps"] == 21 - 9  # of which the last was saved
+    write_examples(tmp_path / "new/examples")
+    started = start_torchrun(tmp_path / "new", *options, script=("--alone",))
     stdout, stderr = started.communicate()
     assert started.returncode == 0, stderr[-2000:]
-    first, second = (read_rank(tmp_path, rank) for rank in (0, 1))
-    assert first["weights"] == second["weights"]
-    assert first["history"] == pytest.approx(
-        json.loads((tmp_path / "alone.json").read_text()), abs=2e-3
-    )
+    first, second = (read_rank(tmp_path / "new", rank) for rank in (0, 1))
+    assert first["weights"] == resumed["weights"]
+    alone = json.loads((tmp_path / "new/alone.json").read_text())
+    assert first["history"] == pytest.approx(alone, abs=2e-3)
     # Each validated its half, and their mean is that of all rows.
-    assert first["loss"] == second["loss"]
     assert min(first["history"]) == pytest.approx(first["loss"], abs=1e-6)
-    # The last batch of one row, too short for two processes, joins the one before.
     num_validated = [sum(rank["validated"]) for rank in (first, second)]
     assert num_validated == [25 * 4, 24 * 4]  # before the first step, and 3 epochs
     # The line of the two processes, and that of the training alone.
     assert stdout.count("epoch 3/3") == 2
-
-
-def find_free_port() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1])
-
-
-def train_on_two_machines(folder: Path, *script: str) -> tuple[list[int], str]:
-    """Train by two agents that share no folder: two processes by one, and one by the other.
-
-    Returns their exit codes and what they said.
-    """
-    address = ("--master-addr", "127.0.0.1", "--master-port", find_free_port())
-    started = []
-    for machine, processes in enumerate((2, 1)):
-        own = folder / f"machine{machine}"
-        if not own.exists():
-            write_examples(own / "examples")
-        options = ("--nnodes", "2", "--node-rank", str(machine), "--nproc-per-node", str(processes))
-        started.append(start_torchrun(own, *options, *address, script=script))
-    said = "".join(each.communicate()[1] for each in started)
-    return [each.returncode for each in started], said
-
-
-@pytest.mark.slow
-def test_two_machines_without_a_shared_disk_end_as_one_also_after_a_kill(tmp_path: Path) -> None:
-    """With three processes each time; on the two machines they are two and one."""
-    write_examples(tmp_path / "one/examples")
-    alone = start_torchrun(tmp_path / "one", "--standalone", "--nproc-per-node", "3", script=())
-    said = alone.communicate()[1]
-    assert alone.returncode == 0, said[-2000:]
-    expected = read_rank(tmp_path / "one", 0)["weights"]
-    codes, said = train_on_two_machines(tmp_path, "--kill", "2", "11")
-    assert 0 not in codes
-    assert "another process of this training has ended" in said
-    codes, said = train_on_two_machines(tmp_path)
-    assert codes == [0, 0], said[-2000:]
-    ranks = [read_rank(tmp_path / f"machine{rank // 2}", rank) for rank in range(3)]
-    assert [rank["weights"] for rank in ranks] == [expected] * 3
-    assert [rank["steps"] for rank in ranks] == [21 - 9] * 3  # of which the last was saved
-    assert not (tmp_path / "machine1" / layout.CHECKPOINTS).exists()

@@ -5,7 +5,6 @@ PlumblineError            exit 1   something went wrong that the message explain
 ├── DataError             exit 1   a source or an example cannot be used as it is
 │   └── RejectedError     exit 1   a blocking expectation failed
 ├── TrainingError         exit 1   a candidate did not train
-│   └── LaunchedError    of several processes, with the exit code of the one that failed
 ├── BundleError           exit 1   a trained model on disk is not what its seal says
 ├── RegistryError         exit 1   the tracking server or registry cannot be used, or refuses
 │   ├── AbsentVersionError    the registry answered that it has no such model, alias or version
@@ -42,14 +41,6 @@ class RejectedError(DataError):
 
 class TrainingError(PlumblineError):
     """A candidate did not train."""
-
-
-class LaunchedError(TrainingError):
-    """The processes that train together ended with an exit code, and have said why."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
 
 
 class BundleError(PlumblineError):

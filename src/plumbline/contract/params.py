@@ -36,10 +36,6 @@ class SeededConfig(StrictModel):
     ] = None
 
 
-class SolvedConfig(StrictModel):
-    """A candidate in closed form: one process solves it, whatever `training.processes` says."""
-
-
 class Identity(StrictModel):
     """How a run sees that a remote source changed; DVC itself compares files on this machine."""
 
@@ -57,11 +53,6 @@ class Training(StrictModel):
     precision: Literal["auto", "bf16", "fp32"]
     compile: Literal["auto", "on", "off"]
     checkpoint_every_steps: Annotated[int, Field(ge=1)]
-    # How many processes share each batch, on one machine or several: it changes the weights.
-    # Without it there is one, and the file is written without the key.
-    processes: Annotated[
-        Annotated[int, Field(ge=1, le=10_000)] | None, Field(exclude_if=lambda value: value is None)
-    ] = None
 
 
 class Control(StrictModel):
@@ -242,12 +233,6 @@ class Params(StrictModel):
             known = sorted(self.candidates)
             hint = suggest_nearest(name, known) or f"; known: {', '.join(known)}"
             raise ParamsError(f"candidates.{name}: not in params.yaml{hint}")
-
-    def count_processes(self, candidate: str) -> int:
-        """Return how many processes train `candidate` together."""
-        if isinstance(self.candidates[candidate], SolvedConfig):
-            return 1
-        return self.training.processes or 1
 
     def list_sources(self) -> dict[str, str | None]:
         """Map the address of each source that ingest reads to its pinned SHA-256, if it has one."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from psutil import Process
 
 DVC_STAGE = "DVC_STAGE"  # which DVC sets for what it starts, and what that starts
-PROCESSES = "PLUMBLINE_PROCESSES"  # so does a stage whose processes train together: how many
 RANK = "RANK"  # so does torchrun
 PR_SET_PDEATHSIG = 1  # of Linux: see prctl(2)
 PAUSE_S = 0.5
@@ -95,7 +94,7 @@ def _is_alive(process: "Process") -> bool:
 
 def _has_starter(environment: Mapping[str, str]) -> bool:
     """Whether a process with these variables was started by one that it has to end with."""
-    return any(name in environment for name in (DVC_STAGE, PROCESSES, RANK))
+    return any(name in environment for name in (DVC_STAGE, RANK))
 
 
 def _watch() -> None:

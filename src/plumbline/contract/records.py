@@ -1,6 +1,6 @@
 """What the parts of a task return: plain records that stages, gates and reports read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,10 +41,6 @@ class Learner:
     min_gain: float = 0.0  # the share by which `monitor` must fall to count as better there
     monitor: str = "validation/loss"
     gradient_clip: float = 1.0
-    # Parts of `module`, none within another, if processes that train together are to share its
-    # weights: each part is put together when it is called, and so is the rest when `module` is,
-    # which its steps do. Empty: each process has all weights.
-    blocks: "Sequence[Any]" = ()
 
 
 @dataclass(frozen=True)

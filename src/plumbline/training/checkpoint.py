@@ -8,7 +8,7 @@ import json
 import logging
 import shutil
 import socket
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from plumbline.contract import layout, ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
-from plumbline.training import exchange, group
+from plumbline.training import group
 from plumbline.training.checkpoint_folders import DAMAGED, remove_checkpoints
 from plumbline.training.code_digest import digest_code
 from plumbline.training.hardware import Precision
@@ -54,7 +54,7 @@ class TrainingState:
 
 @dataclass
 class Checkpoint:
-    """What was read of the last checkpoint; the other processes have the shapes of its tensors."""
+    """What was read of the last checkpoint."""
 
     state: TrainingState
     weights: dict[str, torch.Tensor]
@@ -88,13 +88,10 @@ class CheckpointStore:
         One that is damaged is put aside with a warning, and training starts over. All processes
         get what the first one reads.
         """
-        found = self._find(module) if ranks.is_main() else None
-        outline = group.broadcast(found and _drop_numbers(found))
-        if outline is None:
+        self._found = group.broadcast(self._find(module) if ranks.is_main() else None)
+        if self._found is None:
             return TrainingState()
-        self._found = found or outline
-        for name, target in _select_trained(module).items():
-            exchange.copy_from_first(target, self._found.weights[name])
+        module.load_state_dict(self._found.weights, strict=False)
         return self._found.state
 
     def _find(self, module: torch.nn.Module) -> "Checkpoint | None":
@@ -133,15 +130,9 @@ class CheckpointStore:
         """Restore the moments and learning rates of the checkpoint, if one was loaded."""
         if not self._found:
             return
-        weights = [weight for each in optimizer.param_groups for weight in each["params"]]
-        moments: dict[int, dict[str, torch.Tensor]] = {}
-        for index, kinds in self._found.moments.items():
-            moments[index] = {}
-            for kind, source in kinds.items():
-                target = _make_moment(source, weights[index])
-                exchange.copy_from_first(target, source)
-                moments[index][kind] = target
-        optimizer.load_state_dict({"state": moments, "param_groups": self._found.groups})
+        optimizer.load_state_dict(
+            {"state": self._found.moments, "param_groups": self._found.groups}
+        )
         if scheduler:
             scheduler.load_state_dict(self._found.scheduler)
         self._found = None
@@ -153,15 +144,14 @@ class CheckpointStore:
         scheduler: Any,
         state: TrainingState,
     ) -> None:
-        """Write everything, whole or not at all; all processes have to call this."""
+        """Write everything, whole or not at all; the first process does."""
+        if not ranks.is_main():
+            return
         optimizer_state = optimizer.state_dict()
         tensors = {f"module/{name}": tensor for name, tensor in _select_trained(module).items()}
         for index, moments in optimizer_state["state"].items():
             for kind, tensor in moments.items():
                 tensors[f"optimizer/{index}/{kind}"] = tensor
-        tensors = exchange.gather_tensors(tensors)
-        if not ranks.is_main():
-            return
         facts = {
             "state": asdict(state),
             "groups": optimizer_state["param_groups"],
@@ -171,40 +161,26 @@ class CheckpointStore:
             save_tensors(tensors, aside, json.dumps(facts))
 
     def save_best(self, module: torch.nn.Module, epoch: int) -> None:
-        """Keep the weights after `epoch`, beside those that the last checkpoint names as best.
-
-        All processes have to call this.
-        """
-        tensors = exchange.gather_tensors(_select_trained(module))
+        """Keep the weights after `epoch`, beside those that the last checkpoint names as best."""
         if ranks.is_main():
             with layout.write_aside(self._locate_best(epoch)) as aside:
-                save_tensors(tensors, aside)
+                save_tensors(_select_trained(module), aside)
 
-    def load_best(self, module: torch.nn.Module, epoch: int, *, only_first: bool) -> None:
-        """Put the weights after `epoch` into `module`; TrainingError where they are damaged.
+    def load_best(self, module: torch.nn.Module, epoch: int) -> None:
+        """Put the weights after `epoch` into the first process's `module`, which is published.
 
-        All processes get what the first one reads, or it alone does.
+        Raises TrainingError where they are damaged.
         """
-        weights, problem = self._read_best(epoch) if ranks.is_main() else ({}, "")
-        problem = group.broadcast(problem)
-        if problem:
-            raise TrainingError(problem)
-        if not only_first:
-            for name, target in _select_trained(module).items():
-                exchange.copy_from_first(target, weights.get(name, target))
-        elif ranks.is_main():
-            module.load_state_dict(weights, strict=False, assign=True)
-
-    def _read_best(self, epoch: int) -> tuple[dict[str, torch.Tensor], str]:
-        """Return the weights after `epoch`, or why they cannot be used."""
+        if not ranks.is_main():
+            return
         path = self._locate_best(epoch)
         try:
-            return load_tensors(path)[0], ""
+            module.load_state_dict(load_tensors(path)[0], strict=False)
         except DAMAGE as error:
-            return {}, (
+            raise TrainingError(
                 f"{path}: damaged since it was written ({error}); run the same command again: "
                 "training starts over"
-            )
+            ) from None
 
     def drop_best(self, keep: int) -> None:
         """Remove the weights of all epochs but one."""
@@ -276,19 +252,3 @@ def _select_trained(module: torch.nn.Module) -> dict[str, torch.Tensor]:
     """Return what training changes: frozen weights are read from their source again."""
     frozen = {name for name, weight in module.named_parameters() if not weight.requires_grad}
     return {name: tensor for name, tensor in module.state_dict().items() if name not in frozen}
-
-
-def _drop_numbers(checkpoint: Checkpoint) -> Checkpoint:
-    """Return a checkpoint with the shapes of its tensors, without their numbers."""
-    moments = {}
-    for index, kinds in checkpoint.moments.items():
-        moments[index] = {kind: tensor.to("meta") for kind, tensor in kinds.items()}
-    weights = {name: tensor.to("meta") for name, tensor in checkpoint.weights.items()}
-    return replace(checkpoint, weights=weights, moments=moments)
-
-
-def _make_moment(source: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """Return zeros of the shape of a moment, in shards where those of its weight are."""
-    if source.shape == weight.shape:
-        return torch.zeros_like(weight, dtype=source.dtype)
-    return torch.zeros(source.shape, dtype=source.dtype)

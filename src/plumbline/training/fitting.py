@@ -6,7 +6,7 @@ from plumbline.contract import ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
-from plumbline.training import group, sharding
+from plumbline.training import group
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.hardware import choose_device, choose_hardware
 from plumbline.training.log import TrainingLog
@@ -23,7 +23,7 @@ def fit(
 ) -> None:
     """Train `learner`, leave its best weights in it, and write reports/training/<candidate>.csv.
 
-    Where processes share its weights, the first one alone has the best ones in the end.
+    Of processes that train together, the first one alone has the best ones in the end.
 
     Raises TrainingError for a loss that is not finite and, if it `must_learn`, if nothing was
     learned.
@@ -31,9 +31,7 @@ def fit(
     device = choose_device(params.training.device)
     group.join(device)
     store = CheckpointStore.open(params, candidate)
-    is_sharded = sharding.is_sharded(learner)
-    module = sharding.shard_module(learner, device) if is_sharded else learner.module
-    state = store.load(module)
+    state = store.load(learner.module)
     hardware = group.broadcast(choose_hardware(params.training, state.precision))
     state.precision = hardware.precision
     log.log_params(
@@ -44,14 +42,14 @@ def fit(
         }
     )
     progress = choose_progress(candidate, learner.max_epochs, state.epoch)
-    loop = TrainingLoop(learner, module, params, candidate, store, state, log, progress, hardware)
+    loop = TrainingLoop(learner, params, candidate, store, state, log, progress, hardware)
     if not state.finished:
         start = time.perf_counter()
         num_examples_before = state.num_examples
-        if hardware.compiled and not is_sharded:
-            module.compile(dynamic=True)
+        if hardware.compiled:
+            learner.module.compile(dynamic=True)
         with progress:
-            loop.run(is_sharded=is_sharded)
+            loop.run()
         seconds = time.perf_counter() - start
         rate = (state.num_examples - num_examples_before) / loop.seconds
         figures = {"train/seconds": seconds, "train/samples_per_second": rate}
@@ -59,9 +57,8 @@ def fit(
     if must_learn:
         _check_learned(state, candidate, learner.monitor)
     loop.write_history()
-    if not is_sharded:
-        module.cpu()
-    store.load_best(learner.module, state.best_epoch, only_first=is_sharded)
+    learner.module.cpu()
+    store.load_best(learner.module, state.best_epoch)
 
 
 def _check_learned(state: TrainingState, candidate: str, monitor: str) -> None:

@@ -58,17 +58,9 @@ def get_own_device(device: Device) -> torch.device:
 
 
 def average_gradients(module: torch.nn.Module, device: torch.device) -> torch.nn.Module:
-    """Return the training step of `module` whose gradients are the means over all processes.
-
-    Those of CPUs are added up one tensor at a time. Three processes or more add up each number of a
-    message in an order that depends on its place there, and ddp builds its messages again after its
-    first step, also that of a resumed training.
-    """
-    is_cpu = device.type == "cpu"
-    step = DistributedDataParallel(_TrainingStep(module), None if is_cpu else [device])
-    if is_cpu:
-        step.register_comm_hook(None, _average_tensors)
-    return step
+    """Return the training step of `module` whose gradients are the means over all processes."""
+    devices = None if device.type == "cpu" else [device]
+    return DistributedDataParallel(_TrainingStep(module), devices)
 
 
 @contextmanager
@@ -99,20 +91,3 @@ class _TrainingStep(torch.nn.Module):
 def _close_group() -> None:
     if distributed.is_initialized():
         distributed.destroy_process_group()
-
-
-def _average_tensors(
-    state: object,
-    bucket: distributed.GradBucket,  # type: ignore[name-defined]  # torch has no type of it
-) -> torch.futures.Future[torch.Tensor]:
-    message: torch.Tensor = bucket.buffer().div_(ranks.get_world_size())
-    sums = []
-    for gradient in bucket.gradients():
-        sums.append(distributed.all_reduce(gradient, async_op=True).get_future())
-
-    def finish(done: torch.futures.Future[list[torch.futures.Future[Any]]]) -> torch.Tensor:
-        for each in done.value():
-            each.value()  # raises where another process was lost
-        return message
-
-    return torch.futures.collect_all(sums).then(finish)

@@ -25,12 +25,11 @@ from plumbline.training.shared_batches import SharedBatches
 
 
 class TrainingLoop:
-    """Trains `module`, the learner's own or a shard of it, from where `state` is."""
+    """Trains the learner's module from where `state` is."""
 
     def __init__(
         self,
         learner: Learner,
-        module: Any,
         params: Params,
         candidate: str,
         store: CheckpointStore,
@@ -40,7 +39,7 @@ class TrainingLoop:
         chosen: Hardware,
     ) -> None:
         self.learner = learner
-        self.module = module
+        self.module = learner.module
         self.candidate = candidate
         self.store = store
         self.state = state
@@ -53,13 +52,12 @@ class TrainingLoop:
         self.checkpoint_every = params.training.checkpoint_every_steps
         self.seconds = 0.0  # spent on training batches alone
 
-    def run(self, *, is_sharded: bool) -> None:
+    def run(self) -> None:
         """Train to the last epoch, or until patience is at its end."""
         self.module.to(self.device).train()
         compute_loss = self.module.training_step
-        if ranks.get_world_size() > 1 and not is_sharded:
+        if ranks.get_world_size() > 1:
             compute_loss = group.average_gradients(self.module, self.device)
-        # Before validation, which leaves some of the weights that processes share put together.
         self.optimizer, self.schedule = self.module.configure_optimizers()
         self.store.restore(self.optimizer, self.schedule)
         validation = self.batches.list_validation()
@@ -135,7 +133,6 @@ class TrainingLoop:
         """Return the means over all rows of validation, of which each process has its own."""
         sums: dict[str, torch.Tensor] = {}
         self.module.eval()
-        # What inference mode computes, also weights that are put together, cannot be trained with.
         with torch.no_grad(), self._choose_numbers():
             for batch in loader:
                 for name, value in self.module.validation_step(self._move(batch)).items():
@@ -143,11 +140,11 @@ class TrainingLoop:
         self.module.train()
         num_own = self.batches.num_validation_rows
         own_means = {name: float(total / num_own) for name, total in sums.items()}
-        shares = group.gather((num_own, own_means))
+        shares = [share for share in group.gather((num_own, own_means)) if share[0]]
         num_rows = sum(rows for rows, _ in shares)
         return {
             f"validation/{name}": sum(rows / num_rows * means[name] for rows, means in shares)
-            for name in sorted(own_means)
+            for name in sorted(shares[0][1])
         }
 
     def _finish_epoch(self, figures: dict[str, float]) -> None:

@@ -8,7 +8,6 @@ import torch
 from torch.utils.data import DataLoader, Sampler
 
 from plumbline.contract import ranks
-from plumbline.contract.errors import TrainingError
 from plumbline.training.checkpoint import TrainingState
 
 
@@ -28,18 +27,13 @@ class SharedBatches:
         if hasattr(loader.batch_sampler, "set_epoch"):
             loader.batch_sampler.set_epoch(self.state.epoch)
         own = OwnRows(loader.batch_sampler, _take_padded_share, self.state.batch)
-        own.require_rows("raise batch_size")
         self.num_batches = own.num_batches
         return _replace_batches(loader, own)
 
     def list_validation(self) -> "DataLoader[Any]":
-        """Return this process's rows of the validation batches: each row is in one process.
-
-        All processes have as many batches: they wait for each other at each.
-        """
+        """Return this process's rows of the validation batches: each row is in one process."""
         loader = self.data.val_dataloader()
-        own = OwnRows(_JoinedBatches(loader.batch_sampler), _take_share)
-        own.require_rows("give validation more rows")
+        own = OwnRows(loader.batch_sampler, _take_share)
         self.num_validation_rows = own.num_rows
         return _replace_batches(loader, own)
 
@@ -60,12 +54,10 @@ class OwnRows(Sampler[list[int]]):
         self._batches = batches
         self._select = select
         self._num_done = num_done
-        self._largest = 0
         self.num_batches = 0  # with those that are done
         self.num_rows = 0
         for batch in batches:
             num_own = len(select(batch))
-            self._largest = max(self._largest, len(batch))
             self.num_batches += num_own > 0
             self.num_rows += num_own
 
@@ -75,35 +67,6 @@ class OwnRows(Sampler[list[int]]):
     def __iter__(self) -> Iterator[list[int]]:
         own = filter(None, map(self._select, self._batches))
         return islice(own, self._num_done, None)
-
-    def require_rows(self, remedy: str) -> None:
-        """Raise TrainingError where even the largest batch leaves a process without rows."""
-        if self._largest < ranks.get_world_size():
-            raise TrainingError(
-                f"batches of {self._largest} rows cannot be shared by {ranks.get_world_size()} "
-                f"processes; {remedy}, or lower training.processes"
-            )
-
-
-class _JoinedBatches:
-    """Batches with at least a row for each process, as far as there are enough rows.
-
-    Those that have fewer are joined with the batch before, or, at the start, with the one after.
-    """
-
-    def __init__(self, batches: Iterable[list[int]]) -> None:
-        self._batches = batches
-
-    def __iter__(self) -> Iterator[list[int]]:
-        num_processes = ranks.get_world_size()
-        joined: list[int] = []
-        for batch in self._batches:
-            if len(joined) >= num_processes and len(batch) >= num_processes:
-                yield joined
-                joined = []
-            joined = joined + batch
-        if joined:
-            yield joined
 
 
 def _replace_batches(loader: "DataLoader[Any]", batches: OwnRows) -> "DataLoader[Any]":
@@ -119,7 +82,8 @@ def _replace_batches(loader: "DataLoader[Any]", batches: OwnRows) -> "DataLoader
 def _take_padded_share(batch: list[int]) -> list[int]:
     """Return this process's rows of a batch.
 
-    If the batch cannot be divided evenly, its first rows are repeated until it can.
+    If the batch cannot be divided evenly, its first rows are repeated until it can: the processes
+    wait for each other at each batch.
     """
     world_size = ranks.get_world_size()
     padding = [batch[i % len(batch)] for i in range(-len(batch) % world_size)]

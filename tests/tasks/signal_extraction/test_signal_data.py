@@ -265,7 +265,6 @@ def test_params_that_cannot_be_meant(tmp_path: Path, recipe: str, change: dict, 
             "film draws fresh windows, and would not see the shuffled ones",
         ),
         ("training", {"precision": "bf16"}, "training.precision: bf16"),
-        ("training", {"processes": 2}, "the state that stateful carries belongs to one process"),
     ],
 )
 def test_what_would_not_be_done_is_refused(section: str, change: dict, said: str) -> None:

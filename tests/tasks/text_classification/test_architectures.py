@@ -24,9 +24,7 @@ from plumbline.tasks.text_classification.models.architectures import (
     check_files,
     get_max_tokens,
 )
-from plumbline.tasks.text_classification.models.blocks import find_blocks
 from plumbline.tasks.text_classification.models.encoder import (
-    MeanPooledClassifier,
     build_pretrained_body,
     describe_architecture,
 )
@@ -55,17 +53,6 @@ def make_params(folder: Path, **changes: Any) -> TextParams:
     sizes = {"max_tokens": 32, "max_epochs": 1, "batch_size": 16}
     config = PretrainedConfig.model_validate(settings | pretrained | sizes | changes)
     return params.model_copy(update={"candidates": {CANDIDATE: config}})
-
-
-@pytest.mark.parametrize("kind", SUPPORTED)
-def test_word_vectors_and_layers_of_an_encoder_are_its_blocks(kind: str, tmp_path: Path) -> None:
-    encoder = weights.load_encoder(kind, write_model(tmp_path, kind))
-    words, *layers = find_blocks(MeanPooledClassifier(encoder, 3))
-    assert words is encoder.get_input_embeddings()
-    assert len(layers) == (1 if kind == "albert" else 2)  # whose layers have the same weights
-    in_blocks = {weight for block in (words, *layers) for weight in block.parameters()}
-    rest = [weight for weight in encoder.parameters() if weight not in in_blocks]
-    assert sum(weight.numel() for weight in rest) < 0.3 * encoder.num_parameters()
 
 
 @pytest.mark.slow

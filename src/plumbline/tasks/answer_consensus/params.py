@@ -10,7 +10,6 @@ from plumbline.contract.params import (
     Params,
     SeededConfig,
     Share,
-    SolvedConfig,
     StrictModel,
 )
 from plumbline.contract.search import TunableConfig
@@ -110,7 +109,7 @@ class RecordChecks(StrictModel):
     max_missing_share: Share  # of the answers of any agent
 
 
-class FixedVote(SolvedConfig):
+class FixedVote(StrictModel):
     """The fixed set of agents with the best vote on train that `mean_cost` pays for.
 
     single: one agent · plurality: one vote each · weighted: by the log odds of each agent's
@@ -130,7 +129,7 @@ class LearnedPolicy(TunableConfig):
     subsets: Count  # random sets of agents of each question, to learn from
 
 
-class LogitConfig(LearnedPolicy, SolvedConfig):
+class LogitConfig(LearnedPolicy):
     """Conditional logit (McFadden 1974): each agent's vote has a weight."""
 
     kind: Literal["logit"]

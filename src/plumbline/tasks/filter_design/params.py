@@ -10,7 +10,6 @@ from plumbline.contract.params import (
     Params,
     SeededConfig,
     Share,
-    SolvedConfig,
     StrictModel,
 )
 
@@ -131,13 +130,13 @@ class CandidateConfig(StrictModel):
     calls: Calls  # of the simulator, unless a request says how many
 
 
-class TextbookConfig(CandidateConfig, SolvedConfig):
+class TextbookConfig(CandidateConfig):
     """The textbook's values for several ripples and cutoffs, rounded; nothing is trained."""
 
     kind: Literal["textbook"]
 
 
-class BayesianConfig(CandidateConfig, SolvedConfig):
+class BayesianConfig(CandidateConfig):
     """Bayesian optimisation from the textbook's values; nothing is trained."""
 
     kind: Literal["bayesian"]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import Name, Params, SeededConfig, SolvedConfig, StrictModel
+from plumbline.contract.params import Name, Params, SeededConfig, StrictModel
 from plumbline.contract.search import TunableConfig
 
 Positive = Annotated[float, Field(gt=0, le=1e6)]
@@ -81,7 +81,7 @@ class SequenceLimits(StrictModel):
     max_surprise: Annotated[float, Field(gt=0)]
 
 
-class RuleConfig(TunableConfig, SolvedConfig):
+class RuleConfig(TunableConfig):
     """Add `alpha` to the count of every symbol; closed form. Laplace adds 1, KT adds 0.5.
 
     `one` is the number that is most likely on train, `each` such a number for each symbol.

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import Name, Params, SeededConfig, SolvedConfig, StrictModel
+from plumbline.contract.params import Name, Params, SeededConfig, StrictModel
 from plumbline.contract.search import TunableConfig
 
 Positive = Annotated[float, Field(gt=0)]
@@ -133,7 +133,7 @@ class Validation(StrictModel):
     min_rows: Count  # of each split
 
 
-class FirConfig(TunableConfig, SolvedConfig):
+class FirConfig(TunableConfig):
     """Ridge regression on the last samples, one for each number of samples so far: closed form."""
 
     kind: Literal["fir"]
@@ -242,16 +242,6 @@ class SignalParams(Params):
                 raise ValueError(
                     f"control.candidates: {name} draws fresh windows, and would not see the "
                     "shuffled ones; name another"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _check_processes(self) -> "SignalParams":
-        for name, config in self.candidates.items():
-            if isinstance(config, StatefulConfig) and self.count_processes(name) > 1:
-                raise ValueError(
-                    f"training.processes: {self.training.processes}; the state that {name} carries "
-                    "belongs to one process: set it to 1, or remove that candidate"
                 )
         return self
 

@@ -325,10 +325,6 @@ class EncoderConfig(TrainedConfig):
     max_epochs: Count
     patience: Count
     gradient_clip: Positive
-    # Whether the processes of `training.processes` share weights, gradients and moments (FSDP), for
-    # an encoder that does not fit into one of them. Without it each has all, and the file is
-    # written without the key.
-    fsdp: Annotated[bool, Field(exclude_if=lambda value: not value)] = False
 
 
 class TransformerConfig(EncoderConfig):
@@ -573,24 +569,6 @@ class TextParams(Params):
                 raise ValueError(
                     f"candidates.{name}.module: {config.module} is not in {folders[0]} (in a clone "
                     f"of plumbline: {folders[1]}), so DVC would miss a change in it"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _check_fsdp(self) -> "TextParams":
-        for name, config in self.candidates.items():
-            encoder = config.member if isinstance(config, EnsembleConfig) else config
-            if not isinstance(encoder, EncoderConfig) or not encoder.fsdp:
-                continue
-            if self.count_processes(name) == 1:
-                raise ValueError(
-                    f"candidates.{name}.fsdp: true lets processes share the encoder, and there is "
-                    "one; set training.processes, such as processes: 2, or leave fsdp out"
-                )
-            if self.training.compile == "on":
-                raise ValueError(
-                    f"training.compile: on; an encoder that processes share ({name}, fsdp: true) "
-                    "is not compiled: set it to auto or off"
                 )
         return self
 

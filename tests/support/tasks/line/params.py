@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from plumbline.contract.params import Name, Params, SeededConfig, SolvedConfig, StrictModel
+from plumbline.contract.params import Name, Params, SeededConfig, StrictModel
 from plumbline.contract.search import TunableConfig
 
 
@@ -19,7 +19,7 @@ class Validation(StrictModel):
     max_abs_x: float
 
 
-class Fixed(SolvedConfig):
+class Fixed(StrictModel):
     kind: Literal["mean", "least_squares"]
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
+from plumbline.contract import ranks
+from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import TRAINED_FORM
 from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
@@ -40,6 +42,7 @@ def build_recurrent_learner(
         chunk = config.chunk
     data = Batches(train, validation, config, chunk, seed)
     if isinstance(config, StatefulConfig):
+        _require_one_process()
         num_carried = data.sampler.batch
     torch.manual_seed(seed)
     num_frequencies = len(train.setting.frequencies_hz)
@@ -77,3 +80,11 @@ def compare_graph(config: RecurrentConfig, folder: Path, columns: Columns) -> Ex
         expected = model.eval()(samples)[0][0, place].numpy()
         largest = max(largest, float(np.abs(np.array(answer) - expected).max()))
     return ExportDifference(TRAINED_FORM, largest, TOLERANCE, len(answers))
+
+
+def _require_one_process() -> None:
+    if ranks.get_world_size() > 1:
+        raise ParamsError(
+            "a stateful candidate carries its state from batch to batch, and cannot be trained by "
+            "several processes; start its stage without torchrun"
+        )

@@ -9,7 +9,6 @@ import torch
 
 from plumbline.contract.records import Learner
 from plumbline.tasks.text_classification.models.batches import TextDataModule
-from plumbline.tasks.text_classification.models.blocks import find_blocks
 from plumbline.tasks.text_classification.models.classifier import TextClassifier
 from plumbline.tasks.text_classification.models.export import export_model
 from plumbline.tasks.text_classification.models.forms import FormPolicy
@@ -51,7 +50,6 @@ def build_trainable(
     design: ModelDesign, module: TextClassifier, save: Callable[[Path], None], gradient_clip: float
 ) -> Learner:
     """Return the Learner that trains `module` as the design's config says."""
-    is_shared = isinstance(design.config, EncoderConfig) and design.config.fsdp
     return Learner(
         save=save,
         module=module,
@@ -61,5 +59,4 @@ def build_trainable(
         min_gain=design.min_gain,
         monitor=design.monitor,
         gradient_clip=gradient_clip,
-        blocks=find_blocks(module.model) if is_shared else (),
     )

@@ -17,10 +17,10 @@ from plumbline.tasks.text_classification.models.architectures import (
     get_max_tokens,
 )
 from plumbline.tasks.text_classification.models.batches import TextDataModule
-from plumbline.tasks.text_classification.models.blocks import freeze_lower_layers
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
 from plumbline.tasks.text_classification.models.encoded_texts import encode_split
+from plumbline.tasks.text_classification.models.frozen_layers import freeze_lower_layers
 from plumbline.tasks.text_classification.models.layers import (
     UsedEmbedding,
     use_cheap_layers,

@@ -1,4 +1,4 @@
-"""The parts of an encoder that processes which share its weights put together one at a time."""
+"""The lower layers of a pretrained encoder may stay as they are."""
 
 from typing import Any
 
@@ -7,14 +7,6 @@ import torch
 from plumbline.contract.errors import ParamsError
 
 LAST_NORMS = ("final_norm", "norm", "ln_f")  # above all layers, in encoders that have one
-
-
-def find_blocks(model: Any) -> list[torch.nn.Module]:
-    """Return the word vectors and the layers of the encoder in `model`, or of all its members."""
-    blocks: list[torch.nn.Module] = []
-    for member in getattr(model, "members", [model]):
-        blocks += [member.body.get_input_embeddings(), *_find_layers(member.body)]
-    return blocks
 
 
 def freeze_lower_layers(encoder: Any, num_frozen: int) -> None:
