@@ -29,7 +29,6 @@ from plumbline.tasks.text_classification.models.int8.states import (
     NUM_TEXTS,
     draw_texts,
 )
-from plumbline.tasks.text_classification.models.int8.static_form import adopt_close_ranges
 from plumbline.tasks.text_classification.params import PretrainedConfig
 from plumbline.tasks.text_classification.predictor import EncodedText, TokenFeatures, load
 
@@ -202,30 +201,6 @@ def test_equal_graphs_and_texts_give_equal_bytes(
     for path in paths:
         write_int8_form(form, model, texts, path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
-
-
-@pytest.mark.parametrize(("move", "is_adopted"), [(1e-6, True), (0.02, True), (0.1, False)])
-def test_a_range_may_be_that_of_another_machine_and_no_other(
-    move: float, is_adopted: bool, model: onnx.ModelProto, texts: list[EncodedText], tmp_path: Path
-) -> None:
-    ours, theirs = (derive(STATIC, model, texts, tmp_path) for _ in range(2))
-    for constant in theirs.graph.initializer:
-        if ".scale." in constant.name:
-            scale = numpy_helper.to_array(constant) * np.float32(1 + move)
-            constant.CopyFrom(numpy_helper.from_array(scale, constant.name))
-    assert ours != theirs
-    adopt_close_ranges(ours, theirs, 0.03)
-    assert (ours == theirs) == is_adopted
-
-
-def test_nothing_is_adopted_from_another_form(
-    model: onnx.ModelProto, texts: list[EncodedText], tmp_path: Path
-) -> None:
-    ours = derive(STATIC, model, texts, tmp_path)
-    before = ours.SerializeToString()
-    for form in (ROW, DYNAMIC):
-        adopt_close_ranges(ours, derive(form, model, texts, tmp_path), 0.03)
-        assert ours.SerializeToString() == before
 
 
 def test_smoothing_evens_out_channels_and_moves_no_answer(

@@ -113,6 +113,24 @@ class EncodedTexts(Dataset[Batch]):
                 array.release_memory()
 
 
+def store_encoded(names: tuple[str, str], encoded: Sequence[EncodedText]) -> EncodedTexts:
+    """Return texts that are encoded already, without labels: every target is 0."""
+    with (
+        ArrayWriter(np.int32) as ids,
+        ArrayWriter(np.float32) as values,
+        ArrayWriter(np.int64) as targets,
+    ):
+        ids.append(np.concatenate([row for row, _ in encoded]))
+        has_values = encoded[0][1].dtype == np.float32
+        if has_values:
+            values.append(np.concatenate([numbers for _, numbers in encoded]))
+        targets.append(np.zeros(len(encoded), np.int64))
+        lengths = np.array([len(row) for row, _ in encoded], np.int32)
+        return EncodedTexts(
+            names, ids.finish(), values.finish() if has_values else None, targets.finish(), lengths
+        )
+
+
 def encode_split(
     names: tuple[str, str],
     split: LabelledTexts,

@@ -1,9 +1,8 @@
-"""Do the graphs of a bundle answer as the weights beside them? Asked again when it is evaluated.
+"""Does the graph of a bundle answer as the weights beside them? Asked again when it is evaluated.
 
 Of a model of sets of labels, the threshold of each label is chosen again too.
 """
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +13,7 @@ from plumbline.contract import layout
 from plumbline.contract.params import TRAINED_FORM
 from plumbline.contract.records import ExportDifference
 from plumbline.contract.task import Columns
-from plumbline.tasks.text_classification.data import (
-    count_rows,
-    read_inputs,
-    read_label_sets,
-    read_rows,
-)
+from plumbline.tasks.text_classification.data import read_inputs, read_label_sets
 from plumbline.tasks.text_classification.models.label_decisions import (
     choose_label_thresholds,
     encode_sets,
@@ -37,6 +31,7 @@ from plumbline.tasks.text_classification.predictor import (
     TfidfFeatures,
     TokenFeatures,
     load,
+    open_graph,
     read_idf,
 )
 
@@ -45,38 +40,31 @@ if TYPE_CHECKING:
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 TOLERANCE = 1e-3  # of logits: ten times that of export, which was on the same machine
-# Of the scale of a static form. On another machine sums differ in the last bit, and of two ranges
-# with nearly the same error the other may be the best.
-RANGE_TOLERANCE = 0.03
 THRESHOLD_TOLERANCE = 1e-3  # of a probability
 
 
 def compare_export(
     params: TextParams, candidate: str, folder: Path, columns: Columns
 ) -> list[ExportDifference]:
-    """Compare the logits of every form with those of the trained weights, for some texts.
+    """Compare the logits of the graph of `fp32` with those of the trained weights, for some texts.
 
-    The graph of `fp32` is compared with the weights in torch; an int8 form with a graph that is
-    derived again from `fp32`, and calibrated again on the texts of train. Sealed thresholds of
-    labels are compared with those that the validation rows give.
+    What an int8 form answers is compared with `fp32` by the gate parity, on every test row. Sealed
+    thresholds of labels are compared with those that the validation rows give.
     """
     config = layout.read_json(folder / CONFIG)
     if "forms" not in config:  # the predictor of the task answers from nothing else
         return []
-    encoded = _encode_texts(folder, config, columns["text"])
-    differences = []
-    for form, name in config["forms"].items():
-        logits = _run_graph(folder / name, encoded)
-        if form == TRAINED_FORM:
-            expected = _run_weights(params, candidate, folder, encoded)
-        else:
-            with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-                again = Path(private) / name
-                _derive_form(form, folder, config, again)
-                expected = _run_graph(again, encoded)
-        largest = float(np.abs(logits - expected).max())
-        limit = TOLERANCE * max(1.0, float(np.abs(expected).max()))
-        differences.append(ExportDifference(form, largest, limit, len(encoded)))
+    from plumbline.tasks.text_classification.models import encoded_texts, logits
+
+    path = folder / config["forms"][TRAINED_FORM]
+    ids, values = (argument.name for argument in open_graph(path).get_inputs())
+    texts = _encode_texts(folder, config, columns["text"])
+    rows = encoded_texts.store_encoded((ids, values), texts)
+    found = logits.compute_graph_logits(path, TRAINED_FORM, rows)
+    expected = logits.compute_model_logits(_load_model(params, candidate, folder), rows)
+    largest = float(np.abs(found - expected).max())
+    limit = TOLERANCE * max(1.0, float(np.abs(expected).max()))
+    differences = [ExportDifference(TRAINED_FORM, largest, limit, len(rows))]
     if "thresholds" in config:
         differences.append(_compare_thresholds(folder, config))
     return differences
@@ -105,30 +93,6 @@ def _compare_thresholds(folder: Path, config: Any) -> ExportDifference:
     )
 
 
-def _derive_form(form: str, folder: Path, config: Any, path: Path) -> None:
-    """Derive an int8 form again from the graph of `fp32` in the bundle, and write it to `path`."""
-    import onnx
-
-    from plumbline.tasks.text_classification.models.int8.forms import STATIC, write_int8_form
-    from plumbline.tasks.text_classification.models.int8.states import draw_texts
-    from plumbline.tasks.text_classification.models.int8.static_form import adopt_close_ranges
-
-    graph = onnx.load(folder / config["forms"][TRAINED_FORM])
-    if form != STATIC:
-        write_int8_form(form, graph, [], path)
-        return
-
-    def read_encoded(numbers: list[int]) -> list[EncodedText]:
-        rows = read_rows(layout.EXAMPLES, "train", numbers, ["text"])
-        return _encode_texts(folder, config, rows["text"].to_pylist())
-
-    texts = draw_texts(count_rows(layout.EXAMPLES, "train"), read_encoded)
-    write_int8_form(form, graph, texts, path)
-    derived = onnx.load(path)
-    adopt_close_ranges(derived, onnx.load(folder / config["forms"][form]), RANGE_TOLERANCE)
-    onnx.save(derived, path)
-
-
 def _encode_texts(folder: Path, config: Any, texts: Sequence[str]) -> list[EncodedText]:
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
@@ -138,34 +102,6 @@ def _encode_texts(folder: Path, config: Any, texts: Sequence[str]) -> list[Encod
         return TfidfFeatures(config["vocabulary"], read_idf(weights)).encode_texts(texts)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     return TokenFeatures(tokenizer).encode_texts(texts)
-
-
-def _run_graph(path: Path, encoded: Sequence[EncodedText]) -> np.ndarray:
-    """Return the logits of a graph for every text, shape (texts, classes)."""
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(path)
-    names = [argument.name for argument in session.get_inputs()]
-    logits = []
-    for ids, values in encoded:
-        feed = dict(zip(names, (ids[None], values[None]), strict=True))
-        logits.append(session.run(None, feed)[0][0])
-    return np.array(logits)
-
-
-def _run_weights(
-    params: TextParams, candidate: str, folder: Path, encoded: Sequence[EncodedText]
-) -> np.ndarray:
-    """Return the logits of the trained weights for every text, shape (texts, classes)."""
-    import torch
-
-    model = _load_model(params, candidate, folder)
-    logits = []
-    with torch.inference_mode():
-        for ids, values in encoded:
-            inputs = torch.from_numpy(ids[None]), torch.from_numpy(values[None])
-            logits.append(model(*inputs)[0].numpy())
-    return np.array(logits)
 
 
 def _load_model(params: TextParams, candidate: str, folder: Path) -> "torch.nn.Module":

@@ -6,8 +6,6 @@ No scale depends on the texts of a call, so a text is answered alike alone and i
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from plumbline.tasks.text_classification.models.int8.products import Product, find_products
 from plumbline.tasks.text_classification.models.int8.ranges import (
     ActivationRange,
@@ -44,24 +42,6 @@ def round_statically(model: Any, texts: Sequence[EncodedText]) -> None:
     replace_nodes(model, writers)
 
 
-def adopt_close_ranges(model: Any, other: Any, tolerance: float) -> None:
-    """Give `model` the ranges of `other` that differ by no more than `tolerance` of a scale.
-
-    Both are to be static forms of one graph, calibrated on two machines; if `other` does not round
-    the same states, nothing is adopted.
-    """
-    ours, theirs = _list_ranges(model), _list_ranges(other)
-    if len(ours) != len(theirs):
-        return
-    for constants, others in zip(ours, theirs, strict=True):
-        scale, zero_point = map(_read_number, constants)
-        other_scale, other_zero_point = map(_read_number, others)
-        is_close = abs(other_scale - scale) <= tolerance * scale
-        if is_close and abs(other_zero_point - zero_point) <= 1:
-            _write_number(constants[0], np.float32(other_scale))
-            _write_number(constants[1], np.uint8(other_zero_point))
-
-
 def _choose_ranges(
     model: Any, names: Sequence[str], texts: Sequence[EncodedText]
 ) -> dict[str, ActivationRange]:
@@ -88,26 +68,3 @@ def _write_products(
         if product.bias is not None:
             inputs += ["", writer.add_constant("bias", product.bias)]
         writer.add_node("MatMulIntegerToFloat", inputs, product.output, ORT)
-
-
-def _list_ranges(model: Any) -> list[tuple[Any, Any]]:
-    """List the constants of scale and zero point of all states that are rounded."""
-    constants = {weight.name: weight for weight in model.graph.initializer}
-    ranges = []
-    for node in model.graph.node:
-        if node.op_type == "QuantizeLinear" and constants.keys() >= set(node.input[1:3]):
-            scale, zero_point = node.input[1:3]
-            ranges.append((constants[scale], constants[zero_point]))
-    return ranges
-
-
-def _read_number(constant: Any) -> float:
-    from onnx import numpy_helper
-
-    return float(numpy_helper.to_array(constant).item())
-
-
-def _write_number(constant: Any, value: np.generic) -> None:
-    from onnx import numpy_helper
-
-    constant.CopyFrom(numpy_helper.from_array(np.asarray(value), constant.name))
