@@ -8,9 +8,10 @@ import pytest
 from tests.support import census
 from tests.support.order import LONGEST_FIRST
 
-PACKAGE = census.ROOT / "src/plumbline"
+SOURCES = census.ROOT / "src"
+PACKAGE = SOURCES / "plumbline"
 TESTS = census.ROOT / "tests"
-MODULES = census.read_package(PACKAGE)
+MODULES = census.read_package(SOURCES)
 LOOSE = {"__init__.py", "entrypoint.py", "py.typed"}
 MAX_ROWS = 10  # of imports: what a person keeps in the head
 SAME_NAME = {"Predictor"}  # the protocol, and the class of each task's predictor.py
@@ -40,7 +41,7 @@ GIVEN = {
 
 def test_every_function_begins_with_a_verb() -> None:
     wrong = [
-        f"{module.path.relative_to(PACKAGE)}:{function.lineno}: {function.name}"
+        f"{module.path.relative_to(SOURCES)}:{function.lineno}: {function.name}"
         for module in MODULES
         for function in module.functions()
         if not census.is_named_by_a_rule_of_its_own(function)

@@ -82,7 +82,7 @@ def test_help_names_every_command(checkout: Checkout) -> None:
     printed = checkout.run("plumbline", "--help").stdout
     for name in {name.split()[0] for name in COMMANDS} - {"merge-lock"}:
         assert re.search(rf"^│ {name} ", printed, re.MULTILINE), name
-    assert "─ Commands ─" not in printed, "a command has no panel: see PANELS in cli/__init__.py"
+    assert "─ Commands ─" not in printed, "no panel: see PANELS in terminal/commands.py"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

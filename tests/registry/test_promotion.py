@@ -29,7 +29,7 @@ from tests.support.racing import (
 )
 from typer.testing import CliRunner
 
-from plumbline.cli import app, console
+from plumbline.cli import app
 from plumbline.contract import layout, leftovers
 from plumbline.contract.errors import (
     BundleError,
@@ -55,6 +55,7 @@ from plumbline.registry import (
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.reader import addresses, find_version, open_version
 from plumbline.registry.split_sketch import build_sketch
+from plumbline.terminal import console
 
 KEEP, REFUSE, OTHER_BUNDLE = (
     "4",

@@ -34,7 +34,8 @@ ROOMS = {
     "init": 960,
     "ci": 400,
     "diagnostics": 860,
-    "cli": 1_690,
+    "cli": 1_540,
+    "terminal": 150,
     "pipeline_run": 280,
     "(files at the top)": 105,
 }

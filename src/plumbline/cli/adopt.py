@@ -1,7 +1,7 @@
 """`plumbline adopt`: accept a champion that somebody chose in MLflow."""
 
 from plumbline.cli.champion import announce_decision
-from plumbline.cli.options import ModelName, RequiredReason
+from plumbline.terminal.options import ModelName, RequiredReason
 
 EXAMPLE = 'plumbline adopt ticket-router --reason "moved in the UI; better on refunds"'
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from plumbline.ci import github
-from plumbline.cli.console import print_json, print_plain
-from plumbline.cli.options import AsJson, ModelNameOrParams
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.registry import champion_pin
+from plumbline.terminal.console import print_json, print_plain
+from plumbline.terminal.options import AsJson, ModelNameOrParams
 
 if TYPE_CHECKING:
     from plumbline.registry.journal import Entry

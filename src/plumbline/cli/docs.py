@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from plumbline.cli.console import print_plain
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.suggestion import suggest_nearest
+from plumbline.terminal.console import print_plain
 
 EXAMPLE = "plumbline docs operate"
 

@@ -1,7 +1,7 @@
 """`plumbline doctor`: check what a run needs."""
 
-from plumbline.cli.console import print_results
-from plumbline.cli.options import AsJson
+from plumbline.terminal.console import print_results
+from plumbline.terminal.options import AsJson
 
 EXAMPLE = "plumbline doctor"
 

@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 
 from plumbline.ci import github
-from plumbline.cli.console import print_json, print_plain
-from plumbline.cli.options import AsJson
 from plumbline.contract import layout
+from plumbline.terminal.console import print_json, print_plain
+from plumbline.terminal.options import AsJson
 
 EXAMPLE = "plumbline drift requests/ --record"
 

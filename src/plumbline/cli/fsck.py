@@ -1,8 +1,8 @@
 """`plumbline fsck`: check that all stores agree."""
 
-from plumbline.cli.console import print_results
-from plumbline.cli.options import AsJson
 from plumbline.contract.quick_import import pause_collection
+from plumbline.terminal.console import print_results
+from plumbline.terminal.options import AsJson
 
 EXAMPLE = "plumbline fsck"
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plumbline.cli import init_questions
-from plumbline.cli.console import print_lines, print_plain
 from plumbline.contract import layout
 from plumbline.contract.yaml_file import load_yaml
+from plumbline.terminal.console import print_lines, print_plain
 
 if TYPE_CHECKING:
     from plumbline.init.survey import FileSurvey

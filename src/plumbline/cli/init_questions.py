@@ -5,8 +5,8 @@ from pathlib import Path
 
 import typer
 
-from plumbline.cli.console import print_lines
 from plumbline.contract.errors import ParamsError
+from plumbline.terminal.console import print_lines
 
 NAME = "my-model"
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from plumbline.cli.console import out
-from plumbline.cli.options import ModelName
 from plumbline.contract.visible_text import show_line
+from plumbline.terminal.console import out
+from plumbline.terminal.options import ModelName
 
 if TYPE_CHECKING:
     from plumbline.registry.journal import Entry

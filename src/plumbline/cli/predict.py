@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from plumbline.cli.console import out
-from plumbline.cli.options import InferenceParams, parse_inference_params
 from plumbline.contract import layout
 from plumbline.contract.answers import NOT_FINITE, find_not_finite
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.visible_text import dump_visibly, show_lines
+from plumbline.terminal.console import out
+from plumbline.terminal.options import InferenceParams, parse_inference_params
 
 if TYPE_CHECKING:
     from plumbline.contract.task import Task

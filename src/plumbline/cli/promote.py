@@ -6,7 +6,7 @@ import typer
 
 from plumbline.ci import github
 from plumbline.cli.champion import announce_decision
-from plumbline.cli.options import ModelName, Reason, Version
+from plumbline.terminal.options import ModelName, Reason, Version
 
 EXAMPLE = 'plumbline promote ticket-router 2 --expect 1 --reason "better on refunds"'
 

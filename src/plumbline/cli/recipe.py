@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from plumbline.cli.console import print_json, print_plain
-from plumbline.cli.options import DEFAULT_TASK, AsJson, TaskName
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.lineage import run_git
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.init.repository_files import ensure_task_folder, find_recipes
+from plumbline.terminal.console import print_json, print_plain
+from plumbline.terminal.options import DEFAULT_TASK, AsJson, TaskName
 
 RECIPES = Path("recipes")
 LIST_EXAMPLE = "plumbline recipe list"

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from plumbline.ci import github, github_release
-from plumbline.cli.console import print_plain
+from plumbline.terminal.console import print_plain
 
 PACK_EXAMPLE = "plumbline registry pack registry.tar"
 UNPACK_EXAMPLE = "plumbline registry unpack registry.tar"

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from plumbline.cli.console import out, print_lines, print_plain
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.task import Columns
 from plumbline.registry import lost_models
+from plumbline.terminal.console import out, print_lines, print_plain
 
 EXAMPLE = "plumbline report --markdown"
 MAX_EXAMPLE = 300  # characters of a row of the user's data that is shown as an example

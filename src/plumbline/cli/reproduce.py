@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from plumbline.cli.console import out, print_json, print_plain
-from plumbline.cli.options import AsJson, ModelNameOrParams
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.terminal.console import out, print_json, print_plain
+from plumbline.terminal.options import AsJson, ModelNameOrParams
 
 if TYPE_CHECKING:
     from plumbline.diagnostics.reproduce.comparison import ComparisonRow

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from plumbline.cli.champion import announce_decision
-from plumbline.cli.options import ModelName, Reason
+from plumbline.terminal.options import ModelName, Reason
 
 EXAMPLE = 'plumbline rollback ticket-router --reason "worse on refunds"'
 

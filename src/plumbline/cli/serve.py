@@ -102,7 +102,7 @@ def serve(
             log=log_folder or None,
             log_share=log_share,
             redact=redact,
-            consulting=_prepare_consulting(agents, records),
+            consulting=_choose_consulting(agents, records),
             limits=limits,
         )
     )
@@ -120,21 +120,12 @@ def _parse_canary(text: str, max_disagreement: float | None, max_slowdown: float
     return Canary(match[1], percent / 100, max_disagreement, max_slowdown)
 
 
-def _prepare_consulting(agents: Path | None, records: Path | None) -> Consulting | None:
-    """Check agents.yaml, keys and records now, not at the first request."""
+def _choose_consulting(agents: Path | None, records: Path | None) -> Consulting | None:
     if agents is None:
         if records:
             raise ParamsError("--records: nobody is asked; add --agents")
         return None
-    from plumbline.cli.answer_forms import load_normaliser
-    from plumbline.consulting.agents_file import read_agents
-    from plumbline.consulting.answer_records import AnswerRecords
-    from plumbline.consulting.endpoint import check_keys
-
-    check_keys(read_agents(agents))
-    if records:
-        AnswerRecords(records, "", "").check_writable()
-    return Consulting(agents, load_normaliser, records)
+    return Consulting(agents, records)
 
 
 def _read_token(file: Path | None) -> str | None:

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from plumbline.cli.console import print_plain
-from plumbline.cli.options import ModelName, Version
 from plumbline.contract.errors import ParamsError
+from plumbline.terminal.console import print_plain
+from plumbline.terminal.options import ModelName, Version
 
 EXAMPLE = "plumbline sign ticket-router 2 --key private.pem"
 

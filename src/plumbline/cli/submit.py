@@ -1,7 +1,7 @@
 """`plumbline submit`: hand the training of this commit to another scheduler."""
 
 from plumbline.ci import github
-from plumbline.cli.console import print_lines
+from plumbline.terminal.console import print_lines
 
 EXAMPLE = "plumbline submit"
 

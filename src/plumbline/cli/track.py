@@ -1,8 +1,8 @@
 """`plumbline track`: bring to MLflow what stages logged while it was unreachable."""
 
-from plumbline.cli.console import print_json, print_plain
-from plumbline.cli.options import AsJson
 from plumbline.contract.errors import RegistryError
+from plumbline.terminal.console import print_json, print_plain
+from plumbline.terminal.options import AsJson
 
 EXAMPLE = "plumbline track"
 

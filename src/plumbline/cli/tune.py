@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plumbline.cli.console import out, print_plain
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
+from plumbline.terminal.console import out, print_plain
 
 if TYPE_CHECKING:
     from plumbline.tuning.search import SearchResult

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plumbline.cli.console import print_lines, print_plain
+from plumbline.terminal.console import print_lines, print_plain
 
 if TYPE_CHECKING:
     from plumbline.init.upgrade import Upgrade

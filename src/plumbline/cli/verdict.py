@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from plumbline.cli.console import print_json, print_plain
 from plumbline.contract import layout
 from plumbline.contract.visible_text import show_line
+from plumbline.terminal.console import print_json, print_plain
 
 EXAMPLE = "plumbline verdict"
 

@@ -8,14 +8,12 @@ Protocol (contract/parts.py): `task.py` of every task assigns its parts to them.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from plumbline.contract.quick_import import pause_collection
 
 if TYPE_CHECKING:
-    from plumbline.contract.faults import DrillPart, FaultsPart
     from plumbline.contract.params import Params
     from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
     from plumbline.contract.records import Scores
@@ -203,21 +201,6 @@ class Task(Generic[P]):
         """Scores, baselines, the bound, behaviour and figures."""
         part: ScoringPart[P] = self._import_part("scoring")
         return part
-
-    @property
-    def faults(self) -> "FaultsPart | None":
-        """What `plumbline selftest` plants; None if the task offers no such part."""
-        part: FaultsPart | None = self._import_optional_part("faults")
-        return part
-
-    @property
-    def drill(self) -> "DrillPart | None":
-        """What `plumbline drill` works on; None if the task offers no such part."""
-        part: DrillPart | None = self._import_optional_part("drill")
-        return part
-
-    def _import_optional_part(self, name: str) -> Any:
-        return self._import_part(name) if find_spec(f"{self.package}.{name}") else None
 
     def _import_part(self, name: str) -> Any:
         with pause_collection():

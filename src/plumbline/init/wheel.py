@@ -83,8 +83,9 @@ def _build(checkout: Path, folder: Path) -> Path:
 
 
 def _list_sources(checkout: Path) -> list[Path]:
-    package = [path for path in (checkout / "src/plumbline").rglob("*") if path.is_file()]
-    sources = [path.relative_to(checkout) for path in package if path.suffix != ".pyc"]
+    packages = [path.parent for path in (checkout / "src").glob("*/__init__.py")]
+    files = [path for package in packages for path in package.rglob("*") if path.is_file()]
+    sources = [path.relative_to(checkout) for path in files if path.suffix != ".pyc"]
     others = [Path(name) for name in ("setup.py", "README.md", "LICENSE")]
     return [*sources, *others, *repository_files.list_carried(checkout)]
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.contract.quick_end import skip_last_collection
 from plumbline.serving import open_inference, openapi
 from plumbline.serving.access import AccessRules
+from plumbline.serving.added_routes import load_added_routes
 from plumbline.serving.direct_routes import add_direct_routes
 from plumbline.serving.early_refusal import EarlyRefusals
 from plumbline.serving.errors import NotReadyError, RequestError
@@ -57,10 +58,9 @@ def create_app(settings: Settings) -> FastAPI:
     async def run_lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
         app.state.router = router
         await _start_router(router)
-        async with _open_desk(settings, router) as app.state.desk:
-            with RequestLog.open(settings) as app.state.log:
-                yield {"limits": settings.limits, "router": router, "refusals": refusals}
-                await router.close()
+        with RequestLog.open(settings) as app.state.log:
+            yield {"limits": settings.limits, "router": router, "refusals": refusals}
+            await router.close()
         skip_last_collection()
 
     router = TrafficRouter(settings)
@@ -87,10 +87,8 @@ def create_app(settings: Settings) -> FastAPI:
     if not is_traced:
         add_direct_routes(app)
     app.add_middleware(GuardMiddleware, access=access, router=router)
-    if settings.consulting:
-        from plumbline.serving.consult_route import add_consult_route
-
-        add_consult_route(app, router, settings, _answer)
+    for added in load_added_routes():
+        added.add_routes(app, router, settings, _answer)
     app.openapi = lambda: openapi.describe_api(app, router)  # type: ignore[method-assign]
     return app
 
@@ -111,26 +109,6 @@ async def _start_router(router: TrafficRouter) -> None:
     except Exception:
         log.critical("the model cannot be loaded", exc_info=True)
     os._exit(STARTUP_FAILURE)
-
-
-@asynccontextmanager
-async def _open_desk(settings: Settings, router: TrafficRouter) -> AsyncIterator[Any]:
-    """Make the agents of /consult ready; None where there are none, or they cannot be opened.
-
-    `plumbline serve` refused agents that could not be opened when it was called. A worker that
-    starts later must not stop the server: the champion may have moved, or the registry be gone.
-    """
-    async with AsyncExitStack() as stack:
-        desk = None
-        if settings.consulting and router.champion:
-            from plumbline.serving.consult_desk import open_desk
-
-            opening = open_desk(settings.consulting, router.champion.cached)
-            try:
-                desk = await stack.enter_async_context(opening)
-            except (PlumblineError, OSError) as error:
-                log.critical("/consult answers 503 until the server is restarted: %s", error)
-        yield desk
 
 
 def _add_state_routes(app: FastAPI, router: TrafficRouter) -> None:

@@ -32,10 +32,8 @@ def describe_api(app: FastAPI, router: TrafficRouter) -> Schema:
             for status in ERROR_STATUSES:
                 operation["responses"][str(status)] = _describe_error()
             if method == "post":
-                operation["requestBody"] = {
-                    "required": True,
-                    "content": {"application/json": {"schema": _describe_body(path, signature)}},
-                }
+                body = {"application/json": {"schema": _describe_body(path, signature)}}
+                operation.setdefault("requestBody", {"required": True, "content": body})
     return description
 
 
@@ -47,9 +45,6 @@ def _describe_error() -> Schema:
 def _describe_body(path: str, signature: Signature) -> Schema:
     if path.startswith("/v2"):
         return _describe_infer(signature)
-    if path == "/consult":
-        text = {"type": "string", "minLength": 1}
-        return _describe_object({"question": text}, {"question_id": text})
     return _describe_invocations(signature)
 
 

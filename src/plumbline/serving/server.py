@@ -19,6 +19,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 from plumbline.contract.errors import PlumblineError
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import log_format
+from plumbline.serving.added_routes import load_added_routes
 from plumbline.serving.canary_return import find_recording_problem
 from plumbline.serving.disagreement_limit import find_disagreement_limit
 from plumbline.serving.http_protocol import HttpProtocol
@@ -100,7 +101,10 @@ def _keep_program_out_of_workers() -> Iterator[None]:
 
 
 def _fetch_versions(settings: Settings) -> None:
-    """Fetch and verify every version, and open the agents once, before a worker starts."""
+    """Fetch and verify every version, and check what other packages add, before a worker starts."""
+    added = load_added_routes()
+    for routes in added:
+        routes.check_settings(settings)
     cache = VerifiedModelCache(settings.uri, settings.cache)
     champion = cache.fetch_latest_or_kept()
     if settings.shadow:
@@ -109,10 +113,8 @@ def _fetch_versions(settings: Settings) -> None:
     if settings.canary:
         canary = cache.fetch_version(settings.canary.version)
         limit = find_disagreement_limit(settings.canary, canary, champion)
-    if settings.consulting:
-        from plumbline.serving.consult_desk import check_desk
-
-        check_desk(settings.consulting, champion)
+    for routes in added:
+        routes.check_champion(settings, champion)
     _print_greeting(settings, champion)
     if limit:
         print(  # noqa: T201  for a person

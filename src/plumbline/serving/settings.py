@@ -1,6 +1,5 @@
 """The settings of a server; none of them changes an answer."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,7 +35,6 @@ class Consulting:
     """The agents that the served policy asks."""
 
     agents: Path  # agents.yaml
-    find_normaliser: Callable[[str], Callable[[str], str]]  # by the form of answers
     records: Path | None = None  # the file to which answers are appended
 
 

@@ -10,12 +10,12 @@ from typing import Any
 from tests.support.consulting.bundles import write_policy
 
 from plumbline import bundle
-from plumbline.consulting.agents import AgentsFile
-from plumbline.consulting.consultation import Consultation, run_together
-from plumbline.consulting.course import Asking, ConsultationResult, Observer, Question
-from plumbline.consulting.outcomes import AgentOutcome
-from plumbline.consulting.policy import PredictorPolicy, read_config
-from plumbline.consulting.team import Opener, build_terms, open_team
+from plumbline_consult.agents import AgentsFile
+from plumbline_consult.consultation import Consultation, run_together
+from plumbline_consult.course import Asking, ConsultationResult, Observer, Question
+from plumbline_consult.outcomes import AgentOutcome
+from plumbline_consult.policy import PredictorPolicy, read_config
+from plumbline_consult.team import Opener, build_terms, open_team
 
 QUESTION = Question("q1", "What is 6 * 7?")
 PRICE = {"prompt": 0.1, "completion": 0.2}

@@ -34,9 +34,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-WARM_EXPORT = (
-    Path(__file__).resolve().parents[3] / "src/plumbline/diagnostics/selftest/warm_export.py"
-)
+WARM_EXPORT = Path(__file__).resolve().parents[3] / "src/plumbline_selftest/warm_export.py"
 OPSET = 20  # of the graphs in bundles
 
 ISOLATED_LIBRARIES = ("pandas", "mlflow", "mlflow.pyfunc")

@@ -5,9 +5,9 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from plumbline.contract.faults import SourceRow
 from plumbline.tasks.text_classification.data.generated import COLUMNS, draw_ticket
 from plumbline.tasks.text_classification.faults.fixture import FEATURES, read_fixture
+from plumbline_selftest.protocol import SourceRow
 
 TICKETS = Path("data/raw/tickets.csv")
 MODEL = "ticket-router"

@@ -5,7 +5,6 @@ from typing import Any, cast
 import numpy as np
 
 from plumbline.contract import layout
-from plumbline.contract.faults import FaultSite
 from plumbline.tasks.answer_consensus.data import (
     find_normaliser,
     play,
@@ -16,6 +15,7 @@ from plumbline.tasks.answer_consensus.faults.data import keep_test_rows
 from plumbline.tasks.answer_consensus.params import ConsensusParams
 from plumbline.tasks.answer_consensus.predictor import load
 from plumbline.tasks.answer_consensus.scoring import build_baselines
+from plumbline_selftest.protocol import FaultSite
 
 # 173 of 198 right against 170: 87.4 % against 85.9 %, with 23 questions on which one is right.
 BOTH, CLAIM_ALONE, SINGLE_ALONE, NEITHER = 160, 13, 10, 15

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 
 from plumbline.contract import layout
-from plumbline.contract.faults import FaultSite
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.answer_consensus.data import list_rows
 from plumbline.tasks.answer_consensus.data.storage import read_answers, write_answers
 from plumbline.tasks.answer_consensus.data.tables import Answers
+from plumbline_selftest.protocol import FaultSite
 
 
 def plant_copies_in_test(site: FaultSite) -> None:

@@ -7,12 +7,12 @@ from typing import Any, cast
 import numpy as np
 
 from plumbline.contract import layout
-from plumbline.contract.faults import FaultSite
 from plumbline.tasks.answer_consensus.data import read_answers, read_paid_setting
 from plumbline.tasks.answer_consensus.data.storage import write_setting
 from plumbline.tasks.answer_consensus.models.tallies import count_answers
 from plumbline.tasks.answer_consensus.models.votes import build_vote
 from plumbline.tasks.answer_consensus.params import ConsensusParams
+from plumbline_selftest.protocol import FaultSite
 
 CODE = Path(__file__).with_name("faulty_predictor.py")
 HARMLESS: dict[str, Any] = {

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from plumbline.contract.faults import Fault
 from plumbline.tasks.filter_design.faults import data, models
+from plumbline_selftest.protocol import Fault
 
 FAULTS = (
     Fault("train specifications copied into test", "leakage", "refuse", data.plant_copies_in_test),

@@ -6,7 +6,6 @@ from dataclasses import replace
 import pandas as pd
 
 from plumbline.contract import layout
-from plumbline.contract.faults import FaultSite
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.filter_design.data import (
     Specification,
@@ -14,6 +13,7 @@ from plumbline.tasks.filter_design.data import (
     read_specifications,
     write_specifications,
 )
+from plumbline_selftest.protocol import FaultSite
 
 DECADE = 10.0
 

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract.faults import FaultSite
 from plumbline.tasks.filter_design.faults.fixture import read_fixture
+from plumbline_selftest.protocol import FaultSite
 
 CODE = Path(__file__).with_name("faulty_predictor.py")
 HARMLESS: dict[str, Any] = {

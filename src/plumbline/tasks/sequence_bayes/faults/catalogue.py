@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from plumbline.contract.faults import Fault
 from plumbline.tasks.sequence_bayes.faults import data, models
+from plumbline_selftest.protocol import Fault
 
 FAULTS = (
     Fault("train sequences copied into test", "leakage", "refuse", data.plant_copies_in_test),

@@ -3,7 +3,6 @@
 import pandas as pd
 
 from plumbline.contract import layout
-from plumbline.contract.faults import FaultSite
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.sequence_bayes.data import (
     list_rows,
@@ -13,6 +12,7 @@ from plumbline.tasks.sequence_bayes.data import (
     write_sequences,
 )
 from plumbline.tasks.sequence_bayes.data.exact import compute_log_probability
+from plumbline_selftest.protocol import FaultSite
 
 
 def plant_copies_in_test(site: FaultSite) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract import layout
-from plumbline.contract.faults import FaultSite
 from plumbline.tasks.sequence_bayes.data import read_sequences, read_strata
+from plumbline_selftest.protocol import FaultSite
 
 CODE = Path(__file__).with_name("faulty_predictor.py")
 KNOWN_SHARE = 0.1  # of test, known by heart

@@ -3,7 +3,6 @@
 import pandas as pd
 
 from plumbline.contract import layout
-from plumbline.contract.faults import FaultSite
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.signal_extraction.data.ingestion import list_rows
 from plumbline.tasks.signal_extraction.data.storage import (
@@ -11,6 +10,7 @@ from plumbline.tasks.signal_extraction.data.storage import (
     read_realisations,
     write_realisations,
 )
+from plumbline_selftest.protocol import FaultSite
 
 
 def plant_copies_in_test(site: FaultSite) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract import layout
-from plumbline.contract.faults import FaultSite
 from plumbline.tasks.signal_extraction.data import read_windows
+from plumbline_selftest.protocol import FaultSite
 
 CODE = Path(__file__).with_name("faulty_predictor.py")
 HARMLESS: dict[str, Any] = {

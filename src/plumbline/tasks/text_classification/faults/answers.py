@@ -2,10 +2,10 @@
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.faults import Fault, FaultSite
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.faults.models import plant_config
 from plumbline.tasks.text_classification.predictor import TfidfFeatures
+from plumbline_selftest.protocol import Fault, FaultSite
 
 STEP = 4.0  # by which a gram of a test text favours the label of that text
 

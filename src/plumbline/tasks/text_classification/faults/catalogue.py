@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from plumbline.contract.faults import Fault
 from plumbline.tasks.text_classification.faults import (
     answers,
     data,
@@ -17,6 +16,7 @@ from plumbline.tasks.text_classification.faults import (
     sound_data,
     steps,
 )
+from plumbline_selftest.protocol import Fault
 
 FAULTS = (
     Fault(

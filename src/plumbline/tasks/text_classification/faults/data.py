@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from plumbline.contract.faults import FaultSite
 from plumbline.tasks.text_classification.faults.examples import (
     add_copies,
     answer_rows,
@@ -12,6 +11,7 @@ from plumbline.tasks.text_classification.faults.examples import (
     seal_source,
     write_rows,
 )
+from plumbline_selftest.protocol import FaultSite
 
 COPY_EVERY = 10
 ROWS_PER_LABEL = 2

@@ -6,10 +6,10 @@ from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.faults import Fault, FaultSite
 from plumbline.statistics.selection import THRESHOLDS
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.faults.models import change_config, plant_config
+from plumbline_selftest.protocol import Fault, FaultSite
 
 NOTHING_ASKED, RISK = "  selective: null", 0.2
 PROMISE = f"  selective: {{risk: {RISK}, min_coverage: 0.2}}"

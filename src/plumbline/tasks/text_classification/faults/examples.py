@@ -4,10 +4,10 @@ import pandas as pd
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.faults import FaultSite
 from plumbline.contract.task import SPLITS
 from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification.data import list_rows, read_split
+from plumbline_selftest.protocol import FaultSite
 
 COPY = "copy:"  # before the id of a row that is there twice; a number may follow
 # Which do not follow from the examples; only generated ones say which labels are not true.

@@ -7,7 +7,6 @@ from pathlib import Path
 import pandas as pd
 
 from plumbline.contract import layout
-from plumbline.contract.faults import Fault, FaultSite
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.faults import models
 from plumbline.tasks.text_classification.faults.examples import (
@@ -20,6 +19,7 @@ from plumbline.tasks.text_classification.faults.examples import (
     seal_source,
     write_rows,
 )
+from plumbline_selftest.protocol import Fault, FaultSite
 
 COPY_EVERY = 10
 DOUBLE_EVERY = 4

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from plumbline.contract import layout
-from plumbline.contract.faults import Fault, FaultSite
 from plumbline.tasks.text_classification import predictor
 from plumbline.tasks.text_classification.data import read_label_sets
 from plumbline.tasks.text_classification.data.label_sets import (
@@ -27,6 +26,7 @@ from plumbline.tasks.text_classification.faults.sound_data import (
     use_given_files,
     use_rows,
 )
+from plumbline_selftest.protocol import Fault, FaultSite
 
 CODE = Path(__file__).with_name("faulty_tagger.py")
 HARMLESS: dict[str, Any] = {

@@ -4,9 +4,9 @@ import random
 import re
 from collections.abc import Sequence
 
-from plumbline.contract.faults import Fault, FaultSite
 from plumbline.tasks.text_classification.faults.fixture import read_fixture
 from plumbline.tasks.text_classification.faults.sound_data import Row, plant_rows
+from plumbline_selftest.protocol import Fault, FaultSite
 
 SEED = 6
 NUM_FILLERS = 80  # words that say nothing of the class, in each text

@@ -4,7 +4,6 @@ import random
 
 import pandas as pd
 
-from plumbline.contract.faults import Fault, FaultSite
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.faults.examples import (
     add_copies,
@@ -13,6 +12,7 @@ from plumbline.tasks.text_classification.faults.examples import (
     seal_source,
     write_rows,
 )
+from plumbline_selftest.protocol import Fault, FaultSite
 
 COPY_EVERY = 10
 NUM_WAYS = 25

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from plumbline.contract.faults import Fault, FaultSite
 from plumbline.tasks.text_classification.faults.doubt import NOTHING_ASKED, PROMISE
 from plumbline.tasks.text_classification.faults.models import change_config
+from plumbline_selftest.protocol import Fault, FaultSite
 
 DIFFERENCE = "max_detectable_difference: 0.10"
 

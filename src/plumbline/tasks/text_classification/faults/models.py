@@ -6,8 +6,8 @@ from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.faults import FaultSite
 from plumbline.tasks.text_classification.data import read_split
+from plumbline_selftest.protocol import FaultSite
 
 CODE = Path(__file__).with_name("faulty_predictor.py")
 HARMLESS: dict[str, Any] = {

@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 from plumbline.contract import layout
-from plumbline.contract.faults import Fault, FaultSite
 from plumbline.contract.trainings import list_trainings
 from plumbline.tasks.text_classification.faults.fixture import FEATURES, FEW_FEATURES
+from plumbline_selftest.protocol import Fault, FaultSite
 
 KIND = "    kind: linear\n"
 NUM_SEEDS = 3

@@ -10,9 +10,9 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from plumbline.contract.faults import Fault, FaultSite
 from plumbline.sources.records import ReadRequest, WantedColumn
 from plumbline.tasks.text_classification.data.generated import build_generated_part
+from plumbline_selftest.protocol import Fault, FaultSite
 
 SOURCE = Path("data/raw/own.csv")
 NUM_ROWS = 3600

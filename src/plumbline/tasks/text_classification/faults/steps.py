@@ -5,10 +5,10 @@ from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.faults import Fault, FaultSite
 from plumbline.tasks.text_classification.faults.examples import read_rows
 from plumbline.tasks.text_classification.faults.fixture import FEATURES, FEW_FEATURES
 from plumbline.tasks.text_classification.faults.models import plant_config
+from plumbline_selftest.protocol import Fault, FaultSite
 
 MARGIN = 0.1
 STEP_EVERY = 20  # half of the margin: one of twenty rows that were right is wrong

@@ -1,0 +1,10 @@
+"""The commands `plumbline consult` and `plumbline grade`."""
+
+import typer
+
+from plumbline.terminal.commands import add_command
+from plumbline_consult.cli import consult, grade
+
+app = typer.Typer()
+add_command(app, "consult", consult.consult, consult.EXAMPLE, opens_versions=True)
+add_command(app, "grade", grade.grade, grade.EXAMPLE)

@@ -1,0 +1,140 @@
+"""An agent behind HTTP; whatever the server does, the outcome is a reply or an AgentError."""
+
+import os
+import ssl
+from dataclasses import replace
+
+import httpx
+
+from plumbline.contract.errors import ParamsError
+from plumbline_consult.agents import AgentsFile, Endpoint
+from plumbline_consult.chat_protocol import build_body, parse_reply, read_error_message
+from plumbline_consult.replies import AgentError, Prompt, Reason, Reply, clean_text
+from plumbline_consult.retries import parse_retry_after
+
+MAX_BODY = 8_000_000  # bytes
+MAX_ERROR_BODY = 20_000
+REMEDIES = {
+    401: "the key was not accepted; check key_env",
+    403: "the key may not use this model",
+    404: "unknown model or address; check model and base_url",
+}
+TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+
+
+class EndpointResponder:
+    """Sends one request for each question; follows no redirect, so the key goes to one host."""
+
+    def __init__(self, name: str, agent: Endpoint) -> None:
+        self._agent = agent
+        self._key = read_key(name, agent.key_env)
+        # Identity: a compressed body could be far larger than what MAX_BODY bounds.
+        headers = {"content-type": "application/json", "accept-encoding": "identity"}
+        if self._key:
+            headers["authorization"] = f"Bearer {self._key}"
+        limits = httpx.Limits(max_connections=agent.max_parallel)
+        self._client = httpx.AsyncClient(headers=headers, limits=limits, timeout=None)  # noqa: S113
+        self._url = f"{agent.base_url}/chat/completions"
+
+    async def respond(self, prompt: Prompt) -> Reply:
+        """Answer once. Raises AgentError; the caller limits the time."""
+        body = build_body(self._agent, prompt)
+        try:
+            async with self._client.stream("POST", self._url, content=body) as response:
+                return await self._read(response, prompt)
+        except httpx.HTTPError as error:
+            raise _classify(error) from None
+        except httpx.InvalidURL:
+            raise AgentError("refused", "base_url is not a valid address") from None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _read(self, response: httpx.Response, prompt: Prompt) -> Reply:
+        status = response.status_code
+        if status == 200:
+            raw = await _read_body(response, MAX_BODY)
+            reply = parse_reply(raw, prompt, response.headers.get("content-type", ""))
+            return replace(reply, text=self._hide_key(reply.text))  # it is recorded and printed
+        if 300 <= status < 400:
+            message = f"HTTP {status}: redirect; write the final address in base_url"
+            raise AgentError("protocol", message)
+        message = await self._describe_status(response)
+        raise AgentError(
+            _name_reason(status),
+            message,
+            may_retry=status in TRANSIENT,
+            retry_after_s=parse_retry_after(response.headers.get("retry-after", "")),
+        )
+
+    async def _describe_status(self, response: httpx.Response) -> str:
+        status = response.status_code
+        if status in REMEDIES:  # such bodies repeat parts of the key
+            return f"HTTP {status}: {REMEDIES[status]}"
+        try:
+            text = read_error_message(await _read_body(response, MAX_ERROR_BODY))
+        except (AgentError, httpx.HTTPError):
+            text = ""
+        text = self._hide_key(text)
+        return f"HTTP {status}: {clean_text(text)}" if text else f"HTTP {status}"
+
+    def _hide_key(self, text: str) -> str:
+        return text.replace(self._key, "[key]") if self._key else text
+
+
+def check_keys(file: AgentsFile) -> None:
+    """ParamsError where the key of an agent is not in the environment."""
+    for name, agent in file.agents.items():
+        if isinstance(agent, Endpoint):
+            read_key(name, agent.key_env)
+
+
+def read_key(name: str, key_env: str | None) -> str:
+    """Read an agent's key from the environment; an empty text where it needs none."""
+    if key_env is None:
+        return ""
+    key = os.environ.get(key_env, "").strip()
+    if not key:
+        raise ParamsError(
+            f"agents.{name}.key_env: the environment variable {key_env} is not set; "
+            f"set it (export {key_env}=...), or remove key_env where no key is needed"
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise ParamsError(
+            f"agents.{name}.key_env: {key_env} contains blanks or characters that are not ASCII"
+        )
+    return key
+
+
+def _name_reason(status: int) -> Reason:
+    if status == 429:
+        return "rate-limit"
+    if status == 404:
+        return "not-found"
+    return "unavailable" if status in TRANSIENT or status >= 500 else "refused"
+
+
+async def _read_body(response: httpx.Response, limit: int) -> bytes:
+    raw = bytearray()  # not a list of parts: millions of a byte each would fill the memory
+    async for part in response.aiter_raw():
+        raw += part
+        if len(raw) > limit:
+            message = f"the response has more than {limit:,} bytes"
+            raise AgentError("protocol", message, may_be_billed=True)
+    return bytes(raw)
+
+
+def _classify(error: httpx.HTTPError) -> AgentError:
+    """Name what happened to a connection; the text of the library's error is not repeated."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            return AgentError("refused", "TLS: the server's certificate was not accepted")
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, httpx.ConnectError):
+        return AgentError("unavailable", "unreachable: no connection to base_url", may_retry=True)
+    if isinstance(error, httpx.TransportError):
+        message = "the connection ended before the response was complete"
+        return AgentError("unavailable", message, may_retry=True, may_be_billed=True)
+    return AgentError("protocol", "the request cannot be sent; check base_url")

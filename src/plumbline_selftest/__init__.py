@@ -1,0 +1,1 @@
+"""Check the gates: plant faults in a small pipeline, rehearse a model's life."""

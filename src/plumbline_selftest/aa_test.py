@@ -1,0 +1,110 @@
+"""How often a model that is not better is promoted: one recipe against itself, many times."""
+
+import itertools
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from plumbline import bundle
+from plumbline.contract import layout
+from plumbline.contract.params import Champion
+from plumbline.contract.task import Metric
+from plumbline.evidence import compare
+from plumbline.statistics.intervals import Interval
+from plumbline.training.checkpoint_folders import remove_checkpoints
+from plumbline_selftest.fixture import (
+    get_candidate,
+    get_faults_part,
+    read_settings,
+)
+
+NUM_MODELS = 24  # 276 pairs
+SHARE = 0.8  # of train, drawn again for each model
+NUM_WEAK_MODELS, FIRST_WEAK_SEED = 2, 1000
+ALPHA = 0.05
+NUM_RESAMPLES = 999
+BETTER = Champion(policy="better", margin=0.0)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """How often the champion gate, at the two-sided level ALPHA, promotes the challenger."""
+
+    num_pairs: int
+    aa_promoted: float  # both models from one recipe; were they equal, ALPHA / 2 is allowed
+    aa_interval: Interval  # 95 %, models resampled
+    share_different: float  # of test rows on which the scores of a pair differ
+    ab_promoted: float  # against a recipe that sees an eighth of the rows: the gate can promote
+
+
+def compute_rates(folder: Path) -> Rates:
+    """Train the recipe many times in `folder`, with other seeds and rows; compare all pairs."""
+    ours = [_score_model(folder, seed, SHARE) for seed in range(NUM_MODELS)]
+    weak_seeds = range(FIRST_WEAK_SEED, FIRST_WEAK_SEED + NUM_WEAK_MODELS)
+    weak = [_score_model(folder, seed, SHARE / 8) for seed in weak_seeds]
+    metric = read_settings()[1].metric
+    won = np.full((NUM_MODELS, NUM_MODELS), np.nan)
+    for one, other in itertools.permutations(range(NUM_MODELS), 2):
+        won[one, other] = _is_promoted(ours[one], ours[other], metric)
+    pairs = list(itertools.combinations(ours, 2))
+    against_weak = itertools.product(ours, weak)
+    return Rates(
+        num_pairs=len(pairs),
+        aa_promoted=float(np.nanmean(won)),
+        aa_interval=_estimate_interval(won),
+        share_different=float(np.mean([np.mean(one != other) for one, other in pairs])),
+        ab_promoted=float(np.mean([_is_promoted(*pair, metric) for pair in against_weak])),
+    )
+
+
+def _is_promoted(ours: np.ndarray, theirs: np.ndarray, metric: Metric) -> bool:
+    """Whether `ours` is promoted, at the first and only look at a test split."""
+    return compare.compare_with_champion(ours, theirs, metric, BETTER, ALPHA).won
+
+
+def _estimate_interval(won: np.ndarray) -> Interval:
+    """95 % percentile interval of the mean of `won` [models, models], NaN on its diagonal.
+
+    Models are resampled, not pairs: pairs share models.
+    """
+    rng = np.random.default_rng(0)
+    means = []
+    for _ in range(NUM_RESAMPLES):
+        drawn = rng.integers(len(won), size=len(won))
+        means.append(np.nanmean(won[np.ix_(drawn, drawn)]))
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Interval(float(low), float(high))
+
+
+def _score_model(folder: Path, seed: int, share: float) -> np.ndarray:
+    """Train with `seed` on a random `share` of the rows; return the score of each test example."""
+    from plumbline.training import fitting
+
+    params, task = read_settings()
+    candidate = get_candidate(params)
+    examples, model = folder / "examples", folder / "model"
+    examples.mkdir(exist_ok=True)
+    get_faults_part(task).sample_examples(layout.EXAMPLES, examples, share, seed)
+    seeded = params.model_copy(update={"seed": seed})
+    learner = task.models.build_learner(seeded, candidate, examples)
+    if learner.solve:
+        learner.solve()
+    else:
+        fitting.fit(learner, params, candidate, _SilentLog())
+        remove_checkpoints(candidate)
+    shutil.rmtree(model, ignore_errors=True)
+    model.mkdir()
+    learner.save(model)
+    bundle.seal(model, task, candidate)
+    scores = task.score(layout.EXAMPLES, "test", bundle.load(model))
+    return scores.per_example[task.metric.name]
+
+
+class _SilentLog:
+    """A log of training that keeps nothing."""
+
+    def log_params(self, values: dict[str, object]) -> None: ...
+
+    def log_metrics(self, values: dict[str, float], step: int) -> None: ...

@@ -1,0 +1,71 @@
+"""All that is planted for one task, in the order of the gates; sound plants come last."""
+
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.params import Params
+from plumbline.contract.suggestion import suggest_nearest
+from plumbline.contract.task import Task
+from plumbline.contract.yaml_file import parse_yaml
+from plumbline.entrypoint import load_task
+from plumbline.evidence import gates
+from plumbline_selftest import (
+    bundle_file_faults,
+    data_faults,
+    gate_faults,
+    lost_registry_faults,
+    predictor_faults,
+    reader_faults,
+    registry_faults,
+    report_faults,
+    return_faults,
+    statistics_faults,
+    verdict_faults,
+)
+from plumbline_selftest.fixture import get_faults_part
+from plumbline_selftest.protocol import Fault
+
+GENERIC_FAULTS = (
+    *gate_faults.FAULTS,
+    *data_faults.FAULTS,
+    *bundle_file_faults.FAULTS,
+    *predictor_faults.FAULTS,
+    *verdict_faults.FAULTS,
+    *report_faults.FAULTS,
+    *registry_faults.FAULTS,
+    *lost_registry_faults.FAULTS,
+    *return_faults.FAULTS,
+    *reader_faults.FAULTS,
+    *statistics_faults.FAULTS,
+)
+
+
+def list_faults(task: Task[Params]) -> list[Fault]:
+    """Return the faults of `task` and those of any task; raises ParamsError if it offers none."""
+    part = get_faults_part(task)
+    has_control = bool(parse_yaml(part.read_fixture(), layout.PARAMS)["control"]["candidates"])
+    generic = [fault for fault in GENERIC_FAULTS if has_control or not fault.needs_control]
+    faults = [*generic, *part.list_faults()]
+    order = [gate.name for gate in gates.GATES]
+
+    def rank(fault: Fault) -> tuple[bool, int]:
+        return fault.is_sound, order.index(fault.gate) if fault.gate in order else len(order)
+
+    return sorted(faults, key=rank)
+
+
+def select_faults(task: str, text: str | None = None) -> list[Fault]:
+    """Return the faults whose name or gate contains `text`, all where it is None.
+
+    Raises ParamsError if the task offers no faults, or none matches.
+    """
+    faults = list_faults(load_task(task))
+    if text is None:
+        return faults
+    wanted = text.casefold()
+    picked = [f for f in faults if wanted in f.name.casefold() or wanted in f.gate.casefold()]
+    if not picked:
+        hint = suggest_nearest(text, [fault.name for fault in faults])
+        raise ParamsError(
+            f"--only {text}: no fault of the task {task} has this in its name or its gate{hint}"
+        )
+    return picked

@@ -1,0 +1,190 @@
+"""`plumbline selftest`: fault injection against the gates."""
+
+import contextlib
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
+from plumbline.terminal.console import out, print_lines, print_plain
+from plumbline.terminal.options import DEFAULT_TASK, TaskName
+
+if TYPE_CHECKING:
+    from plumbline_selftest.protocol import Fault
+    from plumbline_selftest.selftest import Outcome, Rates
+
+EXAMPLE = "plumbline selftest"
+
+
+def run_selftest(
+    task: TaskName = DEFAULT_TASK,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            help="Plant only what has this text in its name or its gate, and skip the A/A test.",
+            show_default="everything",
+        ),
+    ] = None,
+    list_only: Annotated[
+        bool,
+        typer.Option("--list", help="Print what would be planted and what is expected; run none."),
+    ] = False,
+) -> None:
+    """Plant faults and sound models: a gate must refuse each fault, and no sound model.
+
+    Takes minutes. Exit code 0 if every result is the expected one, else 1.
+    """
+    from plumbline_selftest import selftest
+
+    faults = selftest.select_faults(task, only)
+    if list_only:
+        print_lines("\n".join(describe_faults(faults)))
+        return
+    start = time.monotonic()
+    raise_on_signals()
+    known: dict[str, Outcome] = {}
+    try:
+        rates = _collect_results(task, faults, known, with_rates=only is None)
+    except (KeyboardInterrupt, Terminated) as signal:
+        if known:
+            _print_outcomes(_sort_outcomes(known, faults))
+            print_plain(f"{len(known)} of {len(faults)} were done")
+        print_plain("selftest: interrupted; it leaves nothing behind")
+        is_terminated = isinstance(signal, Terminated)
+        raise typer.Exit(TERMINATED if is_terminated else INTERRUPTED) from None
+    outcomes = _sort_outcomes(known, faults)
+    _print_outcomes(outcomes)
+    _print_alone(outcomes)
+    if rates:
+        _print_rates(rates, selftest.ALPHA / 2)
+    print_plain(f"{_count(outcomes)}; {time.monotonic() - start:.0f} s")
+    _raise_if_unexpected(outcomes)
+    if rates and rates.aa_interval.low > selftest.ALPHA / 2:
+        raise PlumblineError(
+            "the champion gate promotes a model that is not better more often than it states"
+        )
+
+
+def _collect_results(
+    task: str, faults: "Sequence[Fault]", known: "dict[str, Outcome]", *, with_rates: bool
+) -> "Rates | None":
+    """Run all, show how far it is, and note in `known` each outcome as soon as there is one."""
+    from plumbline_selftest import selftest
+
+    rates = None
+    results = selftest.run(task, faults, with_rates=with_rates)
+    with (
+        out.status("preparing sound data, a champion and a challenger") as status,
+        contextlib.closing(results),
+    ):
+        for result in results:
+            if isinstance(result, selftest.Outcome):
+                known[result.name] = result
+                status.update(f"{len(known)} of {len(faults)} done")
+            else:
+                rates = result
+    return rates
+
+
+def _sort_outcomes(known: "dict[str, Outcome]", faults: "Sequence[Fault]") -> "list[Outcome]":
+    return [known[fault.name] for fault in faults if fault.name in known]
+
+
+def describe_faults(faults: "Sequence[Fault]") -> list[str]:
+    """Return two tables in Markdown: faults, and sound models and data."""
+    lines: list[str] = []
+    for title, is_sound in (("planted fault", False), ("planted sound model or data", True)):
+        rows = [(title, "before", "expected")]
+        for fault in faults:
+            if fault.is_sound == is_sound:
+                rows.append((fault.name, fault.before, _describe_expected(fault)))
+        lines += ["", *_align(rows)] if lines else _align(rows)
+    return lines
+
+
+def _describe_expected(fault: "Fault") -> str:
+    if fault.also:
+        return f"refused by the gates {', '.join((fault.gate, *fault.also))}"
+    if fault.verdict == "refuse":
+        return f"refused by the gate {fault.gate}"
+    if fault.verdict == "error":
+        return f"an error: … {fault.gate} …"
+    words = {"promote": "promoted", "keep": "kept", "pass": "no error"}
+    return words[fault.verdict]
+
+
+def _align(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines.insert(1, f"|{'|'.join('-' * (width + 2) for width in widths)}|")
+    return lines
+
+
+def _print_outcomes(outcomes: "Sequence[Outcome]") -> None:
+    for title, is_sound in (("planted faults", False), ("planted sound models and data", True)):
+        table = Table(title, "verdict", "failed", "")
+        for outcome in outcomes:
+            if outcome.is_sound == is_sound:
+                failed = escape(", ".join(outcome.failed))
+                table.add_row(escape(outcome.name), outcome.verdict, failed, _mark(outcome))
+        if table.row_count:
+            out.print(table)
+    for outcome in outcomes:
+        if not outcome.caught:
+            print_lines(f"\n{outcome.name}: the last lines that were printed\n{outcome.output}")
+
+
+def _print_alone(outcomes: "Sequence[Outcome]") -> None:
+    """Name the gates of which each is the only one that fails in some plant."""
+    alone = []
+    for outcome in outcomes:
+        is_new = outcome.failed and outcome.failed[0] not in alone
+        if outcome.verdict in ("refuse", "keep") and len(outcome.failed) == 1 and is_new:
+            alone.append(outcome.failed[0])
+    if alone:
+        print_plain(f"fails alone in at least one plant: {', '.join(alone)}")
+
+
+def _mark(outcome: "Outcome") -> str:
+    if outcome.caught:
+        return "[green]as it should be[/]" if outcome.is_sound else "[green]caught[/]"
+    word = "MISSED" if outcome.is_promoted else "NOT CAUGHT"
+    if outcome.is_sound and not outcome.is_promoted:
+        word = "REFUSED"
+    return f"[red]{word}[/] (expected: {outcome.expected}, {escape(outcome.gate)})"
+
+
+def _count(outcomes: "Sequence[Outcome]") -> str:
+    faults = [outcome for outcome in outcomes if not outcome.is_sound]
+    sound = [outcome for outcome in outcomes if outcome.is_sound]
+    num_caught = sum(outcome.caught for outcome in faults)
+    num_refused = sum(outcome.verdict in ("refuse", "error", "crash") for outcome in sound)
+    return f"{len(faults)} faults, {num_caught} caught; {len(sound)} sound, {num_refused} refused"
+
+
+def _raise_if_unexpected(outcomes: "Sequence[Outcome]") -> None:
+    unexpected = [outcome.name for outcome in outcomes if not outcome.caught]
+    if unexpected:
+        raise PlumblineError(
+            f"{len(unexpected)} of {len(outcomes)} planted faults and sound models had another "
+            f"result than expected: {'; '.join(unexpected)}"
+        )
+
+
+def _print_rates(rates: "Rates", allowed: float) -> None:
+    low, high = rates.aa_interval
+    out.print(
+        f"A/A: one recipe against itself, {rates.num_pairs} pairs that differ on "
+        f"{rates.share_different:.1%} of the rows: promoted {rates.aa_promoted:.1%} of the times "
+        f"({low:.1%} to {high:.1%}); chance allows {allowed:.1%}.\n"
+        "A/B: against a recipe that saw an eighth of the rows: "
+        f"promoted {rates.ab_promoted:.0%} of the times."
+    )

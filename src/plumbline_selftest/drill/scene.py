@@ -1,0 +1,158 @@
+"""Where the drill takes place: a clone, commands that are shown and checked, a server."""
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.entrypoint import load_params
+from plumbline_selftest.drill.server import WAIT_S, Server, require, wait_until
+from plumbline_selftest.fixture import REGISTRY_VARIABLES
+from plumbline_selftest.protocol import DrillPart, SourceRow
+
+GIT_CONFIG = {"user.name": "drill", "user.email": "drill@localhost", "commit.gpgsign": "false"}
+
+
+@dataclass
+class Scene:
+    """A clone of this checkout; `say` gets every command, and what matters of its output."""
+
+    folder: Path
+    task: Task[Params]
+    part: DrillPart
+    say: Callable[[str], None]
+
+    @classmethod
+    def clone_checkout(
+        cls, folder: Path, task: Task[Params], part: DrillPart, say: Callable[[str], None]
+    ) -> "Scene":
+        """Clone the last commit of this checkout to `folder`; an earlier drill is deleted."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(
+            ["git", "clone", "--quiet", ".", str(folder)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise PlumblineError(
+                f"the drill needs a git checkout with a commit ({done.stderr.strip()})"
+            )
+        scene = cls(folder.resolve(), task, part, say)
+        for key, value in GIT_CONFIG.items():
+            scene._run_quietly("git", "config", key, value)
+        with (folder / ".git/info/exclude").open("a", encoding="utf-8") as file:
+            file.write("requests/\n")
+        return scene
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment of a person who works in the clone, with the clone's own registry."""
+        kept = {key: value for key, value in os.environ.items() if key not in REGISTRY_VARIABLES}
+        return kept | {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(self.folder / "src"),
+            "COLUMNS": "160",
+        }
+
+    @property
+    def model(self) -> str:
+        """The registered name of the model."""
+        return load_params(self.folder / "params.yaml").registry.model
+
+    def run(self, command: str, code: int = 0, show: Sequence[str] = ()) -> str:
+        """Show and run a command that must end with `code`; show lines with a word of `show`."""
+        self.say(f"   $ {command}")
+        done = self._run_quietly(*shlex.split(command))
+        output = f"{done.stdout}\n{done.stderr}"
+        for line in output.splitlines():
+            if any(word in line for word in show):
+                self.say(f"     {line.strip()}")
+        if done.returncode != code:
+            raise PlumblineError(
+                f"`{command}` ended with exit code {done.returncode}, not {code}:\n{output.strip()}"
+            )
+        return output
+
+    def read_journal(self) -> list[dict[str, Any]]:
+        """Return every decision on the model so far."""
+        done = self._run_quietly("plumbline", "journal", self.model, "--json")
+        require(done.returncode == 0, f"the journal can be read: {done.stderr.strip()}")
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def read_bundle_digest(self) -> str:
+        """Return the digest of the bundle that was evaluated last."""
+        evidence = json.loads((self.folder / "reports/evidence.json").read_text(encoding="utf-8"))
+        return str(evidence["digests"]["bundle"])
+
+    def commit(self, why: str) -> None:
+        """Commit everything, as a person does before training: lineage names this commit."""
+        self._run_quietly("git", "add", "--all")
+        self._run_quietly("git", "commit", "--quiet", "--allow-empty", "--message", why)
+
+    def write_params(self, text: str) -> None:
+        """Replace params.yaml."""
+        (self.folder / "params.yaml").write_text(text, encoding="utf-8")
+
+    def write_source(self, rows: Sequence[SourceRow]) -> None:
+        """Replace the source of the data."""
+        self.part.write_source(self.folder, rows)
+
+    @contextmanager
+    def run_server(self, *options: str) -> Iterator[Server]:
+        """Run `plumbline serve` during the block; then stop it, and require that it ends well."""
+        port = _find_free_port()
+        champion = f"models:/{self.model}@champion"
+        command = ["plumbline", "serve", champion, "--poll-s", "1", *options]
+        self.say(f"   $ {shlex.join(command)}")
+        log = self.folder / ".plumbline" / "serve.log"
+        log.parent.mkdir(exist_ok=True)
+        with (
+            log.open("w", encoding="utf-8") as file,
+            subprocess.Popen(
+                [*command, "--port", str(port)],
+                cwd=self.folder,
+                env=self.environment,
+                stdout=file,
+                stderr=file,
+            ) as process,
+        ):
+            inputs = [field.name for field in self.task.signature.inputs if field.required]
+            server = Server(port, process, log, inputs)
+            try:
+                wait_until(server.is_ready, f"the server is ready; see {log}")
+                yield server
+            finally:
+                process.send_signal(signal.SIGTERM)
+                process.wait(WAIT_S)
+        require(process.returncode == 0, f"the server ends well on SIGTERM; see {log}")
+
+    def _run_quietly(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def _find_free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port

@@ -1,0 +1,175 @@
+"""What happens to a model, in the order in which it happens. Every step returns what it showed."""
+
+from collections import Counter
+
+from plumbline_selftest.drill.scene import Scene
+from plumbline_selftest.drill.server import Server, require, wait_until
+from plumbline_selftest.protocol import SourceRow
+
+BEFORE, AFTER = 0.0, 1.0  # the share of rows that come from the changed world
+FIRST_SEED, NUM_ROWS, NUM_NEW_ROWS = 1, 3000, 2000
+ROWS_A_DAY, ROWS_FOR_CANARY = 300, 400
+KEEP_EVERY = 16  # rows of the class whose label is changed keep it
+DECISIONS = {"promote", "refuse", "return", "drift", "retrain", "rollback"}
+
+
+def train_first(scene: Scene) -> str:
+    """Cold start: data, params, `dvc repro`."""
+    scene.write_params(scene.part.read_params())
+    scene.write_source(_draw_old_rows(scene))
+    scene.commit(f"{NUM_ROWS:,} rows")
+    scene.run("dvc repro --quiet", show=["evaluate:"])
+    return "registered as version 1; nobody serves it yet"
+
+
+def promote_first(scene: Scene) -> str:
+    """A person decides, on one named bundle."""
+    bundle = scene.read_bundle_digest()[:12]
+    scene.run(
+        f"plumbline promote {scene.model} 1 --expect none --bundle {bundle} --reason first",
+        show=["champion is"],
+    )
+    return "compare and set: had another version been champion, nothing would have changed"
+
+
+def serve_rows(scene: Scene) -> str:
+    """Traffic like the held-out rows: no drift."""
+    _serve_a_day(scene, 2, BEFORE)
+    scene.run("plumbline drift requests --record", show=["stable"])
+    return (
+        f"version 1 answered and logged {ROWS_A_DAY} rows; they look like those it was evaluated on"
+    )
+
+
+def refuse_bad_model(scene: Scene) -> str:
+    """A model that is not good enough does not get into the registry."""
+    scene.write_params(scene.part.read_poor_params())
+    scene.commit("fewer features")
+    scene.run("dvc repro --quiet", code=255, show=["refused", "floor:"])
+    scene.run("plumbline verdict", code=20)
+    scene.run(f"plumbline champion {scene.model}", show=["version 1"])
+    scene.write_params(scene.part.read_params())
+    scene.commit("as before")
+    return (
+        "exit 20, nothing registered, the refusal is in the journal, version 1 continues to serve"
+    )
+
+
+def return_canary(scene: Scene) -> str:
+    """Held-out scores look good, because held-out labels were renamed too; requests show it.
+
+    Evidence measured on them how often it differs: a person who expects less says so.
+    """
+    rows = _draw_old_rows(scene)
+    common = Counter(row["label"] for row in rows).most_common(1)[0][0]
+    renamed = f"{common}_v2"
+    # Not of all rows: a class that is renamed as a whole is recognised, and the champion's too.
+    kept = [row for row in rows if row["label"] == common][::KEEP_EVERY]
+    scene.write_source(
+        [row if row in kept else _rename_label(row, common, renamed) for row in rows]
+    )
+    scene.commit(f"nearly all of {common} is called {renamed}")
+    scene.run("dvc repro --quiet", show=["evaluate:"])
+    asked = scene.part.draw_rows(ROWS_FOR_CANARY, 3, BEFORE)
+    with scene.run_server("--canary", "2=30%", "--max-disagreement", "0.1") as server:
+        sides = _ask_until_returned(scene, server, asked)
+        require(
+            {version for version, _ in server.ask(asked)} == {"1"},
+            "version 1 alone answers after that",
+        )
+    num_canary = sides.count("canary")
+    require(num_canary > 0, "the canary answered some requests before it was returned")
+    scene.run(
+        f"plumbline promote {scene.model} 2 --expect 1", code=20, show=["returned as a canary"]
+    )
+    return (
+        f"version 2 answered {num_canary} of {len(sides)} requests and was returned; "
+        "it cannot be promoted"
+    )
+
+
+def watch_drift(scene: Scene) -> str:
+    """One unusual day is watched; the second asks for training."""
+    _serve_a_day(scene, 4, AFTER)
+    scene.run("plumbline drift requests --record", code=31, show=["watch:"])
+    _serve_a_day(scene, 5, AFTER)
+    scene.run("plumbline drift requests --record", code=30, show=["drift:"])
+    return (
+        "exit 30 starts training in the workflow `drift`; "
+        "reports/drift.html shows which columns changed"
+    )
+
+
+def retrain(scene: Scene) -> str:
+    """People labelled some of the new rows: a model must not learn from its own answers."""
+    new_rows = scene.part.draw_rows(NUM_NEW_ROWS, 6, AFTER)
+    scene.write_source([*_draw_old_rows(scene), *new_rows])
+    scene.commit(f"{NUM_NEW_ROWS:,} labelled rows of the new kind")
+    scene.run("dvc repro --quiet", show=["evaluate:"])
+    scene.run("plumbline report", show=["gain"])
+    return "significantly better than the champion on the same held-out rows"
+
+
+def replace_champion(scene: Scene) -> str:
+    """The server follows the alias; no request is lost."""
+    bundle = scene.read_bundle_digest()[:12]
+    with scene.run_server() as server:
+        require(_ask_version(scene, server) == "1", "version 1 answers")
+        scene.run(
+            f"plumbline promote {scene.model} 3 --expect 1 --bundle {bundle} "
+            "--reason 'the world changed'",
+            show=["champion is"],
+        )
+        wait_until(lambda: _ask_version(scene, server) == "3", "version 3 answers")
+    return "the server that answered with version 1 answers with version 3, without a restart"
+
+
+def roll_back(scene: Scene) -> str:
+    """Seconds, not a training."""
+    with scene.run_server() as server:
+        scene.run(f"plumbline rollback {scene.model} --reason 'only a drill'", show=["champion is"])
+        wait_until(lambda: _ask_version(scene, server) == "1", "version 1 answers again")
+    return "version 1 answers again"
+
+
+def show_journal(scene: Scene) -> str:
+    """Every decision, and whether all stores agree with it."""
+    entries = scene.read_journal()
+    for entry in entries:
+        scene.say(f"     {entry['number']:>2} {entry['action']:9} {entry['reason'][:100]}")
+    scene.run("plumbline fsck", show=["FAIL"])
+    missing = DECISIONS - {entry["action"] for entry in entries}
+    require(not missing, f"the journal has every decision; missing: {', '.join(sorted(missing))}")
+    return f"{len(entries)} entries in one chain; git, DVC, MLflow and the journal agree"
+
+
+def _draw_old_rows(scene: Scene) -> list[SourceRow]:
+    return scene.part.draw_rows(NUM_ROWS, FIRST_SEED, BEFORE)
+
+
+def _rename_label(row: SourceRow, old: str, new: str) -> SourceRow:
+    return {**row, "label": new} if row["label"] == old else row
+
+
+def _serve_a_day(scene: Scene, seed: int, drift: float) -> None:
+    """Ask a server that logs, and stop it: its log is complete after that."""
+    with scene.run_server("--log-folder", "requests") as server:
+        server.ask(scene.part.draw_rows(ROWS_A_DAY, seed, drift))
+
+
+def _ask_until_returned(scene: Scene, server: Server, rows: list[SourceRow]) -> list[str]:
+    """Ask until the journal says that the canary was returned; who answered, request by request."""
+    sides: list[str] = []
+
+    def is_returned() -> bool:
+        sides.extend(side for _, side in server.ask(rows))
+        return "return" in [entry["action"] for entry in scene.read_journal()]
+
+    wait_until(is_returned, "the journal says `return`")
+    return sides
+
+
+def _ask_version(scene: Scene, server: Server) -> str:
+    """Return the version that answers now."""
+    version, _ = server.ask(scene.part.draw_rows(1, FIRST_SEED, BEFORE))[0]
+    return version

@@ -1,0 +1,129 @@
+"""A sound pipeline, small and complete, in its own folder; faults are planted in copies of it."""
+
+import contextlib
+import functools
+import os
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.contract.task_packages import list_tasks
+from plumbline.entrypoint import load_params, load_task, run_stage
+from plumbline_selftest import faulty_predictors
+from plumbline_selftest.parts import find_faults
+from plumbline_selftest.protocol import FaultsPart
+
+# Where MLflow's database has absolute paths of files.
+PATH_COLUMNS = (
+    ("experiments", "artifact_location"),
+    ("runs", "artifact_uri"),
+    ("logged_models", "artifact_location"),
+    ("model_versions", "source"),
+    ("model_versions", "storage_location"),
+)
+# Without these, a selftest uses a registry of its own, whose versions nobody has signed.
+REGISTRY_VARIABLES = ("MLFLOW_TRACKING_URI", "PLUMBLINE_JOURNAL_URI", "PLUMBLINE_PUBLIC_KEY")
+
+
+def read_settings() -> tuple[Params, Task[Params]]:
+    """Return what params.yaml in the current folder says, and the task that it names.
+
+    A fault may have changed the predictor of the task.
+    """
+    params = _parse_params(layout.PARAMS.read_text(encoding="utf-8"))
+    return params, faulty_predictors.find_task_predictor(load_task(params.task))
+
+
+@functools.lru_cache(maxsize=4)
+def _parse_params(text: str) -> Params:
+    """Read params.yaml, which has this text: half a second, and a plant asks several times."""
+    return load_params(layout.PARAMS)
+
+
+def get_candidate(params: Params) -> str:
+    """Return the name of the candidate of the fixture; a plant may add others after it."""
+    return next(iter(params.candidates))
+
+
+def get_faults_part(task: Task[Params]) -> FaultsPart:
+    """Return the faults of a task; raises ParamsError for a task without it."""
+    part = find_faults(task)
+    if part is None:
+        others = [name for name in list_tasks() if find_faults(load_task(name)) is not None]
+        raise ParamsError(
+            f"the task {task.name} offers no faults to plant: it has no "
+            f"src/plumbline/tasks/{task.name}/faults (see `plumbline docs add-a-task`); "
+            f"tasks that have it: {', '.join(others) or 'none'}"
+        )
+    return part
+
+
+def prepare_fixture(folder: Path, task: str) -> None:
+    """Make `folder` a checkout with a weak champion, and a better candidate to evaluate."""
+    part = get_faults_part(load_task(task))
+    prepare_empty(folder, task)
+    with enter_checkout(folder):
+        layout.PARAMS.write_text(part.read_weak_fixture(), encoding="utf-8")
+        _train_champion()
+        layout.PARAMS.write_text(part.read_fixture(), encoding="utf-8")
+        _train(*read_settings())
+
+
+def prepare_empty(folder: Path, task: str) -> None:
+    """Make `folder` a checkout that has the params.yaml of the sound pipeline, and no data."""
+    part = get_faults_part(load_task(task))
+    folder.mkdir(exist_ok=True)
+    with enter_checkout(folder):
+        subprocess.run(["git", "init", "--quiet"], check=True)
+        layout.PARAMS.write_text(part.read_fixture(), encoding="utf-8")
+        Path(read_settings()[0].data.watch).mkdir(parents=True)  # type: ignore[attr-defined]  # dvc.yaml: every task has it
+
+
+def _train_champion() -> None:
+    params, task = read_settings()
+    run_stage("ingest", params, task)
+    run_stage("validate", params, task)
+    _train(params, task)
+    run_stage("evaluate", params, task)
+    run_stage("register", params, task)
+
+
+def _train(params: Params, task: Task[Params]) -> None:
+    run_stage("train", params, task, get_candidate(params))
+    for candidate in params.control.candidates:
+        run_stage("control", params, task, candidate)
+
+
+@contextlib.contextmanager
+def enter_checkout(folder: Path) -> Iterator[None]:
+    """Work in `folder`, with the registry and the journal that are in it."""
+    removed = {name: os.environ.pop(name) for name in REGISTRY_VARIABLES if name in os.environ}
+    try:
+        with contextlib.chdir(folder):
+            yield
+    finally:
+        os.environ.update(removed)
+
+
+def copy_fixture(fixture: Path, folder: Path) -> Path:
+    """Copy a checkout with its registry, which then has the paths of the copy."""
+    shutil.copytree(fixture, folder, symlinks=True)
+    database = folder / "mlruns" / "mlflow.db"
+    if database.exists():
+        _move_store(database, str(fixture), str(folder))
+    return folder
+
+
+def _move_store(database: Path, old: str, new: str) -> None:
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        for table, column in PATH_COLUMNS:
+            connection.execute(
+                f"UPDATE {table} SET {column} = replace({column}, ?, ?)",  # noqa: S608  constants
+                (old + "/", new + "/"),
+            )

@@ -1,0 +1,70 @@
+"""The checkout in the current folder, as faults see it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from plumbline.contract import layout
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.entrypoint import run_stage
+from plumbline_selftest import commands, faulty_predictors
+from plumbline_selftest.fixture import get_candidate, read_settings
+from plumbline_selftest.protocol import Command
+
+
+class CheckoutSite:
+    """A `protocol.FaultSite`; params.yaml is read again for each question."""
+
+    @property
+    def params(self) -> Params:
+        """What params.yaml says now."""
+        return read_settings()[0]
+
+    @property
+    def task(self) -> Task[Params]:
+        """The task of the checkout."""
+        return read_settings()[1]
+
+    @property
+    def candidate(self) -> str:
+        """The name of the candidate."""
+        return get_candidate(self.params)
+
+    def wrap_predictor(
+        self, code: Path, config: Mapping[str, Any], candidate: str | None = None
+    ) -> None:
+        """Put `code` around the predictor of `candidate` (None: the candidate of the fixture).
+
+        The wrapper is the predictor of the task from now on, since any other one is refused.
+        """
+        faulty_predictors.wrap_predictor(self.task, candidate or self.candidate, code, config)
+
+    def plant_predictor(
+        self, code: Path, config: Mapping[str, Any], candidate: str | None = None
+    ) -> None:
+        """Do the same in the bundle alone: its predictor is not the task's any longer."""
+        faulty_predictors.plant_predictor(self.task, candidate or self.candidate, code, config)
+
+    def edit_params(self, old: str, new: str) -> None:
+        """Replace text in params.yaml; raises LookupError if it is not there."""
+        text = layout.PARAMS.read_text(encoding="utf-8")
+        if old not in text:
+            raise LookupError(f"{layout.PARAMS} does not contain {old!r}")
+        layout.PARAMS.write_text(text.replace(old, new), encoding="utf-8")
+
+    def accept_data(self) -> None:
+        """Write the digests of the data as they are now into validation.json."""
+        digests = {
+            "manifest": layout.digest(layout.MANIFEST),
+            "examples": layout.digest(layout.EXAMPLES),
+        }
+        layout.write_json(layout.VALIDATION, layout.read_json(layout.VALIDATION) | digests)
+
+    def run(self, command: Command) -> None:
+        """Run one command, on what is there now; raises what it raises."""
+        commands.run_command(command)
+
+    def retrain(self) -> None:
+        """Train the candidate again."""
+        run_stage("train", self.params, self.task, self.candidate)

@@ -1,0 +1,319 @@
+"""A policy against real servers: cost, deadline, failures, several at once, a second round."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.consulting.bundles import COST
+from tests.support.consulting.chat_server import ChatServer, run_chat_server
+from tests.support.consulting.questions import (
+    QUESTION,
+    Listener,
+    build_file,
+    consult_on,
+    consult_once,
+    describe_endpoint,
+)
+
+from plumbline_consult.course import Question, is_for_all, name_question
+
+
+@pytest.fixture
+def chat() -> Iterator[ChatServer]:
+    with run_chat_server() as server:
+        yield server
+
+
+def list_agents(chat: ChatServer, *models: str, **more: object) -> dict[str, dict[str, object]]:
+    return {f"agent-{model}": describe_endpoint(chat.url, model, **more) for model in models}
+
+
+def test_the_policy_decides_whom_to_ask_and_when_to_stop(chat: ChatServer, tmp_path: Path) -> None:
+    chat.scripts |= {"b": ["say it is 42."], "c": ["say 42"], "d": ["say 42"]}
+    chat.scripts["a"] = ["say 41"]
+    file = build_file(list_agents(chat, "a", "b", "c", "d"))
+    result = consult_once(file, tmp_path)
+    assert [outcome.agent for outcome in result.outcomes] == ["agent-a", "agent-b", "agent-c"]
+    assert (result.answer, result.ending, chat.count("d")) == ("42", "decided", 0)
+    assert result.confidence == pytest.approx(2 / 3)
+
+
+def test_the_money_adds_up(chat: ChatServer, tmp_path: Path) -> None:
+    chat.scripts |= {"a": ["say 1"], "b": ["no-usage 2"], "c": ["status 500"], "d": ["raw {}"]}
+    file = build_file(list_agents(chat, "a", "b", "c", "d", attempts=1))
+    result = consult_once(file, tmp_path)
+    costs = {outcome.agent: outcome.cost for outcome in result.outcomes}
+    assert costs["agent-a"] == pytest.approx((10 * 0.1 + 5 * 0.2) / 1000)
+    estimated = len("Q: " + QUESTION.text) // 4 + 1
+    assert costs["agent-b"] == pytest.approx((estimated * 0.1 + 1 * 0.2) / 1000)
+    assert costs["agent-c"] == costs["agent-d"] == 0
+    assert result.bill.cost == pytest.approx(sum(costs.values()))
+    assert result.bill.estimated_cost == costs["agent-b"]
+    assert result.bill.num_tokens == 15 + estimated + 1
+    assert result.bill.num_unknown == 1  # d was answered, in a form that states no usage
+
+
+def test_the_cap_on_cost_ends_it(chat: ChatServer, tmp_path: Path) -> None:
+    file = build_file(list_agents(chat, "1", "2", "3", "4"), max_cost=0.005)
+    result = consult_once(file, tmp_path)
+    assert len(result.outcomes) == 2  # 0.002 each: the rest does not pay for a third
+    assert result.ending == "decided"
+
+
+def test_the_cap_of_evaluation_holds_live_too(chat: ChatServer, tmp_path: Path) -> None:
+    """Twice the cost of an agent in all: exactly two can be asked, whatever rounding does."""
+    file = build_file(list_agents(chat, "1", "2", "3", "4"))
+    result = consult_once(file, tmp_path, max_cost=2 * COST)
+    assert len(result.outcomes) == 2
+
+
+def test_a_failed_agent_is_an_empty_answer_and_the_next_is_asked(
+    chat: ChatServer, tmp_path: Path
+) -> None:
+    chat.scripts |= {"a": ["status 401"], "b": ["say 42"], "c": ["say 42"]}
+    result = consult_once(build_file(list_agents(chat, "a", "b", "c")), tmp_path)
+    assert [outcome.answer for outcome in result.outcomes] == ["", "42", "42"]
+    assert result.outcomes[0].reason == "refused"
+    assert result.answer == "42"
+
+
+def test_nobody_answers(chat: ChatServer, tmp_path: Path) -> None:
+    chat.scripts |= {"a": ["status 404"], "b": ["not-json"]}
+    result = consult_once(build_file(list_agents(chat, "a", "b")), tmp_path)
+    assert (result.answer, result.confidence) == ("", 0)
+    assert [outcome.reason for outcome in result.outcomes] == ["not-found", "protocol"]
+
+
+def test_several_agents_are_asked_at_the_same_time(chat: ChatServer, tmp_path: Path) -> None:
+    """Each waits for all three to have begun, so one after another would never end."""
+    chat.scripts |= {name: ["hold 42"] for name in "abc"}
+    listener = WaitingListener(chat, 3)
+    file = build_file(list_agents(chat, "a", "b", "c"))
+    result = consult_once(file, tmp_path, observers=[listener], together=3)
+    assert result.answer == "42"
+    assert chat.most_running == 3
+
+
+def test_agents_at_once_are_those_that_would_be_next_if_each_failed(
+    chat: ChatServer, tmp_path: Path
+) -> None:
+    """The policy names one a round; both wait for each other, and both are paid."""
+    chat.scripts |= {"a": ["hold 42"], "b": ["hold 42"], "c": ["say 42"]}
+    file = build_file(list_agents(chat, "a", "b", "c"), agents_at_once=2)
+    result = consult_once(file, tmp_path, observers=[WaitingListener(chat, 2)])
+    assert (result.answer, chat.most_running, chat.count("c")) == ("42", 2, 0)
+    assert len(result.outcomes) == 2
+
+
+def test_agents_at_once_keep_to_the_cap(chat: ChatServer, tmp_path: Path) -> None:
+    file = build_file(list_agents(chat, "1", "2", "3", "4"), agents_at_once=4)
+    result = consult_once(file, tmp_path, max_cost=3 * COST)
+    assert len(result.outcomes) == 3
+    file = file.model_copy(update={"max_cost": 2 * COST})
+    result = consult_once(file, tmp_path / "capped")
+    assert len(result.outcomes) == 2
+
+
+def test_an_agent_that_sees_others_is_not_asked_at_once_with_them(
+    chat: ChatServer, tmp_path: Path
+) -> None:
+    judge = describe_endpoint(chat.url, "2", sees="others", prompt="{question} {others}")
+    file = build_file(list_agents(chat, "1") | {"judge": judge}, agents_at_once=2)
+    listener = Listener()
+    consult_once(file, tmp_path, observers=[listener])
+    assert [asking.num_others for _, asking in listener.ended] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("entry", "behaviour", "stated"),
+    [
+        ({"confidence_after": "Confidence:"}, "say 42 Confidence: 0.9", 0.9),
+        ({"confidence_after": "Confidence:"}, "say 42 Confidence: 90 %", 0.9),
+        (
+            {"confidence_after": "Sure:", "answer_after": "Answer:"},
+            "say Sure: .25 and so Answer: 42",
+            0.25,
+        ),
+        ({"confidence_after": "Confidence:"}, "say 42 Confidence: 900 %", None),
+        ({"confidence_after": "Confidence:"}, "say 42 Confidence: quite", None),
+        ({"confidence_after": "Confidence:"}, "say 42", None),
+        ({"logprobs": True}, 'probably [{"logprob":-1},{"logprob":0}] 42', 0.6065306597126334),
+        ({"logprobs": True}, 'probably [{"logprob":NaN}] 42', None),
+        ({"logprobs": True}, 'probably [{"logprob":0.5}] 42', None),
+        ({"logprobs": True}, f'probably [{{"logprob":-1{"0" * 400}}}] 42', None),
+        ({"logprobs": True}, "probably [[]] 42", None),
+        ({"logprobs": True}, "say 42", None),
+    ],
+)
+def test_what_an_agent_states_of_its_confidence(
+    chat: ChatServer, tmp_path: Path, entry: dict[str, object], behaviour: str, stated: float | None
+) -> None:
+    """It is no part of the answer, and reaches a policy that was trained with it."""
+    chat.scripts |= {"a": [behaviour], "b": ["say 41"]}
+    agents = list_agents(chat, "a", **entry) | list_agents(chat, "b")
+    result = consult_once(build_file(agents), tmp_path, stated=0.5)
+    assert [outcome.answer for outcome in result.outcomes] == ["42", "41"]
+    assert [outcome.confidence for outcome in result.outcomes] == [pytest.approx(stated), None]
+    sure = 0.5 if stated is None else stated
+    shares = {vote["answer"]: vote["share"] for vote in result.votes}
+    assert shares["42"] == pytest.approx(sure / (sure + 0.5))
+    assert ("logprobs" in chat.requests[0].body) == ("logprobs" in entry)
+
+
+def test_a_policy_that_learned_no_confidences_is_told_none(
+    chat: ChatServer, tmp_path: Path
+) -> None:
+    chat.scripts |= {"a": ["say 42 Confidence: 0.9"], "b": ["say 41"]}
+    agents = list_agents(chat, "a", confidence_after="Confidence:") | list_agents(chat, "b")
+    result = consult_once(build_file(agents), tmp_path)
+    assert result.outcomes[0].confidence == 0.9
+    assert [vote["share"] for vote in result.votes] == [0.5, 0.5]
+
+
+class WaitingListener(Listener):
+    """Releases the server once a number of requests has arrived."""
+
+    def __init__(self, chat: ChatServer, num_requests: int) -> None:
+        super().__init__()
+        import threading
+
+        def wait() -> None:
+            for _ in range(num_requests):
+                chat.arrived.acquire()
+            chat.release.set()
+
+        threading.Thread(target=wait, daemon=True).start()
+
+
+@pytest.mark.parametrize("behaviour", ["silent", "drip"])
+def test_the_deadline_gives_the_best_answer_so_far(
+    chat: ChatServer, tmp_path: Path, behaviour: str
+) -> None:
+    chat.scripts |= {"a": ["say 42"], "b": [behaviour]}
+    listener = Listener()
+    file = build_file(list_agents(chat, "a", "b"), deadline_s=3.0)
+    result = consult_once(file, tmp_path, observers=[listener])
+    assert (result.answer, result.ending) == ("42", "deadline")
+    assert "deadline of 3 s" in result.message
+    late = result.outcomes[-1]
+    assert (late.agent, late.answer, late.reason, late.num_unknown) == ("agent-b", "", "timeout", 1)
+    assert [outcome.agent for outcome, _ in listener.ended] == ["agent-a", "agent-b"]
+
+
+def test_what_arrived_in_the_last_round_counts_at_the_deadline(
+    chat: ChatServer, tmp_path: Path
+) -> None:
+    chat.scripts |= {"a": ["silent"], "b": ["say 42"], "c": ["silent"]}
+    file = build_file(list_agents(chat, "a", "b", "c"), deadline_s=3.0)
+    result = consult_once(file, tmp_path, together=3)
+    assert (result.answer, result.ending) == ("42", "deadline")
+    assert sorted(outcome.agent for outcome in result.outcomes) == ["agent-a", "agent-b", "agent-c"]
+
+
+def test_an_attempt_that_is_too_slow_is_repeated(chat: ChatServer, tmp_path: Path) -> None:
+    chat.scripts |= {"a": ["silent", "say 42"], "b": ["say 42"]}
+    result = consult_once(build_file(list_agents(chat, "a", "b", timeout_s=2)), tmp_path)
+    assert [outcome.answer for outcome in result.outcomes] == ["42", "42"]
+    assert result.outcomes[0].num_unknown == 1  # the first attempt may be billed
+    assert chat.count("a") == 2
+
+
+def test_concurrency_is_bounded_for_each_agent_and_in_all(chat: ChatServer, tmp_path: Path) -> None:
+    chat.scripts |= {"a": ["slow 42"], "b": ["slow 42"]}
+    agents = list_agents(chat, "a") | list_agents(chat, "b", max_parallel=2)
+    questions = [Question(f"q{number}", f"What is {number}?") for number in range(12)]
+    results = consult_on(questions, build_file(agents, max_parallel=3), tmp_path, together=2)
+    assert {result.answer for result in results} == {"42"}
+    assert chat.most_running <= 3
+    assert chat.most_running_of["b"] <= 2
+    assert chat.most_running_of["a"] == 3 or chat.most_running == 3  # the limit was reached
+
+
+def test_the_breaker_spares_an_agent_that_keeps_failing(chat: ChatServer, tmp_path: Path) -> None:
+    chat.scripts |= {"a": ["status 500"], "b": ["say 42"], "c": ["say 42"]}
+    breaker = {"failures": 2, "pause_s": 600.0}
+    agents = list_agents(chat, "a", attempts=1, max_parallel=1, breaker=breaker)
+    file = build_file(agents | list_agents(chat, "b", "c"))
+    questions = [Question(f"q{number}", f"What is {number}?") for number in range(6)]
+    listener = Listener()
+    results = consult_on(questions, file, tmp_path, observers=[listener])
+    assert {result.answer for result in results} == {"42"}
+    paused = [outcome for outcome, _ in listener.ended if outcome.reason == "paused"]
+    assert (chat.count("a"), len(paused)) == (2, 4)
+    assert "it failed 2 times in a row" in paused[0].message
+
+
+def test_a_second_round_sees_different_answers_without_names(
+    chat: ChatServer, tmp_path: Path
+) -> None:
+    chat.scripts |= {"a": ["say 1"], "b": ["say 2"], "c": ["say 2"], "judge": ["say 2"]}
+    judge = describe_endpoint(
+        chat.url, "judge", sees="others", prompt="{question}\nOthers said:\n{others}"
+    )
+    file = build_file(list_agents(chat, "a", "b", "c") | {"judge": judge})
+    listener = Listener()
+    consult_once(file, tmp_path, observers=[listener], needed=3)
+    (request,) = [request for request in chat.requests if request.model == "judge"]
+    prompt = request.body["messages"][-1]["content"]
+    question, _, *others = prompt.split("\n")
+    assert question == QUESTION.text
+    assert sorted(others) == ["- 1", "- 2"]  # two of three said 2: not shown
+    assert "agent" not in prompt
+    assert [asking.num_others for _, asking in listener.ended] == [0, 0, 0, 2]
+
+
+def test_a_share_of_questions_is_put_to_every_agent(chat: ChatServer, tmp_path: Path) -> None:
+    chat.scripts |= {name: ["say 42"] for name in "abcd"}
+    judge = describe_endpoint(chat.url, "d", sees="others", prompt="{question} {others}")
+    file = build_file(list_agents(chat, "a", "b", "c") | {"judge": judge}, ask_all=1.0)
+    listener = Listener()
+    result = consult_once(file, tmp_path, observers=[listener])
+    assert result.answer == "42"
+    chosen = [asking.chosen for _, asking in listener.ended]
+    assert chosen == ["policy", "policy", "ask_all", "ask_all"]
+    assert listener.ended[-1][0].agent == "judge"
+    assert listener.ended[-1][1].num_others == 1
+
+
+def test_the_share_depends_on_the_question_alone() -> None:
+    questions = [Question(str(number), "") for number in range(2000)]
+    chosen = [is_for_all(question, 0.1) for question in questions]
+    assert chosen == [is_for_all(question, 0.1) for question in questions]
+    assert 120 < sum(chosen) < 290
+    assert not any(is_for_all(question, 0.0) for question in questions)
+    assert all(is_for_all(question, 1.0) for question in questions)
+
+
+def test_ids_of_questions_ignore_case_and_blanks() -> None:
+    assert name_question("What is 2?") == name_question(" what  IS 2?\n")
+    assert name_question("What is 2?") != name_question("What is 3?")
+
+
+@pytest.mark.parametrize(("needed", "words"), [(2, "asks for ghost, who is not in agents.yaml")])
+def test_a_policy_that_asks_for_a_stranger_still_answers(
+    chat: ChatServer, tmp_path: Path, needed: int, words: str
+) -> None:
+    import asyncio
+
+    from plumbline_consult.consultation import Consultation
+    from plumbline_consult.policy import KnownAnswers, PolicyDecision
+    from plumbline_consult.team import build_terms, open_team
+
+    class StrangePolicy:
+        label = "strange"
+        form = "exact"
+
+        async def decide(self, known: KnownAnswers) -> PolicyDecision:
+            ask = ("ghost",) if known.agents else ("agent-42",)
+            return PolicyDecision(ask, known.answers[0] if known.answers else "", 0.5, [])
+
+    file = build_file(list_agents(chat, "42"))
+
+    async def run() -> None:
+        async with open_team(file, str) as team:
+            terms = build_terms(QUESTION, file)
+            result = await Consultation(team, StrangePolicy()).consult(QUESTION, terms)
+            assert (result.answer, result.ending) == ("42", "policy")
+            assert words in result.message
+
+    asyncio.run(run())

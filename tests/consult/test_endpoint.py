@@ -1,0 +1,166 @@
+"""Whatever a server does, one request ends as a reply or as an AgentError without a secret."""
+
+import asyncio
+
+import pytest
+from tests.support.consulting.chat_server import ChatServer, run_chat_server
+
+from plumbline.contract.errors import ParamsError
+from plumbline_consult.agents import Endpoint
+from plumbline_consult.endpoint import EndpointResponder
+from plumbline_consult.replies import AgentError, Prompt, Reply
+
+KEY = "sk-live-0123456789abcdef"
+PROMPT = Prompt("What is 6 * 7?", "Answer with a number.")
+
+
+def build_agent(url: str, model: str = "m", key_env: str | None = "CHAT_KEY", **more: object):
+    return Endpoint.model_validate(
+        {
+            "kind": "endpoint",
+            "base_url": url,
+            "model": model,
+            "key_env": key_env,
+            "prompt": "{question}",
+            "price": {"prompt": 0.1, "completion": 0.2},
+            **more,
+        }
+    )
+
+
+def respond(agent: Endpoint) -> Reply:
+    async def run() -> Reply:
+        responder = EndpointResponder("one", agent)
+        try:
+            return await responder.respond(PROMPT)
+        finally:
+            await responder.close()
+
+    return asyncio.run(run())
+
+
+def fail(agent: Endpoint) -> AgentError:
+    with pytest.raises(AgentError) as caught:
+        respond(agent)
+    return caught.value
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHAT_KEY", KEY)
+
+
+@pytest.fixture
+def chat():
+    with run_chat_server() as server:
+        yield server
+
+
+def test_a_request_has_the_prompt_the_key_and_the_options(chat: ChatServer) -> None:
+    reply = respond(build_agent(chat.url, "42", body={"temperature": 0}))
+    assert (reply.text, reply.usage.prompt_tokens, reply.usage.completion_tokens) == ("42", 10, 5)
+    assert not reply.usage.is_estimate
+    (request,) = chat.requests
+    assert request.path == "/v1/chat/completions"
+    assert request.authorization == f"Bearer {KEY}"
+    assert request.body["temperature"] == 0
+    assert [message["role"] for message in request.body["messages"]] == ["system", "user"]
+    assert request.body["messages"][1]["content"] == PROMPT.text
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason", "may_retry", "words"),
+    [
+        ("status 429", "rate-limit", True, "HTTP 429: try\ufffd[31m later"),
+        ("status 500", "unavailable", True, "HTTP 500"),
+        ("status 503", "unavailable", True, "HTTP 503"),
+        ("status 400", "refused", False, "HTTP 400"),
+        ("echo-key 401", "refused", False, "the key was not accepted; check key_env"),
+        ("echo-key 403", "refused", False, "may not use this model"),
+        ("echo-key 404", "not-found", False, "check model and base_url"),
+        ("echo-key 500", "unavailable", True, "Incorrect API key provided: Bearer [key]"),
+        ("close-mid-body", "unavailable", True, "ended before the response was complete"),
+        ("not-json", "protocol", False, "not valid JSON (content type: text/html)"),
+        ("nested", "protocol", False, "not valid JSON"),
+        ("raw {}", "protocol", False, "no list `choices`"),
+        ("raw []", "protocol", False, "no list `choices`"),
+        ('raw {"choices": {}}', "protocol", False, "no list `choices`"),
+        ('raw {"choices": []}', "protocol", False, "empty list `choices`"),
+        ('raw {"choices": [7]}', "protocol", False, "choices[0].message.content"),
+        ('raw {"choices": [{"message": {"content": null}}]}', "protocol", False, "no text"),
+        ("giant", "protocol", False, "more than 8,000,000 bytes"),
+        ("bomb 42", "protocol", False, "not valid JSON"),
+        ("redirect http://127.0.0.1:9/v1", "protocol", False, "redirect; write the final"),
+    ],
+)
+def test_a_server_that_misbehaves(
+    chat: ChatServer, behaviour: str, reason: str, may_retry: bool, words: str
+) -> None:
+    chat.scripts["m"] = [behaviour]
+    error = fail(build_agent(chat.url))
+    assert (error.reason, error.may_retry) == (reason, may_retry)
+    assert words in str(error)
+    assert KEY not in str(error)
+    assert str(error).isprintable()
+    assert chat.count("m") == 1
+
+
+def test_a_redirect_is_not_followed(chat: ChatServer) -> None:
+    chat.scripts["m"] = [f"redirect {chat.url}/chat/completions"]
+    fail(build_agent(chat.url))
+    assert chat.count("m") == 1
+
+
+def test_half_a_character_is_replaced(chat: ChatServer) -> None:
+    """JSON may escape it; no file and no terminal takes it."""
+    chat.scripts["m"] = ["say it is \ud83d 42 \ud83d"]
+    assert respond(build_agent(chat.url)).text == "it is \ufffd 42 \ufffd"
+    chat.scripts["m"] = ["say \ufeff\N{GRINNING FACE}"]
+    assert respond(build_agent(chat.url)).text == "\ufeff\N{GRINNING FACE}"
+
+
+@pytest.mark.parametrize("behaviour", ["text-type 42", "cut 42", "say 42"])
+def test_a_sound_answer_is_taken(chat: ChatServer, behaviour: str) -> None:
+    chat.scripts["m"] = [behaviour]
+    reply = respond(build_agent(chat.url))
+    assert reply.text == "42"
+    assert reply.is_truncated is behaviour.startswith("cut")
+
+
+@pytest.mark.parametrize("behaviour", ["no-usage 42", "zero-usage 42", "mad-usage 42"])
+def test_usage_that_is_not_stated_is_an_estimate(chat: ChatServer, behaviour: str) -> None:
+    chat.scripts["m"] = [behaviour]
+    usage = respond(build_agent(chat.url)).usage
+    assert usage.is_estimate
+    assert (usage.prompt_tokens, usage.completion_tokens) == (9, 1)
+
+
+def test_retry_after_is_read(chat: ChatServer) -> None:
+    chat.scripts["m"] = ["status 429 7"]
+    assert fail(build_agent(chat.url)).retry_after_s == 7
+
+
+def test_nobody_listens() -> None:
+    error = fail(build_agent("http://127.0.0.1:9/v1"))
+    assert (error.reason, error.may_retry, error.may_be_billed) == ("unavailable", True, False)
+    assert "unreachable" in str(error)
+
+
+def test_a_server_without_tls(chat: ChatServer) -> None:
+    error = fail(build_agent(chat.url.replace("http://", "https://")))
+    assert (error.reason, error.may_retry) == ("refused", False)
+    assert "TLS" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(None, "is not set"), (" ", "is not set"), ("a b", "contains blanks")]
+)
+def test_a_key_that_cannot_be_used(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, words: str
+) -> None:
+    monkeypatch.delenv("CHAT_KEY")
+    if value is not None:
+        monkeypatch.setenv("CHAT_KEY", value)
+    with pytest.raises(ParamsError, match=words) as caught:
+        EndpointResponder("one", build_agent("http://127.0.0.1:9/v1"))
+    assert "agents.one.key_env" in str(caught.value)

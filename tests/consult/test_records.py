@@ -1,0 +1,122 @@
+"""Records: whole lines only, from several processes at once, after a crash, on a full disk."""
+
+import json
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.consulting.questions import QUESTION
+
+from plumbline.contract.errors import PlumblineError
+from plumbline_consult.answer_records import AnswerRecords
+from plumbline_consult.course import Asking
+from plumbline_consult.outcomes import AgentOutcome
+from plumbline_consult.replies import Usage
+
+ASKING = Asking("policy", 0, False)
+NUM_WRITERS = 4
+NUM_LINES = 50
+
+
+def build_outcome(answer: str = "42") -> AgentOutcome:
+    return AgentOutcome("one", answer, None, "", Usage(10, 5, False), 0.002, 0.5)
+
+
+def append(path: Path, answer: str = "42") -> None:
+    AnswerRecords(path, "policy", "number").end_agent(QUESTION, build_outcome(answer), ASKING)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    raw = path.read_bytes()
+    assert raw.endswith(b"\n")
+    return [json.loads(line) for line in raw.splitlines()]
+
+
+def append_many(path: Path, writer: int) -> None:
+    for number in range(NUM_LINES):
+        append(path, f"{writer}-{number} " + "x" * 5000)
+
+
+def test_a_record_is_in_the_long_form(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "answers.jsonl"
+    append(path, 'a "b"\nc \x1b[31m é')
+    (record,) = read(path)
+    assert record["answer"] == 'a "b"\nc \x1b[31m é'
+    assert {key: record[key] for key in ("question_id", "gold", "agent", "tokens", "cost")} == {
+        "question_id": "q1",
+        "gold": "",
+        "agent": "one",
+        "tokens": 15,
+        "cost": 0.002,
+    }
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_several_processes_write_whole_lines(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=append_many, args=(path, n)) for n in range(NUM_WRITERS)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    answers = {record["answer"].split()[0] for record in read(path)}
+    expected = {f"{w}-{n}" for w in range(NUM_WRITERS) for n in range(NUM_LINES)}
+    assert answers == expected
+
+
+def test_a_line_that_a_crash_cut_off_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    append(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:40])
+    append(path)
+    assert len(read(path)) == 2
+
+
+def test_a_last_line_without_its_newline_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    append(path)
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    append(path)
+    assert len(read(path)) == 2
+
+
+def test_another_file_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("my notes")
+    with pytest.raises(PlumblineError, match="not a file of records"):
+        AnswerRecords(path, "policy", "number").check_writable()
+    assert path.read_text() == "my notes"
+
+
+@pytest.mark.parametrize("name", ["", "answers.jsonl/answers.jsonl"])
+def test_a_place_that_cannot_be_written(tmp_path: Path, name: str) -> None:
+    (tmp_path / "answers.jsonl").touch()
+    with pytest.raises(PlumblineError, match="records cannot be written"):
+        AnswerRecords(tmp_path / name, "policy", "number").check_writable()
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
+    import resource
+
+    path = tmp_path / "answers.jsonl"
+    append(path)
+    size = path.stat().st_size
+
+    def fill() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, size + 100))
+        import signal
+
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        with pytest.raises(PlumblineError, match="free the disk"):
+            append(path)
+
+    process = multiprocessing.get_context("fork").Process(target=fill)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    assert path.stat().st_size == size
+    append(path)
+    assert len(read(path)) == 2

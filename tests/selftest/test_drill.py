@@ -1,0 +1,54 @@
+"""The drill goes through a model's whole life, and stops where something is not as it should be."""
+
+import pytest
+from tests.support.checkouts import Checkout
+
+from plumbline.contract.errors import ParamsError
+from plumbline_selftest import drill
+
+
+def test_a_task_without_a_drill_is_refused() -> None:
+    with pytest.raises(ParamsError, match="the task signal_extraction offers no drill"):
+        drill.run("signal_extraction", print)
+
+
+@pytest.mark.slow
+def test_the_whole_life(checkout: Checkout) -> None:
+    said = checkout.run(
+        "plumbline", "drill", MLFLOW_TRACKING_URI="http://127.0.0.1:9"
+    ).stdout  # not its own
+    assert "the drill is over: 10 steps" in said
+    for told in (
+        "register: refused",
+        "returned as a canary",
+        "drift: ",
+        "the champion is version 3, it was 1",
+    ):
+        assert told in said
+    assert "Traceback" not in said
+    assert not (checkout.path / "mlruns/mlflow.db").exists()  # all of it happened in the clone
+
+
+@pytest.mark.slow
+def test_a_gate_that_is_off_is_noticed(checkout: Checkout) -> None:
+    verdict = "src/plumbline/contract/verdict.py"
+    original = (checkout.path / verdict).read_text()
+    checkout.replace(verdict, 'return "refuse"', 'return "promote"')
+    checkout.run("git", "commit", "-qam", "no more refusals")
+    done = checkout.run("plumbline", "drill", code=1)
+    assert "`dvc repro --quiet` ended with exit code 0, not 255" in done.stderr
+    assert "Traceback" not in done.stderr
+    (checkout.path / verdict).write_text(original)
+    checkout.run("git", "commit", "-qam", "as before")
+
+
+@pytest.mark.slow
+def test_without_a_commit_it_says_what_it_needs(checkout: Checkout) -> None:
+    (checkout.path / ".git").rename(checkout.path / "git")
+    try:
+        assert (
+            "needs a git checkout with a commit"
+            in checkout.run("plumbline", "drill", code=1).stderr
+        )
+    finally:
+        (checkout.path / "git").rename(checkout.path / ".git")

@@ -1,0 +1,313 @@
+"""The selftest passes, and it can fail: without its gate a fault is reported as missed."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.support.checkouts import Checkout, get_clean_environment
+
+from plumbline import cli
+from plumbline.contract.errors import BundleError, ParamsError
+from plumbline.entrypoint import load_task
+from plumbline.evidence import gates
+from plumbline_selftest import catalogue, commands, fixture, injection, selftest, states
+from plumbline_selftest.cli.selftest import run_selftest
+from plumbline_selftest.injection import Outcome
+from plumbline_selftest.protocol import Fault, FaultSite
+
+TASK = "text_classification"
+TASKS = [TASK, "signal_extraction"]
+DOCS = Path("docs/evidence.md")
+GATE_NAMES = [gate.name for gate in gates.GATES]
+FAULT = Outcome("a fault", False, "refuse", "floor", "refuse", ("floor",), True)
+
+
+def test_the_default_task_has_70_faults_and_sound_models_beside_them() -> None:
+    planted = catalogue.list_faults(load_task(TASK))
+    assert sum(not fault.is_sound for fault in planted) >= 70
+    assert sum(fault.is_sound for fault in planted) >= 10
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_names_are_unique_and_gates_exist(task: str) -> None:
+    planted = catalogue.list_faults(load_task(task))
+    assert Counter(fault.name for fault in planted).most_common(1)[0][1] == 1
+    for fault in planted:
+        if fault.verdict in ("refuse", "keep"):
+            assert fault.gate in GATE_NAMES
+        if fault.verdict in ("promote", "pass"):
+            assert fault.gate == "none"
+
+
+def test_every_gate_has_a_fault_that_it_must_refuse() -> None:
+    refused = {fault.gate for fault in catalogue.list_faults(load_task(TASK))}
+    assert set(GATE_NAMES) - refused == set()
+
+
+def test_faults_of_a_control_are_left_out_where_nothing_can_be_shuffled() -> None:
+    """The network of filter_design learns through the simulator, from no answers."""
+    names = {fault.name for fault in catalogue.list_faults(load_task("filter_design"))}
+    assert names.isdisjoint({"no control", "a model of shuffled labels"})
+    assert "a bundle exchanged after evaluation" in names
+
+
+def test_another_task_adds_its_own_faults() -> None:
+    names = {fault.name for fault in catalogue.list_faults(load_task("signal_extraction"))}
+    assert "a model that looks ahead" in names
+    assert "a slow model" in names
+    assert "the majority class, dressed up as a model" not in names
+
+
+def test_the_documents_list_what_is_planted(capsys: pytest.CaptureFixture[str]) -> None:
+    run_selftest(TASK, None, list_only=True)
+    printed = capsys.readouterr().out.strip()
+    assert printed.count("\n") > 80
+    text = DOCS.read_text(encoding="utf-8")
+    assert printed in text, "docs/evidence.md: put in what `plumbline selftest --list` prints"
+
+
+def test_a_task_without_faults_is_refused(line_task: object) -> None:
+    with pytest.raises(ParamsError, match="the task line offers no faults to plant"):
+        selftest.select_faults("line")
+
+
+def test_an_unknown_task_is_refused() -> None:
+    with pytest.raises(ParamsError, match=r"no task 'text_clasification' \(did you mean"):
+        selftest.select_faults("text_clasification")
+
+
+def test_some_can_be_picked_by_name_or_gate() -> None:
+    picked = selftest.select_faults(TASK, "Champion")
+    assert "the champion again" in [fault.name for fault in picked]
+    assert len(picked) < len(selftest.select_faults(TASK))
+    with pytest.raises(ParamsError, match=r"--only budgets: no fault .*has this in its name"):
+        selftest.select_faults(TASK, "budgets")
+
+
+def plant_nothing(site: FaultSite) -> None:
+    """Change nothing."""
+
+
+@pytest.mark.parametrize(
+    ("before", "until", "expected"),
+    [
+        ("start", "validate", ["start", "ingest", "validate"]),
+        ("train", "register", ["train", "evaluate", "register"]),
+        ("register", "register", ["register"]),
+        ("promote", "register", ["promote"]),
+        ("load", "load", ["load"]),
+    ],
+)
+def test_commands_run_from_the_plant_on(before: str, until: str, expected: list[str]) -> None:
+    fault = Fault("x", "none", "pass", plant_nothing, before, until)  # type: ignore[arg-type]
+    assert list(commands.list_commands(fault)) == expected
+    assert states.find_state(fault) in states.STATES
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with params.yaml and no data."""
+    folder = tmp_path / "empty"
+    fixture.prepare_empty(folder, TASK)
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return folder
+
+
+def inject(plant: Callable[[FaultSite], None], gate: str, verdict: str) -> Outcome:
+    fault = Fault("x", gate, verdict, plant, before="start", until="start")  # type: ignore[arg-type]
+    return injection.inject_fault(fault)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_plant_that_crashes_is_not_caught_and_its_traceback_is_kept(
+    empty: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def crash(site: FaultSite) -> None:
+        site.edit_params("no such text", "")
+
+    outcome = inject(crash, "none", "pass")
+    assert (outcome.verdict, outcome.caught) == ("crash", False)
+    assert "params.yaml does not contain 'no such text'" in outcome.failed[0]
+    assert "Traceback" in capfd.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_error_must_have_the_expected_words(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise BundleError("first line\nthe digest differs")
+
+    monkeypatch.setitem(commands.COMMANDS, "start", fail)
+    assert inject(plant_nothing, "digest", "error").caught
+    assert inject(plant_nothing, "digest", "error").failed == ("the digest differs",)
+    assert not inject(plant_nothing, "symlink", "error").caught
+    assert not inject(plant_nothing, "none", "pass").caught
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_fault_that_moves_an_alias_is_not_caught_by_an_error(
+    empty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def move() -> None:
+        monkeypatch.setattr(injection, "_read_aliases", lambda: {"champion": "2"})
+        raise BundleError("the digest differs")
+
+    monkeypatch.setattr(injection, "_read_aliases", lambda: {"champion": "1"})
+    monkeypatch.setitem(commands.COMMANDS, "start", move)
+    assert not inject(plant_nothing, "digest", "error").caught
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_copy_has_a_registry_of_its_own(empty: Path, tmp_path: Path) -> None:
+    from plumbline.registry import model_versions
+
+    with fixture.enter_checkout(empty):
+        client = model_versions.connect_registry()
+        client.create_run(client.create_experiment("e"))
+    copy = fixture.copy_fixture(empty, tmp_path / "copy")
+    with fixture.enter_checkout(copy):
+        client = model_versions.connect_registry()
+        (run,) = client.search_runs([client.get_experiment_by_name("e").experiment_id])
+    assert str(copy) in run.info.artifact_uri
+    assert str(empty) not in run.info.artifact_uri
+
+
+def show(
+    outcomes: list[Outcome], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> tuple[int, str, str]:
+    """Run the command over outcomes; return exit code, stdout and stderr."""
+    planted = [Fault(o.name, o.gate, "refuse", plant_nothing) for o in outcomes]
+    monkeypatch.setattr(selftest, "select_faults", lambda task, only: planted)
+    monkeypatch.setattr(selftest, "run", lambda task, faults, with_rates: (o for o in outcomes))
+    monkeypatch.setattr("sys.argv", ["plumbline", "selftest", "--only", "a"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    streams = capsys.readouterr()
+    return ended.value.code, streams.out, streams.err  # type: ignore[return-value]
+
+
+def test_false_promotions_and_false_refusals_are_counted(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = Outcome("a sound one", True, "promote", "none", "promote", (), True)
+    assert show([FAULT, sound], capsys, monkeypatch)[0] == 0
+    missed = replace(FAULT, name="a missed one", verdict="promote", caught=False, failed=())
+    refused = replace(sound, name="a refused one", verdict="refuse", caught=False, output="why")
+    code, printed, message = show([FAULT, missed, sound, refused], capsys, monkeypatch)
+    assert code == 1
+    assert "2 faults, 1 caught; 2 sound, 1 refused" in printed
+    assert "MISSED" in printed
+    assert "REFUSED" in printed
+    assert "a refused one: the last lines that were printed\nwhy" in printed
+    assert "2 of 4 planted" in message
+    assert "a missed one; a refused one" in message
+
+
+def test_a_sound_model_that_is_promoted_though_it_is_worse_is_missed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worse = Outcome("a second step", True, "keep", "champion", "promote", (), False)
+    code, printed, _ = show([worse], capsys, monkeypatch)
+    assert code == 1
+    assert "MISSED" in printed
+    assert "REFUSED" not in printed
+
+
+def test_gates_that_nothing_fails_alone_are_listed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both = replace(FAULT, name="two", failed=("floor", "bounds"))
+    printed = show([FAULT, both], capsys, monkeypatch)[1]
+    (line,) = [line for line in printed.splitlines() if line.startswith("fails alone")]
+    assert line == "fails alone in at least one plant: floor"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_selftest_ends_at_once_and_leaves_nothing_behind(
+    number: signal.Signals, code: int, tmp_path: Path
+) -> None:
+    started = subprocess.Popen(
+        [Path(sys.executable).with_name("plumbline"), "selftest", "--only", "a slow model"],
+        cwd=tmp_path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**get_clean_environment(), "TMPDIR": str(tmp_path)},
+    )
+    models = ".plumbline.*/plumbline-selftest-*/evaluate/models/*"
+    while not list(tmp_path.glob(models)):  # a worker trains
+        assert started.poll() is None
+        time.sleep(0.1)
+    started.send_signal(number)
+    printed, messages = started.communicate(timeout=600)
+    assert started.returncode == code
+    assert printed == "selftest: interrupted; it leaves nothing behind\n"
+    assert messages == ""
+    assert list(tmp_path.glob(".plumbline*")) == []
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fixture") / "checkout"
+    fixture.prepare_fixture(folder, TASK)
+    return folder
+
+
+def find_fault(gate: str) -> Fault:
+    planted = catalogue.list_faults(load_task(TASK))
+    return next(fault for fault in planted if fault.gate == gate)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_every_fault_is_caught_and_equal_models_are_rarely_promoted(checkout: Checkout) -> None:
+    """The faults of other tasks are planted every night, by .github/workflows/nightly.yml."""
+    output = checkout.run("plumbline", "selftest").stdout
+    planted = catalogue.list_faults(load_task(TASK))
+    num_sound = sum(fault.is_sound for fault in planted)
+    num_faults = len(planted) - num_sound
+    counts = f"{num_faults} faults, {num_faults} caught; {num_sound} sound, 0 refused"
+    assert counts in output
+    assert "MISSED" not in output
+    assert "276 pairs" in output
+    assert not list((checkout.path / "mlruns").glob("*.db"))  # no trace in the user's registry
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("gate", ["calibration", "replay"])
+def test_a_gate_that_does_nothing_is_noticed(
+    prepared: Path, tmp_path: Path, gate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = find_fault(gate)
+    kept = tuple(entry for entry in gates.GATES if entry.name != gate)
+    monkeypatch.setattr(gates, "GATES", kept)
+    with fixture.enter_checkout(fixture.copy_fixture(prepared, tmp_path / "copy")):
+        outcome = injection.inject_fault(fault)
+    assert gate not in outcome.failed
+    assert not outcome.caught
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_gates_that_refuse_everything_are_noticed(
+    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sound = Fault("nothing", "none", "promote", plant_nothing)
+    run_gates = gates.run_gates
+    monkeypatch.setattr(
+        gates,
+        "run_gates",
+        lambda findings: [replace(gate, status="fail") for gate in run_gates(findings)],
+    )
+    with fixture.enter_checkout(fixture.copy_fixture(prepared, tmp_path / "copy")):
+        assert not injection.inject_fault(sound).caught

@@ -1,0 +1,62 @@
+"""Options that several commands take."""
+
+from typing import Any
+
+import pytest
+
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.task import Param
+from plumbline.contract.value_types import TYPES
+from plumbline.entrypoint import load_task
+from plumbline.terminal.options import parse_inference_params
+
+PARAMS = (
+    Param("top_k", "long", 3),
+    Param("rate", "double", None),
+    Param("unit", "string", None),
+    Param("exact", "boolean", None),
+    Param("turns", "integer", 1),
+    Param("share", "float", None),
+)
+
+
+@pytest.mark.parametrize(
+    ("pair", "expected"),
+    [
+        ("top_k=5", 5),
+        ("rate=1000", 1000.0),
+        ("unit=Hz", "Hz"),
+        ("unit=", ""),
+        ("exact=false", False),
+        ("turns=-3", -3),
+        ("share=1e-3", 0.001),
+    ],
+)
+def test_a_parameter_is_read_as_its_type_also_where_its_default_is_none(
+    pair: str, expected: Any
+) -> None:
+    (value,) = parse_inference_params([pair], PARAMS).values()
+    assert value == expected
+    assert type(value) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ("top_k=many", "--param top_k: expected a whole number, found 'many'"),
+        ("rate=", "--param rate: expected a number, found ''"),
+        ("top_k=1_000", "--param top_k: expected a whole number, found '1_000'"),
+        ("turns=2147483648", "--param turns: expected a whole number, found '2147483648'"),
+        ("share=nan", "--param share: expected a number, found 'nan'"),
+        ("exact=no", "--param exact: expected true or false, found 'no'"),
+        ("topk=3", "--param topk: unknown.*top_k"),
+    ],
+)
+def test_another_value_is_refused(pair: str, message: str) -> None:
+    with pytest.raises(ParamsError, match=message):
+        parse_inference_params([pair], PARAMS)
+
+
+@pytest.mark.parametrize("name", ["text_classification", "signal_extraction"])
+def test_every_parameter_of_a_task_can_be_given(name: str) -> None:
+    assert {param.type for param in load_task(name).signature.params} <= set(TYPES)
