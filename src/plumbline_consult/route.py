@@ -5,12 +5,11 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.serving.added_routes import AnswerRequest
 from plumbline.serving.errors import BadRequestError, NotReadyError, OverloadedError, RequestError
 from plumbline.serving.http_protocol import is_client_disconnected
 from plumbline.serving.inference_request import InferenceRequest, build_request
@@ -30,6 +29,9 @@ from plumbline_consult.policy import (
     read_decision,
 )
 from plumbline_consult.team import build_terms
+
+if TYPE_CHECKING:
+    from plumbline.serving.added_routes import AnswerRequest
 
 MAX_QUESTION = 100_000  # characters
 MAX_ID = 200
@@ -75,7 +77,7 @@ def add_consult_route(
     router: TrafficRouter,
     settings: Settings,
     consulting: Consulting,
-    answer_request: AnswerRequest,
+    answer_request: "AnswerRequest",
 ) -> None:
     """Add the route; `answer_request` answers and logs a row as the other routes do."""
 
