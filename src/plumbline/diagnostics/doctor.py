@@ -17,13 +17,14 @@ from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.entrypoint import load_params
 from plumbline.registry import model_versions
 from plumbline.registry.reader import addresses
-from plumbline.tracking import store_location
+from plumbline.tracking import moved_store, store_location
 
 CONFLICT_MARKERS = ("<<<<<<<", ">>>>>>>")
 OLDEST_PYTHON = (3, 11)
 NEWEST_PYTHON = (3, 13)
 MIN_FREE_BYTES = 5_000_000_000
 RESTORE_DVC = "git checkout dvc.yaml dvc.lock, or remove dvc.lock to run everything again"
+RESTORE_LOCATIONS = "`plumbline champion` makes it name those here, as `plumbline run` does"
 
 
 def examine() -> list[DiagnosticResult]:
@@ -144,6 +145,10 @@ def _check_registry() -> DiagnosticResult:
         return DiagnosticResult("registry", False, fault, remedy)
     if store_location.is_missing(uri):
         return DiagnosticResult("registry", True, "none yet; the first run creates it")
+    former = moved_store.find_former_folders()
+    if former:  # whoever connects writes them anew
+        message = f"was moved; it names files in {', '.join(map(str, sorted(former)))}"
+        return DiagnosticResult("registry", True, message, RESTORE_LOCATIONS)
     try:
         num_models = len(list_all(model_versions.connect_registry().search_registered_models))
     except PlumblineError as error:
