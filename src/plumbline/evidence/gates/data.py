@@ -123,7 +123,7 @@ def check_leakage(findings: Findings) -> Ruling:
     share = worst.num_leaked / worst.num_rows
     limit = limits[worst.kind]
     interval = intervals.compute_proportion_interval(
-        worst.num_leaked, worst.num_rows, findings.limits.confidence
+        worst.num_leaked, worst.num_rows, DISPROOF_CONFIDENCE
     )
     reason = (
         f"{worst.num_leaked:,} of {worst.num_rows:,} {worst.split} examples "

@@ -56,10 +56,10 @@ def _compare_with_chance(name: str, ordering: ErrorOrdering) -> Ruling:
 
 
 def check_selective(findings: Findings) -> Ruling:
-    """Pass if the model abstains by its validation rows, and test does not contradict the risk.
+    """Pass if the risk is shown on validation, is not disproved on test, and coverage is shown.
 
-    The risk is bounded on validation. On test it must not be significantly greater: to demand the
-    bound again of other rows would refuse half of the models that keep it.
+    To demand the bound of the risk again of other rows would refuse half of the models that keep
+    it. On test the lower end of the coverage's interval has to pass.
     """
     limits = findings.limits.selective
     answers = findings.selective

@@ -47,7 +47,6 @@ REFERENCE_LIMITS: Sequence[ReferenceLimit] = (
         "evaluation.champion.margin", 0.05, "a worse model may follow the champion"
     ),
     _require_at_least("evaluation.confidence", 0.95, "intervals are too narrow"),
-    _require_at_most("evaluation.confidence", 0.99, "hardly any harm to a group is proven"),
     _require_at_most("evaluation.max_calibration_error", 0.1, "a stated 0.9 may mean 0.8"),
     _require_at_most_of_score(
         "evaluation.max_detectable_difference",
