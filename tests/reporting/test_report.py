@@ -13,7 +13,7 @@ from rich.console import Console
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, EvidenceError, PlumblineError
 from plumbline.contract.records import Candidate, Figure, Scores
-from plumbline.evidence.document import extract_metrics
+from plumbline.evidence import document
 from plumbline.evidence.gates.remedies import describe_remedy
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.reporting import html, model_card, report, summary, tables
@@ -70,8 +70,8 @@ def evidence(verdict: str = "refuse", kind: str = "binary") -> dict:
         "num_bytes": 2_000_000,
     }
     pair = {"one": "linear", "other": "other", "difference": 0.1, "low": -0.1, "high": 0.3}
-    return {
-        "format": 1,
+    return dict.fromkeys(document.KEYS) | {
+        "format": document.FORMAT,
         "task": "text_classification",
         "metric": {"name": "accuracy", "higher_is_better": True, "kind": kind},
         "other_metrics": ["nll"],
@@ -135,6 +135,16 @@ def evidence(verdict: str = "refuse", kind: str = "binary") -> dict:
         ],
         "digests": {"bundle": "ab" * 32},
         "lineage": {"git_commit": "cd" * 20, "git_dirty": "false"},
+        "looks": {"number": 3, "planned": 20, "level": 0.0016},
+        "hardware": {
+            "evaluation": {"cpu": "A CPU", "instruction_set": "AVX2", "threads": 2},
+            "trainings": {
+                "linear": {
+                    **{"cpu": EVIL, "instruction_set": None, "threads": None},
+                    **{"device": "cuda", "precision": "bf16", "processes": 4},
+                }
+            },
+        },
     }
 
 
@@ -303,7 +313,6 @@ def new_shape(verdict: str, kind: str = "binary") -> dict:
             "only_challenger": 51 if kind == "binary" else None,
             "only_champion": 28 if kind == "binary" else None,
         },
-        "looks": {"number": 3, "planned": 20, "level": 0.0016},
         "slices": [group],
         "flips": {
             "num_won": 51,
@@ -366,11 +375,14 @@ def test_test_figures_of_a_model_that_is_not_promoted_are_not_shown(
 
 
 def test_metrics_hold_no_test_figure_of_a_model_that_is_not_promoted() -> None:
-    metrics = extract_metrics(withhold_figures(new_shape("keep")))
+    metrics = document.extract_metrics(withhold_figures(new_shape("keep")))
     assert metrics["test"] == {"accuracy": None}
     assert metrics["test_interval"] == {"low": None, "high": None}
     assert metrics["validation"] == {"accuracy": 0.4}
-    assert extract_metrics(withhold_figures(new_shape("promote")))["test"]["accuracy"] is not None
+    assert (
+        document.extract_metrics(withhold_figures(new_shape("promote")))["test"]["accuracy"]
+        is not None
+    )
 
 
 def test_a_champion_is_held_against_with_all_figures(compared: str) -> None:
@@ -490,19 +502,12 @@ def test_the_page_links_to_where_a_gate_is_explained(
     assert '<a href="../docs/evidence.md#champion">docs/evidence.md#champion</a>' in page
 
 
-def test_evidence_of_an_older_format_says_what_is_not_on_record(text: str) -> None:
-    html = shown(text)
-    for what in ("a champion", "what changed", "how often the test split was used"):
-        assert f"a version of plumbline that did not look at {what}." in html
-
-
-def test_no_champion_is_another_thing_than_none_on_record(
+def test_it_is_told_that_there_was_no_champion(
     winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     none = dict.fromkeys(("champion", "comparison", "flips", "changes"))
     html = shown(written(new_shape("promote") | none, winner, tmp_path, monkeypatch))
     assert "There was no champion to compare with" in html
-    assert "did not look at" not in html
 
 
 def test_unknown_code_and_equal_data_are_told(
@@ -557,6 +562,8 @@ def test_digests_and_caption_are_there(text: str) -> None:
         "1 of 2",
         "0.50 / 0.70 ms",
         "2.0 MB",
+        "cuda x 4",
+        "bf16",
     ):
         assert words in text
 
@@ -634,7 +641,8 @@ DEEP = "[" * 100_000
 @pytest.mark.parametrize(
     "text",
     [
-        "[]", "{}", "x", DEEP, '{"metric": 5}', '{"verdict": "promote", "gates": 5}',
+        "[]", "{}", "x", DEEP, '{"format": 3, "verdict": "error", "summary": "s", "gates": []}',
+        '{"verdict": "promote", "gates": 5}',
         '{"verdict": "refuse", "summary": "s", "gates": [{"name": "a", "status": "fail"}]}',
         '{"verdict": "refuse", "summary": "s", "gates": [], "metric": 5, "ranking": ["a"]}',
         '{"verdict": "refuse", "summary": "s", "gates": [], "champion": 5, "candidates": [1]}',
@@ -648,7 +656,8 @@ def test_damaged_evidence_is_named_with_what_to_do(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     layout.EVIDENCE.parent.mkdir()
-    layout.EVIDENCE.write_text(text)
+    of_now = f'{{"format": {document.FORMAT}, "verdict'
+    layout.EVIDENCE.write_text(text.replace('{"verdict', of_now))
     expected = "^reports/evidence.json: damaged, or of another version .*; run `dvc repro evaluate`"
     for show in (lambda: summary.print_report(Console()), summary.render_markdown):
         with pytest.raises(EvidenceError, match=expected) as caught:
@@ -766,9 +775,8 @@ def test_the_terminal_tells_an_evaluation_that_broke_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    layout.write_json(
-        layout.EVIDENCE, {"verdict": "error", "summary": "no champion [here]", "gates": []}
-    )
+    found = {"format": document.FORMAT, "verdict": "error", "gates": []}
+    layout.write_json(layout.EVIDENCE, found | {"summary": "no champion [here]"})
     console = Console(width=80, record=True)
     summary.print_report(console)
     assert "error: no champion [here]" in console.export_text()
@@ -812,6 +820,7 @@ def test_markdown_of_an_evaluation_that_broke_off(
     with pytest.raises(PlumblineError, match="nothing was evaluated yet"):
         summary.render_markdown()
     broken = {
+        "format": document.FORMAT,
         "verdict": "error",
         "summary": "the champion cannot be loaded",
         "gates": [],

@@ -26,7 +26,7 @@ from plumbline.contract.errors import (
 )
 from plumbline.contract.params import Champion
 from plumbline.contract.task import SPLITS, Task
-from plumbline.contract.trainings import name_candidate
+from plumbline.contract.trainings import locate_hardware, name_candidate
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.entrypoint import load_task
 from plumbline.evidence import document, gates, judgement_check, validation_only
@@ -41,6 +41,10 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.filterwarnings(
     "ignore"
 )  # MLflow, in this process, warns about its own libraries
+TRAINED_WITH = {
+    "cpu": "Some CPU", "instruction_set": "AVX512", "threads": 8,
+    "device": "cpu", "precision": "bf16", "processes": 1,
+}  # fmt: skip
 INTENTS = {
     "refund": "money back please",
     "login": "cannot sign in",
@@ -152,6 +156,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
         for name, wrong_every in {"good": 20, "fair": 5, "removed": 10_000}.items():
             add_bundle(task, name, wrong_every)
         add_bundle(task, layout.name_control("fair"), 1)
+        layout.write_json(locate_hardware("good"), TRAINED_WITH)
     return root
 
 
@@ -238,6 +243,10 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
     assert evidence["digests"]["bundle"] == bundle.digest(layout.locate_bundle("good"))
     assert evidence["digests"]["manifest"] == layout.digest(layout.MANIFEST)
     assert evidence["digests"]["golden"] == layout.digest(layout.GOLDEN)
+    assert evidence["hardware"]["trainings"] == {"good": TRAINED_WITH}
+    assert evidence["hardware"]["evaluation"].keys() < TRAINED_WITH.keys()
+    assert "cpu, bf16; Some CPU, AVX512, 8 threads" in layout.MODEL_CARD.read_text()
+    assert "Some CPU" in layout.REPORT.read_text()
     assert evidence["champion"] is None
     assert evidence["looks"]["number"] == 1
     for case in evidence["behaviour"]:
@@ -376,7 +385,7 @@ def test_data_that_was_not_validated_is_refused(
         ),
         lambda text: text[: len(text) // 2],
         lambda text: "[]",
-        lambda text: text.replace('"format": 3', '"format": 2'),
+        lambda text: text.replace('"format": 4', '"format": 3'),
     ],
 )
 def test_evidence_that_was_edited_or_cut_is_no_evidence(

@@ -355,7 +355,7 @@ def test_every_digest_is_required(evaluated: tuple[Params, Task], name: str) -> 
         document.read_evidence(evaluated[0])
 
 
-@pytest.mark.parametrize("text", ["[]", "{", "null", '"promote"', '{"format": 3}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["[]", "{", "null", '"promote"', '{"format": 4}', "[" * 100_000])
 def test_odd_evidence_is_an_error_that_says_so(evaluated: tuple[Params, Task], text: str) -> None:
     layout.EVIDENCE.write_text(text)
     with pytest.raises(EvidenceError, match="run `dvc repro evaluate`"):

@@ -8,6 +8,7 @@ from typing import Literal
 
 import pandas as pd
 import pytest
+import torch
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -15,6 +16,7 @@ from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.params import Params, SeededConfig
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
+from plumbline.contract.trainings import locate_hardware
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import train
 
@@ -49,6 +51,24 @@ def test_trained_twice_it_is_the_same_bundle(accepted: tuple[Params, Task]) -> N
     assert bundle.digest(layout.locate_bundle("closed")) == first
 
 
+def test_with_what_a_candidate_was_trained_is_no_part_of_its_bundle(
+    accepted: tuple[Params, Task],
+) -> None:
+    digests = []
+    before = torch.get_num_threads()
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        train(*accepted, "closed")
+        facts = layout.read_json(locate_hardware("closed"))
+        assert facts["threads"] == threads
+        assert facts["instruction_set"] == torch.backends.cpu.get_cpu_capability()
+        assert facts["cpu"]
+        assert (facts["device"], facts["precision"], facts["processes"]) == ("cpu", None, 1)
+        digests.append(bundle.digest(layout.locate_bundle("closed")))
+    torch.set_num_threads(before)
+    assert digests[0] == digests[1]
+
+
 def test_a_closed_form_is_published_by_the_first_process_alone(
     accepted: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,7 +96,9 @@ def test_a_closed_form_with_seeds_loads_nothing_that_trains(
     train(params.model_copy(update={"candidates": own}), task, "closed")
     seeds = sorted(path.name for path in (layout.MODELS / "closed.seeds").iterdir())
     assert seeds == sorted(
-        f"{params.seed + number}{end}" for number in (1, 2) for end in ("", ".csv")
+        f"{params.seed + number}{end}"
+        for number in (1, 2)
+        for end in ("", ".csv", ".hardware.json")
     )
 
 
@@ -96,7 +118,9 @@ def test_a_failure_leaves_the_bundle_that_was_there(
     with pytest.raises(OSError, match="No space left"):
         train(params, task, "closed")
     assert bundle.digest(layout.locate_bundle("closed")) == first
-    assert sorted(path.name for path in layout.MODELS.iterdir()) == ["closed", "closed.seeds"]
+    assert sorted(path.name for path in layout.MODELS.iterdir()) == [
+        "closed", "closed.hardware.json", "closed.seeds",
+    ]  # fmt: skip
 
 
 def add_seeds(params: Params, count: int) -> Params:
@@ -124,6 +148,11 @@ def test_with_seeds_each_training_is_kept_and_the_first_is_that_without(
     curves = sorted((layout.MODELS / "gradient.seeds").glob("*.csv"))
     assert [path.name for path in curves] == ["4.csv", "5.csv"]
     assert [path.name for path in layout.TRAINING.iterdir()] == ["gradient.csv"]
+    facts = [layout.read_json(locate_hardware(name)) for name in digests]
+    assert [(one["device"], one["precision"]) for one in facts] == [("cpu", "fp32")] * 3
+    assert {path.name for path in layout.MODELS.iterdir()} == {
+        "gradient", "gradient.hardware.json", "gradient.seeds",
+    }  # fmt: skip
     assert not list(layout.CHECKPOINTS.iterdir())
 
 

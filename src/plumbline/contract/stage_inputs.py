@@ -9,7 +9,7 @@ from plumbline.contract.errors import DamagedFileError
 from plumbline.contract.params import Params
 from plumbline.contract.parent_watch import DVC_STAGE
 from plumbline.contract.recorded_outputs import RecordedOutput, hash_output, read_outputs
-from plumbline.contract.trainings import locate_curve, name_seeds
+from plumbline.contract.trainings import locate_curve, locate_hardware, name_seeds
 
 DATA = (layout.EXAMPLES, layout.MANIFEST)
 # What each stage reads of earlier stages, as in dvc.yaml; `models` and the learning curves are
@@ -69,7 +69,8 @@ def _list_inputs(stage: str, params: Params) -> Iterator[Path]:
     names = [*params.candidates, *map(layout.name_control, params.control.candidates)]
     for path in INPUTS[stage]:
         if path == layout.MODELS:
-            yield from (layout.locate_bundle(name) for name in names)
+            yield from map(layout.locate_bundle, names)
+            yield from map(locate_hardware, names)
             yield from (layout.locate_bundle(name_seeds(name)) for name in params.candidates)
         elif path == layout.TRAINING:
             yield from map(locate_curve, names)

@@ -48,3 +48,8 @@ def locate_curve(bundle: str) -> Path:
     """Return the learning curve of the training that left the bundle of this name."""
     folder = layout.MODELS if "/" in bundle else layout.TRAINING
     return folder / f"{bundle}.csv"
+
+
+def locate_hardware(bundle: str) -> Path:
+    """Return the file beside the bundle of this name that says with what it was trained."""
+    return layout.MODELS / f"{bundle}.hardware.json"

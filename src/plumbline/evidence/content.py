@@ -5,9 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from plumbline.contract import layout
+from plumbline.contract.machine import describe_machine
 from plumbline.contract.params import Params
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Task
+from plumbline.contract.trainings import locate_hardware
 from plumbline.evidence.document import (
     DIGESTED_FILES,
     FORMAT,
@@ -51,6 +53,7 @@ def build_evidence(
         "bundles": list_bundles(subjects.candidates, subjects.controls),
         "digests": _collect_digests(measurements),
         "lineage": subjects.lineage,
+        "hardware": _describe_hardware(measurements),
     }
 
 
@@ -139,6 +142,18 @@ def _collect_notes(measurements: Measurements) -> dict[str, list[str]]:
         if sentences:
             notes[candidate.name] = [str(sentence) for sentence in sentences]
     return notes
+
+
+def _describe_hardware(measurements: Measurements) -> dict[str, Any]:
+    """Describe the machine of the evaluation, and with what each candidate was trained.
+
+    A bundle that no stage trained, as in the selftest, does not say.
+    """
+    paths = {
+        candidate.name: locate_hardware(candidate.bundle) for candidate in measurements.candidates
+    }
+    trainings = {name: layout.read_json(path) for name, path in paths.items() if path.exists()}
+    return {"evaluation": describe_machine(), "trainings": trainings}
 
 
 def _describe_baselines(measurements: Measurements, judgement: Judgement) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from plumbline.evidence.changes import compare_params
 from plumbline.evidence.gates import GATES
 from plumbline.sources.shown_params import hide_secrets_in_values
 
-FORMAT = 3
+FORMAT = 4
 PLACES = 6  # of tracked metrics: enough for any comparison, too few to show a machine's rounding
 # The files that the evidence is about, by their names in its digests.
 DIGESTED_FILES = {
@@ -42,7 +42,7 @@ KEYS = (
     "params", "choice", "trials", "rehearsal", "lag", "notes",
     "candidates", "baselines", "cost", "forms", "comparisons", "champion", "comparison", "looks",
     "flips", "changes", "slices", "uncertainty", "selective", "behaviour",
-    "digests", "answers", "export", "bundles",
+    "digests", "answers", "export", "bundles", "hardware",
 )  # fmt: skip
 
 

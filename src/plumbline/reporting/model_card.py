@@ -21,6 +21,7 @@ def render_card(evidence: Mapping[str, Any]) -> str:
         "evidence": shown | {"digests": digests, "lineage": lineage},
         "card": NO_CARD | dict((shown.get("params") or {}).get("card") or {}),
         "withheld": NOTE if is_withheld(evidence) else None,
+        "hardware": _describe_training(shown),
         "scores": list(_list_scores(shown)),
         "seeds": describe_seeds(shown),
         "limits": list(_list_limits(shown)),
@@ -33,6 +34,17 @@ def write_card(evidence: Mapping[str, Any]) -> None:
     """Write reports/model_card.md."""
     with layout.write_aside(layout.MODEL_CARD) as path:
         path.write_text(render_card(evidence), encoding="utf-8")
+
+
+def _describe_training(evidence: Mapping[str, Any]) -> str | None:
+    """Say with what the winner was trained; None where its bundle does not say."""
+    facts = evidence["hardware"]["trainings"].get(evidence["winner"])
+    if facts is None:
+        return None
+    used = (facts["cpu"], facts["instruction_set"], f"{facts['threads'] or 1} threads")
+    return (
+        f"{facts['device']}, {facts['precision'] or 'closed form'}; {', '.join(filter(None, used))}"
+    )
 
 
 def _list_scores(evidence: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

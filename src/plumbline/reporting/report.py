@@ -13,12 +13,7 @@ from plumbline.evidence.withholding import NOTE, is_withheld, withhold_figures
 from plumbline.reporting.html import render_template
 from plumbline.reporting.leaderboard import build_leaderboard, describe_seeds
 from plumbline.reporting.tables import build_flip_tables, format_table, list_mistakes
-
-# What evidence of an older format lacks; null in evidence.json means that there was none.
-SINCE_FORMAT_2 = (
-    "champion", "comparison", "looks", "flips", "changes", "forms", "notes",
-    "switched_off", "laxer", "uncertainty", "selective",
-)  # fmt: skip
+from plumbline.statistics.power import DISPROOF_LEVEL
 
 
 def write_report(
@@ -33,8 +28,8 @@ def write_report(
     source = layout.read_json(layout.SOURCE) if layout.SOURCE.exists() else {}
     validation_page = layout.VALIDATION_PAGE.name if layout.VALIDATION_PAGE.exists() else None
     values = {
-        "evidence": dict.fromkeys(SINCE_FORMAT_2) | dict(evidence),
-        "recorded": {key: key in evidence for key in SINCE_FORMAT_2},
+        "evidence": evidence,
+        "disproof_level": DISPROOF_LEVEL,
         "exit_code": EXIT_CODES.get(evidence["verdict"]),
         "gates": sorted(evidence["gates"], key=lambda gate: gate["status"] != "fail"),
         "remedies": {failure.gate: failure.remedy for failure in list_failures(evidence)},

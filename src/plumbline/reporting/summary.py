@@ -10,7 +10,7 @@ from plumbline.contract.errors import EvidenceError, PlumblineError
 from plumbline.contract.validation_report import read_validation
 from plumbline.contract.verdict import read_statuses
 from plumbline.contract.visible_text import show_line
-from plumbline.evidence.document import REMEDY
+from plumbline.evidence.document import FORMAT, KEYS, REMEDY
 from plumbline.evidence.gates.remedies import list_failures
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.reporting.html import format_name, format_size, render_template
@@ -19,7 +19,6 @@ from plumbline.reporting.leaderboard import (
     describe_comparison,
     describe_seeds,
 )
-from plumbline.reporting.report import SINCE_FORMAT_2
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,7 +78,7 @@ def _print_evidence(console: "Console", evidence: Mapping[str, Any]) -> None:
 
 def _render_evidence(evidence: Mapping[str, Any]) -> str:
     values = {
-        "evidence": dict.fromkeys((*SINCE_FORMAT_2, "slices", "digests")) | dict(evidence),
+        "evidence": dict.fromkeys(KEYS) | dict(evidence),
         "against": describe_comparison(evidence),
         "leaderboard": build_leaderboard(evidence) if evidence.get("ranking") else [],
         "seeds": describe_seeds(evidence),
@@ -108,7 +107,9 @@ def _read_last_evidence() -> dict[str, Any]:
 
 
 def _require_shown(evidence: Mapping[str, Any]) -> None:
-    """ValueError where evidence, of whatever format, lacks what each one is shown by."""
+    """ValueError where evidence is of another format, or lacks what each one is shown by."""
+    if evidence.get("format") != FORMAT:
+        raise ValueError(f"format {evidence.get('format')!r}, this version reads {FORMAT}")
     for key in ("verdict", "summary"):
         if not isinstance(evidence.get(key), str):
             raise ValueError(f"no {key}")  # noqa: TRY004  as any other damage
@@ -120,7 +121,7 @@ def _require_shown(evidence: Mapping[str, Any]) -> None:
 
 @contextmanager
 def _explain_damage() -> Iterator[None]:
-    """Raise EvidenceError where evidence has another shape: that of older formats is shown too."""
+    """Raise EvidenceError where evidence has another shape."""
     from jinja2 import UndefinedError
 
     try:

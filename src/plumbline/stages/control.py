@@ -9,7 +9,7 @@ from plumbline.tracking import run_log
 
 
 def control(params: Params, task: Task[Params], candidate: str) -> None:
-    """Write models/control.<candidate>/ and its learning curve, by the code of `train`."""
+    """Write models/control.<candidate>/ and what is beside a bundle, by the code of `train`."""
     refuse_unvalidated()
     name = layout.name_control(candidate)
     layout.CHECKPOINTS.mkdir(parents=True, exist_ok=True)

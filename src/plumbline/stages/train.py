@@ -9,6 +9,7 @@ from plumbline.contract import layout, ranks, trainings
 from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.listing import has_listing, read_listing
+from plumbline.contract.machine import describe_machine
 from plumbline.contract.params import Params
 from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Learner
@@ -25,7 +26,7 @@ TEST = "test"  # the split whose answers decide
 
 
 def train(params: Params, task: Task[Params], candidate: str) -> None:
-    """Write models/<candidate>/ and reports/training/<candidate>.csv.
+    """Write models/<candidate>/, with what it was trained, and reports/training/<candidate>.csv.
 
     With `seeds`, models/<candidate>.seeds/ has the trainings after the first; else it is empty. If
     it is killed and run again, it continues from its last checkpoint.
@@ -93,15 +94,15 @@ def learn(
         learner.solve()
         with layout.write_aside(trainings.locate_curve(candidate)) as aside:
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
-        return _publish(learner, task, candidate)
+        return _publish(learner, task, candidate, "cpu", None)
     with pause_collection():  # seconds of import that a closed form need not wait for
         from plumbline.training import fitting
 
-    fitting.fit(learner, params, candidate, log, must_learn=must_learn)
+    hardware = fitting.fit(learner, params, candidate, log, must_learn=must_learn)
     log.draw_learning_curve()
     if not ranks.is_main():
         return None
-    digest = _publish(learner, task, candidate)
+    digest = _publish(learner, task, candidate, hardware.device, hardware.precision)
     if not keep_checkpoints:
         remove_checkpoints(candidate)
     return digest
@@ -156,7 +157,8 @@ def _learn_seeds(
         )
         if digest and name != candidate:
             layout.publish(layout.locate_bundle(training), layout.locate_bundle(name))
-            layout.publish(trainings.locate_curve(training), trainings.locate_curve(name))
+            for locate in (trainings.locate_curve, trainings.locate_hardware):
+                layout.publish(locate(training), locate(name))
         if digest:
             digests[name] = digest
     remove_checkpoints(candidate)
@@ -179,12 +181,20 @@ def _log_bundle(log: run_log.RunLog, params: Params, name: str, digest: str) -> 
     log.log_model(model, digest, facts, prefix)
 
 
-def _publish(learner: Learner, task: Task[Params], candidate: str) -> str:
-    """Publish the sealed bundle, whole, and return its digest."""
+def _publish(
+    learner: Learner, task: Task[Params], candidate: str, device: str, precision: str | None
+) -> str:
+    """Publish the sealed bundle, whole, and return its digest.
+
+    What it was trained with is recorded beside it: equal weights are equal bundles, wherever they
+    were trained. A closed form has no precision to choose.
+    """
     layout.MODELS.mkdir(exist_ok=True)
     with make_aside_folder(layout.MODELS, candidate) as aside:
         announce("writes the graph that answers")
         learner.save(aside)
         digest = bundle.seal(aside, task, trainings.name_candidate(candidate))
         layout.publish(aside, layout.locate_bundle(candidate))
+    facts = {"device": device, "precision": precision, "processes": ranks.get_world_size()}
+    layout.write_json(trainings.locate_hardware(candidate), describe_machine() | facts)
     return digest

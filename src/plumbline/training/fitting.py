@@ -8,7 +8,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
 from plumbline.training import group
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
-from plumbline.training.hardware import choose_device, choose_hardware
+from plumbline.training.hardware import Hardware, choose_device, choose_hardware
 from plumbline.training.log import TrainingLog
 from plumbline.training.loop import TrainingLoop
 from plumbline.training.progress import choose_progress
@@ -20,9 +20,10 @@ MIN_GAIN = 1e-3
 @group.explain_lost_process()
 def fit(
     learner: Learner, params: Params, candidate: str, log: TrainingLog, *, must_learn: bool = True
-) -> None:
+) -> Hardware:
     """Train `learner`, leave its best weights in it, and write reports/training/<candidate>.csv.
 
+    Return what it was trained on.
     Of processes that train together, the first one alone has the best ones in the end.
 
     Raises TrainingError for a loss that is not finite and, if it `must_learn`, if nothing was
@@ -59,6 +60,7 @@ def fit(
     loop.write_history()
     learner.module.cpu()
     store.load_best(learner.module, state.best_epoch)
+    return hardware
 
 
 def _check_learned(state: TrainingState, candidate: str, monitor: str) -> None:

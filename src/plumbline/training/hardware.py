@@ -55,11 +55,6 @@ def seed_generators(device: str, number: int) -> None:
         torch.mps.manual_seed(number)
 
 
-def describe_instruction_set() -> str:
-    """Return the instruction set that torch computes with on this CPU, such as AVX2."""
-    return torch.backends.cpu.get_cpu_capability()
-
-
 def choose_device(wanted: Literal["auto", "cuda", "mps", "cpu"]) -> Device:
     """Return the device to train on; ParamsError if the one that is `wanted` is not available."""
     has_cuda = torch.cuda.is_available()
@@ -80,4 +75,5 @@ def _choose_precision(device: Device) -> Precision:
         return "fp32"
     flags = torch.cpu.get_capabilities()
     has_products = any(flags.get(name) for name in BF16_FLAGS)
-    return "bf16" if has_products and describe_instruction_set() not in NARROW else "fp32"
+    is_wide = torch.backends.cpu.get_cpu_capability() not in NARROW
+    return "bf16" if has_products and is_wide else "fp32"

@@ -1,0 +1,27 @@
+"""The machine that computes: facts that stand beside a result, and decide nothing."""
+
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+CPUINFO = Path("/proc/cpuinfo")  # Linux alone has it
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return the name of the CPU, and what torch uses of it: instruction set and threads.
+
+    Both are None in a process that does not use torch; it is not imported for this.
+    """
+    torch: Any = sys.modules.get("torch")
+    return {
+        "cpu": _read_cpu_name(),
+        "instruction_set": torch and torch.backends.cpu.get_cpu_capability(),
+        "threads": torch and torch.get_num_threads(),
+    }
+
+
+def _read_cpu_name() -> str:
+    lines = CPUINFO.read_text(encoding="utf-8").splitlines() if CPUINFO.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
