@@ -1,4 +1,4 @@
-"""The machine that computes: facts that stand beside a result, and decide nothing."""
+"""Which machine computed a result: recorded, and no decision depends on it."""
 
 import platform
 import sys

@@ -146,7 +146,7 @@ def _check_registry() -> DiagnosticResult:
     if store_location.is_missing(uri):
         return DiagnosticResult("registry", True, "none yet; the first run creates it")
     former = moved_store.find_former_folders()
-    if former:  # whoever connects writes them anew
+    if former:  # a connection would change them
         message = f"was moved; it names files in {', '.join(map(str, sorted(former)))}"
         return DiagnosticResult("registry", True, message, RESTORE_LOCATIONS)
     try:
