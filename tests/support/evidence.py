@@ -113,6 +113,7 @@ def _describe(params: Params, task: Task, champion: dict | None) -> dict[str, An
         "answers": [],
         "export": [],
         "lineage": {},
+        "hardware": {"trainings": {}},
         "bundles": list_bundles(digests, controls),
         "digests": digests_of_files | {"params": digest_shown_params(layout.PARAMS)},
     }
