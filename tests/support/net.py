@@ -207,7 +207,10 @@ def list_new_files(folder: Path) -> list[str]:
 
 
 def describe_mlflow(folder: Path) -> dict[str, Any]:
-    """Describe runs by the names of what they hold, and versions with their aliases."""
+    """Describe runs by the names of what they hold, and versions with their aliases.
+
+    Metrics of the machine are left out: only a stage that takes long enough has them.
+    """
     from mlflow import MlflowClient
 
     client = MlflowClient(f"sqlite:///{folder}/mlruns/mlflow.db")
@@ -220,7 +223,7 @@ def describe_mlflow(folder: Path) -> dict[str, Any]:
                 name += " (again)"
             runs[name] = {
                 "status": run.info.status,
-                "metrics": sorted(run.data.metrics),
+                "metrics": [name for name in sorted(run.data.metrics) if name[:7] != "system/"],
                 "params": sorted(run.data.params),
                 "tags": sorted(run.data.tags),
                 "datasets": [entry.dataset.name for entry in run.inputs.dataset_inputs],
@@ -279,9 +282,10 @@ def record(asked: argparse.Namespace) -> int:
     seen["machine"] = read_cpu_name()
     runs = seen.setdefault("runs", {})
     for recipe in asked.recipes:
-        with open_clone(asked.commit) as clone:
-            if recipe == "quick":
+        if recipe == "quick":
+            with open_clone(asked.commit) as clone:
                 seen["commands"] = record_commands(clone)
+        with open_clone(asked.commit) as clone:
             if recipe != SHIPPED:
                 clone.call("plumbline", "recipe", "use", recipe)
             runs[recipe] = record_run(clone)
