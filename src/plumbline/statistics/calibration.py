@@ -16,6 +16,8 @@ class CalibrationFinding:
 
     error: float  # expected calibration error
     highest: float  # which a model that is off by the limit in the same way shows at most
+    bias: float  # how far mean confidence and accuracy are apart; never more than `error`
+    highest_bias: float  # as `highest`
 
 
 def assign_bins(confidence: np.ndarray) -> np.ndarray:
@@ -36,9 +38,10 @@ def compute_calibration_error(confidence: np.ndarray, hits: np.ndarray) -> float
 def measure_calibration(
     confidence: np.ndarray, hits: np.ndarray, limit: float
 ) -> CalibrationFinding:
-    """Compute that error, and the one that a model off by `limit` shows at most.
+    """Compute that error and the bias, and those that a model off by `limit` shows at most.
 
     "At most" means but for a share DISPROOF_LEVEL of draws. `confidence` and `hits` are [rows].
+    The bias has no bins, so that a model that is off to one side is seen on fewer rows.
 
     In each bin chance moves accuracy away from confidence, and all gaps count as positive: with 400
     rows a model that is perfectly calibrated has an error of 0.05. So answers are drawn from a
@@ -47,8 +50,9 @@ def measure_calibration(
     2007). One that is off by as much in all bins shows less by chance.
     """
     error = compute_calibration_error(confidence, hits)
+    bias = abs(float(np.mean(confidence - hits)))
     if error <= limit:
-        return CalibrationFinding(error, limit)
+        return CalibrationFinding(error, limit, bias, limit)
     num_rows = _sum_bins(confidence, np.ones_like(confidence)).astype(int)
     stated = _sum_bins(confidence, confidence)
     gaps = stated - _sum_bins(confidence, hits)
@@ -61,7 +65,11 @@ def measure_calibration(
     shares = np.clip(shares, 0, 1)  # probabilities may add up to a little more than 1
     drawn = np.random.default_rng(0).binomial(num_rows, shares, (NUM_RESAMPLES, NUM_BINS))
     errors = np.abs(stated - drawn).sum(axis=1) / len(hits)
-    return CalibrationFinding(error, max(limit, float(np.quantile(errors, 1 - DISPROOF_LEVEL))))
+    biases = np.abs((stated - drawn).sum(axis=1)) / len(hits)
+    highest, highest_bias = np.quantile([errors, biases], 1 - DISPROOF_LEVEL / 2, axis=1)
+    return CalibrationFinding(
+        error, max(limit, float(highest)), bias, max(limit, float(highest_bias))
+    )
 
 
 def _sum_bins(confidence: np.ndarray, values: np.ndarray) -> np.ndarray:

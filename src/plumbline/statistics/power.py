@@ -8,9 +8,9 @@ import numpy as np
 from plumbline.statistics import intervals
 from plumbline.statistics.intervals import ROUNDING, Kind
 
-# One-sided, of each gate that must not be disproved: ten and more of them together refuse a sound
-# model at its limits once in a hundred times.
-DISPROOF_LEVEL = 0.001
+# One-sided, of each gate that must not be disproved. A dozen of them together refuse a model
+# that is at every limit in 4 % of cases at most, and one inside its limits hardly ever.
+DISPROOF_LEVEL = 0.003
 DISPROOF_CONFIDENCE = 1 - 2 * DISPROOF_LEVEL  # of a two-sided interval of which one end decides
 MIN_ROWS = 50
 ROWS_PER_SQUARED_SKEWNESS = 5

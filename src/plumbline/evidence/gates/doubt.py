@@ -6,7 +6,7 @@ from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.statistics import power
 from plumbline.statistics.error_ordering import ErrorOrdering
 
-MIN_ERRORS = 40  # and as many right answers; of fewer the order is chance
+MIN_ERRORS = 10  # and as many right answers; of fewer the interval is wrong
 CHANCE = 0.5  # AUROC of an uncertainty that knows nothing
 USEFUL = 0.65  # AUROC of one that is worth showing
 

@@ -23,12 +23,15 @@ def check_calibration(findings: Findings) -> Ruling:
         raise ValueError(
             "the predictor gives no confidence; set evaluation.max_calibration_error to null"
         )
-    error, highest = findings.calibration.error, findings.calibration.highest
-    reason = f"confidence and accuracy are {error:.4f} apart on the test rows, allowed: {limit}"
-    if error > limit:
+    found = findings.calibration
+    measured, highest, what = found.error, found.highest, "confidence and accuracy"
+    if found.bias > found.highest_bias:
+        measured, highest, what = found.bias, found.highest_bias, "mean confidence and accuracy"
+    reason = f"{what} are {measured:.4f} apart on the test rows, allowed: {limit}"
+    if measured > limit:
         reason += f"; a model that is off by that in the same way shows up to {highest:.4f} on them"
-    status: Status = "pass" if error <= highest else "fail"
-    return Ruling(status, reason, error, highest)
+    status: Status = "pass" if measured <= highest else "fail"
+    return Ruling(status, reason, measured, highest)
 
 
 def check_budget(findings: Findings) -> Ruling:
