@@ -157,7 +157,7 @@ def read_run() -> tuple[Params, Measurements]:
 
 
 def draw_rows(measured: Measurements, random: np.random.Generator, num_rows: int) -> Measurements:
-    """Draw test rows with replacement, for validation also: the chance gap of the two is no truth."""
+    """Draw test rows with replacement, for validation too: a gap by chance is no truth."""
     test = random.integers(len(measured.test_rows), size=num_rows)
     validation = random.integers(len(measured.test_rows), size=int(VALIDATION_SHARE * num_rows))
 
