@@ -4,12 +4,13 @@
                                               [--runs CHECKOUT ...]
 
 Answers of a model on a test split are drawn, and the gate itself is asked, at the limits of the
-shipped params.yaml. The last row is how often one of them refuses, were they independent. With --runs, the
-test rows of what the last `plumbline run` of that checkout evaluated are drawn with replacement,
-and all gates are asked again, at the limits there. If more than one in a hundred models inside the
-limits, or of those resampled, is refused by a gate that must not disprove, the exit code is 1.
-A time is no sample of rows, and at its limit `budget` refuses every other model: the last row
-leaves it out. Not asked: export, which compares by rounding, and what only reads facts.
+shipped params.yaml. The last row is how often one of them refuses, were they independent. With
+--runs, the test rows of what the last `plumbline run` of that checkout evaluated are drawn with
+replacement, and all gates are asked again, at the limits there. If more than one in a hundred
+models inside the limits, or of those resampled, is refused by a gate that must not disprove, the
+exit code is 1. A time is no sample of rows, and at its limit `budget` refuses every other model:
+the last row leaves it out. Not asked: export, which compares by rounding, and what only reads
+facts.
 """
 
 import argparse
