@@ -82,24 +82,6 @@ def test_a_stage_by_itself_refuses_packages_that_are_not_as_locked(tmp_path: Pat
     assert done.stderr.startswith("train: 1 installed packages differ from the locks: numpy ")
 
 
-def test_too_few_addresses_are_refused_before_a_library_waits_for_ever(tmp_path: Path) -> None:
-    limited = f"ulimit -v 1000000; exec {sys.executable} -P {ROOT}/pipelines/ingest.py"
-    done = subprocess.run(
-        ["bash", "-c", limited],
-        cwd=tmp_path,
-        env=get_clean_environment(),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith(
-        "ingest: the limit on addresses (`ulimit -v`) is 976 MiB; a stage"
-    )
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_an_error_cannot_command_the_terminal(tmp_path: Path) -> None:
     """A class, column or file may be named so; a workflow's log takes lines as commands."""
     name = "a\x1b[2J\n::notice title=promote::done\n.csv"

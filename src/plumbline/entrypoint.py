@@ -11,15 +11,11 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from plumbline.contract import layout, leftovers, ranks
-from plumbline.contract.address_space import require_address_space
 from plumbline.contract.checkout_lock import lock_stage
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.locked_packages import require_locked_versions
 from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
-from plumbline.contract.parent_watch import end_with_parents
-from plumbline.contract.quick_end import skip_last_collection
-from plumbline.contract.stage_inputs import verify_inputs
 from plumbline.contract.steps import show_steps
 from plumbline.contract.stop_signals import (
     INTERRUPTED,
@@ -32,7 +28,6 @@ from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.task import Task
 from plumbline.contract.task_packages import find_task_package, list_tasks
-from plumbline.contract.user_name import ensure_user_name
 from plumbline.contract.variables import refuse_misspelt_variables
 from plumbline.contract.visible_text import escape_unencodable, show_lines
 from plumbline.tracking import background, delivery, passes, run_log
@@ -55,9 +50,7 @@ def main(stage: str) -> int:
     if has_candidate:
         parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
     arguments = parser.parse_args()
-    end_with_parents()
     raise_on_signals()
-    ensure_user_name()
     if ranks.is_main():
         show_steps(stage)
     escape_unencodable()
@@ -75,14 +68,12 @@ def main(stage: str) -> int:
         return code
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-        skip_last_collection()
     return 0
 
 
 def _run(stage: str, candidate: str | None) -> None:
     """Check params and the candidate's name, then run the stage."""
     refuse_misspelt_variables()
-    require_address_space()
     if ranks.is_main():
         require_locked_versions()
     params = load_params(layout.PARAMS)
@@ -90,10 +81,8 @@ def _run(stage: str, candidate: str | None) -> None:
     if candidate is not None:
         params.require_candidate(candidate)
     lock = _lock_checkout(stage) if ranks.is_main() else nullcontext()
-    with lock:
-        verify_inputs(stage, params)
-        with _send_to_mlflow(stage), leftovers.keep_system_temporaries():
-            run_stage(stage, params, task, candidate)
+    with lock, _send_to_mlflow(stage):
+        run_stage(stage, params, task, candidate)
 
 
 def run_stage(stage: str, params: Params, task: Task[Params], candidate: str | None = None) -> None:
@@ -185,7 +174,6 @@ def _send_to_mlflow(stage: str) -> Iterator[None]:
 
 
 def _deliver_rest(stage: str) -> None:
-    with leftovers.keep_system_temporaries():
-        report = delivery.deliver()
+    report = delivery.deliver()
     if report.problem and report.num_waiting:
         print(f"{stage}: {delivery.describe_waiting(report)}", file=sys.stderr)

@@ -13,19 +13,17 @@ from tests.support.checkouts import ROOT
 
 from plumbline.contract import layout, leftovers
 
-# Writes a file, a folder and something in the system's /tmp, and stops in the middle.
+# Writes a file and a folder, and stops in the middle.
 CODE = """
-import sys, tempfile
+import sys
 from pathlib import Path
 from plumbline.contract import layout, leftovers
 with (
-    leftovers.keep_system_temporaries(),
     layout.write_aside(Path("reports/metrics.json")) as file,
     leftovers.make_aside_folder(Path("models"), "linear") as folder,
 ):
     file.write_text("half")
     (folder / "weights").write_text("half")
-    tempfile.mkdtemp(prefix="library-")
     print("ready", flush=True)
     sys.stdin.read()
 """
@@ -34,11 +32,9 @@ with (
 @pytest.fixture
 def writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[str]]:
     """A process that has written half of everything, in the current folder."""
-    for name in ("models", "system"):
-        (tmp_path / name).mkdir()
+    (tmp_path / "models").mkdir()
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(leftovers.tempfile, "tempdir", str(tmp_path / "system"))
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}/src", "TMPDIR": str(tmp_path / "system")}
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}/src"}
     with subprocess.Popen(
         [sys.executable, "-c", CODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env=environment,
@@ -56,12 +52,9 @@ def list_names(*folders: str) -> list[str]:
 def test_a_kill_leaves_nothing_once_the_next_stage_begins(writer: subprocess.Popen[str]) -> None:
     writer.kill()
     assert writer.wait() == -signal.SIGKILL
-    assert list_names("models", "reports", "system") == ["linear", "metrics", "plumbline"]
+    assert list_names("models", "reports") == ["linear", "metrics"]
     leftovers.remove_checkout_leftovers()
     assert list_names("models", "reports") == []
-    with leftovers.keep_system_temporaries():
-        assert len(list_names("system")) == 1  # its own
-    assert list_names("system") == []
 
 
 def test_a_folder_is_removed_though_an_ending_process_still_writes_into_it(tmp_path: Path) -> None:
@@ -78,12 +71,10 @@ def test_a_folder_is_removed_though_an_ending_process_still_writes_into_it(tmp_p
 
 def test_what_a_living_process_writes_is_left_alone(writer: subprocess.Popen[str]) -> None:
     leftovers.remove_checkout_leftovers()
-    with leftovers.keep_system_temporaries():
-        assert list_names("system") == ["plumbline", "plumbline"]
     writer.communicate("")
     assert writer.returncode == 0
     assert layout.METRICS.read_text() == "half"
-    assert list_names("models", "system") == []
+    assert list_names("models") == []
 
 
 def test_other_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from tests.support.checkouts import ROOT, Checkout
 from tests.support.damage import find_object, flip, list_outputs
 
 from plumbline.contract import layout
-from plumbline.contract.recorded_outputs import hash_output
+from plumbline.diagnostics.fsck.recorded_outputs import hash_output
 from plumbline.evidence import document
 from plumbline.registry import journal_head, model_versions, promotion
 from plumbline.registry.reader import addresses

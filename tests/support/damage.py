@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from plumbline.contract.recorded_outputs import hash_output
+from plumbline.diagnostics.fsck.recorded_outputs import hash_output
 
 
 def flip(path: Path) -> None:

@@ -5,23 +5,20 @@ from collections.abc import Callable
 import pytest
 
 from plumbline import pipeline_run
-from plumbline.pipeline_run import dvc_lock, dvc_processes, repair
+from plumbline.pipeline_run import dvc_lock
 from plumbline.pipeline_run.reproduction import RunRequest
 
 
 def replace_reproduction(
     monkeypatch: pytest.MonkeyPatch, reproduce: Callable[[RunRequest], None]
 ) -> None:
-    """Let `reproduce` be what DVC does; nothing is wrong before it, nor to repair after it."""
+    """Let `reproduce` be what DVC does; nothing is wrong before it."""
     for module, name in (
         (pipeline_run, "load_params"),
         (pipeline_run, "require_settings"),
-        (dvc_processes, "repair_rwlock"),
         (dvc_lock, "check_pipeline"),
-        (dvc_lock, "repair_lock"),
+        (dvc_lock, "check_lock"),
         (pipeline_run.lost_models, "require_local_models"),
-        (dvc_lock, "keep_copy"),
     ):
         monkeypatch.setattr(module, name, lambda *_: None)
-    monkeypatch.setattr(repair, "repair_outputs", lambda **_: [])
     monkeypatch.setattr(pipeline_run, "reproduce", reproduce)

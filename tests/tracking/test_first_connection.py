@@ -22,7 +22,7 @@ def test_processes_with_temporary_folders_of_their_own_create_one_database(tmp_p
     (tmp_path / "work").mkdir()
     started = []
     for number in range(NUM_PROCESSES):
-        temporary = tmp_path / f"tmp{number}"  # as `keep_system_temporaries` gives each stage
+        temporary = tmp_path / f"tmp{number}"
         temporary.mkdir()
         variables = {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT / "src")}
         started.append(

@@ -38,12 +38,9 @@ from plumbline.cli import (
     upgrade,
     verdict,
 )
-from plumbline.contract.cut_bytecode import remove_cut_bytecode
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.extensions import load_extensions
-from plumbline.contract.quick_end import skip_last_collection
 from plumbline.contract.system_errors import explain_system_error
-from plumbline.contract.user_name import ensure_user_name
 from plumbline.contract.variables import refuse_misspelt_variables
 from plumbline.contract.visible_text import escape_unencodable, show_lines
 from plumbline.terminal.commands import PANEL_OF, add_command
@@ -69,7 +66,6 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     # Warnings of libraries about their own code, which the user cannot fix.
     warnings.filterwarnings("ignore", module=r"mlflow|pydantic|google")
-    ensure_user_name()
     escape_unencodable()
     try:
         refuse_misspelt_variables()
@@ -79,14 +75,12 @@ def main() -> None:
         github.annotate("error", "plumbline", str(error))
         sys.exit(error.exit_code)
     except Exception as error:
-        message = explain_system_error(error) or remove_cut_bytecode(error)
+        message = explain_system_error(error)
         if message is None:
             raise
         print(show_lines(f"plumbline: {message}"), file=sys.stderr)
         github.annotate("error", "plumbline", message)
         sys.exit(1)
-    finally:
-        skip_last_collection()
 
 
 def _show_version(wanted: bool) -> None:
@@ -123,39 +117,35 @@ def read_options(
 add_command(app, "init", init.init_repository, init.EXAMPLE)
 add_command(app, "upgrade", upgrade.upgrade, upgrade.EXAMPLE)
 add_command(app, "run", run.run_pipeline, run.EXAMPLE)
-add_command(app, "predict", predict.predict, predict.EXAMPLE, opens_versions=True)
-add_command(app, "score", score.score, score.EXAMPLE, opens_versions=True)
-add_command(app, "serve", serve.serve, serve.EXAMPLE, opens_versions=True)
-add_command(app, "report", report.show_report, report.EXAMPLE, opens_versions=True)
+add_command(app, "predict", predict.predict, predict.EXAMPLE)
+add_command(app, "score", score.score, score.EXAMPLE)
+add_command(app, "serve", serve.serve, serve.EXAMPLE)
+add_command(app, "report", report.show_report, report.EXAMPLE)
 add_command(app, "verdict", verdict.show_verdict, verdict.EXAMPLE)
-add_command(app, "promote", promote.promote, promote.EXAMPLE, opens_versions=True)
-add_command(app, "adopt", adopt.adopt, adopt.EXAMPLE, opens_versions=True)
-add_command(app, "rollback", rollback.roll_back, rollback.EXAMPLE, opens_versions=True)
+add_command(app, "promote", promote.promote, promote.EXAMPLE)
+add_command(app, "adopt", adopt.adopt, adopt.EXAMPLE)
+add_command(app, "rollback", rollback.roll_back, rollback.EXAMPLE)
 add_command(app, "champion", champion.show_champion, champion.EXAMPLE)
 add_command(app, "journal", journal.show_journal, journal.EXAMPLE)
-add_command(app, "sign", sign.sign_version, sign.EXAMPLE, opens_versions=True)
-add_command(app, "drift", drift.check_drift, drift.EXAMPLE, opens_versions=True)
+add_command(app, "sign", sign.sign_version, sign.EXAMPLE)
+add_command(app, "drift", drift.check_drift, drift.EXAMPLE)
 add_command(app, "due", due.check_due, due.EXAMPLE)
 add_command(app, "submit", submit.submit, submit.EXAMPLE)
 add_command(app, "pin", pin.pin_weights, pin.EXAMPLE)
 add_command(app, "tune", tune.tune, tune.EXAMPLE)
-add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE, opens_versions=True)
+add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE)
 add_command(app, "track", track.track, track.EXAMPLE)
 add_command(app, "doctor", doctor.run_doctor, doctor.EXAMPLE)
-add_command(app, "fsck", fsck.run_fsck, fsck.EXAMPLE, opens_versions=True)
+add_command(app, "fsck", fsck.run_fsck, fsck.EXAMPLE)
 add_command(app, "docs", docs.show_page, docs.EXAMPLE)
 add_command(app, "merge-lock", merge_lock.merge_lock, merge_lock.EXAMPLE, hidden=True)
 add_command(recipes, "list", recipe.list_recipes, recipe.LIST_EXAMPLE)
 add_command(recipes, "show", recipe.show_recipe, recipe.SHOW_EXAMPLE)
 add_command(recipes, "use", recipe.use_recipe, recipe.USE_EXAMPLE)
 add_command(recipes, "schema", recipe.show_schema, recipe.SCHEMA_EXAMPLE)
-add_command(registries, "pack", registry.pack_registry, registry.PACK_EXAMPLE, opens_versions=True)
-add_command(
-    registries, "unpack", registry.unpack_registry, registry.UNPACK_EXAMPLE, opens_versions=True
-)
-add_command(
-    registries, "fetch", registry.fetch_registry, registry.FETCH_EXAMPLE, opens_versions=True
-)
+add_command(registries, "pack", registry.pack_registry, registry.PACK_EXAMPLE)
+add_command(registries, "unpack", registry.unpack_registry, registry.UNPACK_EXAMPLE)
+add_command(registries, "fetch", registry.fetch_registry, registry.FETCH_EXAMPLE)
 app.add_typer(recipes, name="recipe", rich_help_panel=PANEL_OF["recipe"])
 app.add_typer(registries, name="registry", rich_help_panel=PANEL_OF["registry"])
 for commands in load_extensions("plumbline.commands"):

@@ -1,6 +1,5 @@
 """`plumbline fsck`: check that all stores agree."""
 
-from plumbline.contract.quick_import import pause_collection
 from plumbline.terminal.console import print_results
 from plumbline.terminal.options import AsJson
 
@@ -14,6 +13,4 @@ def run_fsck(as_json: AsJson = False) -> None:
     """
     from plumbline.diagnostics import fsck
 
-    with pause_collection():  # importing what reads MLflow's stores takes the most time
-        results = fsck.examine()
-    print_results(results, as_json=as_json)
+    print_results(fsck.examine(), as_json=as_json)

@@ -7,7 +7,6 @@ import fcntl
 import os
 import secrets
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -18,9 +17,8 @@ from plumbline.contract.errors import BusyError
 
 STAGE_LOCK = Path(".plumbline/lock")
 RUN_LOCK = Path(".plumbline/run.lock")
+STILL_RUNNING = "another stage is running here"  # perhaps one of a run that was killed
 RUN_ID = "PLUMBLINE_RUN"  # the variable by which a stage knows the run that started it
-PAUSE_S = 0.1
-END_TIMEOUT_S = 10  # in which a stage ends whose run was killed
 
 
 @contextmanager
@@ -29,7 +27,7 @@ def lock_run() -> Iterator[None]:
     with _open_lock(RUN_LOCK) as file:
         _acquire(file, "another run is at work here")
         with _open_lock(STAGE_LOCK) as stage:  # of a run that was killed just now
-            _acquire(stage, "another stage is running here", END_TIMEOUT_S)
+            _acquire(stage, STILL_RUNNING)
         os.environ[RUN_ID] = secrets.token_hex(8)
         _describe_holder(file, "plumbline run", f", id {os.environ[RUN_ID]}")
         try:
@@ -49,7 +47,7 @@ def lock_stage(stage: str) -> Iterator[None]:
         if not _is_part_of(run):
             _acquire(run, "another run is at work here")
             _describe_holder(run, stage)
-        _acquire(file, "another stage is running here")
+        _acquire(file, STILL_RUNNING)
         _describe_holder(file, stage)
         yield
 
@@ -59,21 +57,12 @@ def _open_lock(path: Path) -> TextIO:
     return path.open("a+", encoding="utf-8")
 
 
-def _acquire(file: TextIO, title: str, timeout_s: float = 0.0) -> None:
-    until = time.monotonic() + timeout_s
-    while not _try_to_lock(file):
-        if time.monotonic() >= until:
-            holder = _read_holder(file).partition(", id ")[0] or "which has not said its name yet"
-            raise BusyError(f"{title} ({holder}); wait for it or stop it")
-        time.sleep(PAUSE_S)
-
-
-def _try_to_lock(file: TextIO) -> bool:
+def _acquire(file: TextIO, title: str) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return False
-    return True
+        holder = _read_holder(file).partition(", id ")[0] or "which has not said its name yet"
+        raise BusyError(f"{title} ({holder}); wait for it or stop it") from None
 
 
 def _is_part_of(run: TextIO) -> bool:

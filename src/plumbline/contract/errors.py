@@ -13,7 +13,6 @@ PlumblineError            exit 1   something went wrong that the message explain
 │           └── AliasMovedError     the alias champion was moved outside plumbline
 ├── EvidenceError         exit 1   reports/evidence.json is missing, edited, or of other inputs
 │   └── StaleEvidenceError    other files or params are here by now: evaluate again
-├── DamagedFileError      exit 1   a file is not what the stage wrote that dvc.lock names
 ├── BusyError             exit 1   another process is at work in this checkout
 └── RefusedError          exit 20  the verdict is refuse: a blocking gate failed
 """
@@ -80,10 +79,6 @@ class EvidenceError(PlumblineError):
 
 class StaleEvidenceError(EvidenceError):
     """The evidence is about other files or params than those that are here by now."""
-
-
-class DamagedFileError(PlumblineError):
-    """A file holds other bytes than the stage wrote."""
 
 
 class BusyError(PlumblineError):

@@ -12,7 +12,6 @@ from typing import Any
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.leftovers import make_aside_file
 from plumbline.contract.listing import digest_names, has_listing, read_listing, require_listed
-from plumbline.contract.parent_watch import require_parents
 from plumbline.contract.system_errors import name_path
 
 PARAMS = Path("params.yaml")
@@ -70,7 +69,6 @@ def write_aside(path: Path) -> Iterator[Path]:
         with make_aside_file(path.parent, path.name) as aside:
             yield aside
             _sync_to_disk(aside)
-            require_parents()
             aside.replace(path)
             _sync_to_disk(path.parent)
     except PlumblineError:
@@ -116,7 +114,6 @@ def publish(source: Path, target: Path) -> None:
     files = [source] if source.is_file() else [p for p in source.rglob("*") if p.is_file()]
     for file in files:
         _sync_to_disk(file)
-    require_parents()
     if target.is_dir():
         shutil.rmtree(target)
     source.replace(target)

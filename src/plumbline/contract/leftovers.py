@@ -9,7 +9,6 @@ import fcntl
 import os
 import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +18,6 @@ ENDING = ".aside"
 # Where stages and decisions make them, relative to the top of a checkout.
 FOLDERS = ("data", "models", "reports", "reports/training", ".plumbline")
 NESTED = (".plumbline/*", ".plumbline/checkpoints/*")
-PROCESS = "plumbline"  # names the folder for what libraries write into the system's /tmp
 ATTEMPTS, PAUSE = 50, 0.1  # seconds between two attempts to remove a folder
 
 
@@ -50,26 +48,6 @@ def make_aside_folder(folder: Path, name: str, mode: int = 0o777) -> Iterator[Pa
         shutil.rmtree(aside, ignore_errors=True)
 
 
-@contextmanager
-def keep_system_temporaries() -> Iterator[None]:
-    """Let this process, and those that it starts, write temporary files into a folder of their own.
-
-    A kill leaves that folder, which the next stage of any checkout of this user removes.
-    """
-    system = Path(tempfile.gettempdir())
-    remove_leftovers(system, f".{PROCESS}.*{ENDING}")
-    before = os.environ.get("TMPDIR")
-    with make_aside_folder(system, PROCESS, 0o700) as private:
-        os.environ["TMPDIR"] = tempfile.tempdir = str(private)
-        try:
-            yield
-        finally:
-            tempfile.tempdir = str(system)
-            os.environ.pop("TMPDIR")
-            if before is not None:
-                os.environ["TMPDIR"] = before
-
-
 def remove_checkout_leftovers() -> None:
     """Remove what killed processes left in the checkout that is the current folder."""
     here = Path()
@@ -80,9 +58,9 @@ def remove_checkout_leftovers() -> None:
         remove_leftovers(folder)
 
 
-def remove_leftovers(folder: Path, pattern: str = f".*{ENDING}") -> None:
+def remove_leftovers(folder: Path) -> None:
     """Remove temporary files of this user in `folder` that no process holds."""
-    for path in folder.glob(pattern):
+    for path in folder.glob(f".*{ENDING}"):
         with suppress(OSError):  # gone, or of somebody else
             if path.is_symlink() or path.stat().st_uid != os.getuid():
                 continue

@@ -11,8 +11,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
-from plumbline.contract.quick_import import pause_collection
-
 if TYPE_CHECKING:
     from plumbline.contract.params import Params
     from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
@@ -203,5 +201,4 @@ class Task(Generic[P]):
         return part
 
     def _import_part(self, name: str) -> Any:
-        with pause_collection():
-            return import_module(f"{self.package}.{name}")
+        return import_module(f"{self.package}.{name}")

@@ -2,33 +2,30 @@
 
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 from plumbline.contract import layout
 from plumbline.contract.checkout_lock import lock_run
-from plumbline.contract.errors import DamagedFileError, PlumblineError, RefusedError
+from plumbline.contract.errors import RefusedError
 from plumbline.contract.locked_packages import require_locked_versions
 from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated
-from plumbline.contract.system_errors import NO_SPACE
 from plumbline.entrypoint import load_params
-from plumbline.pipeline_run import compiling, dvc_lock, dvc_processes, repair
+from plumbline.pipeline_run import compiling, dvc_lock, dvc_processes
 from plumbline.pipeline_run.cut_copies import remove_cut_copies
-from plumbline.pipeline_run.damaged import report
 from plumbline.pipeline_run.early_checks import require_settings
 from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce
 from plumbline.registry import lost_models
 from plumbline.tracking import moved_store
 
-MAX_REPAIRS = 3
 KILLED = 137  # what a shell says of a stage that got SIGKILL
 # What the system sends to a program that does what no program may, as a fault in a library does.
 CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
 
 
 def run(request: RunRequest) -> int:
-    """Check what DVC will read, let it run, and repair what it restored; return the exit code.
+    """Check what DVC will read, and let it run; return the exit code.
 
     Nothing is started where params.yaml, dvc.yaml or dvc.lock cannot be read, a setting is missing
     or packages are not as locked (ParamsError), another process is at work here (BusyError), or the
@@ -39,76 +36,21 @@ def run(request: RunRequest) -> int:
     require_locked_versions()
     require_settings(request.targets)
     with lock_run(), _pass_on_sigterm():
-        dvc_processes.repair_rwlock()
         remove_cut_copies()
         dvc_lock.check_pipeline()
-        dvc_lock.repair_lock()
+        dvc_lock.check_lock()
         lost_models.require_local_models()
         moved_store.follow_move()
         compiling.start()
-        _print_all(repair.repair_outputs(all_must_match=False))
-        has_failed = True
         try:
-            code = _reproduce_repaired(request)
-            has_failed = code != 0
-        finally:
-            with _say_once_that_a_disk_is_full(has_failed=has_failed):
-                dvc_lock.keep_copy()
-        return code
-
-
-@contextmanager
-def _say_once_that_a_disk_is_full(*, has_failed: bool) -> Iterator[None]:
-    """Drop the error of a full disk where the run has failed: what failed has said so."""
-    try:
-        yield
-    except OSError as error:
-        if not has_failed or error.errno not in NO_SPACE:
-            raise
-
-
-def _reproduce_repaired(request: RunRequest) -> int:
-    """Run DVC again where it restored something from a damaged object of its cache."""
-    for _ in range(MAX_REPAIRS):
-        failure = _try(request)
-        repairs = _repair(request, failure)
-        _print_all(repairs)
-        if not repairs:
+            reproduce(request)
+        except StageError as failure:
             return _explain(failure)
-    raise DamagedFileError(
-        f"files were damaged in {MAX_REPAIRS} runs, one after the other: the disk or memory may be "
-        "faulty; `plumbline fsck` names them"
-    )
-
-
-def _repair(request: RunRequest, failure: StageError | PlumblineError | None) -> list[str]:
-    """Repair what DVC restored, and return a line for each damage."""
-    repairs: list[str] = []
-    with _say_once_that_a_disk_is_full(has_failed=failure is not None):
-        ran_all = failure is None and not request.targets
-        repairs += repair.repair_outputs(all_must_match=ran_all)
-        if isinstance(failure, PlumblineError):
-            repairs += repair.put_listings_aside()
-    return repairs
-
-
-def _try(request: RunRequest) -> StageError | PlumblineError | None:
-    try:
-        reproduce(request)
-    except (StageError, PlumblineError) as error:
-        return error
-    return None
-
-
-def _explain(failure: StageError | PlumblineError | None) -> int:
-    """Return the exit code of the stage that failed; its own lines say why, the last what to do.
-
-    An error of DVC is raised.
-    """
-    if failure is None:
         return 0
-    if isinstance(failure, PlumblineError):
-        raise failure
+
+
+def _explain(failure: StageError) -> int:
+    """Return the exit code of the stage that failed; its own lines say why, the last what to do."""
     stage, code = failure.stage, failure.code
     if code < 0:  # as DVC says that a signal ended it; from here on as a shell does
         code = 128 - code
@@ -131,13 +73,13 @@ def _explain(failure: StageError | PlumblineError | None) -> int:
             f"stopped at {stage} (exit code {code}), which says above why; correct that, then run "
             "the same command again: it continues there"
         )
-    _print_all([line])
+    _report(line)
     return code
 
 
-def _print_all(lines: Sequence[str]) -> None:
-    for line in lines:
-        report(line)
+def _report(line: str) -> None:
+    """Print why the run stopped."""
+    print(f"run: {line}", file=sys.stderr, flush=True)  # noqa: T201 (what a person has to know)
 
 
 @contextmanager
@@ -154,7 +96,7 @@ def _pass_on_sigterm() -> Iterator[None]:
     except (Terminated, KeyboardInterrupt) as error:
         is_terminated = isinstance(error, Terminated)
         word = "terminated" if is_terminated else "interrupted"
-        _print_all([f"{word}; run the same command again to continue"])
+        _report(f"{word}; run the same command again to continue")
         sys.exit(TERMINATED if is_terminated else INTERRUPTED)
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -99,6 +99,7 @@ def _find_disk_error(error: Exception) -> OSError | None:
 def _describe(error: BaseException) -> str:
     """Return an error in a line, with the remedy that DVC does not name."""
     from dvc.exceptions import CacheLinkError, ConfirmRemoveError
+    from dvc.rwlock import RWLockFileCorruptedError, RWLockFileFormatError
 
     line = " ".join(str(error).split())
     if isinstance(error, OSError) and error.errno in DISK_ERRORS:
@@ -108,6 +109,8 @@ def _describe(error: BaseException) -> str:
         line += ", of which its cache has no copy; `plumbline run` without --pull makes it again"
     if isinstance(error, CacheLinkError):
         line += " If the disk is full (`df -h`), free space on it, then run the same command again"
+    if isinstance(error, RWLockFileCorruptedError | RWLockFileFormatError):
+        line += "; remove it (`rm .dvc/tmp/rwlock`) and run the same command again"
     return line
 
 

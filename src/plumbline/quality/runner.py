@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.expectations import Expectation
-from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Check
 from plumbline.contract.rows import RowBatches
 from plumbline.quality.findings_database import TABLE, list_columns, open_database
@@ -83,8 +82,7 @@ def _ask_great_expectations(
     import pandas as pd
 
     with silence_library():
-        with pause_collection():
-            import great_expectations as gx
+        import great_expectations as gx
 
         context = gx.get_context(mode="ephemeral")
         context.variables.progress_bars = {"globally": False}

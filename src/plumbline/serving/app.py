@@ -15,7 +15,6 @@ from starlette.exceptions import HTTPException
 from uvicorn.config import STARTUP_FAILURE
 
 from plumbline.contract.errors import PlumblineError, RegistryError
-from plumbline.contract.quick_end import skip_last_collection
 from plumbline.serving import open_inference, openapi
 from plumbline.serving.access import AccessRules
 from plumbline.serving.added_routes import load_added_routes
@@ -61,7 +60,6 @@ def create_app(settings: Settings) -> FastAPI:
         with RequestLog.open(settings) as app.state.log:
             yield {"limits": settings.limits, "router": router, "refusals": refusals}
             await router.close()
-        skip_last_collection()
 
     router = TrafficRouter(settings)
     access = AccessRules(settings)

@@ -11,7 +11,6 @@ from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.listing import has_listing, read_listing
 from plumbline.contract.machine import describe_machine
 from plumbline.contract.params import Params
-from plumbline.contract.quick_import import pause_collection
 from plumbline.contract.records import Learner
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
@@ -95,8 +94,7 @@ def learn(
         with layout.write_aside(trainings.locate_curve(candidate)) as aside:
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
         return _publish(learner, task, candidate, "cpu", None)
-    with pause_collection():  # seconds of import that a closed form need not wait for
-        from plumbline.training import fitting
+    from plumbline.training import fitting  # seconds of import that a closed form need not wait for
 
     hardware = fitting.fit(learner, params, candidate, log, must_learn=must_learn)
     log.draw_learning_curve()

@@ -1,12 +1,8 @@
 """Add a command to the command line: its panel on the help page, and its example."""
 
-import functools
 from collections.abc import Callable
-from typing import Any
 
 import typer
-
-from plumbline.contract.leftovers import keep_system_temporaries
 
 PANELS = {  # of the help page; commands of the packages beside the engine too
     "Begin and run": ("init", "upgrade", "recipe", "pin", "tune", "run", "submit"),
@@ -28,21 +24,8 @@ def add_command(
     example: str,
     *,
     hidden: bool = False,
-    opens_versions: bool = False,
 ) -> None:
-    """Add `command`; one that opens versions copies them to the system's /tmp while it runs."""
-    runner = _clean_up_after(command) if opens_versions else command
+    """Add `command` to the panel of the help page that it belongs to."""
     panel = PANEL_OF.get(name)
     add = group.command(name, epilog=f"Example:\n\n{example}", hidden=hidden, rich_help_panel=panel)
-    add(runner)
-
-
-def _clean_up_after(command: Callable[..., None]) -> Callable[..., None]:
-    """What a kill leaves in the system's /tmp is removed by the next of these commands."""
-
-    @functools.wraps(command)
-    def run_command(*arguments: Any, **options: Any) -> None:
-        with keep_system_temporaries():
-            command(*arguments, **options)
-
-    return run_command
+    add(command)

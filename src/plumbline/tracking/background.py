@@ -13,8 +13,6 @@ import time
 from pathlib import Path
 from typing import IO
 
-from plumbline.contract.leftovers import keep_system_temporaries
-from plumbline.contract.quick_end import skip_last_collection
 from plumbline.tracking import delivery, spool, store_location
 from plumbline.tracking.system_metrics import SystemMonitors
 
@@ -68,9 +66,7 @@ def main() -> None:
     with (spool.locate_spool() / LOCK).open("a") as file:
         if not _take_turn(file):
             return
-        with keep_system_temporaries():
-            _deliver_until_idle()
-    skip_last_collection()
+        _deliver_until_idle()
 
 
 def _take_turn(file: IO[str]) -> bool:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbline.contract.quick_import import pause_collection
 from plumbline.tracking import moved_store, store_location
 
 if TYPE_CHECKING:
@@ -37,8 +36,7 @@ def connect() -> "MlflowClient":
     """
     for key, value in ENVIRONMENT.items():
         os.environ.setdefault(key, value)
-    with pause_collection():
-        import mlflow
+    import mlflow
 
     logging.getLogger("mlflow").setLevel(logging.WARNING)
     logging.getLogger("alembic").setLevel(logging.WARNING)

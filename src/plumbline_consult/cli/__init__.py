@@ -6,5 +6,5 @@ from plumbline.terminal.commands import add_command
 from plumbline_consult.cli import consult, grade
 
 app = typer.Typer()
-add_command(app, "consult", consult.consult, consult.EXAMPLE, opens_versions=True)
+add_command(app, "consult", consult.consult, consult.EXAMPLE)
 add_command(app, "grade", grade.grade, grade.EXAMPLE)

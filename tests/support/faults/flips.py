@@ -16,7 +16,7 @@ from tests.support.faults.tables import say
 
 from plumbline import bundle
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.recorded_outputs import hash_file, hash_output, read_outputs
+from plumbline.diagnostics.fsck.recorded_outputs import hash_file, hash_output, read_outputs
 from plumbline.registry import journal
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.checkpoint_folders import DAMAGED

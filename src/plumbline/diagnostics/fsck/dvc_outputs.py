@@ -11,7 +11,8 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.recorded_outputs import (
+from plumbline.contract.system_errors import explain_system_error
+from plumbline.diagnostics.fsck.recorded_outputs import (
     DVC_LOCK,
     FOLDER_SUFFIX,
     hash_file,
@@ -19,7 +20,6 @@ from plumbline.contract.recorded_outputs import (
     hash_output,
     list_files,
 )
-from plumbline.contract.system_errors import explain_system_error
 from plumbline.diagnostics.result import DiagnosticResult
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.contract.lineage import INPUTS, run_git
-from plumbline.contract.recorded_outputs import DVC_LOCK
+from plumbline.diagnostics.fsck.recorded_outputs import DVC_LOCK
 from plumbline.diagnostics.fsck.registry_state import RegistryState, list_all
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.registry.reader import OpenVersion, addresses, find_version, open_version

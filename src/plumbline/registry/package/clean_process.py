@@ -6,7 +6,6 @@ network, and what only this checkout holds, such as the held-out examples.
 """
 
 import contextlib
-import gc
 import json
 import os
 import resource
@@ -28,12 +27,9 @@ def main(package: str, asked: str, answered: str) -> None:
     questions = json.loads(Path(asked).read_text(encoding="utf-8"))
     for name in questions["blocked"]:
         sys.modules[name] = None  # type: ignore[assignment]  # importing it is an error
-    gc.disable()  # as plumbline.contract.quick_import, which may not be imported here
     import mlflow
     import pandas as pd
 
-    gc.freeze()
-    gc.enable()
     attempts = refuse_access(questions["hidden"])
     model = mlflow.pyfunc.load_model(package)
     predictor = (
@@ -55,7 +51,6 @@ def main(package: str, asked: str, answered: str) -> None:
     result["attempts"] = sorted(attempts)
     with Path(answered).open("w", encoding="utf-8") as file:
         json.dump(result, file, default=lambda value: value.tolist())
-    gc.freeze()  # Python ends without a look for garbage in all that is loaded
 
 
 def refuse_access(hidden: Sequence[str]) -> set[str]:
