@@ -14,27 +14,27 @@ import numpy as np
 import pandas as pd
 
 from plumbline.statistics import intervals, power
-from plumbline.tasks.answer_consensus.data import (
+from tasks.answer_consensus.data import (
     Answers,
     AnswerSetting,
     find_normaliser,
     play,
 )
-from plumbline.tasks.answer_consensus.models.choice_model import fit_choice_model
-from plumbline.tasks.answer_consensus.models.logit import fit_logit
-from plumbline.tasks.answer_consensus.models.policy import (
+from tasks.answer_consensus.models.choice_model import fit_choice_model
+from tasks.answer_consensus.models.logit import fit_logit
+from tasks.answer_consensus.models.policy import (
     build_config,
     build_learned_config,
     choose_by_accuracy,
 )
-from plumbline.tasks.answer_consensus.models.subsets import build_agent_choices, list_prefixes
-from plumbline.tasks.answer_consensus.models.tallies import Tallies, count_answers
-from plumbline.tasks.answer_consensus.models.votes import (
+from tasks.answer_consensus.models.subsets import build_agent_choices, list_prefixes
+from tasks.answer_consensus.models.tallies import Tallies, count_answers
+from tasks.answer_consensus.models.votes import (
     calibrate_vote,
     choose_best_set,
 )
-from plumbline.tasks.answer_consensus.params import LogitConfig
-from plumbline.tasks.answer_consensus.predictor import Predictor
+from tasks.answer_consensus.params import LogitConfig
+from tasks.answer_consensus.predictor import Predictor
 
 NUM_HALVES = 5
 MEAN_COSTS = (0.004, 0.012, 0.030)  # dollars of a question

@@ -22,10 +22,10 @@ from machine import read_cpu_name
 
 from plumbline.contract.records import Learner
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.tasks.filter_design.data import ingest, read_inputs
-from plumbline.tasks.filter_design.models import build_learner
-from plumbline.tasks.filter_design.params import FilterParams
-from plumbline.tasks.filter_design.predictor import Predictor, TextbookPredictor, load
+from tasks.filter_design.data import ingest, read_inputs
+from tasks.filter_design.models import build_learner
+from tasks.filter_design.params import FilterParams
+from tasks.filter_design.predictor import Predictor, TextbookPredictor, load
 
 RECIPE = Path(__file__).resolve().parents[1] / "recipes/filter_design.yaml"
 CANDIDATES = ("textbook", "random", "bayesian", "regression", "diffusion", "gan")

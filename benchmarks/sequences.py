@@ -26,19 +26,19 @@ from machine import read_cpu_name
 from plumbline.contract.records import Learner, Scores
 from plumbline.contract.task import Predictor
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.tasks.sequence_bayes.data import (
+from tasks.sequence_bayes.data import (
     SequencePrior,
     ingest,
     list_inputs,
     read_prior,
     read_sequences,
 )
-from plumbline.tasks.sequence_bayes.data.exact import compute_epistemic
-from plumbline.tasks.sequence_bayes.models import build_learner
-from plumbline.tasks.sequence_bayes.params import SequenceParams
-from plumbline.tasks.sequence_bayes.predictor import compute_entropy, load
-from plumbline.tasks.sequence_bayes.scoring import score
-from plumbline.tasks.sequence_bayes.scoring.uncertainty import (
+from tasks.sequence_bayes.data.exact import compute_epistemic
+from tasks.sequence_bayes.models import build_learner
+from tasks.sequence_bayes.params import SequenceParams
+from tasks.sequence_bayes.predictor import compute_entropy, load
+from tasks.sequence_bayes.scoring import score
+from tasks.sequence_bayes.scoring.uncertainty import (
     ask_in_orders,
     compute_rank_correlation,
     measure_orders,

@@ -37,14 +37,14 @@ from plumbline.contract.records import Figure, Learner
 from plumbline.contract.task import Predictor
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.reporting.plots import BLACK, COLOURS, MARKERS, draw_figure
-from plumbline.tasks.signal_extraction.data import ingest, read_windows
-from plumbline.tasks.signal_extraction.models import build_learner
-from plumbline.tasks.signal_extraction.params import SignalParams, find_stride
-from plumbline.tasks.signal_extraction.predictor import load
-from plumbline.tasks.signal_extraction.scoring.floor import compute_floor
-from plumbline.tasks.signal_extraction.scoring.scores import answer_windows
 from plumbline.training import fitting
 from plumbline.training.checkpoint_folders import remove_checkpoints
+from tasks.signal_extraction.data import ingest, read_windows
+from tasks.signal_extraction.models import build_learner
+from tasks.signal_extraction.params import SignalParams, find_stride
+from tasks.signal_extraction.predictor import load
+from tasks.signal_extraction.scoring.floor import compute_floor
+from tasks.signal_extraction.scoring.scores import answer_windows
 
 RECIPES = Path(__file__).resolve().parents[1] / "recipes"
 NAMES = {"course": "signal_extraction_course", "honest": "signal_extraction"}

@@ -5,6 +5,7 @@ import importlib
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -114,7 +115,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     made = make_checkout(tmp_path_factory.mktemp("line"))
     shutil.copytree(
         LINE,
-        made.path / "src/plumbline/tasks/line",
+        made.path / "src/tasks/line",
         ignore=shutil.ignore_patterns("params.yaml", "__pycache__"),
     )
     shutil.copy2(LINE / "params.yaml", made.path / "params.yaml")
@@ -126,9 +127,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 @pytest.fixture
 def line_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, Task]:
     """The line's parameters and record, in an empty folder."""
-    import plumbline.tasks
-
-    monkeypatch.setattr(plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(LINE.parent)])
+    monkeypatch.setattr(sys, "path", [*sys.path, str(LINE.parents[1])])
     monkeypatch.chdir(tmp_path)
-    shape = importlib.import_module("plumbline.tasks.line.params").PARAMS
+    shape = importlib.import_module("tasks.line.params").PARAMS
     return read_params(LINE / "params.yaml", lambda _: shape), load_task("line")

@@ -19,7 +19,10 @@ from plumbline.evidence.document import describe_params
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src/plumbline"
 STAGES = ("identify", "ingest", "validate", "train", "control", "evaluate", "register")
-TASKS = sorted(path.parent.name for path in PACKAGE.glob("tasks/*/task.py"))
+# One is in the package; the others are where a user's own task is, whose folder each stage names.
+BUILT_IN = "text_classification"
+TEXTS = f"src/plumbline/tasks/{BUILT_IN}"
+TASKS = [BUILT_IN, *sorted(path.parent.name for path in ROOT.glob("src/tasks/*/task.py"))]
 # DVC cannot tell which of them is installed.
 TORCH_LOCKS = {"requirements-cpu.lock", "requirements-cuda.lock"}
 # A stage calls `task.data` and so on: the sub-packages of a task, each imported when it is called.
@@ -38,10 +41,15 @@ def list_code(name: str, task: str, pipeline: dict = PIPELINE) -> set[str]:
     return {dep for dep in deps if dep.startswith(("src/", "pipelines/"))}
 
 
+def find_package(task: str) -> str:
+    return f"plumbline.tasks.{task}" if task == BUILT_IN else f"tasks.{task}"
+
+
 @cache
 def read_imports() -> dict[str, set[str]]:
     """Read who imports whom, in functions as well; imports for the type checker alone are none."""
-    graph = grimp.build_graph("plumbline", cache_dir=None, exclude_type_checking_imports=True)
+    packages = ["plumbline", *(find_package(task) for task in TASKS if task != BUILT_IN)]
+    graph = grimp.build_graph(*packages, cache_dir=None, exclude_type_checking_imports=True)
     return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
 
 
@@ -71,11 +79,9 @@ def test_a_stage_depends_on_no_code_that_it_does_not_run(name: str) -> None:
 
 @pytest.mark.parametrize("name", STAGES)
 def test_a_stage_that_runs_all_parts_of_tasks_names_their_folder(name: str) -> None:
-    folder = "src/plumbline/tasks/${task}"
-    named = [dep for dep in get_stage(name)["deps"] if dep.startswith(folder)]
-    used = {part for part in PARTS for task in TASKS if _is_part_used(name, task, part)}
-    # faults and drill are for the commands that check
-    assert (named == [folder]) == (used == PARTS - {"faults", "drill"})
+    named = [dep for dep in get_stage(name)["deps"] if dep.startswith(TEXTS)]
+    used = {part for part in PARTS if _is_used(name, BUILT_IN, f"{TEXTS}/{part}")}
+    assert (named == [TEXTS]) == (used == PARTS)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -106,33 +112,36 @@ def test_a_workflow_watches_what_the_stages_depend_on(workflow: str, event: str)
 @pytest.mark.parametrize(
     ("name", "removed", "missing"),
     [
-        ("ingest", "src/plumbline/tasks/${task}/data", "data/ingestion.py"),
+        ("ingest", f"{TEXTS}/data", "data/ingestion.py"),
         ("ingest", "src/plumbline/entrypoint.py", "src/plumbline/entrypoint.py"),
-        ("validate", "src/plumbline/tasks/${task}/expectations", "expectations/suite.py"),
+        ("validate", f"{TEXTS}/expectations", "expectations/suite.py"),
         ("validate", "src/plumbline/reporting", "reporting/templates/validation.html"),
-        ("train", "src/plumbline/tasks/${task}/models", "models/learners.py"),
+        ("train", f"{TEXTS}/models", "models/learners.py"),
         ("train", "src/plumbline/training", "training/fitting.py"),
         ("control", "src/plumbline/stages/train.py", "stages/train.py"),
-        ("evaluate", "src/plumbline/tasks/${task}", "scoring/scores.py"),
+        ("evaluate", TEXTS, "scoring/scores.py"),
         ("register", "pipelines/register.py", "pipelines/register.py"),
     ],
 )
 def test_a_missing_dependency_is_seen(name: str, removed: str, missing: str) -> None:
     planted = copy.deepcopy(PIPELINE)
     get_stage(name, planted)["deps"].remove(removed)
-    for task in TASKS:
-        paths = find_missing(name, task, planted)
-        assert any(path.endswith(missing) for path in paths)
+    paths = find_missing(name, BUILT_IN, planted)
+    assert any(path.endswith(missing) for path in paths)
+    own = "src/tasks/${task}"
+    get_stage(name, planted)["deps"].remove(own)
+    for task in set(TASKS) - {BUILT_IN}:
+        assert f"src/tasks/{task}/task.py" in find_missing(name, task, planted)
 
 
 @pytest.mark.parametrize(
     ("name", "dep"),
     [
         ("ingest", "src/plumbline/serving"),
-        ("ingest", "src/plumbline/tasks/${task}/models"),
+        ("ingest", f"{TEXTS}/models"),
         ("validate", "src/plumbline/stages/train.py"),
         ("validate", "pipelines/train.py"),
-        ("train", "src/plumbline/tasks/${task}/scoring"),
+        ("train", f"{TEXTS}/scoring"),
         ("train", "src/plumbline/reporting/templates"),
         ("register", "src/plumbline/training"),
         ("register", "src/plumbline/serving/static/index.html"),
@@ -181,15 +190,11 @@ def find_superfluous(name: str, pipeline: dict) -> set[str]:
     return superfluous
 
 
-def _is_part_used(name: str, task: str, part: str) -> bool:
-    return _is_used(name, task, f"src/plumbline/tasks/{task}/{part}")
-
-
 def _is_used(name: str, task: str, dep: str) -> bool:
     files = set(_list_needed(name, task))
     if any("predictor" in _list_attributes(module) for module in reach(name, task)):
         # copied into a bundle, by code that other stages share
-        files.add(f"src/plumbline/tasks/{task}/predictor.py")
+        files.add(f"src/{find_package(task).replace('.', '/')}/predictor.py")
     return any(_is_in(file, dep) for file in files)
 
 
@@ -204,7 +209,7 @@ def _list_needed(name: str, task: str) -> set[str]:
 @cache
 def reach(name: str, task: str) -> set[str]:
     """Return the modules that a stage can import: along the graph, and the parts that it calls."""
-    package = f"plumbline.tasks.{task}"
+    package = find_package(task)
     waiting = {f"plumbline.stages.{name}", "plumbline.entrypoint"}
     waiting |= {f"{package}.task", f"{package}.params"}  # which the entrypoint imports by name
     imports = read_imports()
@@ -214,7 +219,7 @@ def reach(name: str, task: str) -> set[str]:
         reached.add(module)
         parents = module.split(".")[:-1]
         next_modules = {".".join(parents[: n + 1]) for n in range(len(parents))} | imports[module]
-        if not module.startswith("plumbline.tasks."):
+        if not module.startswith(package):
             next_modules |= {f"{package}.{part}" for part in _list_attributes(module) & PARTS}
         waiting |= (next_modules & imports.keys()) - reached
     return reached

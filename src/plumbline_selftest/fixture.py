@@ -58,7 +58,7 @@ def get_faults_part(task: Task[Params]) -> FaultsPart:
         others = [name for name in list_tasks() if find_faults(load_task(name)) is not None]
         raise ParamsError(
             f"the task {task.name} offers no faults to plant: it has no "
-            f"src/plumbline/tasks/{task.name}/faults (see `plumbline docs add-a-task`); "
+            f"{task.package}.faults (see `plumbline docs add-a-task`); "
             f"tasks that have it: {', '.join(others) or 'none'}"
         )
     return part

@@ -14,7 +14,7 @@ from plumbline.contract.task import Field, Metric, Signature, Task
 
 TASK = Task(
     name="line",
-    package="plumbline.tasks.line",
+    package="tasks.line",
     metric=Metric("squared_error", False, "continuous"),
     signature=Signature((Field("x", "double"),), (Field("y", "double"),)),
     example={"x": [0.5]},

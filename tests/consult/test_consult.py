@@ -21,7 +21,7 @@ from tests.support.small_answers import COLUMNS, file_params, write_examples
 from typer.testing import CliRunner, Result
 
 from plumbline.cli import app
-from plumbline.tasks.answer_consensus.data import read_answers
+from tasks.answer_consensus.data import read_answers
 
 KEY = "sk-live-0123456789abcdef"
 QUESTION = "What is 6 * 7?"

@@ -22,7 +22,7 @@ def refused(tmp_path: Path, text: str) -> str:
 
 SHIPPED = [
     *sorted((ROOT / "recipes").glob("*.yaml")),
-    *sorted((ROOT / "src/plumbline/tasks").glob("*/faults/params.yaml")),
+    *sorted((ROOT / "src").glob("**/tasks/*/faults/params.yaml")),
 ]
 
 

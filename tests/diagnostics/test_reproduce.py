@@ -152,7 +152,7 @@ def test_other_source_gives_another_model_and_all_that_differs_is_named(
     """The commit has data with more noise than those of the version."""
     committed.run("git", "checkout", "-qb", "other", "HEAD~1")
     committed.replace(
-        "src/plumbline/tasks/line/data/__init__.py", "params.data.noise", "(3 * params.data.noise)"
+        "src/tasks/line/data/__init__.py", "params.data.noise", "(3 * params.data.noise)"
     )
     other = commit(committed, "other noise")
     committed.run("git", "checkout", "-q", "main")

@@ -149,7 +149,7 @@ def trained(train: Image, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout of the line in which the training image has run the pipeline, as its own user."""
     made = make_checkout(tmp_path_factory.mktemp("trained"))
     ignored = shutil.ignore_patterns("params.yaml", "__pycache__")
-    shutil.copytree(LINE, made.path / "src/plumbline/tasks/line", ignore=ignored)
+    shutil.copytree(LINE, made.path / "src/tasks/line", ignore=ignored)
     shutil.copy2(LINE / "params.yaml", made.path / "params.yaml")
     made.run("git", "add", "-A")
     made.run("git", "commit", "-qm", "a line")

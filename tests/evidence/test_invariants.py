@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from plumbline.tasks.signal_extraction import scoring as signals
 from plumbline.tasks.text_classification import scoring as texts
 from plumbline.tasks.text_classification.predictor import MAX_CHARS
+from tasks.signal_extraction import scoring as signals
 
 
 def answer_text(*scores: tuple[str, float], **changes: Any) -> dict[str, list[Any]]:

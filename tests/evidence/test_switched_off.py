@@ -15,10 +15,10 @@ from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.compare import Slice, compare_slices
 from plumbline.evidence.gates.switched_off import find_switched_off
-from plumbline.tasks.answer_consensus.params import ConsensusParams
-from plumbline.tasks.answer_consensus.task import TASK as AGENTS
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
+from tasks.answer_consensus.params import ConsensusParams
+from tasks.answer_consensus.task import TASK as AGENTS
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 ACCURACY = TASK.metric

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 from tests.support.checkouts import ROOT
+from tests.support.own_tasks import forget_own_tasks
 from tests.support.tickets import write_set_tickets, write_tickets
 from typer.testing import CliRunner
 
@@ -167,6 +168,7 @@ def test_a_repository_of_few_rows_says_that_they_are_few(
 def test_recipes_and_pages_are_those_of_the_wheel(
     router: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    forget_own_tasks(monkeypatch)
     monkeypatch.chdir(router)
     assert not (router / "docs").exists()
     for name in run_git(router, "ls-files").splitlines():
@@ -175,11 +177,11 @@ def test_recipes_and_pages_are_those_of_the_wheel(
     assert call("docs", "operate") == (ROOT / "docs/operate.md").read_text()
     assert "did you mean operate?" in refuse("docs", "operat")
     assert "signal_extraction " in call("recipe", "list")
-    # The stages depend on a folder for the task.
+    # The recipe brings its task, on whose folder the stages depend.
     assert "now the recipe signal_extraction" in call("recipe", "use", "signal_extraction")
-    assert (
-        "task: signal_extraction" in (router / "src/tasks/signal_extraction/README.md").read_text()
-    )
+    for name in ("task.py", "data/ingestion.py", "faults/params.yaml"):
+        path = Path("src/tasks/signal_extraction", name)
+        assert (router / path).read_bytes() == (ROOT / path).read_bytes()
     (router / "recipes").mkdir()
     (router / "recipes/mine.yaml").write_text("# My own.\n")
     assert "mine                       My own." in call("recipe", "list")

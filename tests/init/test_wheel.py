@@ -36,7 +36,9 @@ def test_the_wheel_has_the_files_of_the_repository(built: Path) -> None:
     for path in carried:
         content = files[f"plumbline/init/repository/{path.as_posix()}"]
         assert content == (ROOT / path).read_bytes()
-    code = {path for path in (ROOT / "src").rglob("*") if path.suffix not in (".pyc", "")}
+    code = {
+        path for path in (ROOT / "src").glob("plumbline*/**/*") if path.suffix not in (".pyc", "")
+    }
     for path in code:
         if path.is_file() and ".egg-info" not in str(path):
             assert path.relative_to(ROOT / "src").as_posix() in files

@@ -15,11 +15,11 @@ from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
-from plumbline.tasks.signal_extraction.data import Realisations, read_realisations
-from plumbline.tasks.signal_extraction.data.storage import write_realisations
-from plumbline.tasks.signal_extraction.task import TASK as SIGNALS
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK as TEXTS
+from tasks.signal_extraction.data import Realisations, read_realisations
+from tasks.signal_extraction.data.storage import write_realisations
+from tasks.signal_extraction.task import TASK as SIGNALS
 
 
 @pytest.fixture

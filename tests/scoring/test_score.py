@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -118,10 +119,7 @@ def seal_line(parent: Path) -> CachedVersion:
     folder.mkdir()
     (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}')
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "plumbline.tasks.__path__",
-            [*__import__("plumbline.tasks").tasks.__path__, str(LINE.parent)],
-        )
+        patch.setattr(sys, "path", [*sys.path, str(LINE.parents[1])])
         bundle.seal(folder, load_task("line"), "closed")
     return CachedVersion("line", "3", bundle.digest(folder), "line", folder, folder / "bundle.json")
 

@@ -8,16 +8,16 @@ written. The page decides in which order its tables are, the models what is in e
 
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from tests.support.checkouts import ROOT
 
 from plumbline.contract.params import Params, SeededConfig
 from plumbline.contract.search import TunableConfig
+from plumbline.entrypoint import load_params_class
 
 PAGE = ROOT / "docs/params.md"
-TASKS = sorted(path.parent.name for path in ROOT.glob("src/plumbline/tasks/*/params.py"))
+TASKS = sorted(path.parent.name for path in ROOT.glob("src/**/tasks/*/params.py"))
 TITLE = "version, task and seed"  # of the table of the keys that are in no group
 HEADER = "| key | type | allowed | what it is for |\n|---|---|---|---|\n"
 TABLE = re.compile(r"(?m)^### (?P<title>.+)\n(?:(?![#|]).*\n)*(?P<table>(?:\|.*\n)+)")
@@ -198,7 +198,7 @@ def list_tables() -> dict[str, list[Key]]:
         group = key.name.partition(".")[0]
         tables.setdefault(TITLE if group in ("version", "task", "seed") else group, []).append(key)
     for task in TASKS:
-        for key in Model(import_module(f"plumbline.tasks.{task}.params").PARAMS).list_keys():
+        for key in Model(load_params_class(task)).list_keys():
             is_shared = key._replace(kinds=()) in shared or key.name in ("task", "candidates")
             if not is_shared:
                 group = key.name.partition(".")[0]

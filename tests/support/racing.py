@@ -39,7 +39,7 @@ for expect in sys.stdin:
 
 TASK = Task(
     name=NAME,
-    package="plumbline.tasks.line",
+    package="tasks.line",
     metric=Metric("squared_error", False, "continuous"),
     signature=Signature((Field("x", "double"),), (Field("y", "double"),)),
     example={"x": [0.5]},

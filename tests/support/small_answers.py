@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.tasks.answer_consensus.data import ingest
-from plumbline.tasks.answer_consensus.params import ConsensusParams
+from tasks.answer_consensus.data import ingest
+from tasks.answer_consensus.params import ConsensusParams
 
 ROOT = Path(__file__).resolve().parents[2]
-FIXTURE = ROOT / "src/plumbline/tasks/answer_consensus/faults/params.yaml"
+FIXTURE = ROOT / "src/tasks/answer_consensus/faults/params.yaml"
 COLUMNS = ("question_id", "question", "gold", "agent", "answer", "tokens")
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.tasks.filter_design.data import Specification, ingest
-from plumbline.tasks.filter_design.params import FilterParams
+from tasks.filter_design.data import Specification, ingest
+from tasks.filter_design.params import FilterParams
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = {"train": 60, "validation": 40, "test": 120}

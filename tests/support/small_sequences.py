@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.tasks.sequence_bayes.data import SequencePrior, ingest
-from plumbline.tasks.sequence_bayes.params import SequenceParams
+from tasks.sequence_bayes.data import SequencePrior, ingest
+from tasks.sequence_bayes.params import SequenceParams
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = {"train": 300, "validation": 80, "test": 160}

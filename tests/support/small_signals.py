@@ -9,9 +9,9 @@ from plumbline.contract.records import Bound, Leak
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import gates
 from plumbline.evidence.choice import Choice
-from plumbline.tasks.signal_extraction.data import Setting, ingest
-from plumbline.tasks.signal_extraction.params import SignalParams
-from plumbline.tasks.signal_extraction.task import TASK
+from tasks.signal_extraction.data import Setting, ingest
+from tasks.signal_extraction.params import SignalParams
+from tasks.signal_extraction.task import TASK
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = Setting("course", (1.0, 3.0, 5.0, 7.0), 1000, 0.8, 1.2, 0.01, 50, 51, 1000, 0.0)

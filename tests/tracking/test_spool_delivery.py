@@ -163,11 +163,10 @@ def read_line() -> Params:
 
     from tests.support.checkouts import LINE
 
-    import plumbline.tasks
     from plumbline.contract.params_file import read_params
 
-    plumbline.tasks.__path__ = [*plumbline.tasks.__path__, str(LINE.parent)]
-    shape = importlib.import_module("plumbline.tasks.line.params").PARAMS
+    sys.path.append(str(LINE.parents[1]))
+    shape = importlib.import_module("tasks.line.params").PARAMS
     return read_params(LINE / "params.yaml", lambda _: shape)
 
 

@@ -9,10 +9,10 @@ from plumbline.training.code_digest import list_code
 
 
 def test_code_is_that_of_the_task_and_of_what_it_trains_with() -> None:
-    names = {"/".join(path.parts[-2:]) for path in list_code("signal_extraction")}
+    names = {"/".join(path.parts[-2:]) for path in list_code("text_classification")}
     assert {"contract/learning_rate.py", "sources/shards.py", "training/loop.py"} <= names
-    assert {"signal_extraction/task.py", "models/fir.py"} <= names
-    assert not any(name.startswith(("stages/", "text_classification/")) for name in names)
+    assert {"text_classification/task.py", "models/linear.py"} <= names
+    assert not any(name.startswith(("stages/", "signal_extraction/")) for name in names)
 
 
 def test_code_of_an_own_task_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """`plumbline recipe`: ready-made params.yaml files, of this folder and of plumbline."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,9 +9,12 @@ from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.lineage import run_git
 from plumbline.contract.suggestion import suggest_nearest
-from plumbline.init.repository_files import ensure_task_folder, find_recipes
+from plumbline.init.repository_files import copy_task, ensure_task_folder, find_recipes
 from plumbline.terminal.console import print_json, print_plain
 from plumbline.terminal.options import DEFAULT_TASK, AsJson, TaskName
+
+if TYPE_CHECKING:
+    from plumbline.contract.params import Params
 
 RECIPES = Path("recipes")
 LIST_EXAMPLE = "plumbline recipe list"
@@ -51,10 +54,10 @@ def use_recipe(
     ] = False,
 ) -> None:
     """Replace params.yaml with a recipe, after checking it."""
-    from plumbline.entrypoint import load_params
+    from plumbline.contract.params_file import read_params
 
     path = _find_recipe(name)
-    params = load_params(path)
+    params = read_params(path, _load_params_class)
     if not force and _has_uncommitted_changes(layout.PARAMS):
         raise PlumblineError(
             f"{layout.PARAMS} has changes that are not committed; commit them, or add --force"
@@ -63,6 +66,13 @@ def use_recipe(
         aside.write_bytes(path.read_bytes())
     ensure_task_folder(params.task)
     print_plain(f"{layout.PARAMS} is now the recipe {name}; `dvc repro` runs it")
+
+
+def _load_params_class(task: str) -> "type[Params]":
+    from plumbline.entrypoint import load_params_class
+
+    copy_task(task)
+    return load_params_class(task)
 
 
 def show_schema(task: TaskName = DEFAULT_TASK) -> None:

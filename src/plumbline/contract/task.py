@@ -142,7 +142,7 @@ class Task(Generic[P]):
     """One problem; for its parts, `examples` is the folder that ingest wrote, `split` of SPLITS."""
 
     name: str
-    package: str  # in which its parts are, such as plumbline.tasks.<name>
+    package: str  # in which its parts are, such as tasks.<name>
     metric: Metric
     signature: Signature
     example: Columns  # a valid input, shown to users of the model

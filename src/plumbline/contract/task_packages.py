@@ -1,4 +1,8 @@
-"""Where the package of a task is: in plumbline, in the repository's src/tasks, or installed."""
+"""Where the package of a task is: in plumbline, in the repository's src/tasks, or installed.
+
+Some tasks of plumbline are in the src/tasks of its own repository, as those of a user are. Where
+plumbline is installed from a clone, they can be imported in any folder.
+"""
 
 import sys
 from importlib import import_module
@@ -25,7 +29,8 @@ def find_task_package(name: str) -> str | None:
                 f"task {name!r}: {SOURCES / OWN / name} has the name of a task of plumbline; "
                 "rename the folder"
             )
-        _add_to_import_path(SOURCES.resolve())
+        if (SOURCES / OWN / name).is_dir():
+            _add_to_import_path(SOURCES.resolve())
         return f"{OWN}.{name}"
     if name in _list_built_in():
         return f"{BUILT_IN}.{name}"
@@ -52,7 +57,9 @@ def _list_built_in() -> set[str]:
 
 
 def _list_own() -> set[str]:
-    return _list_folders(SOURCES / OWN)
+    spec = find_spec(OWN)
+    importable = (spec and spec.submodule_search_locations) or ()
+    return set().union(*(_list_folders(Path(folder)) for folder in (SOURCES / OWN, *importable)))
 
 
 def _list_folders(folder: Path) -> set[str]:

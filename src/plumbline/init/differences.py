@@ -1,8 +1,8 @@
 """How a file of plumbline's repository becomes one of a user's.
 
 template/differences.yaml lists replaced texts, and two files have a rule. In dvc.yaml, stages
-depend on the folder of the user's own task, and on the lock that names plumbline's wheel, in place
-of plumbline's code; of the Makefile, only what a user calls is kept.
+depend on the lock that names plumbline's wheel in place of plumbline's code; of the Makefile, only
+what a user calls is kept.
 """
 
 import re
@@ -21,7 +21,7 @@ PHONY = re.compile(r"^\.PHONY:.*$", re.MULTILINE)
 TARGET = re.compile(r"^([a-z$][\w()$-]*):(?!=)", re.MULTILINE)
 # A page of the documentation, which a user's repository has not.
 PAGE = re.compile(r"\bdocs/([a-z_-]+)\.md\b")
-CODE = re.compile(r"^( +- )src/plumbline/.*$")
+CODE = re.compile(r"^ +- src/plumbline/.*\n", re.MULTILINE)
 
 
 def adapt(path: Path, text: str, root: Path, name: str) -> str:
@@ -30,7 +30,7 @@ def adapt(path: Path, text: str, root: Path, name: str) -> str:
     ValueError names a text of the table that is not in the file exactly once.
     """
     if path == Path("dvc.yaml"):
-        text = _replace_code(text)
+        text = CODE.sub("", text)
     if path == Path("Makefile"):
         text = _keep_targets(text)
     for old, new in load_yaml(root / TABLE).get(path.as_posix(), ()):
@@ -43,16 +43,6 @@ def adapt(path: Path, text: str, root: Path, name: str) -> str:
 def replace_pages(text: str) -> str:
     """Replace the paths of pages by the command that prints them."""
     return PAGE.sub(r"`plumbline docs \1`", text)
-
-
-def _replace_code(text: str) -> str:
-    """Replace the lines of each stage that name code of plumbline by one, the own task's."""
-    lines: list[str] = []
-    for line in text.splitlines():
-        own = CODE.sub(r"\1src/tasks/${task}", line)
-        if own == line or own not in lines[-1:]:
-            lines.append(own)
-    return "\n".join(lines) + "\n"
 
 
 def _keep_targets(text: str) -> str:

@@ -23,6 +23,7 @@ SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA}"  # by which editors fi
 LOCK = Path("requirements.lock")
 WHEELS = Path("wheels")
 NOT_WRITTEN = (Path(repository_files.PROJECT), differences.TABLE)
+NO_TASK = repository_files.TASKS / "text_classification"  # all stages depend on it
 IN_WHEEL = ("docs", "recipes")  # folders that `plumbline docs` and `plumbline recipe` read there
 # An example of an own task, where one is wanted; the files have this name in place of its own.
 WITH_TASK = TEMPLATE / "with_task"
@@ -49,6 +50,8 @@ def render_repository(target: Path, answers: InitAnswers, wheel: Path) -> Propos
 
 def _is_written(path: Path) -> bool:
     is_left_out = path in NOT_WRITTEN or path.parts[0] in IN_WHEEL
+    if path.is_relative_to(repository_files.TASKS):  # others are copied when a recipe wants them
+        return path.is_relative_to(NO_TASK)
     return not is_left_out and not path.is_relative_to(WITH_TASK)
 
 

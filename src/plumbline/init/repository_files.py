@@ -1,5 +1,6 @@
 """The files of plumbline's repository that a user's is made of, and those that only a wheel has."""
 
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from plumbline.contract.errors import PlumblineError
 CARRIED = Path(__file__).parent / "repository"  # in a wheel: setup.py
 CHECKOUT = Path(__file__).parents[3]
 PROJECT = "pyproject.toml"
+TASKS = Path("src/tasks")
 
 
 def find_root() -> Path:
@@ -31,17 +33,26 @@ def find_recipes() -> dict[str, Path]:
     return {path.stem: path for path in sorted((find_root() / "recipes").glob("*.yaml"))}
 
 
-def ensure_task_folder(task: str) -> None:
-    """Write src/tasks/TASK where a repository by `plumbline init` lacks it.
+def copy_task(task: str) -> None:
+    """Write plumbline's src/tasks/TASK where a repository by `plumbline init` lacks it.
 
-    Its stages depend on that folder, also where the task is plumbline's.
+    It is the user's from then on, as a task of their own.
     """
-    own = Path("src/tasks")
-    if own.is_dir() and not (own / task).exists():
-        page = find_root() / "template/src/tasks/text_classification/README.md"
+    root, folder = find_root(), TASKS / task
+    if TASKS.is_dir() and not folder.exists():
+        for path in list_carried(root):
+            if path.is_relative_to(folder):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(root / path, path)
+
+
+def ensure_task_folder(task: str) -> None:
+    """Write src/tasks/TASK where the task is an installed one: stages depend on that folder."""
+    if TASKS.is_dir() and not (TASKS / task).exists():
+        page = find_root() / TASKS / "text_classification/README.md"
         text = page.read_text(encoding="utf-8").replace("text_classification", task, 1)
-        (own / task).mkdir()
-        (own / task / page.name).write_text(text, encoding="utf-8")
+        (TASKS / task).mkdir()
+        (TASKS / task / page.name).write_text(text, encoding="utf-8")
 
 
 def is_checkout() -> bool:

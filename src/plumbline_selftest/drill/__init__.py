@@ -50,7 +50,7 @@ def _get_drill_part(task: Task[Params]) -> DrillPart:
         others = [name for name in list_tasks() if find_drill(load_task(name)) is not None]
         raise ParamsError(
             f"the task {task.name} offers no drill: it has no "
-            f"src/plumbline/tasks/{task.name}/drill.py "
+            f"{task.package}.drill "
             f"(see `plumbline docs add-a-task`); tasks that have one: {', '.join(others) or 'none'}"
         )
     return part

@@ -10,7 +10,9 @@ from ruamel.yaml import YAML
 from tests.support.checkouts import LINE, ROOT
 
 SMALLEST = LINE.name
-TASKS = ROOT / "src/plumbline/tasks"
+FIXTURES = {
+    path.parents[1].name: path for path in sorted(ROOT.glob("src/**/tasks/*/faults/params.yaml"))
+}
 DECISIONS = ("promote", "rollback")
 REASON = ("--reason", "a test")
 
@@ -47,7 +49,7 @@ class Pipeline:
         shutil.copy2(self._path, checkout / "params.yaml")
         if self.task == SMALLEST:
             ignored = shutil.ignore_patterns("params.yaml", "__pycache__")
-            target = checkout / "src/plumbline/tasks" / self.task
+            target = checkout / "src/tasks" / self.task
             shutil.copytree(LINE, target, ignore=ignored)
 
     def write_other_params(self, checkout: Path) -> None:
@@ -72,7 +74,7 @@ class Pipeline:
             return self.params
         if self.task == SMALLEST:
             return LINE / "params.yaml"
-        return TASKS / self.task / "faults/params.yaml"
+        return FIXTURES[self.task]
 
     @cached_property
     def _params(self) -> dict[str, Any]:
@@ -81,4 +83,4 @@ class Pipeline:
 
 def list_tasks() -> list[str]:
     """List the tasks that have a small pipeline."""
-    return [SMALLEST, *sorted(path.parents[1].name for path in TASKS.glob("*/faults/params.yaml"))]
+    return [SMALLEST, *FIXTURES]

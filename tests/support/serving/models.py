@@ -1,6 +1,7 @@
 """What the tests of serving register: the task of a line, and a model with all column types."""
 
 import importlib
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,6 @@ from tests.support.checkouts import LINE
 from tests.support.serving import oracle
 from tests.support.serving.lines import Lines, register_as_measured
 
-import plumbline.tasks
 from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
@@ -18,8 +18,8 @@ from plumbline.entrypoint import load_task
 
 def line_task(patch: pytest.MonkeyPatch) -> tuple[Params, Task]:
     """The task of a line, known to this process for as long as `patch` holds."""
-    patch.setattr(plumbline.tasks, "__path__", [*plumbline.tasks.__path__, str(LINE.parent)])
-    shape = importlib.import_module("plumbline.tasks.line.params").PARAMS
+    patch.setattr(sys, "path", [*sys.path, str(LINE.parents[1])])
+    shape = importlib.import_module("tasks.line.params").PARAMS
     return read_params(LINE / "params.yaml", lambda _: shape), load_task("line")
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.support import task_contract
 from tests.support.small_answers import small_params
 
-from plumbline.tasks.answer_consensus.task import TASK
+from tasks.answer_consensus.task import TASK
 
 
 @pytest.mark.slow

@@ -8,12 +8,12 @@ from tests.support.small_answers import small_params, write_examples
 
 from plumbline.contract import layout
 from plumbline.contract.records import Candidate
-from plumbline.tasks.answer_consensus.data import read_answers
-from plumbline.tasks.answer_consensus.data.storage import write_answers
-from plumbline.tasks.answer_consensus.models import build_learner
-from plumbline.tasks.answer_consensus.predictor import load
-from plumbline.tasks.answer_consensus.scoring import draw_figures, score
-from plumbline.tasks.answer_consensus.scoring.one_question import shorten
+from tasks.answer_consensus.data import read_answers
+from tasks.answer_consensus.data.storage import write_answers
+from tasks.answer_consensus.models import build_learner
+from tasks.answer_consensus.predictor import load
+from tasks.answer_consensus.scoring import draw_figures, score
+from tasks.answer_consensus.scoring.one_question import shorten
 
 
 @pytest.mark.filterwarnings("ignore")  # of glyphs that a font lacks

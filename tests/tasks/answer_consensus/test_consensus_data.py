@@ -15,20 +15,20 @@ from tests.support.small_answers import (
 )
 
 from plumbline.contract.errors import DataError
-from plumbline.tasks.answer_consensus.data import (
+from tasks.answer_consensus.data import (
     find_normaliser,
     read_answers,
     read_inputs,
     read_setting,
     shuffle_labels,
 )
-from plumbline.tasks.answer_consensus.data import (
+from tasks.answer_consensus.data import (
     list_rows as list_manifest_rows,
 )
-from plumbline.tasks.answer_consensus.data.ingestion import ingest
-from plumbline.tasks.answer_consensus.expectations import find_leaks
-from plumbline.tasks.answer_consensus.expectations.leaks import find_near
-from plumbline.tasks.answer_consensus.predictor import NORMALISERS
+from tasks.answer_consensus.data.ingestion import ingest
+from tasks.answer_consensus.expectations import find_leaks
+from tasks.answer_consensus.expectations.leaks import find_near
+from tasks.answer_consensus.predictor import NORMALISERS
 
 AGENTS = {"ada": "ada", "bob": "bob"}
 

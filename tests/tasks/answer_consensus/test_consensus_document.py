@@ -8,9 +8,9 @@ import numpy as np
 from tests.support.checkouts import ROOT
 from tests.support.small_answers import small_params, write_examples
 
-from plumbline.tasks.answer_consensus.data import play, read_answers, read_setting
-from plumbline.tasks.answer_consensus.models import build_learner
-from plumbline.tasks.answer_consensus.predictor import load
+from tasks.answer_consensus.data import play, read_answers, read_setting
+from tasks.answer_consensus.models import build_learner
+from tasks.answer_consensus.predictor import load
 
 TEXT = (ROOT / "docs/answer_consensus.md").read_text(encoding="utf-8")
 NUM_QUESTIONS = 60

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tests.support.small_answers import small_params, write_examples
 
-from plumbline.tasks.answer_consensus.data import find_normaliser, read_answers, read_setting
-from plumbline.tasks.answer_consensus.models.tallies import count_answers
-from plumbline.tasks.answer_consensus.scoring.exact import ExactPolicy, Generator
+from tasks.answer_consensus.data import find_normaliser, read_answers, read_setting
+from tasks.answer_consensus.models.tallies import count_answers
+from tasks.answer_consensus.scoring.exact import ExactPolicy, Generator
 
 SMALL = Generator([1.0, 0.2, 0.2], ["a", "b", "b"], wrong_answers=3, copy_share=0.7)
 COSTS = [5.0, 1.0, 1.0]

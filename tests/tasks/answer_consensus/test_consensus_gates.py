@@ -14,11 +14,11 @@ from plumbline.contract.task import SPLITS
 from plumbline.evidence import gates
 from plumbline.evidence.choice import Choice
 from plumbline.registry.ledger import Look
-from plumbline.tasks.answer_consensus.data import find_normaliser, read_answers, read_setting
-from plumbline.tasks.answer_consensus.data.storage import write_answers, write_setting
-from plumbline.tasks.answer_consensus.expectations import build_checks, build_table
-from plumbline.tasks.answer_consensus.scoring import check_behaviour, compute_bound
-from plumbline.tasks.answer_consensus.task import TASK
+from tasks.answer_consensus.data import find_normaliser, read_answers, read_setting
+from tasks.answer_consensus.data.storage import write_answers, write_setting
+from tasks.answer_consensus.expectations import build_checks, build_table
+from tasks.answer_consensus.scoring import check_behaviour, compute_bound
+from tasks.answer_consensus.task import TASK
 
 PLAN = "20 uses at 0.95"
 

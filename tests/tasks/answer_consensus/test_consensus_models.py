@@ -8,7 +8,7 @@ import pytest
 from tests.support.small_answers import small_params, write_examples
 
 from plumbline.contract import layout
-from plumbline.tasks.answer_consensus.data import (
+from tasks.answer_consensus.data import (
     AnswerSetting,
     find_normaliser,
     play,
@@ -17,19 +17,19 @@ from plumbline.tasks.answer_consensus.data import (
     read_setting,
     shuffle_labels,
 )
-from plumbline.tasks.answer_consensus.models import build_learner
-from plumbline.tasks.answer_consensus.models.logit import fit_logit
-from plumbline.tasks.answer_consensus.models.policy import build_config, choose_stop
-from plumbline.tasks.answer_consensus.models.tallies import Tallies, count_answers
-from plumbline.tasks.answer_consensus.models.votes import (
+from tasks.answer_consensus.models import build_learner
+from tasks.answer_consensus.models.logit import fit_logit
+from tasks.answer_consensus.models.policy import build_config, choose_stop
+from tasks.answer_consensus.models.tallies import Tallies, count_answers
+from tasks.answer_consensus.models.votes import (
     build_vote,
     choose_best_set,
     estimate_accuracy,
     measure_plurality,
 )
-from plumbline.tasks.answer_consensus.params import LogitConfig
-from plumbline.tasks.answer_consensus.predictor import Predictor, load
-from plumbline.tasks.answer_consensus.scoring import build_baselines
+from tasks.answer_consensus.params import LogitConfig
+from tasks.answer_consensus.predictor import Predictor, load
+from tasks.answer_consensus.scoring import build_baselines
 
 
 @pytest.fixture(scope="module")
@@ -182,8 +182,8 @@ def test_the_best_set_is_the_best_of_all_that_can_be_paid(examples: Path) -> Non
 
 def test_numpy_computes_the_network_that_torch_trained(examples: Path, tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
-    from plumbline.tasks.answer_consensus.models.set_learner import TOLERANCE, compare_network
-    from plumbline.tasks.answer_consensus.models.set_network import SetNet
+    from tasks.answer_consensus.models.set_learner import TOLERANCE, compare_network
+    from tasks.answer_consensus.models.set_network import SetNet
 
     setting = read_setting(examples)
     tallies = count_answers(setting, read_answers(examples, "train"))

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from tests.support.small_answers import small_params, write_examples
 
-from plumbline.tasks.answer_consensus.data import (
+from tasks.answer_consensus.data import (
     Answers,
     AnswerSetting,
     play,
     read_answers,
     read_setting,
 )
-from plumbline.tasks.answer_consensus.data.inputs import read_inputs
-from plumbline.tasks.answer_consensus.data.play import NO_CAP
+from tasks.answer_consensus.data.inputs import read_inputs
+from tasks.answer_consensus.data.play import NO_CAP
 
 EVERYONE = ["large", "large_2", "medium", "medium_2", "small", "small_2"]
 Asked = tuple[AnswerSetting, Answers]

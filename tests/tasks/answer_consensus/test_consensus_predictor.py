@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plumbline.tasks.answer_consensus.predictor import Predictor, State
-from plumbline.tasks.answer_consensus.scoring import build_longest_input, check_answers
+from tasks.answer_consensus.predictor import Predictor, State
+from tasks.answer_consensus.scoring import build_longest_input, check_answers
 
 CONFIG: dict[str, Any] = {
     "agents": ["large", "medium", "small"],

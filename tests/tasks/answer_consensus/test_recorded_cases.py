@@ -13,7 +13,7 @@ from tests.support.recorded_cases import LEARNED_VOTE, ONE_STRONG
 from plumbline.contract import layout
 from plumbline.contract.errors import RefusedError
 from plumbline.entrypoint import load_task, run_stage
-from plumbline.tasks.answer_consensus.params import ConsensusParams
+from tasks.answer_consensus.params import ConsensusParams
 
 pytestmark = [
     pytest.mark.slow,

@@ -6,8 +6,8 @@ import pytest
 from tests.support import task_contract
 from tests.support.small_filters import list_values
 
-from plumbline.tasks.filter_design.params import FilterParams
-from plumbline.tasks.filter_design.task import TASK
+from tasks.filter_design.params import FilterParams
+from tasks.filter_design.task import TASK
 
 
 @pytest.mark.slow

@@ -25,7 +25,7 @@ from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.task import SPLITS
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
-from plumbline.tasks.filter_design.data import (
+from tasks.filter_design.data import (
     Specification,
     list_columns,
     list_rows,
@@ -35,12 +35,12 @@ from plumbline.tasks.filter_design.data import (
     shuffle_labels,
     write_specifications,
 )
-from plumbline.tasks.filter_design.data.generated import draw_specifications
-from plumbline.tasks.filter_design.data.theorem import compute_limit, is_possible
-from plumbline.tasks.filter_design.expectations import find_leaks
-from plumbline.tasks.filter_design.params import FilterParams
-from plumbline.tasks.filter_design.predictor import compute_reference, read_specs
-from plumbline.tasks.filter_design.task import TASK
+from tasks.filter_design.data.generated import draw_specifications
+from tasks.filter_design.data.theorem import compute_limit, is_possible
+from tasks.filter_design.expectations import find_leaks
+from tasks.filter_design.params import FilterParams
+from tasks.filter_design.predictor import compute_reference, read_specs
+from tasks.filter_design.task import TASK
 
 
 def draw(num_rows: int = 600, **changes: Any) -> list[Specification]:

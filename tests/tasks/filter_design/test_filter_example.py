@@ -14,8 +14,8 @@ from tests.support.checkouts import ROOT
 from typer.testing import CliRunner
 
 from plumbline.cli import app
-from plumbline.tasks.filter_design.predictor import TextbookPredictor
-from plumbline.tasks.filter_design.task import TASK
+from tasks.filter_design.predictor import TextbookPredictor
+from tasks.filter_design.task import TASK
 
 PAGE = (ROOT / "docs/filter_design.md").read_text(encoding="utf-8")
 

@@ -8,14 +8,14 @@ import pytest
 import yaml
 from tests.support.small_filters import build_specification
 
-from plumbline.tasks.filter_design.data import list_columns
-from plumbline.tasks.filter_design.faults import list_faults, read_fixture, read_weak_fixture
-from plumbline.tasks.filter_design.faults.faulty_predictor import wrap
-from plumbline.tasks.filter_design.faults.models import HARMLESS, find_network
-from plumbline.tasks.filter_design.params import FilterParams
-from plumbline.tasks.filter_design.predictor import TextbookPredictor
-from plumbline.tasks.filter_design.scoring import build_baselines, check_answers
-from plumbline.tasks.filter_design.scoring.judgement import judge_specifications
+from tasks.filter_design.data import list_columns
+from tasks.filter_design.faults import list_faults, read_fixture, read_weak_fixture
+from tasks.filter_design.faults.faulty_predictor import wrap
+from tasks.filter_design.faults.models import HARMLESS, find_network
+from tasks.filter_design.params import FilterParams
+from tasks.filter_design.predictor import TextbookPredictor
+from tasks.filter_design.scoring import build_baselines, check_answers
+from tasks.filter_design.scoring.judgement import judge_specifications
 
 ROWS = [
     build_specification(order=3, min_attenuation_db=12.0),

@@ -9,12 +9,13 @@ import torch
 from tests.support.small_filters import build_specification, list_values, write_examples
 
 from plumbline.contract import layout
-from plumbline.tasks.filter_design.data import list_columns, read_inputs
-from plumbline.tasks.filter_design.models import build_learner
-from plumbline.tasks.filter_design.models.rows import MaskRows, add_mirrors, build_masks, read_rows
-from plumbline.tasks.filter_design.models.simulator import Masks, simulate_margins
-from plumbline.tasks.filter_design.params import FilterParams
-from plumbline.tasks.filter_design.predictor import (
+from plumbline.training.checkpoint import CheckpointStore, TrainingState
+from tasks.filter_design.data import list_columns, read_inputs
+from tasks.filter_design.models import build_learner
+from tasks.filter_design.models.rows import MaskRows, add_mirrors, build_masks, read_rows
+from tasks.filter_design.models.simulator import Masks, simulate_margins
+from tasks.filter_design.params import FilterParams
+from tasks.filter_design.predictor import (
     MAX_VALUES,
     NUM_COORDINATES,
     NUM_PASS,
@@ -24,7 +25,6 @@ from plumbline.tasks.filter_design.predictor import (
     read_specs,
     simulate,
 )
-from plumbline.training.checkpoint import CheckpointStore, TrainingState
 
 SIZE: dict[str, Any] = {
     "calls": 8,

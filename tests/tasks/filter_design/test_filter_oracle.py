@@ -11,16 +11,16 @@ import pytest
 from scipy import signal
 from tests.support.small_filters import KINDS, build_specification, draw_random_values
 
-from plumbline.tasks.filter_design.data import Specification, list_columns
-from plumbline.tasks.filter_design.predictor import (
+from tasks.filter_design.data import Specification, list_columns
+from tasks.filter_design.predictor import (
     FilterDesign,
     check_stopbands,
     read_specs,
     simulate_loss_db,
 )
-from plumbline.tasks.filter_design.predictor import build_ladder as build_searched_ladder
-from plumbline.tasks.filter_design.predictor import write_netlist as write_predicted_netlist
-from plumbline.tasks.filter_design.scoring.oracle import (
+from tasks.filter_design.predictor import build_ladder as build_searched_ladder
+from tasks.filter_design.predictor import write_netlist as write_predicted_netlist
+from tasks.filter_design.scoring.oracle import (
     TOPOLOGIES,
     LadderDesign,
     _solve_nodes,
@@ -330,7 +330,7 @@ def regroup_parts(ladder: LadderDesign, parts: np.ndarray, rounded: np.ndarray) 
 
 @pytest.mark.skipif(not shutil.which("ngspice"), reason="ngspice is not installed")
 def test_a_netlist_runs_as_it_is(tmp_path: Path) -> None:
-    from plumbline.tasks.filter_design.predictor import TextbookPredictor
+    from tasks.filter_design.predictor import TextbookPredictor
 
     for kind in KINDS:
         specification = build_specification(kind)

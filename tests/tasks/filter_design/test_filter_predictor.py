@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from tests.support.small_filters import KINDS, build_specification
 
-from plumbline.tasks.filter_design.data import list_columns
-from plumbline.tasks.filter_design.predictor import (
+from tasks.filter_design.data import list_columns
+from tasks.filter_design.predictor import (
     ORDERS,
     TOLERANCES,
     TOPOLOGIES,
@@ -33,7 +33,7 @@ from plumbline.tasks.filter_design.predictor import (
     search_textbook,
     simulate_loss_db,
 )
-from plumbline.tasks.filter_design.scoring import check_answers
+from tasks.filter_design.scoring import check_answers
 
 ROWS = [build_specification(kind) for kind in KINDS]
 ROWS += [build_specification(order=None, min_attenuation_db=30.0), replace(ROWS[0], series="E96")]
@@ -91,7 +91,7 @@ def test_no_row_has_more_calls_than_its_budget(predictor: Any, budget: int) -> N
 
 
 def test_every_simulation_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    from plumbline.tasks.filter_design import predictor as module
+    from tasks.filter_design import predictor as module
 
     simulated = []
     measure = module.measure_margins

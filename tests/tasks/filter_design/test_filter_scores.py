@@ -13,20 +13,20 @@ from tests.support.small_filters import KINDS, build_params, build_specification
 from plumbline.contract.records import Bound, Candidate, Scores
 from plumbline.contract.task import Columns
 from plumbline.evidence import gates
-from plumbline.tasks.filter_design.data import (
+from tasks.filter_design.data import (
     list_columns,
     name_rows,
     read_specifications,
     write_specifications,
 )
-from plumbline.tasks.filter_design.data.theorem import (
+from tasks.filter_design.data.theorem import (
     compute_limit,
     find_least_order,
     is_possible,
     is_possible_on_grid,
 )
-from plumbline.tasks.filter_design.predictor import TextbookPredictor
-from plumbline.tasks.filter_design.scoring import (
+from tasks.filter_design.predictor import TextbookPredictor
+from tasks.filter_design.scoring import (
     build_baselines,
     check_answers,
     check_behaviour,
@@ -34,10 +34,10 @@ from plumbline.tasks.filter_design.scoring import (
     draw_figures,
     score,
 )
-from plumbline.tasks.filter_design.scoring.judgement import judge_answers, judge_specifications
-from plumbline.tasks.filter_design.scoring.oracle import compute_margin, read_ladder
-from plumbline.tasks.filter_design.scoring.tables import compute_yield
-from plumbline.tasks.filter_design.task import TASK
+from tasks.filter_design.scoring.judgement import judge_answers, judge_specifications
+from tasks.filter_design.scoring.oracle import compute_margin, read_ladder
+from tasks.filter_design.scoring.tables import compute_yield
+from tasks.filter_design.task import TASK
 
 
 class Changed:

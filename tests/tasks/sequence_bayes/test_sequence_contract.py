@@ -6,7 +6,7 @@ import pytest
 from tests.support import task_contract
 from tests.support.small_sequences import KINDS, build_params
 
-from plumbline.tasks.sequence_bayes.task import TASK
+from tasks.sequence_bayes.task import TASK
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -14,16 +14,16 @@ from plumbline.contract.listing import LISTING
 from plumbline.contract.task import SPLITS
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
-from plumbline.tasks.sequence_bayes.data import (
+from tasks.sequence_bayes.data import (
     list_rows,
     read_sequences,
     read_strata,
     shuffle_labels,
     write_sequences,
 )
-from plumbline.tasks.sequence_bayes.expectations import find_leaks
-from plumbline.tasks.sequence_bayes.params import SequenceParams
-from plumbline.tasks.sequence_bayes.task import TASK
+from tasks.sequence_bayes.expectations import find_leaks
+from tasks.sequence_bayes.params import SequenceParams
+from tasks.sequence_bayes.task import TASK
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tests.support.small_sequences import KINDS, build_prior
 
-from plumbline.tasks.sequence_bayes.data import exact
-from plumbline.tasks.sequence_bayes.data.generators import draw_sequences
-from plumbline.tasks.sequence_bayes.data.prior import SequencePrior
+from tasks.sequence_bayes.data import exact
+from tasks.sequence_bayes.data.generators import draw_sequences
+from tasks.sequence_bayes.data.prior import SequencePrior
 
 COIN = SequencePrior(
     "independent", 12, ("low", "middle", "high"), (1.0,), ((1.0, 1.0),), (1 / 3, 2 / 3)

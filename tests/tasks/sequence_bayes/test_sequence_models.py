@@ -9,17 +9,17 @@ import torch
 from safetensors.numpy import load_file
 from tests.support.small_sequences import build_params, list_values, write_examples
 
-from plumbline.tasks.sequence_bayes.data import (
+from tasks.sequence_bayes.data import (
     list_inputs,
     read_prior,
     read_sequences,
     shuffle_labels,
 )
-from plumbline.tasks.sequence_bayes.data.exact import compute_predictive
-from plumbline.tasks.sequence_bayes.models import build_learner
-from plumbline.tasks.sequence_bayes.models.rule import find_alphas
-from plumbline.tasks.sequence_bayes.params import SequenceParams
-from plumbline.tasks.sequence_bayes.predictor import build_statistic, load
+from tasks.sequence_bayes.data.exact import compute_predictive
+from tasks.sequence_bayes.models import build_learner
+from tasks.sequence_bayes.models.rule import find_alphas
+from tasks.sequence_bayes.params import SequenceParams
+from tasks.sequence_bayes.predictor import build_statistic, load
 
 POSITIONS = ["none", "learned", "sinusoidal", "rope", "alibi"]
 

@@ -9,9 +9,9 @@ import pytest
 from safetensors.numpy import save_file
 from tests.support.small_sequences import build_params, write_examples
 
-from plumbline.tasks.sequence_bayes.models import build_learner
-from plumbline.tasks.sequence_bayes.predictor import load
-from plumbline.tasks.sequence_bayes.scoring import build_longest_input, check_answers
+from tasks.sequence_bayes.models import build_learner
+from tasks.sequence_bayes.predictor import load
+from tasks.sequence_bayes.scoring import build_longest_input, check_answers
 
 RANDOM = np.random.default_rng(0)
 HISTORIES = [RANDOM.integers(0, 3, length).tolist() for length in (0, 1, 5, 5, 23, 40)]

@@ -10,19 +10,19 @@ from tests.support.small_sequences import build_params, list_values, write_examp
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns
 from plumbline.evidence import gates
-from plumbline.tasks.sequence_bayes.data import SequencePrior, read_prior
-from plumbline.tasks.sequence_bayes.data.exact import compute_entropy, compute_predictive
-from plumbline.tasks.sequence_bayes.params import SequenceParams
-from plumbline.tasks.sequence_bayes.predictor import Rollouts, estimate_epistemic
-from plumbline.tasks.sequence_bayes.scoring import (
+from tasks.sequence_bayes.data import SequencePrior, read_prior
+from tasks.sequence_bayes.data.exact import compute_entropy, compute_predictive
+from tasks.sequence_bayes.params import SequenceParams
+from tasks.sequence_bayes.predictor import Rollouts, estimate_epistemic
+from tasks.sequence_bayes.scoring import (
     build_baselines,
     check_answers,
     check_behaviour,
     compute_bound,
     score,
 )
-from plumbline.tasks.sequence_bayes.scoring.uncertainty import ExactModel
-from plumbline.tasks.sequence_bayes.task import TASK
+from tasks.sequence_bayes.scoring.uncertainty import ExactModel
+from tasks.sequence_bayes.task import TASK
 
 
 class Oracle:

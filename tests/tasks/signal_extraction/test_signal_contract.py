@@ -6,7 +6,7 @@ import pytest
 from tests.support import task_contract
 from tests.support.small_signals import small_params
 
-from plumbline.tasks.signal_extraction.task import TASK
+from tasks.signal_extraction.task import TASK
 
 
 @pytest.mark.slow

@@ -13,18 +13,18 @@ from plumbline.contract.params_file import read_params
 from plumbline.contract.task import SPLITS
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
-from plumbline.tasks.signal_extraction.data import (
+from tasks.signal_extraction.data import (
     generators,
     list_rows,
     read_windows,
     shuffle_labels,
     storage,
 )
-from plumbline.tasks.signal_extraction.data import read_realisations as read_split
-from plumbline.tasks.signal_extraction.expectations import find_leaks
-from plumbline.tasks.signal_extraction.expectations.spectrum import find_peaks
-from plumbline.tasks.signal_extraction.params import SignalParams
-from plumbline.tasks.signal_extraction.task import TASK
+from tasks.signal_extraction.data import read_realisations as read_split
+from tasks.signal_extraction.expectations import find_leaks
+from tasks.signal_extraction.expectations.spectrum import find_peaks
+from tasks.signal_extraction.params import SignalParams
+from tasks.signal_extraction.task import TASK
 
 
 @pytest.mark.parametrize(

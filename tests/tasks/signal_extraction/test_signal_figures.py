@@ -8,7 +8,7 @@ import pytest
 from tests.support.small_signals import small_params
 
 from plumbline.contract.records import Candidate, Figure, Scores
-from plumbline.tasks.signal_extraction.scoring.figures import draw_figures
+from tasks.signal_extraction.scoring.figures import draw_figures
 
 
 def candidate(name: str, history: bool) -> Candidate:

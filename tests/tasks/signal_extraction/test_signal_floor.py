@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.support.small_signals import HONEST, PUBLISHED
 
-from plumbline.tasks.signal_extraction.data import Setting
-from plumbline.tasks.signal_extraction.data.generators import draw_windows
-from plumbline.tasks.signal_extraction.scoring.floor import compute_floor, compute_log_density
+from tasks.signal_extraction.data import Setting
+from tasks.signal_extraction.data.generators import draw_windows
+from tasks.signal_extraction.scoring.floor import compute_floor, compute_log_density
 
 TABLE = {
     1: (0.277, 0.277),

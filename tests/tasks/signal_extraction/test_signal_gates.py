@@ -8,17 +8,17 @@ import pytest
 from tests.support.small_signals import asked, small_params, write_examples
 
 from plumbline.contract.task import Columns, Predictor
-from plumbline.tasks.signal_extraction.data import (
+from tasks.signal_extraction.data import (
     Realisations,
     read_realisations,
     read_windows,
     storage,
 )
-from plumbline.tasks.signal_extraction.models.fir import solve_filters
-from plumbline.tasks.signal_extraction.params import SignalParams
-from plumbline.tasks.signal_extraction.predictor import Filters, Row
-from plumbline.tasks.signal_extraction.scoring.scores import score
-from plumbline.tasks.signal_extraction.task import TASK
+from tasks.signal_extraction.models.fir import solve_filters
+from tasks.signal_extraction.params import SignalParams
+from tasks.signal_extraction.predictor import Filters, Row
+from tasks.signal_extraction.scoring.scores import score
+from tasks.signal_extraction.task import TASK
 
 
 @pytest.fixture(scope="module")

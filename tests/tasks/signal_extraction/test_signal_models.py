@@ -15,14 +15,14 @@ from tests.support.small_signals import PUBLISHED, ROOT, small_params, write_exa
 from tests.support.small_texts import SilentLog
 
 from plumbline.contract.task import SPLITS
-from plumbline.tasks.signal_extraction.data import Windows, generators, read_windows
-from plumbline.tasks.signal_extraction.models import build_learner
-from plumbline.tasks.signal_extraction.models.batches import Batches
-from plumbline.tasks.signal_extraction.models.extractor import Extractor
-from plumbline.tasks.signal_extraction.models.fir import solve_filters
-from plumbline.tasks.signal_extraction.models.networks import FilmLstm, StatefulLstm, WindowLstm
 from plumbline.training import fitting
 from plumbline.training.loop import TrainingLoop
+from tasks.signal_extraction.data import Windows, generators, read_windows
+from tasks.signal_extraction.models import build_learner
+from tasks.signal_extraction.models.batches import Batches
+from tasks.signal_extraction.models.extractor import Extractor
+from tasks.signal_extraction.models.fir import solve_filters
+from tasks.signal_extraction.models.networks import FilmLstm, StatefulLstm, WindowLstm
 
 LINEAR = {1: 0.3768, 10: 0.3741, 50: 0.2765, 100: 0.2006, 250: 0.0686, 500: 0.00012}
 
@@ -218,7 +218,7 @@ from tests.support.small_texts import SilentLog
 from plumbline.contract import layout
 from plumbline.training import fitting
 from plumbline.training.loop import TrainingLoop
-from plumbline.tasks.signal_extraction.models import build_learner
+from tasks.signal_extraction.models import build_learner
 from plumbline.training.loop import TrainingLoop
 
 torch.set_num_threads(1)

@@ -11,12 +11,12 @@ from tests.support.small_texts import SilentLog
 
 from plumbline import bundle
 from plumbline.contract.task import Predictor
-from plumbline.tasks.signal_extraction import predictor
-from plumbline.tasks.signal_extraction.models import build_learner
-from plumbline.tasks.signal_extraction.scoring.behaviour import check_behaviour
-from plumbline.tasks.signal_extraction.scoring.scores import score
-from plumbline.tasks.signal_extraction.task import TASK
 from plumbline.training import fitting
+from tasks.signal_extraction import predictor
+from tasks.signal_extraction.models import build_learner
+from tasks.signal_extraction.scoring.behaviour import check_behaviour
+from tasks.signal_extraction.scoring.scores import score
+from tasks.signal_extraction.task import TASK
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from plumbline.contract.task import Field, Metric, Signature, Task
 
 TASK = Task(
     name="line",
-    package="plumbline.tasks.line",
+    package="tasks.line",
     metric=Metric("squared_error", higher_is_better=False, kind="continuous"),
     signature=Signature(inputs=(Field("x", "double"),), outputs=(Field("y", "double"),)),
     example={"x": [0.5]},

@@ -27,7 +27,7 @@ def build_checks(params, table):
 
 
 def find_leaks(params, examples: Path) -> list[Leak]:
-    from plumbline.tasks.line.data import read_points
+    from tasks.line.data import read_points
 
     train, test = read_points(examples, "train"), read_points(examples, "test")
     num_leaked = int(test["x"].isin(train["x"]).sum())

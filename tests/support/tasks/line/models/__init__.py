@@ -9,7 +9,7 @@ from plumbline.contract.records import Learner
 
 
 def build_learner(params, candidate: str, examples: Path) -> Learner:
-    from plumbline.tasks.line.data import read_points
+    from tasks.line.data import read_points
 
     kind = params.candidates[candidate].kind
     train = read_points(examples, "train")

@@ -16,7 +16,7 @@ class Constant:
 
 
 def score(examples: Path, split: str, predictor) -> Scores:
-    from plumbline.tasks.line.data import read_inputs, read_points
+    from tasks.line.data import read_inputs, read_points
 
     answers = np.array(predictor.predict(read_inputs(examples, split))["y"])
     errors = (answers - read_points(examples, split)["y"].to_numpy()) ** 2
@@ -24,7 +24,7 @@ def score(examples: Path, split: str, predictor) -> Scores:
 
 
 def build_baselines(params, examples: Path):
-    from plumbline.tasks.line.data import read_points
+    from tasks.line.data import read_points
 
     return {"mean": Constant(float(read_points(examples, "train")["y"].mean()))}
 

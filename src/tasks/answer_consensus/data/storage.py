@@ -1,0 +1,89 @@
+"""Answers on disk: one table for each split, and the setting that they were recorded in."""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError
+from tasks.answer_consensus.data.tables import Answers
+from tasks.answer_consensus.params import ConsensusParams
+
+SETTING = "setting.json"
+TEXTS = ("ids", "questions", "golds", "labels", "groups")
+ARRAYS = ("answers", "tokens", "confidences")
+
+
+@dataclass(frozen=True)
+class AnswerSetting:
+    """Who was asked, and at what price; what `score` and the predictor need of params."""
+
+    agents: list[str]
+    models: list[str]  # of each agent
+    prices: list[float]  # dollars of 1000 tokens of each agent
+    costs: list[float]  # dollars of asking each agent once, in the mean over train
+    max_cost: float | None  # dollars that one question may cost; None: no cap
+    mean_cost: float  # dollars that a question may cost in the mean
+    stated: list[float]  # the confidence that each agent states, in the mean over train
+    normalise: str
+    generator: dict[str, Any] | None  # abilities, wrong_answers, copy_share
+
+    @property
+    def purse(self) -> float:
+        """Dollars that a policy of this setting can spend on one question."""
+        return sum(self.costs) if self.max_cost is None else self.max_cost
+
+    def compute_costs(self, answers: Answers) -> np.ndarray:
+        """Return what each answer cost, in dollars [Q, A]."""
+        costs: np.ndarray = answers.tokens * np.array(self.prices) / 1000
+        return costs
+
+    def fill_confidences(self, answers: Answers) -> np.ndarray:
+        """Return the confidence of each answer [Q, A]; its agent's mean where none was stated."""
+        return np.where(np.isnan(answers.confidences), self.stated, answers.confidences)
+
+
+def write_setting(examples: Path, setting: AnswerSetting) -> None:
+    """Write the setting beside the examples."""
+    layout.write_json(examples / SETTING, asdict(setting))
+
+
+def read_setting(examples: Path) -> AnswerSetting:
+    """Read the setting; raises DataError where it is missing or damaged."""
+    path = examples / SETTING
+    try:
+        return AnswerSetting(**layout.read_json(path))
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
+
+
+def read_paid_setting(params: ConsensusParams, examples: Path) -> AnswerSetting:
+    """Read the setting with the mean cost of `params`, which decides what all have to spend."""
+    return replace(read_setting(examples), mean_cost=params.data.mean_cost)
+
+
+def write_answers(examples: Path, split: str, answers: Answers) -> None:
+    """Write one split."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {name: getattr(answers, name) for name in TEXTS}
+    columns |= {name: getattr(answers, name).tolist() for name in ARRAYS}
+    pd.DataFrame(columns).to_parquet(examples / f"{split}.parquet", index=False)
+
+
+def read_answers(examples: Path, split: str) -> Answers:
+    """Read one split; raises DataError that names the file that is missing or damaged."""
+    import pandas as pd
+
+    path = examples / f"{split}.parquet"
+    try:
+        table = pd.read_parquet(path)
+        texts = {name: table[name].to_numpy(object) for name in TEXTS}
+        answers = np.array(table["answers"].tolist(), object)
+        tokens = np.array(table["tokens"].tolist(), np.int64)
+        confidences = np.array(table["confidences"].tolist(), float)
+    except (OSError, ValueError, KeyError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
+    return Answers(**texts, answers=answers, tokens=tokens, confidences=confidences)

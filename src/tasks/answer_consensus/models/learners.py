@@ -1,0 +1,69 @@
+"""From params to learners, and whether the network is what was trained."""
+
+from pathlib import Path
+
+from plumbline.contract import layout
+from plumbline.contract.records import ExportDifference, Learner
+from plumbline.contract.task import Columns
+from tasks.answer_consensus.data import (
+    Answers,
+    AnswerSetting,
+    read_answers,
+    read_paid_setting,
+)
+from tasks.answer_consensus.models.policy import Config, build_learned_config
+from tasks.answer_consensus.models.tallies import Tallies, count_answers
+from tasks.answer_consensus.params import ConsensusParams, FixedVote, SetConfig
+
+
+def build_learner(params: ConsensusParams, candidate: str, examples: Path) -> Learner:
+    """Return the model and batches of `candidate`, ready to train on what ingest wrote."""
+    config = params.candidates[candidate]
+    setting = read_paid_setting(params, examples)
+    train = count_answers(setting, read_answers(examples, "train"))
+    validation = read_answers(examples, "validation")
+    if isinstance(config, SetConfig):
+        from tasks.answer_consensus.models.set_learner import build_set_learner
+
+        confidence = params.evaluation.confidence
+        return build_set_learner(config, setting, train, validation, confidence, params.seed)
+    solved: Config = {}
+
+    def solve() -> None:
+        solved.update(_solve(params, candidate, setting, train, validation))
+
+    def save(folder: Path) -> None:
+        layout.write_json(folder / "config.json", solved)
+
+    return Learner(save=save, solve=solve)
+
+
+def compare_export(
+    params: ConsensusParams, candidate: str, folder: Path, columns: Columns
+) -> list[ExportDifference]:
+    """Compare the network as the predictor computes it with torch; votes are read as they are."""
+    if not isinstance(params.candidates[candidate], SetConfig):
+        return []
+    from tasks.answer_consensus.models.set_learner import compare_network
+
+    return [compare_network(folder, columns)]
+
+
+def _solve(
+    params: ConsensusParams,
+    candidate: str,
+    setting: AnswerSetting,
+    train: Tallies,
+    validation: Answers,
+) -> Config:
+    from tasks.answer_consensus.models.logit import fit_logit
+    from tasks.answer_consensus.models.votes import build_vote
+
+    config = params.candidates[candidate]
+    if isinstance(config, FixedVote):
+        return build_vote(setting, train, config.kind)
+    if isinstance(config, SetConfig):
+        raise AssertionError("unreachable: a network is trained by gradient")  # noqa: TRY004
+    scorer = fit_logit(config, train, params.seed)
+    confidence = params.evaluation.confidence
+    return build_learned_config(setting, train, scorer, config, validation, confidence)

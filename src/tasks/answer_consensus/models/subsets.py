@@ -1,0 +1,83 @@
+"""States to learn from: questions of which only some agents have answered."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from tasks.answer_consensus.models.choice_model import Choices
+from tasks.answer_consensus.models.tallies import Tallies
+from tasks.answer_consensus.predictor import State
+
+Example = tuple[State, int]  # a state, and the place of what is right there
+
+
+def draw_examples(tallies: Tallies, subsets: int, random: np.random.Generator) -> list[Example]:
+    """Draw `subsets` sets of agents for each question, of uniform size from 1 to all."""
+    num_questions, num_agents = tallies.groups.shape
+    examples = []
+    for question in range(num_questions):
+        sizes = random.integers(1, num_agents + 1, subsets)
+        for size in sizes:
+            asked = np.zeros(num_agents, bool)
+            asked[random.permutation(num_agents)[:size]] = True
+            examples.append(tallies.mask_state(question, asked))
+    return examples
+
+
+def list_prefixes(tallies: Tallies, plan: list[int]) -> list[Example]:
+    """Return every question after the first agent of `plan`, after the first two and so on."""
+    num_questions, num_agents = tallies.groups.shape
+    examples = []
+    for size in range(1, len(plan) + 1):
+        asked = np.isin(np.arange(num_agents), plan[:size])
+        examples += [tallies.mask_state(question, asked) for question in range(num_questions)]
+    return examples
+
+
+def build_vote_choices(examples: list[Example], favour: np.ndarray) -> Choices:
+    """Describe elements by their voters' weights `favour` [A], and "none" by how many answered.
+
+    The three features: the sum of weights, whether it is none, and then the number of answers.
+    """
+    return _join_examples(examples, lambda state: _describe_votes(state, favour))
+
+
+def build_agent_choices(examples: list[Example]) -> Choices:
+    """Describe elements by who gave them, and "none" by itself and by who answered [2 A + 1]."""
+    return _join_examples(examples, _describe_agents)
+
+
+def _describe_votes(state: State, favour: np.ndarray) -> np.ndarray:
+    groups = np.array(state.groups)
+    num_groups = max(0, *state.groups)
+    features = np.zeros((num_groups + 1, 3))
+    for group in range(1, num_groups + 1):
+        features[group - 1, 0] = favour[groups == group].sum()
+    features[-1, 1:] = 1.0, (groups > 0).sum()
+    return features
+
+
+def _describe_agents(state: State) -> np.ndarray:
+    groups = np.array(state.groups)
+    num_agents, num_groups = len(groups), max(0, *state.groups)
+    features = np.zeros((num_groups + 1, 2 * num_agents + 1))
+    for group in range(1, num_groups + 1):
+        features[group - 1, :num_agents] = groups == group
+    features[-1, num_agents : 2 * num_agents] = groups > 0
+    features[-1, -1] = 1.0
+    return features
+
+
+def _join_examples(examples: list[Example], describe: Callable[[State], np.ndarray]) -> Choices:
+    """Describe every example; equal ones are one choice that occurred several times."""
+    counts = Counter((state.groups, place) for state, place in examples)
+    described = [describe(State(groups, ())) for groups, _ in counts]
+    most = max(len(features) for features in described)
+    stacked = np.zeros((len(counts), most, described[0].shape[1]))
+    mask = np.zeros((len(counts), most), bool)
+    for row, features in enumerate(described):
+        stacked[row, : len(features)] = features
+        mask[row, : len(features)] = True
+    right = np.array([place for _, place in counts])
+    return Choices(stacked, mask, right, np.array(list(counts.values()), float))

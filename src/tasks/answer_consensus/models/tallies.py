@@ -1,0 +1,102 @@
+"""What agents answered, counted: groups of equal answers, accuracy, agreement in mistakes.
+
+Shapes: Q questions, A agents. Groups are numbered as in the predictor's states.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.answer_consensus.data import Answers, AnswerSetting, find_normaliser
+from tasks.answer_consensus.predictor import SILENT, UNASKED, State
+
+NONE_RIGHT = 0  # in place of the group that is right
+
+
+@dataclass(frozen=True)
+class Tallies:
+    """The answers of one split as groups."""
+
+    groups: np.ndarray  # [Q, A], from 1; SILENT where an agent gave no answer
+    right: np.ndarray  # [Q], the group that equals gold; NONE_RIGHT where none does
+    confidences: np.ndarray  # [Q, A], its mean where an agent stated none
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Whether each answer is right [Q, A]."""
+        hits: np.ndarray = (self.groups == self.right[:, None]) & (self.groups > 0)
+        return hits
+
+    @property
+    def accuracy(self) -> np.ndarray:
+        """The share of right answers of each agent [A], by Laplace's rule: never 0 or 1."""
+        accuracy: np.ndarray = (self.hits.sum(axis=0) + 1) / (len(self.hits) + 2)
+        return accuracy
+
+    @property
+    def agreement(self) -> np.ndarray:
+        """Of two agents that are both wrong, how often they give the same answer [A, A]."""
+        same, pairs = self._count_wrong_pairs()
+        shares: np.ndarray = (same + 0.5) / (pairs + 1)
+        return shares
+
+    @property
+    def num_wrong_answers(self) -> float:
+        """How many wrong answers a question has, at least 1, if all are given equally often.
+
+        Two agents that are both wrong give the same answer once in as many times: the inverse of
+        their agreement, over all pairs of agents.
+        """
+        same, pairs = self._count_wrong_pairs()
+        different = np.triu_indices(len(pairs), 1)
+        return max(1.0, float((pairs[different].sum() + 1) / (same[different].sum() + 1)))
+
+    @property
+    def rank(self) -> list[int]:
+        """The rank of each agent by accuracy [A], 0 for the best."""
+        order = np.argsort(-self.accuracy, kind="stable")
+        ranks = np.empty(len(order), int)
+        ranks[order] = np.arange(len(order))
+        return [int(rank) for rank in ranks]
+
+    def _count_wrong_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Count how often two agents are wrong with the same answer, and at all [A, A]."""
+        wrong = (~self.hits & (self.groups > 0)).astype(float)
+        same = np.zeros((wrong.shape[1], wrong.shape[1]))
+        for groups, mask in zip(self.groups, wrong, strict=True):
+            same += np.outer(mask, mask) * (groups[:, None] == groups[None])
+        return same, wrong.T @ wrong
+
+    def mask_state(self, question: int, asked: np.ndarray) -> tuple[State, int]:
+        """Return the state after only `asked` [A] answered, and the place of what is right there.
+
+        That place is one of the groups, or last "none of them".
+        """
+        numbers: dict[int, int] = {}
+        groups = []
+        for group, is_asked in zip(self.groups[question].tolist(), asked, strict=True):
+            if not is_asked:
+                groups.append(UNASKED)
+            elif group == SILENT:
+                groups.append(SILENT)
+            else:
+                groups.append(numbers.setdefault(group, len(numbers) + 1))
+        known = np.where(asked, self.confidences[question], 0.0)
+        state = State(tuple(groups), tuple(float(value) for value in known))
+        place = numbers.get(int(self.right[question]), len(numbers) + 1) - 1
+        return state, place
+
+
+def count_answers(setting: AnswerSetting, answers: Answers) -> Tallies:
+    """Group the answers of each question, and find the group that is right."""
+    normalise = find_normaliser(setting.normalise)
+    groups = np.full(answers.answers.shape, SILENT)
+    right = np.full(len(answers.ids), NONE_RIGHT)
+    for question, (given, gold) in enumerate(zip(answers.answers, answers.golds, strict=True)):
+        numbers: dict[str, int] = {}
+        for place, text in enumerate(given):
+            key = normalise(text)
+            if key:
+                groups[question, place] = numbers.setdefault(key, len(numbers) + 1)
+        right[question] = numbers.get(normalise(gold), NONE_RIGHT)
+    return Tallies(groups, right, setting.fill_confidences(answers))

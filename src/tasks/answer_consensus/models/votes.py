@@ -1,0 +1,113 @@
+"""Fixed votes: which agents are asked, and what each vote weighs."""
+
+from itertools import combinations
+
+import numpy as np
+
+from tasks.answer_consensus.data import AnswerSetting
+from tasks.answer_consensus.models.choice_model import fit_choice_model
+from tasks.answer_consensus.models.policy import (
+    Config,
+    build_config,
+    choose_by_accuracy,
+)
+from tasks.answer_consensus.models.subsets import build_vote_choices, list_prefixes
+from tasks.answer_consensus.models.tallies import Tallies
+
+RIDGE = 1e-6
+MAX_ENUMERATED = 10  # agents whose sets are all tried
+NUM_STEPS = 50  # of expectation and maximisation
+SURE = 0.999  # accuracies are kept from 1: log odds are finite
+
+
+def build_vote(setting: AnswerSetting, tallies: Tallies, kind: str) -> Config:
+    """Build the fixed vote `kind`, of the best agents that mean_cost and max_cost pay for.
+
+    The weight of a vote is the log of how much likelier the agent gives an answer that is right
+    than one that is wrong: with K wrong answers log(p K / (1 - p)), log odds where K is 1.
+    """
+    accuracy = tallies.accuracy
+    favour = np.ones(len(accuracy))
+    if kind == "dawid_skene":
+        accuracy = estimate_accuracy(tallies.groups, tallies.num_wrong_answers)
+    if kind in ("weighted", "dawid_skene"):
+        bounded = np.clip(accuracy, 1 - SURE, SURE)
+        favour = np.log(bounded * tallies.num_wrong_answers / (1 - bounded))
+    plan = choose_by_accuracy(setting, accuracy)
+    if kind == "single":
+        plan = plan[:1]
+    return calibrate_vote(setting, tallies, plan, favour)
+
+
+def calibrate_vote(
+    setting: AnswerSetting, tallies: Tallies, plan: list[int], favour: np.ndarray
+) -> Config:
+    """Turn weights of votes `favour` [A] into probabilities: three numbers, fitted to train.
+
+    As Platt (1999) does, for a choice: a scale of all weights, and the utility of "none is right"
+    with and without another answer. Which answer wins does not change.
+    """
+    choices = build_vote_choices(list_prefixes(tallies, plan), favour)
+    scale, none, none_each = fit_choice_model(choices, RIDGE, np.array([1.0, 0.0, 0.0]))
+    scale = max(scale, RIDGE)
+    scorer = {
+        "kind": "additive",
+        "favour": (scale * favour).tolist(),
+        "none": float(none),
+        "none_each": [float(none_each)] * len(favour),
+    }
+    return build_config(setting, tallies, scorer, plan)
+
+
+def choose_best_set(setting: AnswerSetting, tallies: Tallies, among: list[int]) -> list[int]:
+    """Return the set of agents, of those `among`, with the best plurality on train.
+
+    It costs no more than mean_cost and max_cost. All sets are tried of up to MAX_ENUMERATED
+    agents, of more those that take the best, the two best and so on.
+    """
+    left = min(setting.mean_cost, setting.purse)
+    order = sorted(among, key=lambda place: tallies.rank[place])
+    sets: list[tuple[int, ...]] = [tuple(order[:size]) for size in range(1, len(order) + 1)]
+    sets += [(place,) for place in order]
+    if len(order) <= MAX_ENUMERATED:
+        sets = []
+        for size in range(1, len(order) + 1):
+            sets.extend(combinations(order, size))
+    paid = [one for one in sets if sum(setting.costs[place] for place in one) <= left]
+    if not paid:
+        return [min(among, key=lambda place: setting.costs[place])]
+    rated = [(measure_plurality(tallies, list(one)), -len(one)) for one in paid]
+    return list(paid[rated.index(max(rated))])
+
+
+def measure_plurality(tallies: Tallies, plan: list[int]) -> float:
+    """Return the accuracy of the plurality of `plan`; among equals the best agent decides."""
+    order = sorted(plan, key=lambda place: tallies.rank[place])
+    groups = tallies.groups[:, order]
+    counts = (groups[:, :, None] == groups[:, None, :]).sum(axis=2) * (groups > 0)
+    picked = groups[np.arange(len(groups)), counts.argmax(axis=1)]  # the first of the highest
+    return float(((picked == tallies.right) & (picked > 0)).mean())
+
+
+def estimate_accuracy(groups: np.ndarray, num_wrong: float) -> np.ndarray:
+    """Estimate each agent's accuracy [A] from `groups` [Q, A] alone, without any gold.
+
+    Dawid and Skene (1979) with one number an agent: right with its accuracy, else any of the
+    `num_wrong` other answers, also of those that nobody gave. By expectation and maximisation.
+    """
+    accuracy = np.full(groups.shape[1], 0.7)
+    votes = groups[:, :, None] == np.arange(1, max(1, int(groups.max())) + 1)  # [Q, A, G]
+    exists = votes.any(axis=1)
+    num_unseen = np.maximum(num_wrong + 1 - exists.sum(axis=1), 1e-12)  # answers that nobody gave
+    answered = groups > 0
+    for _ in range(NUM_STEPS):
+        bounded = np.clip(accuracy, 1 - SURE, SURE)
+        missed = answered @ np.log((1 - bounded) / num_wrong)  # [Q], log chance if all are wrong
+        favour = np.log(bounded * num_wrong / (1 - bounded))
+        scores = missed[:, None] + np.einsum("qag,a->qg", votes.astype(float), favour)
+        scores = np.column_stack([np.where(exists, scores, -np.inf), missed + np.log(num_unseen)])
+        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+        chances /= chances.sum(axis=1, keepdims=True)
+        hits = np.einsum("qag,qg->a", votes.astype(float), chances[:, :-1])
+        accuracy = hits / np.maximum(answered.sum(axis=0), 1)
+    return accuracy

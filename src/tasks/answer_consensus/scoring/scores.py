@@ -1,0 +1,165 @@
+"""Scores by ask and tell, and the tables for the report."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Predictor
+from tasks.answer_consensus.data import (
+    Answers,
+    AnswerSetting,
+    AskedCourse,
+    find_normaliser,
+    play,
+    read_answers,
+    read_setting,
+)
+from tasks.answer_consensus.scoring.bounds import find_exact_policy, find_possible
+from tasks.answer_consensus.scoring.one_question import trace_question
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STOPS = (0.7, 0.84, 0.9, 0.97)  # of the table by confidence
+CAP_SHARES = (0.25, 0.5)  # of the whole budget, of the table by cap
+MAX_ROWS = 2000  # of the tables, which ask everything again
+NOTHING = "(no answer)"
+
+
+def score(examples: Path, split: str, predictor: Predictor) -> Scores:
+    """Score every question of `split`; ValueError where the predictor asks what it may not.
+
+    `cut_short` is the share of questions on which a champion of an earlier ingest asks an agent
+    that is gone, or is too dear now.
+    `cost` is what the answers that were asked for cost by their own tokens, in dollars.
+    """
+    setting = read_setting(examples)
+    answers = read_answers(examples, split)
+    course = play(setting, answers, predictor)
+    per_example = _rate_course(setting, answers, course)
+    num_asked = per_example["asked"]
+    tokens = course.sum_costs(answers.tokens)
+    first_hits = _compare(setting, course.first_answers, answers.golds)
+    metrics = {
+        "accuracy": float(per_example["accuracy"].mean()),
+        "cost": float(per_example["cost"].mean()),
+        "tokens": float(tokens.mean()),
+        "asked": float(num_asked.mean()),
+        "first_accuracy": float(first_hits.mean()),
+        "one_agent": float((num_asked <= 1).mean()),
+        "cut_short": float(course.cut_short.mean()),
+    }
+    tables = _build_tables(setting, answers, predictor, course)
+    if split != "test":  # who knows questions of the test split can learn them by heart
+        tables |= trace_question(setting, answers, course, predictor)
+    return Scores(per_example, metrics, tables)
+
+
+def _rate_course(
+    setting: AnswerSetting, answers: Answers, course: AskedCourse
+) -> dict[str, np.ndarray]:
+    hits = _compare(setting, course.answers, answers.golds)
+    normalise = find_normaliser(setting.normalise)
+    predicted = [normalise(answer) or NOTHING for answer in course.answers]
+    return {
+        "id": answers.ids,
+        "accuracy": hits.astype(float),
+        "confidence": course.confidences,
+        "predicted": np.array(predicted, object),
+        "actual": np.array([normalise(gold) for gold in answers.golds], object),
+        "cost": course.sum_costs(setting.compute_costs(answers)),
+        "asked": np.array([float(len(places)) for places in course.asked]),
+    }
+
+
+def _compare(setting: AnswerSetting, given: list[str], golds: np.ndarray) -> np.ndarray:
+    normalise = find_normaliser(setting.normalise)
+    pairs = zip(given, golds, strict=True)
+    return np.array([normalise(answer) == normalise(gold) for answer, gold in pairs])
+
+
+def _build_tables(
+    setting: AnswerSetting, answers: Answers, predictor: Predictor, course: AskedCourse
+) -> dict[str, "pd.DataFrame"]:
+    few = answers.take(np.arange(min(MAX_ROWS, len(answers.ids))))
+    return {
+        "by_confidence": _trace(setting, few, predictor, "stop_at", STOPS),
+        "by_cap": _trace(
+            setting, few, predictor, "max_cost", [share * setting.purse for share in CAP_SHARES]
+        ),
+        "rounds": _count_rounds(setting, course),
+        "agents": _describe_agents(setting, answers),
+        "agreement": _measure_agreement(setting, answers),
+        "limits": _list_limits(setting, answers),
+    }
+
+
+def _trace(
+    setting: AnswerSetting,
+    answers: Answers,
+    predictor: Predictor,
+    name: str,
+    values: Sequence[float],
+) -> "pd.DataFrame":
+    """Ask again at each value of `name`, an argument of `play`: accuracy and mean cost."""
+    import pandas as pd
+
+    rows = []
+    for value in values:
+        course = play(setting, answers, predictor, **{name: float(value)})
+        hits = _compare(setting, course.answers, answers.golds)
+        cost = course.sum_costs(setting.compute_costs(answers))
+        rows.append({name: value, "accuracy": float(hits.mean()), "cost": float(cost.mean())})
+    return pd.DataFrame(rows)
+
+
+def _count_rounds(setting: AnswerSetting, course: AskedCourse) -> "pd.DataFrame":
+    """Count which agent is asked in which round; what is left of a row are closed questions."""
+    import pandas as pd
+
+    counts = np.zeros((len(setting.agents), len(setting.agents)), int)
+    for places in course.asked:
+        for number, place in enumerate(places):
+            counts[number, place] += 1
+    table = pd.DataFrame(counts, columns=setting.agents)
+    table.insert(0, "round", np.arange(1, len(counts) + 1))
+    return table[table.drop(columns="round").sum(axis=1) > 0]
+
+
+def _describe_agents(setting: AnswerSetting, answers: Answers) -> "pd.DataFrame":
+    import pandas as pd
+
+    costs = setting.compute_costs(answers).mean(axis=0)
+    shares = [_compare(setting, list(given), answers.golds).mean() for given in answers.answers.T]
+    return pd.DataFrame(
+        {"agent": setting.agents, "model": setting.models, "accuracy": shares, "cost": costs}
+    )
+
+
+def _list_limits(setting: AnswerSetting, answers: Answers) -> "pd.DataFrame":
+    """What nobody can exceed: any right answer; on generated records the best policies by cost."""
+    import pandas as pd
+
+    possible = float(find_possible(setting, answers).mean())
+    rows = [{"limit": "any agent right", "cost": setting.purse, "accuracy": possible}]
+    policy = find_exact_policy(setting)
+    if policy is not None:
+        for _, value in policy.compute_frontier(setting.purse):
+            row = {"limit": "best policy", "cost": value.cost, "accuracy": value.accuracy}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _measure_agreement(setting: AnswerSetting, answers: Answers) -> "pd.DataFrame":
+    """How often each two agents give the same answer."""
+    import pandas as pd
+
+    normalise = np.vectorize(find_normaliser(setting.normalise), otypes=[object])
+    given = normalise(answers.answers)
+    table = pd.DataFrame({"agent": setting.agents})
+    for place, name in enumerate(setting.agents):
+        table[name] = (given == given[:, [place]]).mean(axis=0)
+    return table

@@ -1,0 +1,64 @@
+"""The record of the task: what stages know of it before they import one of its parts."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plumbline.contract.task import Field, Metric, Param, Signature, Task
+from tasks.answer_consensus.params import ConsensusParams
+
+if TYPE_CHECKING:
+    from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
+    from tasks.answer_consensus import data, expectations, models, scoring
+
+    _data: DataPart[ConsensusParams] = data
+    _expectations: ExpectationsPart[ConsensusParams] = expectations
+    _models: ModelsPart[ConsensusParams] = models
+    _scoring: ScoringPart[ConsensusParams] = scoring
+
+TEXTS = {"type": "array", "items": {"type": "string"}}
+NUMBERS = {"type": "array", "items": {"type": "double"}}
+VOTES = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "answer": {"type": "string", "required": True},
+            "share": {"type": "double", "required": True},
+        },
+    },
+}
+
+TASK = Task[ConsensusParams](
+    name="answer_consensus",
+    package="tasks.answer_consensus",
+    metric=Metric("accuracy", higher_is_better=True, kind="binary", cost_unit="$"),
+    signature=Signature(
+        inputs=(
+            Field("agents", TEXTS),
+            Field("answers", TEXTS),
+            Field("budget", "double"),
+            Field("confidences", NUMBERS, required=False),
+        ),
+        outputs=(
+            Field("ask", "string"),
+            Field("answer", "string"),
+            Field("confidence", "double"),
+            Field("votes", VOTES),
+        ),
+        params=(Param("stop_at", "double", None),),
+    ),
+    example={"agents": [[]], "answers": [[]], "budget": [1.0]},
+    faulty={
+        "an agent that the model does not know": {
+            "agents": [["nobody at all"]],
+            "answers": [["42"]],
+            "budget": [1.0],
+        },
+        "more answers than agents": {"agents": [[]], "answers": [["42"]], "budget": [1.0]},
+        "a budget that is not a number": {"agents": [[]], "answers": [[]], "budget": [None]},
+        "an answer that is not text": {"agents": [[]], "answers": [[42.0]], "budget": [1.0]},
+        "another column": {"asked": [[]], "answers": [[]], "budget": [1.0]},
+    },
+    predictor=Path(__file__).with_name("predictor.py"),
+    requirements=("numpy",),
+)

@@ -1,0 +1,76 @@
+"""Specifications of a user's own, from a CSV or JSONL file."""
+
+from typing import Any
+
+from plumbline.contract.errors import DataError
+from plumbline.sources.parts import locate_parts
+from plumbline.sources.records import ReadRequest, WantedColumn
+from tasks.filter_design.data.specifications import (
+    COLUMNS,
+    Specification,
+    parse_columns,
+)
+from tasks.filter_design.params import FilterData
+from tasks.filter_design.predictor import read_specs
+
+TEXTS = ("kind", "series")
+EDGES = ("pass_hz", "stop_hz")
+REMEDY = "add the column; see `plumbline docs filter_design`"
+# Where a cell is empty or NaN; the file has the columns all the same.
+DEFAULTS: dict[str, Any] = {
+    "z0_ohm": 50.0,
+    "q_inductor": 100.0,
+    "q_capacitor": 1000.0,
+    "series": "E24",
+}
+
+
+def read_source(data: FilterData, notices: list[str]) -> list[Specification]:
+    """Return the specifications of the source, each once; DataError names the row that is wrong."""
+    wanted = tuple(WantedColumn(name, "data.source", (), REMEDY) for name in COLUMNS)
+    request = ReadRequest(wanted, refuse_encoding=True, notices=notices)
+    specifications: dict[str, Specification] = {}
+    num_rows = 0
+    for part in locate_parts([(None, data.source)], data.sha256):
+        for row in part.read_rows(request):
+            num_rows += 1
+            specification = _parse_row(row.values, f"{part.name}, row {row.number}")
+            specifications.setdefault(specification.digest, specification)
+    if num_rows > len(specifications):
+        notices.append(f"{num_rows - len(specifications)} rows repeat another one: left out")
+    return list(specifications.values())
+
+
+def _parse_row(values: Any, place: str) -> Specification:
+    """Return the specification of one row, as the predictor accepts it."""
+    row = {name: _parse_cell(name, text) for name, text in zip(COLUMNS, values, strict=True)}
+    columns = {name: [value] for name, value in row.items()}
+    try:
+        read_specs(columns)
+    except ValueError as error:
+        message = str(error).removeprefix("row 0: ")
+        raise DataError(f"{place}: {message}") from None
+    return parse_columns(columns)[0]
+
+
+def _parse_cell(name: str, text: str | None) -> Any:
+    """Return the value of a cell; other text is kept, so that the predictor refuses it."""
+    text = (text or "").strip()
+    if not text:
+        return DEFAULTS.get(name)
+    if name in TEXTS:
+        return text
+    if name in EDGES:
+        return [_parse_number(part) for part in text.split()]
+    number = _parse_number(text)
+    if number != number:  # NaN, which the predictor takes as left out
+        return DEFAULTS.get(name, number)
+    is_whole = isinstance(number, float) and number.is_integer()
+    return int(number) if name == "order" and is_whole else number
+
+
+def _parse_number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,0 +1,51 @@
+"""The table that checks look at: the manifest, and beside each row what its numbers show."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract.manifest import Manifest
+from plumbline.contract.task import SPLITS
+from tasks.filter_design.data import list_columns, name_rows, read_specifications
+from tasks.filter_design.expectations.leaks import find_repeats
+from tasks.filter_design.params import FilterParams
+from tasks.filter_design.predictor import read_specs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def build_table(
+    params: FilterParams, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
+) -> "pd.DataFrame":
+    """Return the manifest with three more columns.
+
+    `fault` is why the predictor would refuse the specification; `also_in`, an earlier split with
+    the same one; `impossible`, the share of its split that no ladder can meet.
+    """
+    import pandas as pd
+
+    rows = manifest.read()
+    faults = _find_faults(examples)
+    repeats = find_repeats(examples)
+    keys = list(zip(rows["split"], rows["id"], strict=True))
+    is_impossible = (rows["slack_db"] < 0).astype(float)
+    return rows.assign(
+        fault=pd.Series([faults.get(key) for key in keys], index=rows.index, dtype=object),
+        also_in=pd.Series([repeats.get(key) for key in keys], index=rows.index, dtype=object),
+        impossible=is_impossible.groupby(rows["split"]).transform("mean"),
+    )
+
+
+def _find_faults(examples: Path) -> dict[tuple[str, str], str]:
+    """Ask the predictor's own reader about each row."""
+    faults: dict[tuple[str, str], str] = {}
+    for split in SPLITS:
+        specifications = read_specifications(examples, split)
+        names = name_rows(split, len(specifications))
+        for name, specification in zip(names, specifications, strict=True):
+            try:
+                read_specs(list_columns([specification]))
+            except ValueError as error:
+                faults[split, name] = str(error).removeprefix("row 0: ")
+    return faults

@@ -1,0 +1,35 @@
+"""From a candidate's parameters to a Learner; torch is imported only for those that need it."""
+
+from pathlib import Path
+
+from plumbline.contract import layout
+from plumbline.contract.records import ExportDifference, Learner
+from plumbline.contract.task import Columns
+from tasks.filter_design.params import BayesianConfig, FilterParams, TextbookConfig
+
+
+def build_learner(params: FilterParams, candidate: str, examples: Path) -> Learner:
+    """Return the model and batches of `candidate`, ready to train on what ingest wrote."""
+    config = params.candidates[candidate]
+    if isinstance(config, TextbookConfig | BayesianConfig):
+        return _build_untrained_learner(config)
+    from tasks.filter_design.models.networks import build_network_learner
+
+    return build_network_learner(config, params.seed, examples)
+
+
+def compare_export(
+    params: FilterParams, candidate: str, folder: Path, columns: Columns
+) -> list[ExportDifference]:
+    """Compare nothing: the predictor itself reads the trained weights."""
+    return []
+
+
+def _build_untrained_learner(config: TextbookConfig | BayesianConfig) -> Learner:
+    def solve() -> None:
+        """Learn nothing: the predictor has all that it needs."""
+
+    def save(folder: Path) -> None:
+        layout.write_json(folder / "config.json", {"kind": config.kind, "calls": config.calls})
+
+    return Learner(save=save, solve=solve)

@@ -1,0 +1,152 @@
+"""The figures by which a person judges a designer of filters."""
+
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract.records import Candidate, Figure
+from plumbline.reporting.plots import BLACK, BLUE, assign_styles, draw_figure
+from tasks.filter_design.params import FilterParams
+from tasks.filter_design.scoring.schematic import draw_schematic
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+DEEPEST_DB = 20.0  # that a panel shows below the mask
+LEAST_MARGIN_DB, MOST_ROOM_DB = -5.0, 10.0
+MASK_COLOUR = "#bbbbbb"
+PANEL_INCHES = 1.75
+
+
+def draw_figures(params: FilterParams, candidates: list[Candidate]) -> list[Figure]:
+    """Draw the figures of the winner (the first of `candidates`) and of all candidates."""
+    winner = candidates[0].test.tables
+    figures = []
+    if not winner["parts"].empty:
+        figures.append(draw_schematic(winner["parts"]))
+    figures += [
+        _draw_responses(candidates),
+        _draw_budgets(candidates),
+        _draw_slack(candidates[0]),
+    ]
+    if not winner["yields"].empty:
+        figures.append(_draw_yields(candidates[0]))
+    return figures
+
+
+def _draw_responses(candidates: list[Candidate]) -> Figure:
+    masks = candidates[0].test.tables["responses"]
+    rows = list(masks["row"].unique())
+
+    def draw(*panels: "Axes") -> None:
+        for axes, row in zip(panels, rows, strict=True):
+            _draw_mask(axes, masks[masks["row"] == row])
+            for candidate, (colour, _) in assign_styles(candidates):
+                table = candidate.test.tables["responses"]
+                own = table[table["row"] == row]
+                line = own["frequency_hz"] / _find_centre(own)
+                axes.plot(line, own["s21_db"], color=colour, linewidth=1.3, label=candidate.name)
+            label = masks[masks["row"] == row]["label"].iloc[0]
+            axes.set_title(label, fontsize=9, loc="left")
+            axes.set_ylabel("dB")
+        panels[0].legend(loc="lower left", fontsize=8)
+        panels[-1].set_xscale("log")
+        panels[-1].set_xlabel("frequency over pass edge, or over the centre of the band")
+
+    caption = (
+        "Responses of each candidate's best design to some test masks, with losses and standard "
+        "values, by nodal analysis. A response must stay out of the grey areas."
+    )
+    size = (6.4, PANEL_INCHES * len(rows) + 0.5)
+    title = "Responses over masks"
+    return draw_figure("responses", title, caption, size, draw, len(rows), math=True)
+
+
+def _draw_mask(axes: "Axes", table: "pd.DataFrame") -> None:
+    """Shade what the response must stay out of; the panel shows a little below it."""
+    first = table.iloc[0]
+    edges = ["pass_low_hz", "pass_high_hz", "stop_low_hz", "stop_high_hz"]
+    pass_low, pass_high, stop_low, stop_high = first[edges].astype(float) / _find_centre(table)
+    low, high = 0.1, 10.0
+    bottom = -float(first["min_attenuation_db"]) - DEEPEST_DB
+    kind = str(first["label"]).split()[0]
+    starts = {"low-pass": low, "high-pass": pass_low, "band-pass": pass_low}
+    ends = {"low-pass": pass_high, "high-pass": high, "band-pass": pass_high}
+    axes.fill_between(
+        [starts[kind], ends[kind]], bottom, -float(first["max_loss_db"]), color=MASK_COLOUR
+    )
+    ceiling = -float(first["min_attenuation_db"])
+    if kind != "low-pass":
+        axes.fill_between([low, stop_low], ceiling, 0, color=MASK_COLOUR)
+    if kind != "high-pass":
+        axes.fill_between([stop_high, high], ceiling, 0, color=MASK_COLOUR)
+    axes.set(xlim=(low, high), ylim=(bottom, 2))
+
+
+def _find_centre(table: "pd.DataFrame") -> float:
+    first = table.iloc[0]
+    return float((first["pass_low_hz"] * first["pass_high_hz"]) ** 0.5)
+
+
+def _draw_budgets(candidates: list[Candidate]) -> Figure:
+    def draw(axes: "Axes") -> None:
+        for candidate, (colour, marker) in assign_styles(candidates):
+            table = candidate.test.tables["by_budget"]
+            style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 5}
+            axes.plot(table["calls"], table["met"], **style, label=candidate.name)
+            if candidate.control:
+                shuffled = candidate.control.tables["by_budget"]
+                label = f"{candidate.name}, control"
+                axes.plot(shuffled["calls"], shuffled["met"], **style, linestyle="--", label=label)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(table["calls"], [f"{calls:g}" for calls in table["calls"]])
+        axes.set(xlabel="calls of the simulator for one design", ylabel="share of masks met")
+        axes.legend(loc="best")
+
+    num_rows = int(candidates[0].test.tables["by_budget"]["rows"].iloc[0])
+    caption = (
+        f"Share of {num_rows} possible test masks that are met, by how often a candidate may "
+        "simulate a design; dashed: the control, trained on shuffled designs. Search hides what a "
+        "proposal is worth: compare at the same number."
+    )
+    return draw_figure("budgets", "Met against calls", caption, (5.4, 3.9), draw, math=True)
+
+
+def _draw_slack(winner: Candidate) -> Figure:
+    table = winner.test.tables["slack"]
+
+    def draw(axes: "Axes") -> None:
+        axes.plot(
+            table["slack_db"].clip(upper=MOST_ROOM_DB),
+            table["margin_db"].clip(lower=LEAST_MARGIN_DB),
+            ".",
+            color=BLUE,
+            alpha=0.5,
+        )
+        axes.axhline(0, color=BLACK, linewidth=1)
+        axes.axvline(0, color=BLACK, linewidth=1, linestyle="--")
+        axes.set(xlabel="room that the theorem leaves, in dB", ylabel="margin in dB (test)")
+
+    caption = (
+        f"Margin of {winner.name}'s best design against the room that the theorem leaves. A point "
+        "above the line and left of the dashed one would have met an impossible mask, and the gate "
+        f"`bounds` refuses such a model. Margins below {LEAST_MARGIN_DB:g} dB and room above "
+        f"{MOST_ROOM_DB:g} dB are drawn there."
+    )
+    return draw_figure("slack", "Margin against room", caption, (5.4, 3.9), draw)
+
+
+def _draw_yields(winner: Candidate) -> Figure:
+    table = winner.test.tables["yields"]
+
+    def draw(axes: "Axes") -> None:
+        colour = table["margin_db"]
+        points = axes.scatter(table["drawn"], table["claimed"], c=colour, cmap="viridis", s=22)
+        axes.plot([0, 1], [0, 1], color=BLACK, linestyle="--", linewidth=1)
+        axes.set(xlabel="share by the oracle's own draws", ylabel=f"share that {winner.name} says")
+        axes.figure.colorbar(points, ax=axes, label="margin in dB")
+
+    caption = (
+        "Yield of designs that meet their mask with exact parts: the share of draws of all parts "
+        "within their tolerance that still meet it."
+    )
+    return draw_figure("yields", "Yield", caption, (5.4, 3.9), draw)

@@ -1,0 +1,129 @@
+"""The exact Bayesian answer: what an observer predicts that knows the prior.
+
+Conjugacy of Dirichlet and multinomial gives all of it in closed form (Gelman et al. 2013, Bayesian
+Data Analysis, sections 3.4 and 5.3; Minka 2000, "Estimating a Dirichlet distribution").
+
+Shapes: N sequences of T symbols out of V; K components.
+"""
+
+import numpy as np
+
+from tasks.sequence_bayes.data.prior import SequencePrior
+
+
+def compute_predictive(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:
+    """Return the probability of each next symbol after 0, 1, ... T symbols [N, T + 1, V]."""
+    if prior.kind == "markov":
+        return _predict_markov(prior, sequences)
+    alphas = np.array(prior.alphas)
+    counts = count_symbols(sequences, prior.num_symbols)
+    seen = np.arange(counts.shape[1])[:, None]
+    posterior = _compute_posterior(prior, sequences, counts)
+    predictive = np.zeros(counts.shape)
+    for component, alpha in enumerate(alphas):
+        own = (counts + alpha) / (seen + alpha.sum())
+        predictive += posterior[:, :, component, None] * own
+    return predictive
+
+
+def compute_log_probability(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:
+    """Return the log of the exact marginal probability of each sequence [N], in nats."""
+    predictive = compute_predictive(prior, sequences)[:, :-1]
+    logs: np.ndarray = np.log(pick_realised(predictive, sequences)).sum(axis=1)
+    return logs
+
+
+def pick_realised(predictive: np.ndarray, sequences: np.ndarray) -> np.ndarray:
+    """Return the probability of the symbol that came [N, T], out of [N, T, V]."""
+    places = sequences[:, :, None].astype(int)
+    picked: np.ndarray = np.take_along_axis(predictive, places, axis=2)[:, :, 0]
+    return picked
+
+
+def compute_epistemic(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:
+    """Return the part of the doubt about the next symbol that more data would remove [N], in nats.
+
+    It is the mutual information of the next symbol and the unknown probabilities: the entropy of
+    the predictive less the expected entropy given the probabilities.
+    """
+    predictive = compute_predictive(prior, sequences)[:, -1]
+    gain: np.ndarray = compute_entropy(predictive) - _compute_expected_entropy(prior, sequences)
+    return gain
+
+
+def compute_entropy(probabilities: np.ndarray) -> np.ndarray:
+    """Return the entropy of distributions [..., V], in nats."""
+    safe = np.where(probabilities > 0, probabilities, 1.0)
+    entropies: np.ndarray = -(probabilities * np.log(safe)).sum(axis=-1)
+    return entropies
+
+
+def count_symbols(sequences: np.ndarray, num_symbols: int) -> np.ndarray:
+    """Count each symbol among the first 0, 1, ... T [N, T + 1, V]."""
+    is_symbol = sequences[:, :, None] == np.arange(num_symbols)
+    counts = np.zeros((len(sequences), sequences.shape[1] + 1, num_symbols))
+    np.cumsum(is_symbol, axis=1, out=counts[:, 1:])
+    return counts
+
+
+def count_transitions(sequences: np.ndarray, num_symbols: int) -> np.ndarray:
+    """Count what followed the last symbol so far, after 0, 1, ... T symbols [N, T + 1, V]."""
+    num_rows, length = sequences.shape
+    rows = np.arange(num_rows)
+    table = np.zeros((num_rows, num_symbols, num_symbols))
+    counts = np.zeros((num_rows, length + 1, num_symbols))
+    for place in range(length):
+        if place:
+            table[rows, sequences[:, place - 1], sequences[:, place]] += 1
+        counts[:, place + 1] = table[rows, sequences[:, place]]
+    return counts
+
+
+def _compute_posterior(
+    prior: SequencePrior, sequences: np.ndarray, counts: np.ndarray
+) -> np.ndarray:
+    """Return the posterior weight of each component after 0, 1, ... T symbols [N, T + 1, K]."""
+    seen = np.arange(sequences.shape[1])
+    logs = np.zeros((*counts.shape[:2], len(prior.weights)))
+    before = pick_realised(counts[:, :-1], sequences)
+    for component, alpha in enumerate(np.array(prior.alphas)):
+        steps = np.log(before + alpha[sequences]) - np.log(seen + alpha.sum())
+        logs[:, 1:, component] = steps.cumsum(axis=1)
+    logs += np.log(prior.weights)
+    weights: np.ndarray = np.exp(logs - logs.max(axis=2, keepdims=True))
+    weights /= weights.sum(axis=2, keepdims=True)
+    return weights
+
+
+def _predict_markov(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:
+    counts = count_transitions(sequences, prior.num_symbols)
+    alphas = np.array(prior.alphas)
+    predictive = np.full(counts.shape, 1 / prior.num_symbols)
+    posterior = counts[:, 1:] + alphas[sequences]
+    predictive[:, 1:] = posterior / posterior.sum(axis=2, keepdims=True)
+    return predictive
+
+
+def _compute_expected_entropy(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:
+    """Return the expectation of the entropy under the posterior of the probabilities [N]."""
+    alphas = np.array(prior.alphas)
+    if prior.kind == "markov":
+        if sequences.shape[1] == 0:
+            return np.full(len(sequences), np.log(prior.num_symbols))
+        counts = count_transitions(sequences, prior.num_symbols)[:, -1]
+        return _compute_dirichlet_entropy(counts + alphas[sequences[:, -1]])
+    counts = count_symbols(sequences, prior.num_symbols)
+    weights = _compute_posterior(prior, sequences, counts)[:, -1]
+    entropies = [_compute_dirichlet_entropy(counts[:, -1] + alpha) for alpha in alphas]
+    expected: np.ndarray = (weights * np.stack(entropies, axis=1)).sum(axis=1)
+    return expected
+
+
+def _compute_dirichlet_entropy(alphas: np.ndarray) -> np.ndarray:
+    """Return the mean entropy of a draw from Dirichlets [N, V] (Wolpert and Wolf 1995)."""
+    from scipy.special import digamma
+
+    total = alphas.sum(axis=1)
+    mean = (alphas / total[:, None] * digamma(alphas + 1)).sum(axis=1)
+    entropies: np.ndarray = digamma(total + 1) - mean
+    return entropies

@@ -1,0 +1,60 @@
+"""Draws sequences from the prior.
+
+Shapes: N sequences of T symbols out of V; K components.
+"""
+
+import numpy as np
+
+from tasks.sequence_bayes.data.prior import SequencePrior
+
+
+def draw_sequences(
+    prior: SequencePrior, num_rows: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw sequences [N, T] of uint8, each with probabilities of its own; and their strata [N].
+
+    A stratum is the component that a sequence comes from, or the range between the prior's `cuts`
+    in which its probability of symbol 1 (bernoulli) or of staying at a symbol (markov) lies.
+    """
+    if prior.kind == "markov":
+        return _draw_markov(prior, num_rows, random)
+    picked = random.choice(len(prior.weights), num_rows, p=prior.weights)
+    probabilities = _draw_dirichlets(np.array(prior.alphas)[picked], random)
+    bounds = probabilities.cumsum(axis=1)[:, None]
+    uniform = random.random((num_rows, prior.length, 1))
+    sequences = _pick_symbols(uniform, bounds)
+    if prior.cuts:
+        return sequences, np.searchsorted(prior.cuts, probabilities[:, 1])
+    return sequences, picked
+
+
+def _draw_markov(
+    prior: SequencePrior, num_rows: int, random: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    size = prior.num_symbols
+    alphas = np.broadcast_to(np.array(prior.alphas), (num_rows, size, size))
+    transitions = _draw_dirichlets(alphas, random)
+    bounds = transitions.cumsum(axis=2)
+    sequences = np.empty((num_rows, prior.length), np.uint8)
+    sequences[:, 0] = random.integers(0, size, num_rows)
+    uniform = random.random((num_rows, prior.length))
+    rows = np.arange(num_rows)
+    for place in range(1, prior.length):
+        following = bounds[rows, sequences[:, place - 1]]
+        sequences[:, place] = _pick_symbols(uniform[:, place, None], following)
+    staying = np.trace(transitions, axis1=1, axis2=2) / size
+    return sequences, np.searchsorted(prior.cuts, staying)
+
+
+def _draw_dirichlets(alphas: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Draw from Dirichlets [..., V]: independent gammas, divided by their sum (Devroye 1986)."""
+    gammas = np.maximum(random.standard_gamma(alphas), np.finfo(float).tiny)
+    drawn: np.ndarray = gammas / gammas.sum(axis=-1, keepdims=True)
+    return drawn
+
+
+def _pick_symbols(uniform: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Return the first symbol whose cumulative probability [..., V] is above `uniform` [..., 1]."""
+    below = (uniform >= bounds[..., :-1]).sum(axis=-1)
+    symbols: np.ndarray = below.astype(np.uint8)
+    return symbols

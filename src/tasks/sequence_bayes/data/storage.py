@@ -1,0 +1,70 @@
+"""Sequences on disk: plain arrays for each split, and the prior that generated them."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError
+from tasks.sequence_bayes.data.prior import SequencePrior
+
+PRIOR = "prior.json"
+REMEDY = "run `dvc repro ingest`"
+
+
+def write_prior(examples: Path, prior: SequencePrior) -> None:
+    """Write the prior beside the sequences."""
+    layout.write_json(examples / PRIOR, asdict(prior))
+
+
+def read_prior(examples: Path) -> SequencePrior:
+    """Return the prior of the sequences in `examples`; raises DataError if it is damaged."""
+    path = examples / PRIOR
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return SequencePrior(
+            kind=values["kind"],
+            length=values["length"],
+            names=tuple(values["names"]),
+            weights=tuple(values["weights"]),
+            alphas=tuple(tuple(alpha) for alpha in values["alphas"]),
+            cuts=tuple(values["cuts"]),
+        )
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None
+
+
+def write_sequences(examples: Path, split: str, sequences: np.ndarray, strata: np.ndarray) -> None:
+    """Write one split: sequences [N, T] of uint8, and the number of each one's stratum [N]."""
+    np.save(examples / f"{split}.sequences.npy", sequences, allow_pickle=False)
+    np.save(examples / f"{split}.strata.npy", strata.astype(np.uint8), allow_pickle=False)
+
+
+def read_sequences(examples: Path, split: str) -> np.ndarray:
+    """Read the sequences of one split [N, T]; DataError names a file that is damaged."""
+    return _read_array(examples / f"{split}.sequences.npy", 2)
+
+
+def read_strata(examples: Path, split: str) -> np.ndarray:
+    """Read the number of each sequence's stratum [N]; DataError names a file that is damaged."""
+    return _read_array(examples / f"{split}.strata.npy", 1)
+
+
+def name_rows(split: str, num_rows: int) -> list[str]:
+    """Return the id of each sequence of a split."""
+    return [f"{split}{row}" for row in range(num_rows)]
+
+
+def _read_array(path: Path, num_dimensions: int) -> np.ndarray:
+    try:
+        array: np.ndarray = np.load(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None
+    if array.ndim != num_dimensions or array.dtype != np.uint8:
+        raise DataError(
+            f"{path}: expected uint8 of {num_dimensions} dimensions, found {array.dtype} of "
+            f"{array.ndim}; {REMEDY}"
+        )
+    return array

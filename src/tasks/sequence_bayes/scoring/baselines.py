@@ -1,0 +1,81 @@
+"""The simple baselines, and the best score that is possible."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plumbline.contract.records import Bound
+from plumbline.contract.task import Columns, Predictor
+from tasks.sequence_bayes.data import name_rows, read_prior, read_sequences
+from tasks.sequence_bayes.params import SequenceParams
+
+REPEATED = 0.9  # the probability of the last symbol
+
+
+class _Baseline:
+    """Answers by a table: one row of probabilities for each symbol that came last, or for none."""
+
+    forms = ("exact",)
+
+    def __init__(self, start: np.ndarray, following: np.ndarray) -> None:
+        self._table = np.vstack([following, start])
+
+    def predict(self, columns: Columns, **_: Any) -> dict[str, list[Any]]:
+        """Answer at every position, and after the last symbol."""
+        start = len(self._table) - 1
+        places = [[start, *sequence] for sequence in columns["sequence"]]
+        return {
+            "probabilities": [self._table[row[-1]].tolist() for row in places],
+            "predictive": [self._table[row].tolist() for row in places],
+        }
+
+
+class Uniform(_Baseline):
+    """Every symbol has the same probability."""
+
+    def __init__(self, num_symbols: int) -> None:
+        row = np.full(num_symbols, 1 / num_symbols)
+        super().__init__(row, np.tile(row, (num_symbols, 1)))
+
+
+class Frequencies(_Baseline):
+    """The shares of symbols in train: one set of probabilities for all sequences."""
+
+    def __init__(self, train: np.ndarray, num_symbols: int) -> None:
+        counts = np.bincount(train.ravel(), minlength=num_symbols) + 1
+        row = counts / counts.sum()
+        super().__init__(row, np.tile(row, (num_symbols, 1)))
+
+
+class RepeatLast(_Baseline):
+    """The last symbol comes again with probability REPEATED."""
+
+    def __init__(self, num_symbols: int) -> None:
+        others = np.full((num_symbols, num_symbols), (1 - REPEATED) / (num_symbols - 1))
+        np.fill_diagonal(others, REPEATED)
+        super().__init__(np.full(num_symbols, 1 / num_symbols), others)
+
+
+def build_baselines(params: SequenceParams, examples: Path) -> dict[str, Predictor]:
+    """Return the predictors that any candidate has to beat."""
+    num_symbols = read_prior(examples).num_symbols
+    return {
+        "uniform": Uniform(num_symbols),
+        "frequencies": Frequencies(read_sequences(examples, "train"), num_symbols),
+        "repeat_last": RepeatLast(num_symbols),
+    }
+
+
+def compute_bound(params: SequenceParams, examples: Path, split: str) -> Bound:
+    """Return 0 for each sequence: the mean of nobody is better than Bayes' rule, but for luck.
+
+    A single sequence may well be predicted better; hence the bound is not `exact`.
+    """
+    ids = name_rows(split, len(read_sequences(examples, split)))
+    return Bound(
+        np.zeros(len(ids)),
+        "regret is measured from the exact Bayesian answer to the same sequences; "
+        "significantly less than 0 means that the model has seen them",
+        ids=np.array(ids, dtype=object),
+    )

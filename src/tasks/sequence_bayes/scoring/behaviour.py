@@ -1,0 +1,172 @@
+"""Does the winner know the obvious about sequences and doubt?
+
+Shapes: R rows, t symbols each out of V; k orders.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from plumbline.contract.records import Case
+from plumbline.contract.task import Predictor
+from tasks.sequence_bayes.data import SequencePrior, read_prior, read_sequences
+from tasks.sequence_bayes.data.exact import compute_predictive
+from tasks.sequence_bayes.params import SequenceParams
+from tasks.sequence_bayes.scoring.uncertainty import (
+    ask_in_orders,
+    compare_epistemic,
+    compute_rank_correlation,
+    compute_reference,
+    measure_orders,
+)
+
+NUM_ROWS = 64
+NUM_ORDERS = 64  # from which a slope is estimated
+MAX_DISTANCE = 0.05  # total variation of two answers that should be equal
+MAX_DROP = 0.005  # of the probability of a symbol that came once more
+NUM_EQUAL = 40  # equal symbols in a row
+MAX_SHORTFALL = 0.05  # of their probability, from the exact one
+MIN_RANK_CORRELATION = 0.4  # of the exact model's estimate; else the order is not asked
+MIN_CORRELATION_SHARE = 0.6  # of that, which a model must reach
+SLOPE, MAX_SLOPE_ERROR = -0.5, 0.06
+CLAIMED_ORDERS, MAX_CLAIMED_SHARE = 16, 0.5  # expected: a quarter
+LEAST_SD = 1e-6  # orders that differ by less do not differ
+MAX_FAILURES = 5
+
+
+def check_behaviour(params: SequenceParams, examples: Path, predictor: Predictor) -> list[Case]:
+    """Run every behavioural test that the prior calls for, on histories of the test split."""
+    prior = read_prior(examples)
+    sequences = read_sequences(examples, "test")
+    histories = sequences[:NUM_ROWS, :-1]
+    cases = [_check_equal_symbols(prior, predictor)]
+    cases += _check_epistemic(prior, sequences, predictor)
+    if prior.is_symmetric:
+        cases.append(_check_names(prior, histories, predictor))
+    if prior.kind == "independent":
+        cases.append(_check_orders(histories, predictor))
+        cases.append(_check_one_more(prior, histories, predictor))
+        cases += _check_narrowing(prior, sequences, predictor)
+    return cases
+
+
+def _check_orders(histories: np.ndarray, predictor: Predictor) -> Case:
+    """The order of independent symbols says nothing."""
+    answers = ask_in_orders(histories, 2, predictor, None)
+    distances = _compare(answers[:, 0], answers[:, 1])
+    return _build_case("order of the history", "invariance", distances <= MAX_DISTANCE, distances)
+
+
+def _check_names(prior: SequencePrior, histories: np.ndarray, predictor: Predictor) -> Case:
+    """Under a symmetric prior, exchanging the names of symbols exchanges their probabilities."""
+    names = np.roll(np.arange(prior.num_symbols), 1)
+    before = _ask(predictor, histories)
+    after = _ask(predictor, names[histories])
+    distances = _compare(after[:, names], before)
+    return _build_case("names of symbols", "invariance", distances <= MAX_DISTANCE, distances)
+
+
+def _check_one_more(prior: SequencePrior, histories: np.ndarray, predictor: Predictor) -> Case:
+    """A symbol in place of another one does not become less probable."""
+    random = np.random.default_rng(0)
+    rows = np.arange(len(histories))
+    places = random.integers(0, histories.shape[1], len(histories))
+    others = random.integers(1, prior.num_symbols, len(histories))
+    symbols = (histories[rows, places] + others) % prior.num_symbols
+    changed = histories.copy()
+    changed[rows, places] = symbols
+    drops = _ask(predictor, histories)[rows, symbols] - _ask(predictor, changed)[rows, symbols]
+    return _build_case("one more of a symbol", "direction", drops <= MAX_DROP, drops)
+
+
+def _check_equal_symbols(prior: SequencePrior, predictor: Predictor) -> Case:
+    """After many equal symbols, the same is about as probable as the exact answer says."""
+    length = min(NUM_EQUAL, prior.max_history)
+    symbols = np.arange(prior.num_symbols)
+    histories = np.repeat(symbols[:, None], length, axis=1).astype(np.uint8)
+    exact = compute_predictive(prior, histories)[symbols, -1, symbols]
+    shortfalls = exact - _ask(predictor, histories)[symbols, symbols]
+    name = f"{length} equal symbols"
+    case = _build_case(name, "minimum", shortfalls <= MAX_SHORTFALL, shortfalls)
+    return replace(case, is_sample=False)  # these are all symbols
+
+
+def _check_epistemic(
+    prior: SequencePrior, sequences: np.ndarray, predictor: Predictor
+) -> list[Case]:
+    """The epistemic part of the doubt orders rows as the exact one does, and falls with length.
+
+    It is estimated from a few continuations, so each is asked only where the exact model passes by
+    the same estimate. Rows of all lengths are ordered together: among histories of one length the
+    exact values of some priors, such as that of coins, hardly differ.
+    """
+    table = compare_epistemic(prior, sequences, predictor).table
+    if table.empty:
+        return [_judge("epistemic uncertainty", "minimum", False, "the model estimates none")]
+    table = table.assign(reference=compute_reference(prior, sequences))
+    cases = []
+    possible = compute_rank_correlation(table["reference"], table["exact"])
+    if possible >= MIN_RANK_CORRELATION:
+        correlation = compute_rank_correlation(table["own"], table["exact"])
+        required = MIN_CORRELATION_SHARE * possible
+        failure = f"rank correlation {correlation:.2f} with the exact one; {required:.2f} is needed"
+        cases.append(_judge("epistemic uncertainty", "minimum", correlation >= required, failure))
+    means = table.groupby("symbols")[["own", "reference"]].mean()
+    few, more = means.iloc[0], means.iloc[-1]
+    if few["reference"] > more["reference"]:
+        failure = f"from {few['own']:.4f} to {more['own']:.4f} nats with a longer history"
+        is_less = bool(few["own"] > more["own"])
+        cases.append(_judge("epistemic uncertainty falls", "direction", is_less, failure))
+    return cases
+
+
+def _check_narrowing(
+    prior: SequencePrior, sequences: np.ndarray, predictor: Predictor
+) -> list[Case]:
+    """Means over k orders differ by k to the -1/2, and the param `orders` makes such means."""
+    table = measure_orders(prior, sequences, predictor, NUM_ORDERS).table.dropna()
+    if table["sd"].iloc[0] <= LEAST_SD:
+        return []
+    slope = float(np.polyfit(np.log(table["orders"]), np.log(table["sd"]), 1)[0])
+    failures = []
+    if abs(slope - SLOPE) > MAX_SLOPE_ERROR:
+        failures.append(f"ln sd falls by {slope:.3f} for each ln k; expected {SLOPE}")
+    claimed = ask_in_orders(sequences[:NUM_ROWS, :-1], 2, predictor, CLAIMED_ORDERS)
+    deviation = float(np.sqrt(claimed.var(axis=1, ddof=1).mean()))
+    share = deviation / float(table["sd"].iloc[0])
+    if share > MAX_CLAIMED_SHARE:
+        failures.append(
+            f"orders={CLAIMED_ORDERS} leaves {share:.2f} of the deviation of one order; "
+            f"at most {MAX_CLAIMED_SHARE}"
+        )
+    return [Case("mean over orders", "direction", 2 - len(failures), 2, tuple(failures))]
+
+
+def _judge(name: str, kind: Literal["direction", "minimum"], is_passed: bool, failure: str) -> Case:
+    """Build a test of one case."""
+    return Case(name, kind, int(is_passed), 1, () if is_passed else (failure,))
+
+
+def _ask(predictor: Predictor, histories: np.ndarray) -> np.ndarray:
+    """Return the answer to each history [R, V]."""
+    answers = predictor.predict({"sequence": histories.tolist()})["probabilities"]
+    return np.array(answers, dtype=float)
+
+
+def _compare(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the total variation between answers [R, V]."""
+    distances: np.ndarray = np.abs(first - second).sum(axis=1) / 2
+    return distances
+
+
+def _build_case(
+    name: str,
+    kind: Literal["invariance", "direction", "minimum"],
+    passed: np.ndarray,
+    differences: np.ndarray,
+) -> Case:
+    failed = np.flatnonzero(~passed)
+    failures = [f"row {row}: {differences[row]:.4f}" for row in failed[:MAX_FAILURES]]
+    return Case(name, kind, int(passed.sum()), len(passed), tuple(failures), is_sample=True)

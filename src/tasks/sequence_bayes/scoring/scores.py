@@ -1,0 +1,106 @@
+"""Scores of a predictor on one split, row by row, against the exact Bayesian answer.
+
+Shapes: N sequences of T symbols out of V. All values are in nats, but for `bits`.
+"""
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Predictor
+from tasks.sequence_bayes.data import (
+    SequencePrior,
+    list_inputs,
+    name_rows,
+    read_prior,
+    read_sequences,
+)
+from tasks.sequence_bayes.data.exact import compute_predictive, pick_realised
+from tasks.sequence_bayes.scoring.uncertainty import (
+    compare_epistemic,
+    measure_martingale,
+    measure_orders,
+)
+
+LEAST = 1e-12  # a smaller probability of what came counts as this
+SUM_TOLERANCE = 1e-6
+SHOWN_POSITIONS = (1, 5, 20)  # KL after so many symbols; and after all
+
+
+def score(examples: Path, split: str, predictor: Predictor) -> Scores:
+    """Score every sequence of `split`; ValueError if an answer is not a probability distribution.
+
+    The metric `regret` of a sequence is the mean over its positions of ln p_exact - ln p_model at
+    the symbol that came: what not knowing the prior costs. Its expectation is the mean of the
+    Kullback-Leibler divergence `kl`, which needs no luck.
+    """
+    import pandas as pd
+
+    prior, sequences = read_prior(examples), read_sequences(examples, split)
+    answers, costs = answer_positions(predictor, sequences, prior)
+    exact = compute_predictive(prior, sequences)[:, :-1]
+    realised = np.maximum(pick_realised(answers, sequences), LEAST)
+    losses = -np.log(realised)
+    regret = losses + np.log(pick_realised(exact, sequences))
+    divergence = (exact * (np.log(exact) - np.log(np.maximum(answers, LEAST)))).sum(axis=2)
+    last = answers[:, -1]
+    predicted = last.argmax(axis=1)
+    per_example = {
+        "id": np.array(name_rows(split, len(sequences)), dtype=object),
+        "regret": regret.mean(axis=1),
+        "kl": divergence.mean(axis=1),
+        "nll": losses.mean(axis=1),
+        "predicted": predicted,
+        "confidence": last.max(axis=1),
+        "correct": (predicted == sequences[:, -1]).astype(float),
+        "cost": costs,
+    }
+    metrics = _summarise(per_example, divergence)
+    orders = measure_orders(prior, sequences, predictor)
+    epistemic = compare_epistemic(prior, sequences, predictor)
+    metrics |= orders.metrics | epistemic.metrics
+    metrics |= measure_martingale(prior, sequences, predictor)
+    by_position = {"symbols": np.arange(prior.length), "kl": divergence.mean(axis=0)}
+    tables = {
+        "by_position": pd.DataFrame(by_position),
+        "orders": orders.table,
+        "epistemic": epistemic.table,
+    }
+    return Scores(per_example, metrics, tables)
+
+
+def answer_positions(
+    predictor: Predictor, sequences: np.ndarray, prior: SequencePrior
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the probabilities of the symbol at each position [N, T, V], from those before it.
+
+    And how many passes through the network each answer took [N].
+    """
+    answers = predictor.predict(list_inputs(sequences), all_positions=True)
+    predictive = np.array(answers["predictive"], dtype=float)
+    expected = (*sequences.shape, prior.num_symbols)
+    if predictive.shape != expected:
+        raise ValueError(f"probabilities of shape {predictive.shape}; expected {expected}")
+    is_proper = (predictive >= 0).all() and np.isfinite(predictive).all()
+    sums = predictive.sum(axis=2)
+    if not is_proper or np.abs(sums - 1).max() > SUM_TOLERANCE:
+        row = int(np.abs(sums - 1).max(axis=1).argmax())
+        raise ValueError(
+            f"row {row}: the answer is not a probability distribution: its sum is "
+            f"{sums[row].max():.6g}"
+        )
+    costs = answers.get("orders_used", [0] * len(sequences))
+    return predictive, np.array(costs, dtype=float)
+
+
+def _summarise(per_example: dict[str, np.ndarray], divergence: np.ndarray) -> dict[str, float]:
+    metrics = {name: float(per_example[name].mean()) for name in ("regret", "kl", "nll", "cost")}
+    metrics["bits"] = metrics["nll"] / math.log(2)
+    metrics["accuracy_last"] = float(per_example["correct"].mean())
+    num_seen = divergence.shape[1] - 1
+    for place in sorted({*SHOWN_POSITIONS, num_seen}):
+        if place <= num_seen:
+            metrics[f"kl after {place}"] = float(divergence[:, place].mean())
+    return metrics

@@ -1,0 +1,171 @@
+"""Whether a predictor's doubt is what a Bayesian's would be, measured on some rows of a split.
+
+Shapes: R rows, t symbols each out of V; k orders.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plumbline.contract.task import Predictor
+from tasks.sequence_bayes.data import SequencePrior
+from tasks.sequence_bayes.data.exact import compute_epistemic, compute_predictive
+from tasks.sequence_bayes.predictor import Rollouts, estimate_epistemic
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ORDER_ROWS, NUM_ORDERS = 64, 16
+MIN_GROUPS = 4  # means over k orders, from which their deviation is estimated
+EPISTEMIC_ROWS, ROLLOUTS, CONTINUATION = 64, 6, 24
+HISTORIES = (5, 20)  # symbols after which the epistemic part is compared
+MARTINGALE_ROWS = 64
+LEAST = 1e-12
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Numbers for the leaderboard, and the table behind them."""
+
+    metrics: dict[str, float]
+    table: "pd.DataFrame"
+
+
+def measure_orders(
+    prior: SequencePrior,
+    sequences: np.ndarray,
+    predictor: Predictor,
+    num_orders: int = NUM_ORDERS,
+) -> Finding:
+    """Ask rows of `sequences` in several orders; how much do answers differ, and does a mean help?
+
+    `order_sd` is the deviation of a served probability over orders of the same history, 0 for what
+    an exchangeable sequence deserves. The table gives, for an answer by one order and for means
+    over k orders, the deviation (root mean square over rows and symbols) and the divergence from
+    the exact answer.
+    """
+    import pandas as pd
+
+    if prior.kind == "markov":  # the order is what counts
+        return Finding({}, pd.DataFrame({"orders": [], "sd": [], "kl": []}))
+    histories = sequences[:ORDER_ROWS, :-1]
+    answers = ask_in_orders(histories, num_orders, predictor)
+    exact = compute_predictive(prior, histories)[:, -1]
+    rows = []
+    size = 1
+    while size <= num_orders:
+        num_groups = num_orders // size
+        means = answers.reshape(len(histories), num_groups, size, -1).mean(axis=2)
+        logs = np.log(np.maximum(means, LEAST))
+        divergence = (exact[:, None] * (np.log(exact)[:, None] - logs)).sum(axis=2)
+        deviation = np.nan
+        if num_groups >= MIN_GROUPS:
+            deviation = float(np.sqrt(means.var(axis=1, ddof=1).mean()))
+        rows.append({"orders": size, "sd": deviation, "kl": float(divergence.mean())})
+        size *= 2
+    as_served = ask_in_orders(histories, 2, predictor, None)
+    metrics = {"order_sd": float(np.sqrt(as_served.var(axis=1, ddof=1).mean()))}
+    return Finding(metrics, pd.DataFrame(rows))
+
+
+def ask_in_orders(
+    histories: np.ndarray, num_orders: int, predictor: Predictor, averaged: int | None = 1
+) -> np.ndarray:
+    """Return the answers to random orders of each history [R, k, V].
+
+    Each is a mean over `averaged` orders; None: as the predictor answers by itself.
+    """
+    random = np.random.default_rng(0)
+    orders = random.permuted(np.repeat(histories, num_orders, axis=0), axis=1)
+    answers = predictor.predict({"sequence": orders.tolist()}, orders=averaged)["probabilities"]
+    return np.array(answers, dtype=float).reshape(len(histories), num_orders, -1)
+
+
+def compare_epistemic(prior: SequencePrior, sequences: np.ndarray, predictor: Predictor) -> Finding:
+    """Correlate the predictor's epistemic part of the doubt with the exact one, row by row.
+
+    `epistemic_r` is Spearman's among histories of one length, the mean over lengths; absent for a
+    predictor that estimates nothing.
+    """
+    import pandas as pd
+
+    tables = []
+    for length in choose_lengths(prior):
+        histories = sequences[:EPISTEMIC_ROWS, :length]
+        answers = predictor.predict(
+            {"sequence": histories.tolist()}, rollouts=ROLLOUTS, continuation=CONTINUATION
+        )
+        own = [value[0] for value in answers.get("epistemic", []) if value]
+        if len(own) == len(histories):
+            exact = compute_epistemic(prior, histories)
+            columns = {"symbols": histories.shape[1], "exact": exact, "own": own}
+            tables.append(pd.DataFrame(columns))
+    if not tables:
+        return Finding({}, pd.DataFrame({"symbols": [], "exact": [], "own": []}))
+    correlations = [compute_rank_correlation(table["own"], table["exact"]) for table in tables]
+    metrics = {"epistemic_r": float(np.mean(correlations))}
+    return Finding(metrics, pd.concat(tables, ignore_index=True))
+
+
+def compute_reference(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:
+    """Return what the exact model estimates by the same rollouts, row by row as compare_epistemic.
+
+    It is as good as an estimate from so few continuations can be under this prior.
+    """
+    plan = Rollouts(ROLLOUTS, CONTINUATION, from_last=prior.kind == "markov")
+    estimates = []
+    for length in choose_lengths(prior):
+        histories = sequences[:EPISTEMIC_ROWS, :length]
+        estimates.append(estimate_epistemic(ExactModel(prior), histories, plan, prior.max_history))
+    return np.concatenate(estimates)
+
+
+class ExactModel:
+    """The exact answer, asked as a model."""
+
+    is_order_free = False
+
+    def __init__(self, prior: SequencePrior) -> None:
+        self._prior = prior
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        """Return probabilities after 0, 1, ... t symbols [R, t + 1, V] for rows [R, t]."""
+        return compute_predictive(self._prior, rows)
+
+
+def choose_lengths(prior: SequencePrior) -> tuple[int, int]:
+    """Return after how many symbols the epistemic part is compared: after few, and after more."""
+    few, more = HISTORIES
+    if prior.max_history >= more:
+        return few, more
+    return max(1, prior.max_history // 4), prior.max_history
+
+
+def compute_rank_correlation(own: "pd.Series", exact: "pd.Series") -> float:
+    """Return Spearman's correlation; 0 where one of both never changes."""
+    from scipy.stats import spearmanr
+
+    if own.nunique() < 2 or exact.nunique() < 2:
+        return 0.0
+    return float(spearmanr(own, exact)[0])
+
+
+def measure_martingale(
+    prior: SequencePrior, sequences: np.ndarray, predictor: Predictor
+) -> dict[str, float]:
+    """How far an answer is from the mean of the answers after one more symbol.
+
+    A Bayesian's is equal to it (the predictive is a martingale). The distance is total variation.
+    Source: Fong, Holmes and Walker 2023, arXiv:2103.15671, section 2.
+    """
+    if prior.kind == "markov":  # the next answer is about another row of transitions
+        return {}
+    histories = sequences[:MARTINGALE_ROWS, : prior.max_history - 1]
+    now = np.array(predictor.predict({"sequence": histories.tolist()})["probabilities"])
+    expected = np.zeros(now.shape)
+    for symbol in range(prior.num_symbols):
+        after = np.pad(histories, ((0, 0), (0, 1)), constant_values=symbol)
+        answers = np.array(predictor.predict({"sequence": after.tolist()})["probabilities"])
+        expected += now[:, symbol, None] * answers
+    return {"martingale_violation": float(np.abs(now - expected).sum(axis=1).mean() / 2)}

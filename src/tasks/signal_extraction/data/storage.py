@@ -1,0 +1,62 @@
+"""Realisations on disk: plain arrays, their ids, and the setting that generated them."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError
+from tasks.signal_extraction.data.setting import Setting
+
+SETTING = "setting.json"
+
+
+@dataclass(frozen=True)
+class Realisations:
+    """One split: R realisations of K components and N samples each."""
+
+    ids: list[str]
+    signals: np.ndarray  # [R, N]
+    components: np.ndarray  # [R, K, N]
+
+
+def write_setting(examples: Path, setting: Setting) -> None:
+    """Write the setting beside the realisations."""
+    layout.write_json(examples / SETTING, asdict(setting))
+
+
+def read_setting(examples: Path) -> Setting:
+    """Return the setting of the realisations in `examples`; raises DataError if it is damaged."""
+    path = examples / SETTING
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        return Setting(**values | {"frequencies_hz": tuple(values["frequencies_hz"])})
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
+
+
+def write_realisations(examples: Path, split: str, realisations: Realisations) -> None:
+    """Write one split."""
+    (examples / f"{split}.json").write_text(json.dumps(realisations.ids), encoding="utf-8")
+    np.save(examples / f"{split}.signals.npy", realisations.signals, allow_pickle=False)
+    np.save(examples / f"{split}.components.npy", realisations.components, allow_pickle=False)
+
+
+def read_realisations(examples: Path, split: str) -> Realisations:
+    """Read one split; raises DataError that names the file that is missing or damaged."""
+    try:
+        ids = json.loads((examples / f"{split}.json").read_text(encoding="utf-8"))
+        signals = np.load(examples / f"{split}.signals.npy")
+        components = np.load(examples / f"{split}.components.npy")
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{examples}: {split} cannot be read ({error}); run `dvc repro ingest`"
+        ) from None
+    if not len(ids) == len(signals) == len(components):
+        raise DataError(
+            f"{examples}: {split} has {len(ids)} ids for {len(signals)} signals; "
+            "run `dvc repro ingest`"
+        )
+    return Realisations(ids, signals, components)

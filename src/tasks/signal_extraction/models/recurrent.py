@@ -1,0 +1,90 @@
+"""The recurrent candidates: window, stateful and film."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+
+from plumbline.contract import ranks
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.params import TRAINED_FORM
+from plumbline.contract.records import ExportDifference, Learner
+from plumbline.contract.task import Columns
+from tasks.signal_extraction.data import Windows
+from tasks.signal_extraction.models.batches import Batches
+from tasks.signal_extraction.models.export import save_network
+from tasks.signal_extraction.models.extractor import Extractor
+from tasks.signal_extraction.models.networks import (
+    FilmLstm,
+    Network,
+    StatefulLstm,
+    WindowLstm,
+)
+from tasks.signal_extraction.params import RecurrentConfig, StatefulConfig
+from tasks.signal_extraction.predictor import load
+
+TOLERANCE = 1e-3  # of components: ten times that of export, which was on the same machine
+NUM_COMPARED = 64  # windows on which the exported graph must answer as the network
+NETWORKS: dict[str, type[Network]] = {
+    "stateful": StatefulLstm,
+    "window": WindowLstm,
+    "film": FilmLstm,
+}
+
+
+def build_recurrent_learner(
+    config: RecurrentConfig, seed: int, train: Windows, validation: Windows
+) -> Learner:
+    """Return an LSTM with random weights and its batches."""
+    chunk, num_carried = train.setting.window, 0
+    if isinstance(config, StatefulConfig):
+        chunk = config.chunk
+    data = Batches(train, validation, config, chunk, seed)
+    if isinstance(config, StatefulConfig):
+        _require_one_process()
+        num_carried = data.sampler.batch
+    torch.manual_seed(seed)
+    num_frequencies = len(train.setting.frequencies_hz)
+    network_class = NETWORKS[config.kind]
+    model = network_class(num_frequencies, config.hidden, config.layers, config.dropout)
+    num_steps = len(data.sampler) * config.max_epochs
+    module = Extractor(model, config, num_steps, num_carried)
+
+    def save(folder: Path) -> None:
+        save_network(folder, module.model, train.setting, validation.signals[:NUM_COMPARED])
+
+    return Learner(
+        save=save,
+        module=module,
+        data=data,
+        max_epochs=config.max_epochs,
+        patience=config.patience,
+        gradient_clip=config.gradient_clip,
+    )
+
+
+@torch.inference_mode()
+def compare_graph(config: RecurrentConfig, folder: Path, columns: Columns) -> ExportDifference:
+    """Compare the exported graph in the bundle `folder` with the weights beside it."""
+    predictor = load(folder)
+    known = list(predictor.frequencies_hz)
+    model = NETWORKS[config.kind](len(known), config.hidden, config.layers, config.dropout)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
+    answers = predictor.predict(columns)["component"]
+    largest = 0.0
+    rows = zip(columns["signal"], columns["frequency_hz"], answers, strict=True)
+    for signal, frequency_hz, answer in rows:
+        place = int(np.argmin(np.abs(np.array(known) - frequency_hz)))
+        samples = torch.tensor([signal], dtype=torch.float32)
+        expected = model.eval()(samples)[0][0, place].numpy()
+        largest = max(largest, float(np.abs(np.array(answer) - expected).max()))
+    return ExportDifference(TRAINED_FORM, largest, TOLERANCE, len(answers))
+
+
+def _require_one_process() -> None:
+    if ranks.get_world_size() > 1:
+        raise ParamsError(
+            "a stateful candidate carries its state from batch to batch, and cannot be trained by "
+            "several processes; start its stage without torchrun"
+        )

@@ -1,0 +1,84 @@
+"""Does the winner know the obvious?
+
+It does not look ahead, can be asked in pieces, and is right if there is no noise.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plumbline.contract.records import Case
+from plumbline.contract.task import Predictor
+from tasks.signal_extraction.data import (
+    Setting,
+    read_inputs,
+    read_setting,
+    read_windows,
+)
+from tasks.signal_extraction.params import SignalParams
+
+NUM_ROWS = 64
+SAME = 1e-4  # two answers closer than this are equal
+MAX_FAILURES = 5
+MAX_SHARE = 0.75  # of the error of silence, at the end of a window without noise
+NUM_STARTS = 16
+
+
+def check_behaviour(params: SignalParams, examples: Path, predictor: Predictor) -> list[Case]:
+    """Run every behavioural test of `predictor`, on windows of the test split."""
+    columns = {name: values[:NUM_ROWS] for name, values in read_inputs(examples, "test").items()}
+    ids = read_windows(examples, "test").ids
+    whole = _answer_rows(predictor, columns)
+    half = max(1, whole.shape[1] // 2)
+    before = predictor.predict(_cut_signals(columns, slice(None, half)))
+    first_half = np.array(before["component"])
+    cases = [_compare_answers("does not look ahead", ids, first_half, whole[:, :half])]
+    if half < whole.shape[1]:
+        rest = _cut_signals(columns, slice(half, None)) | {"state": before["state"]}
+        second_half = _answer_rows(predictor, rest)
+        cases.append(
+            _compare_answers("continues from its state", ids, second_half, whole[:, half:])
+        )
+    cases.append(_check_plain_mixture(read_setting(examples), predictor))
+    return cases
+
+
+def _check_plain_mixture(setting: Setting, predictor: Predictor) -> Case:
+    """At the end of a noiseless window, each component is nearer to the answer than silence is."""
+    starts = np.linspace(0, setting.max_offset, NUM_STARTS, endpoint=False)
+    angles = setting.compute_angles(np.arange(setting.window) + starts[:, None])
+    # Amplitudes and phases are at their means: [K, NUM_STARTS, L].
+    waves = np.sin(angles + setting.phase_scale * np.pi)
+    amplitude = (setting.low + setting.high) / 2
+    signals = (amplitude * waves).mean(axis=0).tolist()
+    truth = waves if setting.kind == "course" else amplitude * waves
+    num_passed = 0
+    failures = []
+    for part, label in enumerate(setting.labels):
+        frequencies = [setting.frequencies_hz[part]] * len(signals)
+        answers = _answer_rows(predictor, {"signal": signals, "frequency_hz": frequencies})
+        expected = truth[part, :, -1]
+        share = float(((answers[:, -1] - expected) ** 2).mean() / (expected**2).mean())
+        if share <= MAX_SHARE:
+            num_passed += 1
+        else:
+            failures.append(f"{label}: {share:.2f} of the error of silence")
+    return Case("plain mixture", "minimum", num_passed, len(truth), tuple(failures[:MAX_FAILURES]))
+
+
+def _compare_answers(name: str, ids: list[str], answers: np.ndarray, expected: np.ndarray) -> Case:
+    differences = np.abs(answers - expected).max(axis=1)
+    failed = np.flatnonzero(~(differences <= SAME))  # NaN fails
+    failures = [f"{ids[row]}: {differences[row]:.2g} apart" for row in failed]
+    num_passed = len(differences) - len(failures)
+    shown = tuple(failures[:MAX_FAILURES])
+    return Case(name, "invariance", num_passed, len(differences), shown)
+
+
+def _cut_signals(columns: dict[str, list[Any]], part: slice) -> dict[str, list[Any]]:
+    return columns | {"signal": [signal[part] for signal in columns["signal"]]}
+
+
+def _answer_rows(predictor: Predictor, columns: dict[str, list[Any]]) -> np.ndarray:
+    return np.array(predictor.predict(columns)["component"])

@@ -1,0 +1,134 @@
+"""Scores of a predictor on one split, row by row.
+
+Shapes: R rows, each a window asked for one component; K components, L samples.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Predictor
+from tasks.signal_extraction.data import Windows, list_inputs, read_windows
+from tasks.signal_extraction.scoring.floor import compute_floor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NUM_TRAIN = 200  # windows of train, for the generalisation ratio
+SPECTRUM_TOP = 6  # a spectrum is drawn up to this many times the highest frequency
+NUM_BINS = 300  # frequencies at which it is computed
+
+
+def score(examples: Path, split: str, predictor: Predictor) -> Scores:
+    """Score every row of `split`; ValueError if an answer is not as long as its signal."""
+    import pandas as pd
+
+    windows = read_windows(examples, split)
+    window, part = windows.rows
+    answers, truth = answer_windows(predictor, windows), windows.components[window, part]
+    errors = (answers - truth) ** 2
+    per_row = errors.mean(axis=1)
+    floor = compute_floor(windows.setting)
+    metrics = {
+        "mse": float(per_row.mean()),
+        "mse_last": float(errors[:, -1].mean()),
+        "mae": float(np.abs(answers - truth).mean()),
+        "r": compute_correlation(answers, truth),
+        "floor": float(floor.mean()),
+        "excess_over_floor": float(per_row.mean() - floor.mean()),
+        "generalisation_ratio": float(per_row.mean() / _compute_train_error(examples, predictor)),
+    }
+    for place, label in enumerate(windows.setting.labels):
+        if (part == place).any():
+            metrics[f"mse {label}"] = float(per_row[part == place].mean())
+    by_sample = {"sample": np.arange(1, len(floor) + 1), "mse": errors.mean(axis=0), "floor": floor}
+    per_example = {
+        "id": np.array(windows.ids, dtype=object),
+        "mse": per_row,
+        "mse_last": errors[:, -1],
+    }
+    tables = {
+        "by_sample": pd.DataFrame(by_sample),
+        "shown": _build_first_window(windows, predictor),
+        "spectra": _build_spectra(windows, answers),
+    }
+    return Scores(per_example, metrics, tables)
+
+
+def answer_windows(predictor: Predictor, windows: Windows) -> np.ndarray:
+    """Return what a predictor recovers in each row [R, L]."""
+    columns = list_inputs(windows)
+    components = predictor.predict(columns)["component"]
+    if [len(row) for row in components] != [len(signal) for signal in columns["signal"]]:
+        raise ValueError("an answer is not as long as its signal")
+    return np.array(components, dtype=float)
+
+
+def compute_correlation(answers: np.ndarray, truth: np.ndarray) -> float:
+    """Return Pearson's r over all samples; 0 for answers that never change."""
+    if np.ptp(answers) == 0:
+        return 0.0
+    return float(np.corrcoef(answers.ravel(), truth.ravel())[0, 1])
+
+
+def _pick_windows(windows: Windows, picked: np.ndarray, asked_once: bool) -> Windows:
+    return Windows(
+        windows.setting,
+        [windows.realisations[place] for place in picked],
+        windows.starts[picked],
+        windows.signals[picked],
+        windows.components[picked],
+        asked_once,
+    )
+
+
+def _compute_train_error(examples: Path, predictor: Predictor) -> float:
+    """The mean squared error on windows that are spread over the train split."""
+    train = read_windows(examples, "train")
+    picked = np.unique(np.linspace(0, len(train.signals) - 1, NUM_TRAIN).astype(int))
+    some = _pick_windows(train, picked, asked_once=True)
+    return float(((answer_windows(predictor, some) - some.components[some.rows]) ** 2).mean())
+
+
+def _build_first_window(windows: Windows, predictor: Predictor) -> "pd.DataFrame":
+    """The first window, sample by sample: the mixture, each component and its answer."""
+    import pandas as pd
+
+    setting = windows.setting
+    first = _pick_windows(windows, np.array([0]), asked_once=False)
+    answers = answer_windows(predictor, first)
+    columns = {
+        "seconds": np.arange(setting.window) / setting.sample_rate_hz,
+        "mixture": first.signals[0],
+    }
+    for place, label in enumerate(setting.labels):
+        columns[f"truth {label}"] = first.components[0, place]
+        columns[f"answer {label}"] = answers[place]
+    return pd.DataFrame(columns)
+
+
+def _build_spectra(windows: Windows, answers: np.ndarray) -> "pd.DataFrame":
+    """The mean amplitude spectrum of mixture, truth and answers over all windows."""
+    import pandas as pd
+
+    setting = windows.setting
+    window, part = windows.rows
+    rate = setting.sample_rate_hz
+    top_hz = min(rate / 2, SPECTRUM_TOP * max(setting.frequencies_hz))
+    frequencies = np.linspace(0, top_hz, NUM_BINS)
+    waves = np.exp(-2j * np.pi * frequencies * np.arange(setting.window)[:, None] / rate)
+
+    def compute_amplitudes(signals: np.ndarray) -> np.ndarray:
+        mean: np.ndarray = np.abs(signals @ waves).mean(axis=0) * 2 / setting.window
+        return mean
+
+    columns = {"frequency_hz": frequencies, "mixture": compute_amplitudes(windows.signals)}
+    for place, label in enumerate(setting.labels):
+        asked = part == place
+        if asked.any():
+            truth = windows.components[window[asked], place]
+            columns[f"truth {label}"] = compute_amplitudes(truth)
+            columns[f"answer {label}"] = compute_amplitudes(answers[asked])
+    return pd.DataFrame(columns)
