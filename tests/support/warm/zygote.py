@@ -68,6 +68,7 @@ def wait_for_work(there: socket.socket, program: int) -> dict[str, Any]:
                 if not Path(f"/proc/{program}").exists():
                     os._exit(0)
                 time.sleep(0.001)
+            there.detach()  # its number may become that of a file that was given
             return become_worker(json.loads(message), files)
         os.waitpid(between, 0)
         for file in files:
