@@ -177,7 +177,8 @@ def test_recipes_and_pages_are_those_of_the_wheel(
     assert call("docs", "operate") == (ROOT / "docs/operate.md").read_text()
     assert "did you mean operate?" in refuse("docs", "operat")
     assert "signal_extraction " in call("recipe", "list")
-    # The recipe brings its task, on whose folder the stages depend.
+    # The recipe brings its task, on whose folder the stages depend, in place of one without code.
+    (router / "src/tasks/signal_extraction").mkdir()
     assert "now the recipe signal_extraction" in call("recipe", "use", "signal_extraction")
     for name in ("task.py", "data/ingestion.py", "faults/params.yaml"):
         path = Path("src/tasks/signal_extraction", name)

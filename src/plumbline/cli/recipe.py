@@ -57,11 +57,11 @@ def use_recipe(
     from plumbline.contract.params_file import read_params
 
     path = _find_recipe(name)
-    params = read_params(path, _load_params_class)
     if not force and _has_uncommitted_changes(layout.PARAMS):
         raise PlumblineError(
             f"{layout.PARAMS} has changes that are not committed; commit them, or add --force"
         )
+    params = read_params(path, _load_params_class)
     with layout.write_aside(layout.PARAMS) as aside:
         aside.write_bytes(path.read_bytes())
     ensure_task_folder(params.task)

@@ -4,7 +4,9 @@ import shutil
 import tomllib
 from pathlib import Path
 
+from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.leftovers import make_aside_folder
 
 CARRIED = Path(__file__).parent / "repository"  # in a wheel: setup.py
 CHECKOUT = Path(__file__).parents[3]
@@ -39,11 +41,15 @@ def copy_task(task: str) -> None:
     It is the user's from then on, as a task of their own.
     """
     root, folder = find_root(), TASKS / task
-    if TASKS.is_dir() and not folder.exists():
-        for path in list_carried(root):
-            if path.is_relative_to(folder):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(root / path, path)
+    carried = [path for path in list_carried(root) if path.is_relative_to(folder)]
+    if not carried or not TASKS.is_dir() or (folder / "task.py").exists():
+        return
+    with make_aside_folder(TASKS, task) as aside:
+        for path in carried:
+            copy = aside / path.relative_to(folder)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(root / path, copy)
+        layout.publish(aside, folder)
 
 
 def ensure_task_folder(task: str) -> None:

@@ -10,7 +10,7 @@ Kind = Literal["binary", "continuous"]
 
 NUM_RESAMPLES = 9_999  # at the usual levels: 250 beyond each end at 0.05
 TAIL_RESAMPLES = 25  # wanted beyond each end; finer levels draw more for it
-# 25 beyond each end at a level of 0.001; below that their number falls, and the time does not grow.
+# 75 beyond each end at a level of 0.003; below 0.001 fewer, and the time does not grow.
 MAX_RESAMPLES = 49_999
 NUM_KEPT = 32  # intervals: a judgement asks for some again, and so does one that repeats it
 BATCH_NUMBERS = 200_000  # scores held at once while resampling: they fit into the cache

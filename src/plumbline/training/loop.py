@@ -144,7 +144,7 @@ class TrainingLoop:
         num_rows = sum(rows for rows, _ in shares)
         return {
             f"validation/{name}": sum(rows / num_rows * means[name] for rows, means in shares)
-            for name in sorted(shares[0][1])
+            for name in sorted(shares[0][1] if shares else ())
         }
 
     def _finish_epoch(self, figures: dict[str, float]) -> None:

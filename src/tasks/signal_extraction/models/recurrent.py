@@ -86,5 +86,5 @@ def _require_one_process() -> None:
     if ranks.get_world_size() > 1:
         raise ParamsError(
             "a stateful candidate carries its state from batch to batch, and cannot be trained by "
-            "several processes; start its stage without torchrun"
+            "several processes; take it out of params.yaml, or torchrun out of dvc.yaml"
         )
