@@ -9,6 +9,7 @@ from typer.main import get_command
 from plumbline.cli import app, report
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.evidence.document import FORMAT
 
 
 @pytest.mark.parametrize("example", ["-0.5", "'where is it'", "'-- and more'", "'{\"x\": -1}'"])
@@ -27,7 +28,7 @@ def test_a_damaged_registration_is_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     layout.EVIDENCE.parent.mkdir()
-    evidence = {"verdict": "error", "summary": "no champion", "gates": []}
+    evidence = {"format": FORMAT, "verdict": "error", "summary": "no champion", "gates": []}
     layout.write_json(layout.EVIDENCE, evidence)
     layout.REGISTRATION.write_text(text)
     with pytest.raises(PlumblineError, match=r"^reports/registration.json: damaged .*register`"):

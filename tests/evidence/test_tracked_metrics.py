@@ -36,6 +36,7 @@ def build_evidence(verdict: str, champion: bool) -> dict[str, Any]:
         "winner": "linear",
         "metric": {"name": "accuracy"},
         "candidates": {"linear": scores, "other": scores},
+        "hardware": {"trainings": {}},
         "baselines": {},
         "cost": {"linear": {"one_p95": 2.5}, "other": {"one_p95": 1.5}},
         "rehearsal": {"rss_mb": 195.0},

@@ -58,9 +58,9 @@ def remove_checkout_leftovers() -> None:
         remove_leftovers(folder)
 
 
-def remove_leftovers(folder: Path) -> None:
+def remove_leftovers(folder: Path, pattern: str = f".*{ENDING}") -> None:
     """Remove temporary files of this user in `folder` that no process holds."""
-    for path in folder.glob(f".*{ENDING}"):
+    for path in folder.glob(pattern):
         with suppress(OSError):  # gone, or of somebody else
             if path.is_symlink() or path.stat().st_uid != os.getuid():
                 continue

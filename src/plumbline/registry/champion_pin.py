@@ -10,7 +10,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import JournalError, JournalIntegrityError, PlumblineError
-from plumbline.contract.leftovers import remove_leftovers
+from plumbline.contract.leftovers import ENDING, remove_leftovers
 from plumbline.registry.journal import Entry
 
 
@@ -51,7 +51,7 @@ def write_pin(name: str, champion: ChampionPin | None) -> None:
         value = {key: given for key, given in asdict(champion).items() if given is not None}
     values = _read_values() | {name: value}
     try:
-        remove_leftovers(layout.CHAMPION.parent)
+        remove_leftovers(layout.CHAMPION.parent, f".{layout.CHAMPION.name}.*{ENDING}")
         layout.write_json(layout.CHAMPION, values)
     except OSError as error:
         raise PlumblineError(

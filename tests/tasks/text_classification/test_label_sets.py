@@ -136,8 +136,7 @@ def test_each_form_answers_as_the_weights(
 ) -> None:
     monkeypatch.chdir(trained)
     differences = compare_export(small_params(), name, trained / name, {"text": texts})
-    forms = {"linear": {"fp32"}, "transformer": {"fp32", "int8-static"}}
-    assert {difference.form for difference in differences[:-1]} == forms[name]
+    assert [difference.form for difference in differences[:-1]] == ["fp32"]
     for difference in differences:
         assert difference.largest <= difference.limit, difference
 

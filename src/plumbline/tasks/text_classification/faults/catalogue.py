@@ -14,6 +14,7 @@ from plumbline.tasks.text_classification.faults import (
     models,
     seeds,
     sound_data,
+    sound_models,
     steps,
 )
 from plumbline_selftest.protocol import Fault
@@ -91,4 +92,5 @@ def list_faults() -> Sequence[Fault]:
         *steps.FAULTS,
         *seeds.FAULTS,
         *sound_data.FAULTS,
+        *sound_models.FAULTS,
     )
