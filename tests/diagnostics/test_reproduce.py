@@ -200,18 +200,6 @@ def test_ctrl_c_leaves_nothing_behind(
     assert at_work_in(tmp_path) == []
 
 
-@pytest.mark.slow
-def test_what_a_kill_leaves_is_removed_by_the_next_command(
-    committed: Checkout, tmp_path: Path
-) -> None:
-    started = start_reproduce(committed, tmp_path)
-    started.kill()
-    started.communicate(timeout=600)
-    assert len(list(tmp_path.iterdir())) == 1
-    committed.run("plumbline", "fsck", code=None, TMPDIR=str(tmp_path))
-    assert list(tmp_path.iterdir()) == []
-
-
 def start_reproduce(checkout: Checkout, system: Path) -> subprocess.Popen[str]:
     """Start `plumbline reproduce` and return once its clone trains."""
     started = subprocess.Popen(
