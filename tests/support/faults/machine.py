@@ -16,8 +16,6 @@ from tests.support.faults.points import Outcome, Point
 from tests.support.faults.site import Site
 from tests.support.faults.undisturbed import PAGE, prepare
 
-from plumbline.contract.leftovers import is_held
-
 TO_THE_END = 10  # of so many points of a stage one runs all that follows it, the others only it
 SETTLED = ("the champion is 2, not 1", "the champion is 1, not 2")
 OTHERS = ("  ", "run: ")  # what follows a line, and what `plumbline run` says of the stage's
@@ -102,7 +100,6 @@ class Machine:
             outcome.differences.append(f"fsck: {' '.join(faults) or examined.stderr[-300:]}")
 
     def _heal_pipeline(self, outcome: Outcome) -> None:
-        left = {path for path in self.site.temporary.iterdir() if not is_held(path)}
         stage = self._find_last_stage(outcome.point)
         healed = self.site.run("plumbline", "run", self.pipeline.stages[stage])
         if healed.returncode:
@@ -117,7 +114,6 @@ class Machine:
         else:  # MLflow is still at work
             differences = [name for name in differences if name not in REGISTRY]
         outcome.differences += differences
-        outcome.remains += [path.name for path in left & set(self.site.temporary.iterdir())]
 
     def _find_last_stage(self, point: Point) -> str:
         """Find the stage up to which the pipeline runs again: what follows has the same inputs."""
