@@ -35,10 +35,10 @@ def make_aside_file(folder: Path, name: str) -> Iterator[Path]:
 
 
 @contextmanager
-def make_aside_folder(folder: Path, name: str, mode: int = 0o777) -> Iterator[Path]:
+def make_aside_folder(folder: Path, name: str) -> Iterator[Path]:
     """Yield an empty temporary folder in `folder`, which may be moved away."""
     aside = _name_aside(folder, name)
-    aside.mkdir(mode)
+    aside.mkdir()
     handle = os.open(aside, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

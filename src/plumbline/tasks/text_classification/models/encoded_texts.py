@@ -1,6 +1,6 @@
 """The rows of a split as a model reads them: encoded once, then read from files batch by batch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from plumbline.tasks.text_classification.predictor import EncodedText
 KEPT_ROWS = 1024
 
 Batch = dict[str, torch.Tensor]
+Part = tuple[list[EncodedText], np.ndarray]  # some texts, and their targets
 
 
 class TextEncoder(Protocol):
@@ -113,22 +114,10 @@ class EncodedTexts(Dataset[Batch]):
                 array.release_memory()
 
 
-def store_encoded(names: tuple[str, str], encoded: Sequence[EncodedText]) -> EncodedTexts:
+def store_encoded(names: tuple[str, str], encoded: list[EncodedText]) -> EncodedTexts:
     """Return texts that are encoded already, without labels: every target is 0."""
-    with (
-        ArrayWriter(np.int32) as ids,
-        ArrayWriter(np.float32) as values,
-        ArrayWriter(np.int64) as targets,
-    ):
-        ids.append(np.concatenate([row for row, _ in encoded]))
-        has_values = encoded[0][1].dtype == np.float32
-        if has_values:
-            values.append(np.concatenate([numbers for _, numbers in encoded]))
-        targets.append(np.zeros(len(encoded), np.int64))
-        lengths = np.array([len(row) for row, _ in encoded], np.int32)
-        return EncodedTexts(
-            names, ids.finish(), values.finish() if has_values else None, targets.finish(), lengths
-        )
+    has_values = encoded[0][1].dtype == np.float32
+    return _store(names, [(encoded, np.zeros(len(encoded), np.int64))], np.int64, has_values)
 
 
 def encode_split(
@@ -144,27 +133,38 @@ def encode_split(
     Without `has_values` the number of each id is 1, and is not stored.
     """
     index = {label: number for number, label in enumerate(classes)}
+
+    def encode_parts() -> Iterator[Part]:
+        for texts, labels in split.iterate_rows():
+            if split.has_sets:
+                targets = encode_sets([split_labels(text) for text in labels], classes)
+            else:
+                targets = np.array([index[label] for label in labels])
+            yield encoder.encode_texts(texts), targets
+
+    return _store(names, encode_parts(), np.float32 if split.has_sets else np.int64, has_values)
+
+
+def _store(
+    names: tuple[str, str], parts: Iterable[Part], target_type: type, has_values: bool
+) -> EncodedTexts:
+    """Write encoded texts and their targets to files, part by part."""
     lengths = [np.empty(0, np.int32)]
-    target_type = np.float32 if split.has_sets else np.int64
     with (
         ArrayWriter(np.int32) as ids,
         ArrayWriter(np.float32) as values,
-        ArrayWriter(target_type) as targets,
+        ArrayWriter(target_type) as stored_targets,
     ):
-        for texts, labels in split.iterate_rows():
-            encoded = encoder.encode_texts(texts)
+        for encoded, targets in parts:
             lengths.append(np.array([len(row) for row, _ in encoded], np.int32))
             ids.append(np.concatenate([row for row, _ in encoded]))
             if has_values:
                 values.append(np.concatenate([numbers for _, numbers in encoded]))
-            if split.has_sets:
-                targets.append(encode_sets([split_labels(text) for text in labels], classes))
-            else:
-                targets.append(np.array([index[label] for label in labels]))
+            stored_targets.append(targets)
         return EncodedTexts(
             names,
             ids.finish(),
             values.finish() if has_values else None,
-            targets.finish(),
+            stored_targets.finish(),
             np.concatenate(lengths),
         )
