@@ -173,7 +173,8 @@ def test_what_was_tried_is_in_the_bundle_with_the_reasons(trained: Path) -> None
     assert set(strict["int8"]) == {"int8-static", "int8-row", "int8-dynamic"}
     for reason in strict["int8"].values():
         assert re.search(
-            r"49 validation rows .* of fp32 on 100.00% \(at least 98.00%\), .* \(at most 0.01\)",
+            r"49 validation rows .* of fp32 on 100.00% \(at least 98.00%, by the lower end of "
+            r"its interval\), .* \(at most 0.01\)",
             reason,
         )
     (note,) = strict["notes"]
