@@ -22,13 +22,14 @@ from machine import read_cpu_name
 from processes import ProcessCost, measure_process, open_folder
 from ruamel.yaml import YAML
 
-from plumbline.contract import layout
+from plumbline.process.files import digest_files, digest_path
 from plumbline.tasks.text_classification.params import CheckName
 
 ROOT = Path(__file__).resolve().parents[1]
 BASE_ROWS = 1000
 LOAD_TASK = """
 from plumbline.contract import layout
+from plumbline.process.files import digest_files, digest_path
 from plumbline.contract.manifest import Manifest
 from plumbline.entrypoint import load_params, load_task
 from plumbline.quality.manifest_check import check_manifest
@@ -161,8 +162,8 @@ def _compare_engines(
 def _digest_files(folder: Path) -> list[str]:
     """Return the digests of the data, and of the report where there is one."""
     report = folder / "reports/validation.json"
-    digests = [layout.digest_files(folder / "data")]
-    return [*digests, layout.digest(report)] if report.exists() else digests
+    digests = [digest_files(folder / "data")]
+    return [*digests, digest_path(report)] if report.exists() else digests
 
 
 def _measure_stages(num_rows: int, held_out: int, only: list[str]) -> dict[str, ProcessCost]:

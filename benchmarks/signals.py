@@ -32,10 +32,10 @@ os.environ |= {name: value for name, value in THREADS.items() if name not in os.
 
 import torch
 
-from plumbline.contract import layout
 from plumbline.contract.records import Figure, Learner
 from plumbline.contract.task import Predictor
 from plumbline.contract.yaml_file import load_yaml
+from plumbline.process.files import digest_path
 from plumbline.reporting.plots import BLACK, COLOURS, MARKERS, draw_figure
 from plumbline.training import fitting
 from plumbline.training.checkpoint_folders import remove_checkpoints
@@ -256,7 +256,7 @@ def _digest(params: SignalParams) -> str:
     """Of all that a row of the table follows from, but the libraries."""
     folders = [Path(inspect.getfile(found)).parent for found in (SignalParams, fitting.fit)]
     code = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
-    parts = [params.model_dump_json(), *map(layout.digest, [*code, Path(__file__)])]
+    parts = [params.model_dump_json(), *map(digest_path, [*code, Path(__file__)])]
     return hashlib.sha256("".join(parts).encode()).hexdigest()[:12]
 
 

@@ -9,7 +9,7 @@ from tests.support.checkouts import ROOT, get_clean_environment
 
 CODE = """
 import os, signal, sys, time
-from plumbline.contract import stop_signals
+from plumbline.process import stop_signals
 
 class Odd:
     def __del__(self):

@@ -53,6 +53,7 @@ def main() -> None:
 def version(bundle: Path | None) -> dict[str, str]:
     """Find registry, URI and files of the champion, or of the version made from `bundle`."""
     from plumbline.contract import layout
+    from plumbline.process.files import digest_path
     from plumbline.registry import model_versions
     from plumbline.registry.reader import addresses
     from plumbline.registry.reader.verified_cache import VerifiedModelCache
@@ -64,7 +65,7 @@ def version(bundle: Path | None) -> dict[str, str]:
         name = YAML(typ="safe").load(layout.PARAMS)["registry"]["model"]
         uri = f"models:/{name}@{addresses.CHAMPION}"
     else:
-        digest, client = layout.digest(bundle / "bundle.json"), model_versions.connect_registry()
+        digest, client = digest_path(bundle / "bundle.json"), model_versions.connect_registry()
         versions = client.search_model_versions(f"tags.`{addresses.BUNDLE_TAG}` = '{digest}'")
         if not versions:
             raise SystemExit(

@@ -10,26 +10,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from plumbline.contract import layout, leftovers, ranks
-from plumbline.contract.checkout_lock import lock_stage
+from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
-from plumbline.contract.locked_packages import require_locked_versions
 from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.steps import show_steps
-from plumbline.contract.stop_signals import (
+from plumbline.contract.suggestion import suggest_nearest
+from plumbline.contract.task import Task
+from plumbline.contract.task_packages import find_task_package, list_tasks
+from plumbline.contract.variables import refuse_misspelt_variables
+from plumbline.process import leftovers, ranks
+from plumbline.process.checkout_lock import lock_stage
+from plumbline.process.locked_packages import require_locked_versions
+from plumbline.process.stop_signals import (
     INTERRUPTED,
     TERMINATED,
     Terminated,
     name_signal_as_cause,
     raise_on_signals,
 )
-from plumbline.contract.suggestion import suggest_nearest
-from plumbline.contract.system_errors import explain_system_error
-from plumbline.contract.task import Task
-from plumbline.contract.task_packages import find_task_package, list_tasks
-from plumbline.contract.variables import refuse_misspelt_variables
-from plumbline.contract.visible_text import escape_unencodable, show_lines
+from plumbline.process.system_errors import explain_system_error
+from plumbline.process.visible_text import escape_unencodable, show_lines
 from plumbline.tracking import background, delivery, passes, run_log
 
 STAGES_OF_A_CANDIDATE = ("train", "control")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
+from plumbline.process.files import write_aside
 from plumbline_consult.grading import GradedRecord
 
 NAMES = ("question_id", "question", "gold", "agent", "answer", "tokens", "confidence")
@@ -38,7 +38,7 @@ def check_target(path: Path, overwrite: bool) -> None:
 def write_records(path: Path, records: Sequence[GradedRecord]) -> None:
     """Write `records` in the format of the path's ending; the file appears when it is complete."""
     rows = [{name: getattr(record, name) for name in NAMES} for record in records]
-    with layout.write_aside(path) as aside:
+    with write_aside(path) as aside:
         if path.suffix == ".parquet":
             _write_parquet(aside, rows)
         elif path.suffix == ".jsonl":

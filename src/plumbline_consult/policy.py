@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.task import Predictor
+from plumbline.process.files import read_json
 from plumbline.registry.reader.loading import ask_predictor
 from plumbline_consult.agents import AgentsFile
 
@@ -153,7 +153,7 @@ def read_config(folder: Path, label: str) -> PolicyConfig:
             f"{label}: not a policy: it takes {', '.join(sorted(inputs))} and answers "
             f"{', '.join(sorted(outputs))}; train one with `plumbline recipe use answer_consensus`"
         )
-    config = layout.read_json(folder / CONFIG)
+    config = read_json(folder / CONFIG)
     try:
         names = [str(name) for name in config["agents"]]
         costs = [float(cost) for cost in config["costs"]]

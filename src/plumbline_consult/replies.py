@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from plumbline.contract.visible_text import show_line
+from plumbline.process.visible_text import show_line
 
 CHARS_OF_TOKEN = 4  # of English text, where a server does not say how many tokens it read
 MAX_SHOWN_CHARS = 200

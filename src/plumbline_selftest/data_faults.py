@@ -3,6 +3,7 @@
 from typing import Any
 
 from plumbline.contract import layout
+from plumbline.process.files import read_json, write_json
 from plumbline_selftest.protocol import Fault, FaultSite
 
 
@@ -13,18 +14,18 @@ def _empty_checks(site: FaultSite) -> None:
 
 def _soften_checks(site: FaultSite) -> None:
     """Let every check fail, and call it a warning."""
-    checks = layout.read_json(layout.VALIDATION)["checks"]
+    checks = read_json(layout.VALIDATION)["checks"]
     _replace_checks([check | {"severity": "warning", "passed": False} for check in checks])
 
 
 def _repeat_check(site: FaultSite) -> None:
     """Replace the result of the first check by a second one of the last."""
-    checks = layout.read_json(layout.VALIDATION)["checks"]
+    checks = read_json(layout.VALIDATION)["checks"]
     _replace_checks([*checks[1:], checks[-1]])
 
 
 def _replace_checks(checks: list[dict[str, Any]]) -> None:
-    layout.write_json(layout.VALIDATION, layout.read_json(layout.VALIDATION) | {"checks": checks})
+    write_json(layout.VALIDATION, read_json(layout.VALIDATION) | {"checks": checks})
 
 
 FAULTS = (

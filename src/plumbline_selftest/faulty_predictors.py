@@ -15,6 +15,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.process.files import read_json, write_json
 
 WRAPPER = Path(__file__).with_name("wrapped_predictor.py")
 SLOW = Path(__file__).with_name("slow_predictor.py")
@@ -49,7 +50,7 @@ def plant_predictor(
     """Put `code` around the predictor of `candidate` alone; it is not the task's any longer."""
     folder = layout.locate_bundle(candidate)
     shutil.copy(code, folder / "faulty.py")
-    layout.write_json(folder / "faulty.json", dict(config))
+    write_json(folder / "faulty.json", dict(config))
     _seal_wrapped(task, folder)
 
 
@@ -64,5 +65,5 @@ def _seal_wrapped(task: Task[Params], folder: Path) -> None:
     sound = folder / "sound.py"
     if not sound.exists():
         shutil.copy(folder / "predictor.py", sound)
-    name = layout.read_json(folder / bundle.SEAL)["candidate"]
+    name = read_json(folder / bundle.SEAL)["candidate"]
     bundle.seal(folder, replace(task, predictor=WRAPPER), name)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from plumbline.contract import layout
 from plumbline.contract.yaml_file import load_yaml
+from plumbline.process.files import read_json, write_json
 from plumbline.quality import runner
 from plumbline.registry import champion_pin, ledger, promotion
 from plumbline.registry.reader import open_version
@@ -25,11 +26,11 @@ def _cut_suite(site: FaultSite) -> None:
 
     table = pd.read_parquet(layout.MANIFEST)
     checks = site.task.expectations.build_checks(site.params, table)[:-NUM_CUT_CHECKS]
-    validation = layout.read_json(layout.VALIDATION)
+    validation = read_json(layout.VALIDATION)
     names = {check.name for check in checks}
     kept = [check for check in validation["checks"] if check["name"] in names]
     changes = {"suite": runner.digest_suite(checks), "checks": kept}
-    layout.write_json(layout.VALIDATION, validation | changes)
+    write_json(layout.VALIDATION, validation | changes)
 
 
 def _use_shuffled_model(site: FaultSite) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError, RefusedError
+from plumbline.process.files import read_json
 from plumbline.registry.reader import addresses
 from plumbline_selftest import commands
 from plumbline_selftest.fixture import read_settings
@@ -73,7 +74,7 @@ def _run_commands(names: Sequence[Command], wanted: str) -> tuple[str, Sequence[
 
 def _read_evidence() -> tuple[str, Sequence[str]]:
     """Read the verdict and the gates that failed, whose reasons are printed."""
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence = read_json(layout.EVIDENCE)
     failed = [gate for gate in evidence["gates"] if gate["status"] == "fail"]
     for gate in failed:
         sys.stdout.write(f"gate {gate['name']}: {gate['reason']}\n")

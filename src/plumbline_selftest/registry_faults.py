@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.registry import journal, journal_head, ledger, model_versions, promotion
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader import addresses
@@ -35,13 +36,13 @@ def _log_elsewhere(client: "MlflowClient", name: str, number: str, evidence: Pat
     client.log_artifact(run.info.run_id, str(evidence))
     statement = "UPDATE model_versions SET run_id = ? WHERE name = ? AND version = ?"
     _execute(STORE, statement, run.info.run_id, name, int(number))
-    client.set_model_version_tag(name, number, addresses.EVIDENCE_TAG, layout.digest(evidence))
+    client.set_model_version_tag(name, number, addresses.EVIDENCE_TAG, digest_path(evidence))
 
 
 def _rewrite_evidence(site: FaultSite) -> None:
     """Exchange the evidence of a registered version, and its tag, through MLflow."""
-    evidence = layout.read_json(layout.EVIDENCE)
-    layout.write_json(layout.EVIDENCE, evidence | {"summary": "it may be promoted."})
+    evidence = read_json(layout.EVIDENCE)
+    write_json(layout.EVIDENCE, evidence | {"summary": "it may be promoted."})
     client = model_versions.connect_registry()
     _log_elsewhere(client, site.params.registry.model, CHALLENGER, layout.EVIDENCE)
 
@@ -51,7 +52,7 @@ def _keep_refused(site: FaultSite) -> None:
 
     The journal says what `register` writes; its files are left, since other plants share them.
     """
-    bundle = layout.read_json(layout.EVIDENCE)["digests"]["bundle"]
+    bundle = read_json(layout.EVIDENCE)["digests"]["bundle"]
     name = site.params.registry.model
     promotion.record_verdict(name, "refuse", "", bundle, "0" * 64, "leakage failed.")
 

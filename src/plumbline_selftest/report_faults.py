@@ -6,6 +6,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.listing import LISTING, has_listing
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline_selftest.gate_faults import use_champion_bundle
 from plumbline_selftest.protocol import Fault, FaultSite
 
@@ -22,7 +23,7 @@ def change_numbers(path: Path) -> Callable[[FaultSite], None]:
             return [change(inner) for inner in value]
         return 0.999 if isinstance(value, float) else value
 
-    return lambda site: layout.write_json(path, change(layout.read_json(path)))
+    return lambda site: write_json(path, change(read_json(path)))
 
 
 def drop_last_row(path: Path) -> Callable[[FaultSite], None]:
@@ -42,11 +43,11 @@ def _add_byte(site: FaultSite) -> None:
     file = min(path for path in examples.rglob("*") if path.is_file() and path.name != LISTING)
     file.write_bytes(file.read_bytes() + b"\n")
     if has_listing(examples):
-        listing = layout.read_json(examples / LISTING)
+        listing = read_json(examples / LISTING)
         for shard in listing["shards"]:
             if shard["name"] == file.name:
-                shard["sha256"] = layout.digest(file)
-        layout.write_json(examples / LISTING, listing)
+                shard["sha256"] = digest_path(file)
+        write_json(examples / LISTING, listing)
 
 
 def _append_to_report(site: FaultSite) -> None:
@@ -54,8 +55,8 @@ def _append_to_report(site: FaultSite) -> None:
 
 
 def _edit_validation(site: FaultSite) -> None:
-    validation = layout.read_json(layout.VALIDATION)
-    layout.write_json(layout.VALIDATION, validation | {"checks": validation["checks"][:1]})
+    validation = read_json(layout.VALIDATION)
+    write_json(layout.VALIDATION, validation | {"checks": validation["checks"][:1]})
 
 
 def _swap_bundle(site: FaultSite) -> None:

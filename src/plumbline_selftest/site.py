@@ -8,6 +8,7 @@ from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.entrypoint import run_stage
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline_selftest import commands, faulty_predictors
 from plumbline_selftest.fixture import get_candidate, read_settings
 from plumbline_selftest.protocol import Command
@@ -56,10 +57,10 @@ class CheckoutSite:
     def accept_data(self) -> None:
         """Write the digests of the data as they are now into validation.json."""
         digests = {
-            "manifest": layout.digest(layout.MANIFEST),
-            "examples": layout.digest(layout.EXAMPLES),
+            "manifest": digest_path(layout.MANIFEST),
+            "examples": digest_path(layout.EXAMPLES),
         }
-        layout.write_json(layout.VALIDATION, layout.read_json(layout.VALIDATION) | digests)
+        write_json(layout.VALIDATION, read_json(layout.VALIDATION) | digests)
 
     def run(self, command: Command) -> None:
         """Run one command, on what is there now; raises what it raises."""

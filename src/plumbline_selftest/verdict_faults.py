@@ -7,6 +7,7 @@ from typing import Any
 from plumbline.contract import layout
 from plumbline.evidence import document
 from plumbline.evidence.withholding import withhold_figures
+from plumbline.process.files import read_json, write_json
 from plumbline_selftest.gate_faults import raise_floor
 from plumbline_selftest.protocol import Fault, FaultSite
 
@@ -15,18 +16,18 @@ def rewrite_evidence(change: Callable[[dict[str, Any]], object]) -> Callable[[Fa
     """Return what lets `change` edit evidence.json, and seals it again as evaluate does."""
 
     def plant(site: FaultSite) -> None:
-        evidence = layout.read_json(layout.EVIDENCE)
+        evidence = read_json(layout.EVIDENCE)
         change(evidence)
-        layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+        write_json(layout.EVIDENCE, document.seal_evidence(evidence))
 
     return plant
 
 
 def _edit_gate(site: FaultSite) -> None:
     """Write another reason, and leave the seal as it was."""
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence = read_json(layout.EVIDENCE)
     evidence["gates"][0]["reason"] = "it was nothing"
-    layout.write_json(layout.EVIDENCE, evidence)
+    write_json(layout.EVIDENCE, evidence)
 
 
 def _claim_verdict(evidence: dict[str, Any]) -> None:
@@ -47,7 +48,7 @@ def _flip_gates(site: FaultSite) -> None:
     """Let gates fail, and write that they passed, with the verdict and metrics that follow."""
     raise_floor(site)
     site.run("evaluate")
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence = read_json(layout.EVIDENCE)
     for gate in evidence["gates"]:
         if gate["status"] == "fail":
             gate["status"] = "pass"
@@ -56,7 +57,7 @@ def _flip_gates(site: FaultSite) -> None:
 
 def _flip_to_refusal(site: FaultSite) -> None:
     """Let a gate of a sound model fail: on record, that would stop the bundle for good."""
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence = read_json(layout.EVIDENCE)
     for gate in evidence["gates"]:
         if gate["name"] == "floor":
             gate["status"] = "fail"
@@ -65,8 +66,8 @@ def _flip_to_refusal(site: FaultSite) -> None:
 
 def _claim_in_all_files(evidence: dict[str, Any]) -> None:
     """Write evidence with the metrics that follow from it, both as evaluate does."""
-    layout.write_json(layout.METRICS, document.extract_metrics(withhold_figures(evidence)))
-    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    write_json(layout.METRICS, document.extract_metrics(withhold_figures(evidence)))
+    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
 
 
 def _claim_lag(evidence: dict[str, Any]) -> None:

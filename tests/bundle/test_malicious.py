@@ -23,8 +23,8 @@ from tests.support.racing import TASK
 
 from plumbline import bundle
 from plumbline.bundle import graphs
-from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
+from plumbline.process.files import digest_path
 
 CANARY = "canary"
 
@@ -82,7 +82,7 @@ def reseal(folder: Path, **changes: Any) -> None:
     """Make the seal agree with what is in the folder, as an attacker can, and change it besides."""
     seal = json.loads((folder / bundle.SEAL).read_text())
     names = [path.name for path in folder.iterdir() if path.name != bundle.SEAL]
-    seal["files"] = {name: layout.digest(folder / name) for name in names}
+    seal["files"] = {name: digest_path(folder / name) for name in names}
     (folder / bundle.SEAL).write_text(json.dumps(seal | changes))
 
 

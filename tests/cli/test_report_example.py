@@ -10,6 +10,7 @@ from plumbline.cli import app, report
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.evidence.document import FORMAT
+from plumbline.process.files import write_json
 
 
 @pytest.mark.parametrize("example", ["-0.5", "'where is it'", "'-- and more'", "'{\"x\": -1}'"])
@@ -29,7 +30,7 @@ def test_a_damaged_registration_is_named(
     monkeypatch.chdir(tmp_path)
     layout.EVIDENCE.parent.mkdir()
     evidence = {"format": FORMAT, "verdict": "error", "summary": "no champion", "gates": []}
-    layout.write_json(layout.EVIDENCE, evidence)
+    write_json(layout.EVIDENCE, evidence)
     layout.REGISTRATION.write_text(text)
     with pytest.raises(PlumblineError, match=r"^reports/registration.json: damaged .*register`"):
         report.show_report()

@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from tests.support.checkouts import ROOT
 
-from plumbline.contract import layout, trainings
+from plumbline.contract import trainings
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Params
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.entrypoint import load_params
+from plumbline.process.files import write_json
 
 
 def load_changed(folder: Path, recipe: str, candidate: str, **changes: Any) -> Params:
@@ -18,7 +19,7 @@ def load_changed(folder: Path, recipe: str, candidate: str, **changes: Any) -> P
     values = load_yaml(ROOT / "recipes" / f"{recipe}.yaml")
     values["candidates"][candidate] |= changes
     path = folder / "params.yaml"
-    layout.write_json(path, values)
+    write_json(path, values)
     return load_params(path)
 
 

@@ -22,6 +22,7 @@ from tests.support.damage import find_object, flip, list_outputs
 from plumbline.contract import layout
 from plumbline.diagnostics.fsck.recorded_outputs import hash_output
 from plumbline.evidence import document
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.registry import journal_head, model_versions, promotion
 from plumbline.registry.reader import addresses
 from plumbline.tracking import background, spool
@@ -250,13 +251,13 @@ def replace_json(path: Path, **values: Any) -> None:
     """Write other values into a file that may be a link of DVC's, or read-only."""
     content = json.loads(path.read_text()) | values
     path.unlink()
-    layout.write_json(path, content)
+    write_json(path, content)
 
 
 def test_the_record_of_a_refusal_is_a_warning(clean: Checkout) -> None:
     kept = keep(layout.REGISTRATION, layout.EVIDENCE)
     replace_json(layout.EVIDENCE, verdict="refuse")
-    refused = {"version": None, "verdict": "refuse", "evidence": layout.digest(layout.EVIDENCE)}
+    refused = {"version": None, "verdict": "refuse", "evidence": digest_path(layout.EVIDENCE)}
     replace_json(layout.REGISTRATION, **refused)
     said = faults(clean)
     assert (
@@ -267,7 +268,7 @@ def test_the_record_of_a_refusal_is_a_warning(clean: Checkout) -> None:
         "FAIL registration: reports/registration.json says that line was refused; the journal "
         "does not -> `dvc repro" in said
     )
-    digest = layout.digest(layout.EVIDENCE)
+    digest = digest_path(layout.EVIDENCE)
     promotion.record_verdict("line", "refuse", "", "b", digest, "a test")
     assert "FAIL registration" not in faults(clean)
     restore(kept)
@@ -354,7 +355,7 @@ def test_versions_and_runs(clean: Checkout) -> None:
     kept = evidence.read_bytes(), weights.read_bytes(), layout.REGISTRATION.read_bytes()
     append(evidence, " ")
     append(weights, " ")
-    layout.write_json(layout.REGISTRATION, json.loads(kept[2]) | {"version": "9"})
+    write_json(layout.REGISTRATION, json.loads(kept[2]) | {"version": "9"})
     client.set_model_version_tag("line", "1", "plumbline.git_commit", "0" * 40)
     client.delete_run(one.run_id)
     orphan = client.create_run(
@@ -536,9 +537,9 @@ def test_a_stale_pointer_is_a_warning_a_wrong_one_a_fault(clean: Checkout) -> No
         model_versions.connect_registry().get_model_version("line", "1").tags["plumbline.bundle"]
     )
     pin = {"version": "1", "bundle": bundle}
-    layout.write_json(path, {"line": pin})
+    write_json(path, {"line": pin})
     assert "FAIL champion.json: names no journal entry for line version 1" in faults(clean)
-    layout.write_json(path, {"line": pin | {"entry": 9, "seal": "0" * 64}})
+    write_json(path, {"line": pin | {"entry": 9, "seal": "0" * 64}})
     assert "FAIL champion.json: journal entry 9 made line version 1 champion" in faults(clean)
     path.write_text("{")
     assert "champion.json: damaged" in faults(clean)
@@ -561,7 +562,7 @@ def test_a_version_is_removed_with_its_files_as_docs_say(clean: Checkout) -> Non
     for num_rows in (610, 620):
         params.write_text(re.sub(r"num_rows: \d+", f"num_rows: {num_rows}", params.read_text()))
         clean.run("plumbline", "run")
-        record = layout.read_json(clean.path / "reports/registration.json")
+        record = read_json(clean.path / "reports/registration.json")
         numbers.append(str(record["version"]))
     former = numbers[0]
     client = model_versions.connect_registry()

@@ -26,6 +26,7 @@ from plumbline.diagnostics.reproduce.comparison import (
 )
 from plumbline.diagnostics.reproduce.stores import copy_looks
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
+from plumbline.process.files import write_json
 from plumbline.registry import ledger
 from plumbline.registry.journal import Decision, Entry, lock_journal, read_journal
 
@@ -288,7 +289,7 @@ def evidence(**changes: object) -> dict:
 
 
 def compared(new: dict, folder: Path) -> Reproduction:
-    layout.write_json(folder / layout.EVIDENCE, new)
+    write_json(folder / layout.EVIDENCE, new)
     return compare_evidence(subject(evidence()), folder)
 
 
@@ -319,10 +320,10 @@ def test_the_bundles_of_all_seeds_are_compared(tmp_path: Path) -> None:
     scores = {"test": {"error": 0.25}, "validation": {"error": 0.5}, "seeds": {"bundle": "one"}}
     bundles = {"one": "a" * 64, "one.seeds/8": "b" * 64, "other": "c" * 64, "control.one": "d" * 64}
     old = evidence(candidates={"one": scores}, bundles=bundles)
-    layout.write_json(tmp_path / layout.EVIDENCE, old)
+    write_json(tmp_path / layout.EVIDENCE, old)
     assert compare_evidence(subject(old), tmp_path).same
     changed = old | {"bundles": bundles | {"one.seeds/8": "e" * 64, "other": "f" * 64}}
-    layout.write_json(tmp_path / layout.EVIDENCE, changed)
+    write_json(tmp_path / layout.EVIDENCE, changed)
     result = compare_evidence(subject(old), tmp_path)
     assert not result.same
     (row,) = [row for row in result.rows if not row.same]

@@ -14,6 +14,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.evidence import document
 from plumbline.evidence.evidence_check import derive_where_possible
+from plumbline.process.files import read_json, write_json
 from plumbline.registry import journal
 
 
@@ -28,9 +29,7 @@ def evaluated(
     folder.mkdir(parents=True)
     (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
     bundle.seal(folder, line_task[1], "closed")
-    layout.write_json(
-        layout.GOLDEN, {"inputs": {"x": [0.0]}, "params": {}, "outputs": {"y": [1.0]}}
-    )
+    write_json(layout.GOLDEN, {"inputs": {"x": [0.0]}, "params": {}, "outputs": {"y": [1.0]}})
     write_evidence(*line_task)
     Path("mlruns").mkdir()
     Path("mlruns/mlflow.db").touch()
@@ -41,15 +40,15 @@ def evaluated(
 
 def derive(evaluated: tuple[Params, Task], **changes: Any) -> str | None:
     """Derive again what somebody changed in the evidence, and sealed again."""
-    evidence = layout.read_json(layout.EVIDENCE) | changes
+    evidence = read_json(layout.EVIDENCE) | changes
     del evidence["seal"]
-    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
     return derive_where_possible(document.read_evidence(evaluated[0]), *evaluated)
 
 
 def change_score() -> dict[str, Any]:
     """The candidates with another score of the winner."""
-    candidates: dict[str, Any] = layout.read_json(layout.EVIDENCE)["candidates"]
+    candidates: dict[str, Any] = read_json(layout.EVIDENCE)["candidates"]
     candidates["closed"]["test"]["squared_error"] = 0.0001
     return candidates
 
@@ -73,7 +72,7 @@ def test_gates_that_were_flipped(evaluated: tuple[Params, Task]) -> None:
 
 
 def test_a_refusal_that_does_not_follow(evaluated: tuple[Params, Task]) -> None:
-    gates = layout.read_json(layout.EVIDENCE)["gates"]
+    gates = read_json(layout.EVIDENCE)["gates"]
     (floor,) = [gate for gate in gates if gate["name"] == "floor"]
     floor["status"] = "fail"
     with pytest.raises(EvidenceError, match=r"gate floor \(fail is recorded, pass follows\)"):
@@ -84,12 +83,12 @@ def test_a_refusal_that_does_not_follow(evaluated: tuple[Params, Task]) -> None:
 
 def test_a_refusal_of_data_that_other_checks_accepted(evaluated: tuple[Params, Task]) -> None:
     """Which checks ran is believed of a gate that passed; where it failed, params say which."""
-    gates = layout.read_json(layout.EVIDENCE)["gates"]
+    gates = read_json(layout.EVIDENCE)["gates"]
     (accepted,) = [gate for gate in gates if gate["name"] == "accepted"]
     reason = "validation did not run all checks of params.yaml; run `dvc repro -f validate`"
     accepted |= {"status": "fail", "reason": reason}
     summary = "closed must not be promoted: accepted failed."
-    summary += derive_summary_notes(layout.read_json(layout.EVIDENCE)["summary"])
+    summary += derive_summary_notes(read_json(layout.EVIDENCE)["summary"])
     changes: dict[str, Any] = {"verdict": "refuse", "gates": gates, "summary": summary}
     assert derive(evaluated, **changes) is None
     accepted["reason"] = "it was not asked"

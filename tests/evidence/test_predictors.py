@@ -12,6 +12,7 @@ from plumbline.contract.errors import BundleError, DataError, PlumblineError
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Columns
 from plumbline.evidence.predictors import GuardedPredictor, open_candidate, open_control
+from plumbline.process.files import digest_path, read_json, write_json
 
 CANARY = Path("canary")
 FOREIGN = "from pathlib import Path\nPath('canary').touch()\ndef load(folder, form=None): ...\n"
@@ -32,9 +33,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def plant_code(folder: Path) -> None:
     """Put another predictor into a bundle, and its digest into the seal."""
     (folder / "predictor.py").write_text(FOREIGN, encoding="utf-8")
-    seal = layout.read_json(folder / bundle.SEAL)
-    seal["files"]["predictor.py"] = layout.digest(folder / "predictor.py")
-    layout.write_json(folder / bundle.SEAL, seal)
+    seal = read_json(folder / bundle.SEAL)
+    seal["files"]["predictor.py"] = digest_path(folder / "predictor.py")
+    write_json(folder / bundle.SEAL, seal)
     bundle.verify(folder)
 
 

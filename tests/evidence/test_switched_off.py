@@ -15,6 +15,7 @@ from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.compare import Slice, compare_slices
 from plumbline.evidence.gates.switched_off import find_switched_off
+from plumbline.process.files import read_json, write_json
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
 from tasks.answer_consensus.params import ConsensusParams
@@ -118,9 +119,9 @@ def test_a_control_and_a_simple_candidate_that_learn_nothing_are_listed(
         folder.mkdir(parents=True)
         (folder / "weights.json").write_text("{}", encoding="utf-8")
         bundle.seal(folder, task, name)
-    layout.write_json(layout.GOLDEN, {})
+    write_json(layout.GOLDEN, {})
     written.write_evidence(params, task)
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence = read_json(layout.EVIDENCE)
     why = "not significantly better than the best baseline"
     expected = {
         "baselines": f"evaluation.simple_candidate is gradient, {why}",

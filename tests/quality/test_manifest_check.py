@@ -13,6 +13,7 @@ from tests.support.small_signals import small_params
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 from plumbline.tasks.text_classification.params import TextParams
@@ -35,8 +36,8 @@ def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TextParams:
 
 
 def seal_source() -> None:
-    seal = {"digest": layout.digest(layout.EXAMPLES), "manifest": layout.digest(layout.MANIFEST)}
-    layout.write_json(layout.SOURCE, layout.read_json(layout.SOURCE) | seal)
+    seal = {"digest": digest_path(layout.EXAMPLES), "manifest": digest_path(layout.MANIFEST)}
+    write_json(layout.SOURCE, read_json(layout.SOURCE) | seal)
 
 
 def edit_examples(split: str, change: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
@@ -65,7 +66,7 @@ def test_labels_that_are_exchanged_are_named_with_row_and_both_values(
     assert message.startswith(f"data/examples: {split}, row {row + 1} ({before['id'][row]}): ")
     assert f"label is {after['label'][row]!r} there and {before['label'][row]!r}" in message
     assert message.endswith("run `dvc repro -f ingest`")
-    assert layout.read_json(layout.VALIDATION)["accepted"] is False
+    assert read_json(layout.VALIDATION)["accepted"] is False
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from plumbline.contract.errors import (
     RefusedError,
     RegistryError,
 )
+from plumbline.process.files import digest_path
 from plumbline.registry import model_versions, promotion
 from plumbline.registry.adoption import adopt
 from plumbline.registry.reader import open_version
@@ -80,7 +81,7 @@ def test_a_stock_client_loads_the_same_bytes_that_are_served(here: Path) -> None
     address = f"models:/{NAME}@champion"
     stored = find_stored_bundle(address)
     with open_version(address, "predict") as opened:
-        assert layout.digest(stored / layout.BUNDLE_SEAL) == opened.bundle
+        assert digest_path(stored / layout.BUNDLE_SEAL) == opened.bundle
         ours = opened.load_predictor().predict({"x": [0.0, 1.0]})
     theirs = mlflow.pyfunc.load_model(address).predict(pd.DataFrame({"x": [0.0, 1.0]}))
     assert theirs["y"].tolist() == list(ours["y"])

@@ -14,8 +14,8 @@ import pytest
 from tests.support.racing import TASK
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
+from plumbline.process.files import write_json
 from plumbline.registry.package import clean_run, mlmodel, packaging, rehearsal
 
 pytestmark = pytest.mark.filterwarnings(
@@ -32,7 +32,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "model").mkdir()
     (root / "model/weights.json").write_text('{"slope": 2, "intercept": 0}', encoding="utf-8")
     bundle.seal(root / "model", TASK, "closed")
-    layout.write_json(
+    write_json(
         root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [2.0]}}
     )
     packaging.save_package(root / "model", root / "golden.json", TASK, root / "package")

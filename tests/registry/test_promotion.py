@@ -30,7 +30,6 @@ from tests.support.racing import (
 from typer.testing import CliRunner
 
 from plumbline.cli import app
-from plumbline.contract import layout, leftovers
 from plumbline.contract.errors import (
     BundleError,
     JournalError,
@@ -43,6 +42,8 @@ from plumbline.contract.errors import (
 from plumbline.contract.task import Predictor
 from plumbline.diagnostics.fsck import decisions
 from plumbline.diagnostics.fsck.registry_state import load_state
+from plumbline.process import leftovers
+from plumbline.process.files import digest_path, write_json
 from plumbline.registry import (
     champion_pin,
     journal,
@@ -231,7 +232,7 @@ def test_an_override_takes_a_reason_and_stands_in_the_journal(here: Path) -> Non
     promotion.promote(NAME, REFUSE, expect="1", reason="the old one leaks names", override=True)
     last = promotion.read_history(NAME)[-1]
     assert (last.action, last.previous, last.version) == ("override", "1", REFUSE)
-    assert last.evidence == layout.digest(evidence_file(REFUSE))
+    assert last.evidence == digest_path(evidence_file(REFUSE))
     assert read_champion_alias() == REFUSE
     assert promotion.roll_back(NAME, None, "").version == "1"
 
@@ -331,13 +332,13 @@ def test_decisions_are_named_in_champion_json_of_a_checkout_alone(
     assert not (here / "champion.json").exists()  # this folder is no checkout
     with pytest.raises(PlumblineError, match="not a checkout"):
         promotion.pin_champion(NAME)
-    layout.write_json(here / "champion.json", {"other": None})
+    write_json(here / "champion.json", {"other": None})
     entry = promotion.promote(NAME, "3", expect="2", reason="")
     pin = ChampionPin("3", entry.bundle, entry.number, entry.seal)
     assert champion_pin.read_pins() == {"other": None, NAME: pin}
     entry = promotion.roll_back(NAME, None, "")
     assert champion_pin.read_pins()[NAME] == champion_pin.build_pin(entry)
-    layout.write_json(here / "champion.json", {"other": {"version": "1", "bundle": "b"}})
+    write_json(here / "champion.json", {"other": {"version": "1", "bundle": "b"}})
     assert promotion.pin_champion(NAME) == champion_pin.build_pin(entry)
     assert promotion.pin_champion("nobody") is None
     assert json.loads((here / "champion.json").read_text()) == {
@@ -579,7 +580,7 @@ def forge_version(version: str, verdict: str = "promote") -> None:
     changes = {"verdict": verdict, "gates": describe_gates(verdict), "summary": "it is fine."}
     path.write_text(json.dumps(evidence | changes))
     client = model_versions.connect_registry()
-    client.set_model_version_tag(NAME, version, addresses.EVIDENCE_TAG, layout.digest(path))
+    client.set_model_version_tag(NAME, version, addresses.EVIDENCE_TAG, digest_path(path))
 
 
 @pytest.fixture
@@ -606,7 +607,7 @@ def test_a_verdict_that_its_gates_do_not_give_promotes_nothing(untouched: Path) 
     evidence = json.loads(path.read_text())
     path.write_text(json.dumps(evidence | {"verdict": "promote"}))
     client = model_versions.connect_registry()
-    client.set_model_version_tag(NAME, REFUSE, addresses.EVIDENCE_TAG, layout.digest(path))
+    client.set_model_version_tag(NAME, REFUSE, addresses.EVIDENCE_TAG, digest_path(path))
     with pytest.raises(BundleError, match="says promote, from its gates follows refuse"):
         promotion.promote(NAME, REFUSE, expect="1", reason="")
     assert read_champion_alias() == "1"

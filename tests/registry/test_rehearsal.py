@@ -13,9 +13,9 @@ import pytest
 from tests.support.racing import TASK
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Task
+from plumbline.process.files import write_json
 from plumbline.registry.package import clean_run, packaging, questions, rehearsal
 from plumbline.registry.package.questions import Call, RowAnswer
 
@@ -54,7 +54,7 @@ def package(root: Path, load: str = "pass", answer: str = "2 * x") -> tuple[Path
     (root / "model").mkdir()
     (root / "model/weights.json").write_text("{}", encoding="utf-8")
     digest = bundle.seal(root / "model", task, "closed")
-    layout.write_json(
+    write_json(
         root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [2.0]}}
     )
     packaging.save_package(root / "model", root / "golden.json", task, root / "package")

@@ -16,8 +16,8 @@ from tests.support.postgres import started
 from tests.support.racing import NAME, add_version, find_in_mlflow
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.errors import AbsentVersionError, BundleError, JournalError, RegistryError
+from plumbline.process.files import digest_path
 from plumbline.registry import model_versions, promotion
 from plumbline.registry.reader import addresses, artifacts, database, rest, stores
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
@@ -86,7 +86,7 @@ def says_what_mlflow_says(store: stores.RegistryStore, folder: Path) -> None:
             digest = ours.tags[
                 addresses.EVIDENCE_TAG if name == "evidence.json" else addresses.BUNDLE_TAG
             ]
-            assert digest == layout.digest(target)
+            assert digest == digest_path(target)
     model = model_versions.connect_registry().get_registered_model(NAME)
     tag = store.read_model_tag(asked("@champion"), "plumbline.journal")
     assert tag == model.tags["plumbline.journal"]

@@ -17,7 +17,6 @@ from tests.support.racing import NAME, add_version, find_in_mlflow
 from tests.support.signing_keys import write_keys
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.errors import (
     AbsentVersionError,
     BundleError,
@@ -27,6 +26,7 @@ from plumbline.contract.errors import (
     RefusedError,
     RegistryError,
 )
+from plumbline.process.files import digest_path
 from plumbline.registry import journal, model_versions, promotion, reconciliation, signing
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader import addresses, cache_folder, find_version, journal_check
@@ -649,7 +649,7 @@ def test_evidence_that_is_no_evidence_is_reported(here: Path, content: bytes, re
     path = Path("mlruns/artifacts", run, "artifacts/evidence.json")
     path.write_bytes(content)
     where = f"key = '{addresses.EVIDENCE_TAG}' AND version = 1"
-    sql(f"UPDATE model_version_tags SET value = '{layout.digest(path)}' WHERE {where}")  # noqa: S608
+    sql(f"UPDATE model_version_tags SET value = '{digest_path(path)}' WHERE {where}")  # noqa: S608
     with pytest.raises(BundleError, match=reason):
         read_evidence(find_version(f"models:/{NAME}/1"))
 
@@ -660,7 +660,7 @@ def test_changed_files_are_not_signed(here: Path, keys: Path) -> None:
         signing.sign(NAME, "1", keys / "ours.pem")
     seal = stored("1", "bundle/bundle.json")
     told = json.loads(seal.read_text())
-    told["files"]["weights.json"] = layout.digest(stored("1"))
+    told["files"]["weights.json"] = digest_path(stored("1"))
     seal.write_text(json.dumps(told))
     with pytest.raises(
         BundleError, match=r"version 1: bundle digest mismatch: expected .*do not use it"
@@ -672,7 +672,7 @@ def exchange_golden(version: str) -> None:
     """Exchange golden.json in the store and its tag, as who can write to MLflow."""
     path = stored(version, "golden.json")
     path.write_text(path.read_text().replace(version, "9"))
-    value = layout.digest(path)
+    value = digest_path(path)
     where = f"key = '{addresses.GOLDEN_TAG}' AND version = {version}"
     sql(f"UPDATE model_version_tags SET value = '{value}' WHERE {where}")  # noqa: S608
 

@@ -16,6 +16,7 @@ from plumbline.contract.records import Candidate, Figure, Scores
 from plumbline.evidence import document
 from plumbline.evidence.gates.remedies import describe_remedy
 from plumbline.evidence.withholding import withhold_figures
+from plumbline.process.files import read_json, write_json
 from plumbline.reporting import html, model_card, report, summary, tables
 
 EVIL = '<script>alert("x")</script>'
@@ -361,7 +362,7 @@ def test_test_figures_of_a_model_that_is_not_promoted_are_not_shown(
     found = new_shape(verdict)
     found["gates"][0] |= {"name": "floor", "status": "fail", "reason": "at least 0.06012; 0.8000"}
     page = written(found, winner, tmp_path, monkeypatch)
-    layout.write_json(layout.EVIDENCE, found)
+    write_json(layout.EVIDENCE, found)
     console = Console(width=200, record=True)
     summary.print_report(console)
     for text in (shown(page), summary.render_markdown(), console.export_text()):
@@ -371,7 +372,7 @@ def test_test_figures_of_a_model_that_is_not_promoted_are_not_shown(
         assert "floor" in text
         assert "at least …; …" in text
     assert "0.4000" in page or "40.0 %" in page  # of validation
-    assert layout.read_json(layout.EVIDENCE) == found  # on record
+    assert read_json(layout.EVIDENCE) == found  # on record
 
 
 def test_metrics_hold_no_test_figure_of_a_model_that_is_not_promoted() -> None:
@@ -482,7 +483,7 @@ def test_beside_a_failed_gate_is_what_to_do(
     found = new_shape("refuse")
     found["gates"][0] |= {"name": "budget", "status": "fail"}
     page = written(found, winner, tmp_path, monkeypatch)
-    layout.write_json(layout.EVIDENCE, found)
+    write_json(layout.EVIDENCE, found)
     console = Console(width=400, record=True)
     summary.print_report(console)
     said = console.export_text()
@@ -630,7 +631,7 @@ def test_data_that_were_rejected_are_why_nothing_was_evaluated(
     layout.VALIDATION.parent.mkdir()
     check = {"name": "rare_labels", "severity": "blocking", "passed": False}
     warning = {"name": "truncated", "severity": "warning", "passed": False}
-    layout.write_json(layout.VALIDATION, {"accepted": False, "checks": [check, warning]})
+    write_json(layout.VALIDATION, {"accepted": False, "checks": [check, warning]})
     with pytest.raises(PlumblineError, match=r"nothing was evaluated: .* \(rare_labels\); see"):
         summary.print_report(Console())
 
@@ -693,7 +694,7 @@ def test_the_terminal_shows_markup_as_text(
     monkeypatch.chdir(tmp_path)
     found = evidence()
     found["gates"][0]["reason"] = "label [red]a[/red] is missing"
-    layout.write_json(layout.EVIDENCE, found)
+    write_json(layout.EVIDENCE, found)
     console = Console(width=width, record=True)
     summary.print_report(console)
     said = console.export_text()
@@ -712,7 +713,7 @@ def test_what_data_say_cannot_command_the_terminal(
         found["gates"][0]["reason"] = reason
     else:
         found[key] = {"slices": reason}
-    layout.write_json(layout.EVIDENCE, found)
+    write_json(layout.EVIDENCE, found)
     console = Console(width=160, record=True)
     summary.print_report(console)
     said = console.export_text()
@@ -726,7 +727,7 @@ def test_the_terminal_says_verdict_and_comparison(
     verdict: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    layout.write_json(layout.EVIDENCE, new_shape(verdict))
+    write_json(layout.EVIDENCE, new_shape(verdict))
     console = Console(width=160, record=True)
     summary.print_report(console)
     said = console.export_text()
@@ -758,7 +759,7 @@ def test_seeds_are_shown_and_of_the_test_split_only_what_is_promoted(
     }
     found["comparison"] |= {"seeds": {"num_seeds": 3, "deviation": 0.0123, "reach": 0.0098}}
     page = written(found, winner, tmp_path, monkeypatch)
-    layout.write_json(layout.EVIDENCE, found)
+    write_json(layout.EVIDENCE, found)
     console = Console(width=400, record=True)
     summary.print_report(console)
     card = model_card.render_card({"model": "tickets", "forms": None} | found)
@@ -776,7 +777,7 @@ def test_the_terminal_tells_an_evaluation_that_broke_off(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found = {"format": document.FORMAT, "verdict": "error", "gates": []}
-    layout.write_json(layout.EVIDENCE, found | {"summary": "no champion [here]"})
+    write_json(layout.EVIDENCE, found | {"summary": "no champion [here]"})
     console = Console(width=80, record=True)
     summary.print_report(console)
     assert "error: no champion [here]" in console.export_text()
@@ -793,7 +794,7 @@ def test_markdown_says_the_same_and_keeps_foreign_text_in_code(
     found = json.loads(
         json.dumps(new_shape(verdict)).replace(json.dumps(EVIL)[1:-1], json.dumps(FOREIGN)[1:-1])
     )
-    layout.write_json(layout.EVIDENCE, found)
+    write_json(layout.EVIDENCE, found)
     told = summary.render_markdown()
     assert told.startswith(f"## {verdict.capitalize()}: linear: {verdict}.")
     figures = [
@@ -826,5 +827,5 @@ def test_markdown_of_an_evaluation_that_broke_off(
         "gates": [],
         "lineage": {"git_commit": ""},
     }
-    layout.write_json(layout.EVIDENCE, broken)
+    write_json(layout.EVIDENCE, broken)
     assert summary.render_markdown().startswith("## Error: `the champion cannot be loaded`")

@@ -20,6 +20,7 @@ from tests.support.small_sources import CSV, read_source
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
+from plumbline.process.files import write_json
 from plumbline.sources.identities import check_recorded, look_up_identities
 
 QUERY = "SELECT text, label FROM tickets ORDER BY id"
@@ -187,10 +188,10 @@ def test_a_remote_source_without_an_identity_is_refused(folder: Path) -> None:
     address = "s3://bucket/a.csv"
     with pytest.raises(DataError, match=r"set identity\.lookup: \[remote\]"):
         check_recorded([address])
-    layout.write_json(layout.IDENTITY, [{"source": "s3://bucket/b.csv"}])
+    write_json(layout.IDENTITY, [{"source": "s3://bucket/b.csv"}])
     with pytest.raises(DataError, match=r"s3://bucket/a\.csv: data/identity.json has no identity"):
         check_recorded([address])
-    layout.write_json(layout.IDENTITY, [{"source": address, "ETag": "1"}])
+    write_json(layout.IDENTITY, [{"source": address, "ETag": "1"}])
     check_recorded([address])
     layout.IDENTITY.write_text("[1]")
     with pytest.raises(DataError, match=r"git checkout data/identity\.json"):

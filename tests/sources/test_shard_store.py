@@ -21,6 +21,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.listing import LISTING
 from plumbline.contract.task import SPLITS
+from plumbline.process.files import digest_files, digest_path, read_json, write_json
 from plumbline.sources import shard_copies, shard_writer, shards
 from plumbline.sources.shard_copies import ShardCopies
 from plumbline.stages.ingest import ingest
@@ -51,7 +52,7 @@ def ingest_to(shards: str | None, **data: Any) -> dict[str, Any]:
     values = make_values("raw.csv")
     values["data"] |= {"shards": shards} | data
     ingest(TextParams.model_validate(values), TASK)
-    listing: dict[str, Any] = layout.read_json(layout.EXAMPLES / LISTING)
+    listing: dict[str, Any] = read_json(layout.EXAMPLES / LISTING)
     return listing
 
 
@@ -61,7 +62,7 @@ def read_all() -> list[dict[str, list[str]]]:
 
 def test_an_address_gets_the_shards_and_nothing_else_changes(folder: Path) -> None:
     here = ingest_to(None)
-    digests = [layout.digest(path) for path in (layout.EXAMPLES, layout.MANIFEST, layout.SOURCE)]
+    digests = [digest_path(path) for path in (layout.EXAMPLES, layout.MANIFEST, layout.SOURCE)]
     rows = read_all()
     address = f"file://{folder}/shards"
 
@@ -71,7 +72,7 @@ def test_an_address_gets_the_shards_and_nothing_else_changes(folder: Path) -> No
     assert [path.name for path in layout.EXAMPLES.iterdir()] == [LISTING]
     names = sorted({f"{shard['sha256']}.parquet" for shard in listing["shards"]})
     assert sorted(path.name for path in (folder / "shards").iterdir()) == names
-    assert [layout.digest(path) for path in (layout.EXAMPLES, layout.MANIFEST, layout.SOURCE)] == (
+    assert [digest_path(path) for path in (layout.EXAMPLES, layout.MANIFEST, layout.SOURCE)] == (
         digests
     )
     assert read_all() == rows
@@ -152,13 +153,13 @@ def test_a_second_ingest_writes_the_same_and_mends_what_was_damaged(folder: Path
     address = f"file://{folder}/shards"
     listing = ingest_to(address)
     shards = sorted((folder / "shards").iterdir())
-    digest = layout.digest_files(folder / "shards")
+    digest = digest_files(folder / "shards")
     shards[0].write_bytes(b"half")
     shards[1].unlink()
     with pytest.raises(DataError):
         read_all()
     assert ingest_to(address) == listing
-    assert layout.digest_files(folder / "shards") == digest
+    assert digest_files(folder / "shards") == digest
 
 
 def test_who_learns_gets_a_listing_without_the_test_split(folder: Path) -> None:
@@ -208,7 +209,7 @@ def test_an_address_that_cannot_be_written_leaves_what_was_there(folder: Path) -
     (folder / "file").touch()
     with pytest.raises(DataError, match=r"^file://.*/file/\w{64}\.parquet: cannot be written \("):
         ingest_to(f"file://{folder}/file")
-    assert layout.read_json(layout.EXAMPLES / LISTING) == before
+    assert read_json(layout.EXAMPLES / LISTING) == before
     assert sorted(path.name for path in Path("data").iterdir()) == [
         "examples",
         "manifest.parquet",
@@ -269,7 +270,7 @@ def test_an_ingest_that_is_killed_while_it_stores_leaves_no_listing(folder: Path
     values = make_values("generated")
     values["data"] |= {"shards": f"file://{folder}/shards"}
     values["data"]["generated"]["num_rows"] = 120_000
-    layout.write_json(layout.PARAMS, values)  # YAML, too
+    write_json(layout.PARAMS, values)  # YAML, too
     command = [sys.executable, "-P", str(ROOT / "pipelines/ingest.py")]
     process = subprocess.Popen(command, start_new_session=True)
     while not list((folder / "shards").glob("[0-9a-f]*.parquet")):

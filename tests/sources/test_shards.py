@@ -13,6 +13,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.listing import LISTING
 from plumbline.contract.task import SPLITS
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.sources import shard_writer
 from plumbline.sources.shard_writer import write_split
 from plumbline.stages.ingest import ingest
@@ -43,7 +44,7 @@ def list_files(folder: Path) -> list[str]:
 
 
 def read_shards(folder: Path) -> list[dict]:
-    shards: list[dict] = layout.read_json(folder / LISTING)["shards"]
+    shards: list[dict] = read_json(folder / LISTING)["shards"]
     return shards
 
 
@@ -58,7 +59,7 @@ def test_the_listing_has_each_shard_in_order(examples: Path) -> None:
         for shard in own:
             path = examples / shard["name"]
             assert pq.read_metadata(path).num_rows == shard["rows"] <= ROWS
-            assert layout.digest(path) == shard["sha256"]
+            assert digest_path(path) == shard["sha256"]
     assert len([shard for shard in listed if shard["split"] == "train"]) > 2
 
 
@@ -66,45 +67,45 @@ def test_rows_are_those_of_one_file_in_the_same_order(
     examples: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_parts = {split: read_split(examples, split) for split in SPLITS}
-    manifest = layout.digest(layout.MANIFEST)
+    manifest = digest_path(layout.MANIFEST)
     monkeypatch.setattr(shard_writer, "SHARD_ROWS", 1000)
     ingest(make_small_params(), TASK)
     assert len(read_shards(examples)) == len(SPLITS)
     for split in SPLITS:
         assert read_split(examples, split).equals(in_parts[split])
-    assert layout.digest(layout.MANIFEST) == manifest
+    assert digest_path(layout.MANIFEST) == manifest
 
 
 def test_the_digest_is_that_of_a_folder_with_the_shards_alone(
     examples: Path, tmp_path: Path
 ) -> None:
-    digest = layout.digest(examples)
-    assert layout.read_json(layout.SOURCE)["digest"] == digest
+    digest = digest_path(examples)
+    assert read_json(layout.SOURCE)["digest"] == digest
     listing = (examples / LISTING).rename(tmp_path / "kept.json")
-    assert layout.digest(examples) == digest
+    assert digest_path(examples) == digest
     for path in examples.iterdir():
         path.unlink()
     listing.rename(examples / LISTING)
-    assert layout.digest(examples) == digest, "the bytes are needed"
+    assert digest_path(examples) == digest, "the bytes are needed"
 
 
 @pytest.mark.parametrize("name", ["prior.json", "train.00009.parquet", "more/test.00000.parquet"])
 def test_a_file_that_the_listing_does_not_name_has_no_digest(examples: Path, name: str) -> None:
-    before = layout.digest(examples)
+    before = digest_path(examples)
     (examples / ".listing.json.1.aside").touch()  # a killed process left it
-    assert layout.digest(examples) == before
+    assert digest_path(examples) == before
     (examples / name).parent.mkdir(exist_ok=True)
     (examples / name).write_text("x")
     message = f"^data/examples/{name}: data/examples/listing.json does not name this file; run"
     with pytest.raises(DataError, match=message):
-        layout.digest(examples)
+        digest_path(examples)
 
 
 def test_shards_at_an_address_leave_the_listing_alone(examples: Path) -> None:
-    listing = layout.read_json(examples / LISTING)
-    layout.write_json(examples / LISTING, listing | {"address": "elsewhere"})
+    listing = read_json(examples / LISTING)
+    write_json(examples / LISTING, listing | {"address": "elsewhere"})
     with pytest.raises(DataError, match=r"^data/examples/test\.00000\.parquet: .* does not name"):
-        layout.digest(examples)
+        digest_path(examples)
 
 
 def change_byte(path: Path) -> None:
@@ -115,17 +116,17 @@ def change_byte(path: Path) -> None:
 
 def cut_listing(path: Path) -> None:
     listing = path.with_name(LISTING)
-    content = layout.read_json(listing)
+    content = read_json(listing)
     content["shards"] = [shard for shard in content["shards"] if shard["name"] != path.name]
-    layout.write_json(listing, content)
+    write_json(listing, content)
 
 
 def list_other_rows(path: Path) -> None:
     listing = path.with_name(LISTING)
-    content = layout.read_json(listing)
+    content = read_json(listing)
     for shard in content["shards"]:
         shard["rows"] += 1
-    layout.write_json(listing, content)
+    write_json(listing, content)
 
 
 def write_listing_text(text: str) -> Callable[[Path], None]:

@@ -31,6 +31,7 @@ from plumbline.contract.engine import get_engine
 from plumbline.contract.errors import DataError, ParamsError, PlumblineError
 from plumbline.contract.records import Leak
 from plumbline.contract.rows import FIRST, ROW, store_batches
+from plumbline.process.files import digest_files
 from plumbline.spark.row_engine import SparkEngine, use_named_engine
 from plumbline.stages.ingest import ingest
 from plumbline.tasks.text_classification.data import generated
@@ -166,10 +167,10 @@ def test_ingest_writes_the_same_on_spark(
     values["data"]["generated"]["num_rows"] = 1200
     params = TextParams.model_validate(values)
     ingest(params, TASK)
-    here = layout.digest_files(Path("data"))
+    here = digest_files(Path("data"))
     monkeypatch.setenv("PLUMBLINE_SPARK", "local[2]")
     ingest(params, TASK)
-    assert layout.digest_files(Path("data")) == here
+    assert digest_files(Path("data")) == here
 
 
 @SPARK
@@ -221,10 +222,10 @@ def test_a_worker_is_killed_and_ingest_writes_the_same(
     values["data"]["generated"]["num_rows"] = 30_000
     params = TextParams.model_validate(values)
     ingest(params, TASK)
-    here = layout.digest_files(Path("data"))
+    here = digest_files(Path("data"))
     with use_cluster_that_loses_a_worker(tmp_path, monkeypatch):
         ingest(params, TASK)
-    assert layout.digest_files(Path("data")) == here
+    assert digest_files(Path("data")) == here
 
 
 @SPARK

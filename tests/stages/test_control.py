@@ -12,6 +12,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import RejectedError
 from plumbline.contract.task import Task
 from plumbline.entrypoint import load_task
+from plumbline.process.files import digest_path, write_json
 from plumbline.stages.control import control
 from plumbline.stages.train import train
 from plumbline.tasks.text_classification.data import shuffle_labels
@@ -25,10 +26,10 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     layout.MANIFEST.write_bytes(b"rows")
     layout.SOURCE.write_text("{}", encoding="utf-8")
     digests = {
-        "manifest": layout.digest(layout.MANIFEST),
-        "examples": layout.digest(layout.EXAMPLES),
+        "manifest": digest_path(layout.MANIFEST),
+        "examples": digest_path(layout.EXAMPLES),
     }
-    layout.write_json(layout.VALIDATION, {"accepted": True, **digests})
+    write_json(layout.VALIDATION, {"accepted": True, **digests})
     return load_task("text_classification")
 
 
@@ -39,7 +40,7 @@ def test_it_knows_nothing_and_touches_nothing_of_the_candidate(task: Task) -> No
     train(params, task, "linear")
     real, before = (
         bundle.load(layout.locate_bundle("linear")),
-        layout.digest(layout.locate_bundle("linear")),
+        digest_path(layout.locate_bundle("linear")),
     )
     control(params, task, "linear")
     shuffled = bundle.load(layout.locate_bundle(layout.name_control("linear")))
@@ -48,13 +49,13 @@ def test_it_knows_nothing_and_touches_nothing_of_the_candidate(task: Task) -> No
         for one in (real, shuffled)
     )
     assert known > 0.8 > 0.6 > unknown
-    assert layout.digest(layout.locate_bundle("linear")) == before
+    assert digest_path(layout.locate_bundle("linear")) == before
     assert (layout.TRAINING / "control.linear.csv").exists()
     assert not list(Path(".plumbline").glob("control-*"))
 
 
 def test_rejected_data_trains_no_control_either(task: Task) -> None:
-    layout.write_json(layout.VALIDATION, {"accepted": False, "manifest": ""})
+    write_json(layout.VALIDATION, {"accepted": False, "manifest": ""})
     with pytest.raises(RejectedError):
         control(small_params(), task, "linear")
 

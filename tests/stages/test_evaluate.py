@@ -30,6 +30,7 @@ from plumbline.contract.trainings import locate_hardware, name_candidate
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.entrypoint import load_task
 from plumbline.evidence import document, gates, judgement_check, validation_only
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.quality import runner
 from plumbline.registry import champion_pin, promotion
 from plumbline.reporting import summary
@@ -147,16 +148,16 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
             {"name": check.name, "severity": check.severity, "passed": True} for check in checks
         ]
         digests = {
-            "manifest": layout.digest(layout.MANIFEST),
-            "examples": layout.digest(layout.EXAMPLES),
+            "manifest": digest_path(layout.MANIFEST),
+            "examples": digest_path(layout.EXAMPLES),
         }
-        layout.write_json(
+        write_json(
             layout.VALIDATION, {"accepted": True, "suite": suite, "checks": results, **digests}
         )
         for name, wrong_every in {"good": 20, "fair": 5, "removed": 10_000}.items():
             add_bundle(task, name, wrong_every)
         add_bundle(task, layout.name_control("fair"), 1)
-        layout.write_json(locate_hardware("good"), TRAINED_WITH)
+        write_json(locate_hardware("good"), TRAINED_WITH)
     return root
 
 
@@ -197,7 +198,7 @@ def add_bundle(
     folder.mkdir(parents=True, exist_ok=True)
     words = {label: text.split()[0] for label, text in INTENTS.items()}
     words[refund_is] = words.pop("refund")
-    layout.write_json(
+    write_json(
         folder / "config.json",
         {"words": words, "wrong_every": others | {"fp32": wrong_every}, "temperature": 1.3},
     )
@@ -215,9 +216,7 @@ def add_seeds(task: Task, params: TextParams, *wrong_every: int) -> TextParams:
 
 def failed_gates() -> list[str]:
     return [
-        gate["name"]
-        for gate in layout.read_json(layout.EVIDENCE)["gates"]
-        if gate["status"] == "fail"
+        gate["name"] for gate in read_json(layout.EVIDENCE)["gates"] if gate["status"] == "fail"
     ]
 
 
@@ -241,8 +240,8 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
     assert set(evidence) == set(document.KEYS)  # add a new key there: what is missing is a fault
     assert [form["name"] for form in evidence["forms"]] == ["fp32"]
     assert evidence["digests"]["bundle"] == bundle.digest(layout.locate_bundle("good"))
-    assert evidence["digests"]["manifest"] == layout.digest(layout.MANIFEST)
-    assert evidence["digests"]["golden"] == layout.digest(layout.GOLDEN)
+    assert evidence["digests"]["manifest"] == digest_path(layout.MANIFEST)
+    assert evidence["digests"]["golden"] == digest_path(layout.GOLDEN)
     assert evidence["hardware"]["trainings"] == {"good": TRAINED_WITH}
     assert evidence["hardware"]["evaluation"].keys() < TRAINED_WITH.keys()
     assert "cpu, bf16; Some CPU, AVX512, 8 threads" in layout.MODEL_CARD.read_text()
@@ -253,7 +252,7 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
         assert case["num_cases"], case
         low, high = case["interval"]
         assert low <= case["num_passed"] / case["num_cases"] <= high
-    metrics = layout.read_json(layout.METRICS)
+    metrics = read_json(layout.METRICS)
     assert metrics["test"]["accuracy"] == pytest.approx(0.95)
     assert metrics["test_interval"]["low"] < 0.95 < metrics["test_interval"]["high"]
     assert {"fair", "good"} <= set(metrics["candidates"])
@@ -262,7 +261,7 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
 
 
 def test_golden_rows_are_what_the_winner_answers(here: Path) -> None:
-    golden = layout.read_json(layout.GOLDEN)
+    golden = read_json(layout.GOLDEN)
     predictor = bundle.load(layout.locate_bundle("good"))
     assert len(golden["inputs"]["text"]) == 32
     assert predictor.predict(golden["inputs"], **golden["params"]) == golden["outputs"]
@@ -286,7 +285,7 @@ def test_every_prediction_is_kept_with_its_id(here: Path) -> None:
 
 
 def test_slices_have_enough_rows(here: Path) -> None:
-    found = layout.read_json(layout.EVIDENCE)["slices"]
+    found = read_json(layout.EVIDENCE)["slices"]
     assert {(s["column"], s["value"]) for s in found} == {
         ("channel", "mail"),
         ("channel", "chat"),
@@ -330,7 +329,7 @@ def test_metrics_are_equal_in_every_run_and_the_same_question_is_one_look(
     before = [path.read_bytes() for path in kept]
     evaluate(params, task)
     assert [path.read_bytes() for path in kept] == before
-    assert layout.read_json(layout.EVIDENCE)["looks"]["number"] == 1
+    assert read_json(layout.EVIDENCE)["looks"]["number"] == 1
 
 
 def test_a_bad_result_is_a_refusal_on_record_and_no_error(
@@ -339,7 +338,7 @@ def test_a_bad_result_is_a_refusal_on_record_and_no_error(
     for name in ("good", "fair"):
         add_bundle(task, name, 2)
     evaluate(params, task)
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence = read_json(layout.EVIDENCE)
     assert evidence["verdict"] == "refuse"
     assert "floor" in failed_gates()
     assert evidence["looks"]["number"] == 2
@@ -356,7 +355,7 @@ def test_a_served_form_that_answers_otherwise_than_the_trained_one_is_refused(
     add_bundle(task, "good", 20, int8=8)
     evaluate(params, task)
     assert failed_gates() == ["parity"]
-    ours, theirs = layout.read_json(layout.EVIDENCE)["forms"]
+    ours, theirs = read_json(layout.EVIDENCE)["forms"]
     assert (ours["name"], ours["served"], ours["agreement"]) == ("int8", True, 0.875)
     assert (theirs["name"], theirs["served"], theirs["agreement"]) == ("fp32", False, None)
     assert (ours["score"], theirs["score"]) == (0.875, 0.95)
@@ -368,9 +367,7 @@ def test_a_served_form_that_answers_otherwise_than_the_trained_one_is_refused(
 def test_data_that_was_not_validated_is_refused(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
-    layout.write_json(
-        layout.VALIDATION, layout.read_json(layout.VALIDATION) | {"manifest": "another"}
-    )
+    write_json(layout.VALIDATION, read_json(layout.VALIDATION) | {"manifest": "another"})
     evaluate(params, task)
     assert failed_gates() == ["accepted"]
 
@@ -428,7 +425,7 @@ def test_labels_that_changed_since_validation_are_refused(
     write_rows(layout.EXAMPLES, "test", test)
     with pytest.raises(DataError, match=r"test, row 1 \(r200\): label is 'delivery' there"):
         evaluate(params, task)
-    assert layout.read_json(layout.EVIDENCE)["verdict"] == "error"
+    assert read_json(layout.EVIDENCE)["verdict"] == "error"
     manifest = pd.read_parquet(layout.MANIFEST)
     manifest.loc[manifest["split"] == "test", "label"] = test["label"].to_numpy()
     manifest.to_parquet(layout.MANIFEST, index=False)
@@ -444,7 +441,7 @@ def test_whoever_is_shown_on_the_test_split_is_part_of_the_question(
         update={"control": params.control.model_copy(update={"candidates": []})}
     )
     evaluate(alone, task)
-    assert layout.read_json(layout.EVIDENCE)["looks"]["number"] == 2
+    assert read_json(layout.EVIDENCE)["looks"]["number"] == 2
 
 
 def cut_off(path: Path) -> None:
@@ -570,10 +567,10 @@ def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
     ]
     pd.concat(tables).to_parquet(layout.MANIFEST, index=False)
     digests = {
-        "manifest": layout.digest(layout.MANIFEST),
-        "examples": layout.digest(layout.EXAMPLES),
+        "manifest": digest_path(layout.MANIFEST),
+        "examples": digest_path(layout.EXAMPLES),
     }
-    layout.write_json(layout.VALIDATION, layout.read_json(layout.VALIDATION) | digests)
+    write_json(layout.VALIDATION, read_json(layout.VALIDATION) | digests)
     for name in ("good", "fair", layout.name_control("fair")):
         add_bundle(task, name, 9, refund_is="money back")
 
@@ -593,7 +590,7 @@ def test_a_leader_that_is_not_significantly_better_leaves_it_to_the_simple_one(
     limits = params.evaluation.model_copy(update={"simple_candidate": "fair"})
     simple = params.model_copy(update={"evaluation": limits})
     evaluate(simple, task)
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence = read_json(layout.EVIDENCE)
     assert (evidence["verdict"], evidence["winner"], failed_gates()) == ("promote", "fair", [])
     assert evidence["ranking"] == ["good", "fair"]
     why = "not significantly, so fair is the winner"
@@ -650,13 +647,13 @@ def test_failed_gates_that_were_flipped_to_pass_register_nothing(
     for name, wrong_every in wrong.items():
         add_bundle(task, name, wrong_every)
     evaluate(params, task)
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence = read_json(layout.EVIDENCE)
     assert evidence["verdict"] == "refuse"
     for gate in evidence["gates"]:
         if gate["status"] == "fail":
             claim(evidence, gate["name"], status="pass")
     evidence |= {"verdict": "promote", "summary": "good may be promoted: 17 gates passed."}
-    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
     with pytest.raises(EvidenceError, match=r"follows another .*gate") as refused:
         register(params, task)
     for gate in gates:
@@ -669,10 +666,10 @@ def test_evidence_that_leaves_out_a_candidate_or_knows_another_control_registers
     add_bundle(task, layout.name_control("fair"), 2)
     with pytest.raises(EvidenceError, match=r"models/control\.fair is not what the evidence is"):
         register(params, task)
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence = read_json(layout.EVIDENCE)
     del evidence["candidates"]["fair"]
-    layout.write_json(layout.METRICS, document.extract_metrics(evidence))
-    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    write_json(layout.METRICS, document.extract_metrics(evidence))
+    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
     with pytest.raises(EvidenceError, match="does not name each candidate and control"):
         register(params, task)
 
@@ -807,7 +804,7 @@ def test_an_experiment_has_the_winner_that_an_evaluation_has(
     capsys.readouterr()
     monkeypatch.setenv(experiment.VARIABLE, "f" * 40)
     evaluate(here, task)
-    metrics = layout.read_json(layout.METRICS)
+    metrics = read_json(layout.METRICS)
     assert metrics["winner"] == winner
     assert metrics["validation"] == metrics["candidates"][winner]["validation"]
     assert f"evaluate: {winner} is the winner, with accuracy" in capsys.readouterr().out
@@ -835,7 +832,7 @@ def test_the_median_of_the_seeds_is_what_is_registered(
     evaluate(seeded, task)
     evidence = document.read_evidence(seeded)
     assert evidence["looks"]["number"] == 2  # further bundles are another question
-    median = layout.digest(Path("models/good.seeds/9") / bundle.SEAL)
+    median = digest_path(Path("models/good.seeds/9") / bundle.SEAL)
     assert (evidence["winner"], evidence["digests"]["bundle"]) == ("good", median)
     register(seeded, task)
     assert promotion.read_history("ticket-router")[-1].bundle == median

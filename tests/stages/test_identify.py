@@ -18,6 +18,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.entrypoint import load_task
+from plumbline.process.files import read_json
 from plumbline.stages.identify import identify
 from plumbline.stages.ingest import ingest
 from plumbline.tasks.text_classification.params import TextParams
@@ -72,7 +73,7 @@ def test_ingest_refuses_a_remote_source_that_no_run_looks_up(task: Task) -> None
 
 def test_a_task_without_sources_has_nothing_to_identify(line_task: tuple[Params, Task]) -> None:
     identify(*line_task)
-    assert layout.read_json(layout.IDENTITY) == []
+    assert read_json(layout.IDENTITY) == []
 
 
 @pytest.fixture(scope="module")

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.process.files import digest_path
 from plumbline.stages.ingest import ingest
 
 
 def files() -> dict[str, str]:
     return {
-        str(path): layout.digest(path) for path in sorted(Path("data").rglob("*")) if path.is_file()
+        str(path): digest_path(path) for path in sorted(Path("data").rglob("*")) if path.is_file()
     }
 
 

@@ -28,6 +28,7 @@ from plumbline.contract.errors import (
 from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.evidence import document
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.registry import journal, model_versions, promotion, unfinished_registration
 from plumbline.registry.package import rehearsal
 from plumbline.registry.reader import addresses, find_version
@@ -68,7 +69,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
         folder.mkdir(parents=True)
         (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
         bundle.seal(folder, task, "closed")
-        layout.write_json(
+        write_json(
             layout.GOLDEN, {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}}
         )
         write_evidence(params, task)
@@ -94,7 +95,7 @@ def test_repeated_it_is_one_version_and_one_decision(evaluated: tuple[Params, Ta
     layout.REGISTRATION.unlink()  # as if it had been killed before the last line
     register(*evaluated)
     assert len(versions()) == 1
-    assert layout.read_json(layout.REGISTRATION)["version"] == "1"
+    assert read_json(layout.REGISTRATION)["version"] == "1"
     assert [(entry.action, entry.version) for entry in promotion.read_history("line")] == [
         ("registered", "1"),
         ("first", "1"),
@@ -121,7 +122,7 @@ def test_a_bundle_that_another_checkout_registers_meanwhile_is_one_version(
     monkeypatch.setattr(rehearsal, "verify_package", register_meanwhile)
     register(*evaluated)
     assert [version.version for version in versions()] == [1]
-    assert layout.read_json(layout.REGISTRATION)["version"] == "1"
+    assert read_json(layout.REGISTRATION)["version"] == "1"
     registered = [e for e in promotion.read_history("line") if e.action == "registered"]
     assert [entry.version for entry in registered] == ["1"]
     client = model_versions.connect_registry()
@@ -142,7 +143,7 @@ def test_cut_off_between_registry_and_journal_it_is_one_version(
         write_evidence(*evaluated, "keep", champion={"version": "7", "bundle": "b"})
     register(*evaluated)
     assert [version.version for version in versions()] == [1]
-    assert layout.read_json(layout.REGISTRATION)["version"] == "1"
+    assert read_json(layout.REGISTRATION)["version"] == "1"
     decisions = [(entry.action, entry.version) for entry in promotion.read_history("line")]
     assert decisions[0] == ("registered", "1")
     verdict = "keep" if is_compared_anew else "promote"
@@ -198,9 +199,9 @@ def refuse_entries() -> Iterator[None]:
 
 
 def test_a_package_that_answers_otherwise_is_no_version(evaluated: tuple[Params, Task]) -> None:
-    golden = layout.read_json(layout.GOLDEN)
+    golden = read_json(layout.GOLDEN)
     golden["outputs"]["y"][1] = 3.001
-    layout.write_json(layout.GOLDEN, golden)
+    write_json(layout.GOLDEN, golden)
     write_evidence(*evaluated)
     with pytest.raises(BundleError, match=r"golden row 1 \(y\)"):
         register(*evaluated)
@@ -214,12 +215,12 @@ def test_a_refusal_is_on_record_and_nothing_else(evaluated: tuple[Params, Task])
         with pytest.raises(RefusedError, match="behaviour: rising: 0 of 1") as refused:
             register(*evaluated)
         assert refused.value.exit_code == 20
-    assert layout.read_json(layout.REGISTRATION) | {"evidence": ""} == {
+    assert read_json(layout.REGISTRATION) | {"evidence": ""} == {
         "model": "line", "version": None, "winner": "closed", "verdict": "refuse", "evidence": "",
     }  # fmt: skip
     assert versions() == []
     (entry,) = promotion.read_history("line")
-    assert (entry.action, entry.evidence) == ("refuse", layout.digest(layout.EVIDENCE))
+    assert (entry.action, entry.evidence) == ("refuse", digest_path(layout.EVIDENCE))
 
 
 def test_a_refusal_that_does_not_follow_is_not_on_record(evaluated: tuple[Params, Task]) -> None:
@@ -302,8 +303,8 @@ def test_what_is_refused_later_can_not_be_promoted_on_what_was_said_before(
 
 def test_edited_evidence_registers_nothing(evaluated: tuple[Params, Task]) -> None:
     write_evidence(*evaluated, "refuse")
-    evidence = layout.read_json(layout.EVIDENCE)
-    layout.write_json(layout.EVIDENCE, evidence | {"verdict": "promote"})
+    evidence = read_json(layout.EVIDENCE)
+    write_json(layout.EVIDENCE, evidence | {"verdict": "promote"})
     with pytest.raises(EvidenceError, match="was edited"):
         register(*evaluated)
     assert versions() == []
@@ -311,9 +312,9 @@ def test_edited_evidence_registers_nothing(evaluated: tuple[Params, Task]) -> No
 
 def rewrite(**changes: object) -> None:
     """Do what somebody does who can write the file: change it, and seal it again."""
-    evidence = layout.read_json(layout.EVIDENCE) | changes
+    evidence = read_json(layout.EVIDENCE) | changes
     del evidence["seal"]
-    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
 
 
 def test_a_verdict_that_its_gates_do_not_give_registers_nothing(
@@ -339,17 +340,17 @@ def test_a_verdict_that_its_gates_do_not_give_registers_nothing(
 
 @pytest.mark.parametrize("key", [key for key in document.KEYS if key not in ("format", "seal")])
 def test_evidence_without_a_key_registers_nothing(evaluated: tuple[Params, Task], key: str) -> None:
-    evidence = layout.read_json(layout.EVIDENCE)
+    evidence = read_json(layout.EVIDENCE)
     for name in (key, "seal"):
         del evidence[name]
-    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
     with pytest.raises(EvidenceError, match=f"has no {key}"):
         document.read_evidence(evaluated[0])
 
 
 @pytest.mark.parametrize("name", [*document.DIGESTED_FILES, "bundle"])
 def test_every_digest_is_required(evaluated: tuple[Params, Task], name: str) -> None:
-    digests = layout.read_json(layout.EVIDENCE)["digests"]
+    digests = read_json(layout.EVIDENCE)["digests"]
     rewrite(digests={key: value for key, value in digests.items() if key != name})
     with pytest.raises(EvidenceError, match="has no digest of"):
         document.read_evidence(evaluated[0])
@@ -381,7 +382,7 @@ def test_params_other_than_those_of_the_evaluation_register_nothing(
 def test_a_score_that_its_answers_do_not_give_registers_nothing(
     evaluated: tuple[Params, Task],
 ) -> None:
-    candidates = layout.read_json(layout.EVIDENCE)["candidates"]
+    candidates = read_json(layout.EVIDENCE)["candidates"]
     candidates["closed"]["test"]["squared_error"] = 0.1
     rewrite(candidates=candidates)
     with pytest.raises(
@@ -394,17 +395,15 @@ def test_a_score_that_its_answers_do_not_give_registers_nothing(
 def test_metrics_that_the_evidence_does_not_say_are_not_registered(
     evaluated: tuple[Params, Task],
 ) -> None:
-    metrics = layout.read_json(layout.METRICS)
-    layout.write_json(layout.METRICS, metrics | {"test": {"squared_error": 0.0}})
+    metrics = read_json(layout.METRICS)
+    write_json(layout.METRICS, metrics | {"test": {"squared_error": 0.0}})
     with pytest.raises(EvidenceError, match=r"metrics.json is not what the evidence is about"):
         register(*evaluated)
     assert versions() == []
 
 
 def test_no_verdict_registers_nothing(evaluated: tuple[Params, Task]) -> None:
-    layout.write_json(
-        layout.EVIDENCE, document.build_failure(*evaluated, "the champion cannot be loaded")
-    )
+    write_json(layout.EVIDENCE, document.build_failure(*evaluated, "the champion cannot be loaded"))
     with pytest.raises(
         EvidenceError, match="no verdict was reached: the champion cannot be loaded"
     ):

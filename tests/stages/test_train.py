@@ -17,6 +17,7 @@ from plumbline.contract.params import Params, SeededConfig
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import locate_hardware
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import train
 
@@ -36,10 +37,10 @@ def accepted(
 def report_accepted(*, accepted: bool = True) -> None:
     """Write what validate would say of the data that are here."""
     digests = {
-        "manifest": layout.digest(layout.MANIFEST),
-        "examples": layout.digest(layout.EXAMPLES),
+        "manifest": digest_path(layout.MANIFEST),
+        "examples": digest_path(layout.EXAMPLES),
     }
-    layout.write_json(layout.VALIDATION, {"accepted": accepted, **digests})
+    write_json(layout.VALIDATION, {"accepted": accepted, **digests})
 
 
 def test_trained_twice_it_is_the_same_bundle(accepted: tuple[Params, Task]) -> None:
@@ -59,7 +60,7 @@ def test_with_what_a_candidate_was_trained_is_no_part_of_its_bundle(
     for threads in (1, 2):
         torch.set_num_threads(threads)
         train(*accepted, "closed")
-        facts = layout.read_json(locate_hardware("closed"))
+        facts = read_json(locate_hardware("closed"))
         assert facts["threads"] == threads
         assert facts["instruction_set"] == torch.backends.cpu.get_cpu_capability()
         assert facts["cpu"]
@@ -130,7 +131,7 @@ def add_seeds(params: Params, count: int) -> Params:
 
 def list_digests() -> dict[str, str]:
     seals = sorted(layout.MODELS.rglob(bundle.SEAL))
-    return {str(seal.parent.relative_to(layout.MODELS)): layout.digest(seal) for seal in seals}
+    return {str(seal.parent.relative_to(layout.MODELS)): digest_path(seal) for seal in seals}
 
 
 def test_with_seeds_each_training_is_kept_and_the_first_is_that_without(
@@ -148,7 +149,7 @@ def test_with_seeds_each_training_is_kept_and_the_first_is_that_without(
     curves = sorted((layout.MODELS / "gradient.seeds").glob("*.csv"))
     assert [path.name for path in curves] == ["4.csv", "5.csv"]
     assert [path.name for path in layout.TRAINING.iterdir()] == ["gradient.csv"]
-    facts = [layout.read_json(locate_hardware(name)) for name in digests]
+    facts = [read_json(locate_hardware(name)) for name in digests]
     assert [(one["device"], one["precision"]) for one in facts] == [("cpu", "fp32")] * 3
     assert {path.name for path in layout.MODELS.iterdir()} == {
         "gradient", "gradient.hardware.json", "gradient.seeds",

@@ -17,6 +17,7 @@ from plumbline.evidence.data_changes import read_keys
 from plumbline.evidence.measurements import CHAMPION
 from plumbline.evidence.recorded_measurements import Record
 from plumbline.evidence.split_use import describe_use
+from plumbline.process.files import digest_path, write_json
 from plumbline.registry.ledger import Look
 from plumbline.sources.shown_params import digest_shown_params
 
@@ -62,8 +63,8 @@ def write_evidence(
     )
     assert evidence["verdict"] == verdict, evidence["summary"]
     shown = withholding.withhold_figures(evidence)
-    layout.write_json(layout.METRICS, document.extract_metrics(shown))
-    layout.write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    write_json(layout.METRICS, document.extract_metrics(shown))
+    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
 
 
 def describe_gates(verdict: str) -> list[dict]:
@@ -81,7 +82,7 @@ def _describe(params: Params, task: Task, champion: dict | None) -> dict[str, An
     metric = task.metric.name
     seal = layout.locate_bundle(WINNER) / bundle.SEAL
     paths = document.DIGESTED_FILES | {"bundle": seal}
-    digests_of_files = {name: layout.digest(path) for name, path in paths.items()}
+    digests_of_files = {name: digest_path(path) for name, path in paths.items()}
     scored = {"test": {metric: 0.0}, "validation": {metric: 0.0}}
     digests = {name: bundle.digest(layout.locate_bundle(name)) for name in params.candidates}
     controls = {
@@ -132,12 +133,12 @@ def _write_files(params: Params, task: Task, verdict: str, has_champion: bool) -
         layout.EXAMPLES.mkdir(parents=True, exist_ok=True)
         task.data.ingest(params, layout.EXAMPLES, layout.MANIFEST)
     digests = {
-        "manifest": layout.digest(layout.MANIFEST),
-        "examples": layout.digest(layout.EXAMPLES),
+        "manifest": digest_path(layout.MANIFEST),
+        "examples": digest_path(layout.EXAMPLES),
     }
     checks = [{"name": "range", "severity": "blocking", "passed": True}]
     report = {"accepted": True, "suite": "", "checks": checks, **digests}
-    layout.write_json(layout.VALIDATION, report)
+    write_json(layout.VALIDATION, report)
     for name in ("gradient", "nothing", layout.name_control(WINNER)):
         folder = layout.locate_bundle(name)
         if not folder.exists():

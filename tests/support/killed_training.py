@@ -19,6 +19,7 @@ import torch
 from tests.support.small_texts import CANDIDATES, SilentLog, small_params, write_examples
 
 from plumbline.contract import layout
+from plumbline.process.files import digest_path
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.training import fitting
 from plumbline.training.checkpoint import CheckpointStore
@@ -85,7 +86,7 @@ def _train(candidate: str, examples: Path) -> None:
     weights = hashlib.sha256()
     for name, tensor in sorted(learner.module.state_dict().items()):
         weights.update(name.encode() + tensor.numpy().tobytes())
-    curve = layout.digest(layout.TRAINING / f"{candidate}.csv")
+    curve = digest_path(layout.TRAINING / f"{candidate}.csv")
     Path("digests.json").write_text(
         json.dumps({"weights": weights.hexdigest(), "curve": curve, "steps": len(steps)})
     )

@@ -12,8 +12,8 @@ from tests.support.checkouts import LINE, find_python
 from tests.support.evidence import describe_gates
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.task import Field, Metric, Signature, Task
+from plumbline.process.files import digest_path, write_json
 from plumbline.registry import journal_head, model_versions, promotion
 from plumbline.registry.journal import Entry
 from plumbline.registry.package import packaging
@@ -55,7 +55,7 @@ def add_version(root: Path, slope: int, **changes: Any) -> str:
     folder.mkdir()
     (folder / "weights.json").write_text(f'{{"slope": {slope}, "intercept": 0}}', encoding="utf-8")
     bundle.seal(folder, TASK, "closed")
-    layout.write_json(
+    write_json(
         root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [slope]}}
     )
     before = root / f"model{slope - 1}"
@@ -80,14 +80,14 @@ def log_version(name: str, task: Task, folder: Path, changes: dict[str, Any]) ->
         "gates": describe_gates(changes.get("verdict", "promote")),
         "summary": "it is better.",
         "champion": None,
-        "digests": {"bundle": digest, "golden": layout.digest(golden)},
+        "digests": {"bundle": digest, "golden": digest_path(golden)},
     }
-    layout.write_json(path, evidence | changes)
+    write_json(path, evidence | changes)
     experiment = mlflow_client.get_or_create_experiment(client, name)
     run = client.create_run(experiment, run_name="register closed")
     info = packaging.log_model(folder, golden, task, run.info.run_id)
     client.log_artifact(run.info.run_id, str(path))
-    tags = {addresses.BUNDLE_TAG: digest, addresses.EVIDENCE_TAG: layout.digest(path)}
+    tags = {addresses.BUNDLE_TAG: digest, addresses.EVIDENCE_TAG: digest_path(path)}
     version = str(model_versions.add_version(client, name, info, tags).version)
     promotion.record_registration(name, version, *tags.values(), "it is better.")
     return version

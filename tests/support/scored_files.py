@@ -24,6 +24,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.task import Predictor
 from plumbline.entrypoint import load_task
+from plumbline.process.files import write_json
 from plumbline.registry import promotion
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.scoring import (
@@ -181,7 +182,7 @@ def _register_texts() -> None:
         "params": {},
         "outputs": bundle.load(folder).predict({"text": GOOD}),
     }
-    layout.write_json(folder.with_name("golden.json"), golden)
+    write_json(folder.with_name("golden.json"), golden)
     version = log_version(params.registry.model, task, folder, {})
     promotion.bootstrap_champion(params.registry.model, version)
 

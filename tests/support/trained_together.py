@@ -18,8 +18,9 @@ import torch
 from tests.support.small_texts import SilentLog, small_params
 from torch.nn import functional
 
-from plumbline.contract import layout, ranks
+from plumbline.contract import layout
 from plumbline.contract.records import Learner
+from plumbline.process import ranks
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.tasks.text_classification.models.classifier import TextClassifier
 from plumbline.tasks.text_classification.models.encoded_texts import Batch

@@ -6,6 +6,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.process.files import write_json
 from plumbline.registry import model_versions
 
 
@@ -13,10 +14,10 @@ def evaluate_line(params: Params, task: Task, slope: float) -> None:
     """Leave what evaluate leaves: a sealed winner, its golden rows, the evidence for it."""
     folder = layout.locate_bundle("closed")
     folder.mkdir(parents=True, exist_ok=True)
-    layout.write_json(folder / "weights.json", {"slope": slope, "intercept": 1.0})
+    write_json(folder / "weights.json", {"slope": slope, "intercept": 1.0})
     bundle.seal(folder, task, "closed")
     golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 1.0 + slope]}}
-    layout.write_json(layout.GOLDEN, golden)
+    write_json(layout.GOLDEN, golden)
     write_evidence(params, task)
 
 

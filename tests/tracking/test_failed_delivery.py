@@ -18,8 +18,8 @@ from plumbline import entrypoint
 from plumbline.cli.track import track
 from plumbline.contract.errors import RejectedError
 from plumbline.contract.params import Params, StrictModel
-from plumbline.contract.stop_signals import Terminated
 from plumbline.contract.task import Task
+from plumbline.process.stop_signals import Terminated
 from plumbline.stages.ingest import ingest
 from plumbline.tracking import (
     background,

@@ -13,6 +13,7 @@ from tests.support.serving.lines import Lines, register_as_measured
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.process.files import read_json
 from plumbline.stages.ingest import ingest
 from plumbline.tracking import delivery, mlflow_client, run_log, spool
 
@@ -79,9 +80,7 @@ def test_a_version_says_what_it_is(told: Path) -> None:
     assert run.data.tags["mlflow.user"]
     model = client.get_logged_model(version.model_id or version.source.removeprefix("models:/"))
     metrics = {metric.key: metric.value for metric in model.metrics}
-    evidence = layout.read_json(
-        Path(run.info.artifact_uri.removeprefix("file://")) / "evidence.json"
-    )
+    evidence = read_json(Path(run.info.artifact_uri.removeprefix("file://")) / "evidence.json")
     scores = evidence["candidates"][evidence["winner"]]["test"]
     assert metrics["test/squared_error"] == scores["squared_error"]
     assert metrics["gate/floor"] == 1.0

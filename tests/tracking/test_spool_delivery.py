@@ -20,6 +20,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import RefusedError, RejectedError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.process.files import digest_path, write_json
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import train
 from plumbline.tracking import delivery, mlflow_client, run_log, spool
@@ -45,10 +46,10 @@ def prepare(params: Params, task: Task) -> None:
     """Ingest, and accept what there is."""
     ingest(params, task)
     digests = {
-        "manifest": layout.digest(layout.MANIFEST),
-        "examples": layout.digest(layout.EXAMPLES),
+        "manifest": digest_path(layout.MANIFEST),
+        "examples": digest_path(layout.EXAMPLES),
     }
-    layout.write_json(layout.VALIDATION, {"accepted": True, **digests})
+    write_json(layout.VALIDATION, {"accepted": True, **digests})
 
 
 @pytest.mark.slow
@@ -96,12 +97,12 @@ def test_a_stage_is_a_child_of_its_pass_with_its_own_params_and_data(
         assert run.data.tags["mlflow.source.type"] == "LOCAL"
         assert run.data.tags["mlflow.source.name"]
     (data,) = (entry.dataset for entry in child.inputs.dataset_inputs)
-    assert data.digest == layout.digest(layout.MANIFEST)[:36]
+    assert data.digest == digest_path(layout.MANIFEST)[:36]
     names = [column["name"] for column in json.loads(data.schema)["mlflow_colspec"]]
     assert {"id", "split", "label"} <= set(names)
     assert json.loads(data.profile)["num_test"] == 200
     source = mlflow.data.get_source(child.inputs.dataset_inputs[0])
-    assert source.to_dict()["tags"]["manifest"] == layout.digest(layout.MANIFEST)
+    assert source.to_dict()["tags"]["manifest"] == digest_path(layout.MANIFEST)
 
 
 def test_a_bundle_is_a_model_of_its_run(tracked_line: tuple[Params, Task]) -> None:
@@ -113,7 +114,7 @@ def test_a_bundle_is_a_model_of_its_run(tracked_line: tuple[Params, Task]) -> No
     (output,) = run.outputs.model_outputs
     model = client.get_logged_model(output.model_id)
     seal = layout.locate_bundle("closed") / layout.BUNDLE_SEAL
-    assert model.tags["plumbline.bundle"] == layout.digest(seal)
+    assert model.tags["plumbline.bundle"] == digest_path(seal)
     assert (model.name, model.params["kind"]) == ("closed", "least_squares")
     (kept,) = client.list_artifacts(run.info.run_id, "bundle")
     assert kept.path == "bundle/bundle.json"
@@ -306,7 +307,7 @@ def test_a_stage_that_dvc_restored_is_linked_to_the_run_that_computed_it(
     train(params, task, "closed")
     for candidate in ("closed", "nothing"):
         (layout.locate_bundle(candidate)).mkdir(exist_ok=True)
-        layout.write_json(layout.locate_bundle(candidate) / layout.BUNDLE_SEAL, candidate)
+        write_json(layout.locate_bundle(candidate) / layout.BUNDLE_SEAL, candidate)
     with run_log.track_run(params, "train", "closed"):
         pass  # again: a new pass begins
     with run_log.track_run(params, "register"):
@@ -442,8 +443,8 @@ def test_the_digest_of_dvc_lock_is_that_which_dvc_writes_in_the_end(
     lock = Path("dvc.lock")
     lock.write_text("stages: {}\n", encoding="utf-8")
     with run_log.track_run(repository[0], "register"):
-        layout.write_json(layout.REGISTRATION, {"version": "1"})
-        layout.write_json(layout.EVIDENCE, {})
+        write_json(layout.REGISTRATION, {"version": "1"})
+        write_json(layout.EVIDENCE, {})
     delivery.deliver()
     assert not [run for run in list_runs() if "plumbline.dvc_lock" in run.data.tags]
     lock.write_text(
@@ -453,7 +454,7 @@ def test_the_digest_of_dvc_lock_is_that_which_dvc_writes_in_the_end(
         encoding="utf-8",
     )
     delivery.deliver()
-    assert {run.data.tags["plumbline.dvc_lock"] for run in list_runs()} == {layout.digest(lock)}
+    assert {run.data.tags["plumbline.dvc_lock"] for run in list_runs()} == {digest_path(lock)}
     assert spool.list_passes() == []
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from plumbline.bundle.seal_format import FORMAT, SEAL
 from plumbline.bundle.verification import CODE, verify
-from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Signature, Task
+from plumbline.process.files import digest_path, read_json, write_json
 
 CONFIG = "config.json"  # that a task leaves beside its weights
 
@@ -26,9 +26,9 @@ def seal(folder: Path, task: Task[Any], candidate: str) -> str:
         "candidate": candidate,
         "signature": asdict(_choose_outputs(task.signature, folder)),
         "example": dict(task.example),
-        "files": {name: layout.digest(folder / name) for name in names - {SEAL}},
+        "files": {name: digest_path(folder / name) for name in names - {SEAL}},
     }
-    layout.write_json(folder / SEAL, sealed)
+    write_json(folder / SEAL, sealed)
     verify(folder)
     return digest(folder)
 
@@ -36,7 +36,7 @@ def seal(folder: Path, task: Task[Any], candidate: str) -> str:
 def digest(folder: Path) -> str:
     """The digest that names a bundle: that of its seal, which names every file in it."""
     try:
-        return layout.digest(folder / SEAL)
+        return digest_path(folder / SEAL)
     except OSError:
         raise BundleError(
             f"{folder}: there is no {SEAL}; train the candidate (dvc repro)"
@@ -46,7 +46,7 @@ def digest(folder: Path) -> str:
 def _choose_outputs(signature: Signature, folder: Path) -> Signature:
     """Return `signature` with the outputs that the model in `folder` has, all of them required."""
     path = folder / CONFIG
-    config = layout.read_json(path) if path.exists() else {}
+    config = read_json(path) if path.exists() else {}
     named = config.get("outputs", []) if isinstance(config, dict) else []
     outputs = [
         replace(field, required=True)

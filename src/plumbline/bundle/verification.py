@@ -7,9 +7,9 @@ from typing import Any
 
 from plumbline.bundle import files, kinds, seal_format
 from plumbline.bundle.seal_format import SEAL
-from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Signature, Task
+from plumbline.process.files import digest_path
 
 CODE = "predictor.py"
 
@@ -45,7 +45,7 @@ def require_code(sealed: dict[str, Any], label: Path, task: Task[Any]) -> None:
 
     In errors the bundle is called `label`.
     """
-    expected = layout.digest(task.predictor)
+    expected = digest_path(task.predictor)
     actual = sealed["files"][CODE]
     if actual != expected:
         raise BundleError(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from plumbline.ci import github_release
 from plumbline.contract.errors import ParamsError, PlumblineError, RefusedError
-from plumbline.contract.visible_text import show_lines
+from plumbline.process.visible_text import show_lines
 from plumbline.tracking import store_location
 
 ENVIRONMENT = "production"

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.process.files import write_aside
 
 SCHEMA = "2.0"
 
@@ -44,7 +44,7 @@ def _write_stages(path: Path, stages: Mapping[str, Any]) -> None:
 
     text = io.StringIO()
     YAML().dump({"schema": SCHEMA, "stages": stages}, text)
-    with layout.write_aside(path) as aside:
+    with write_aside(path) as aside:
         aside.write_text(text.getvalue(), encoding="utf-8")
 
 

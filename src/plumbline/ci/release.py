@@ -12,7 +12,7 @@ from pathlib import Path
 
 from plumbline.ci.github_release import run_gh
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.lineage import ask_git, run_git
+from plumbline.process.lineage import ask_git, run_git
 
 CHANGELOG = Path("CHANGELOG.md")
 NOTES = "notes.md"

@@ -7,8 +7,8 @@ import sys
 
 from plumbline.ci import github
 from plumbline.contract.errors import ParamsError, PlumblineError
-from plumbline.contract.lineage import ask_git
 from plumbline.contract.named_command import read_command
+from plumbline.process.lineage import ask_git
 from plumbline.registry import journal
 
 COMMAND = "PLUMBLINE_SUBMIT"  # the variable with the command that submits

@@ -11,6 +11,7 @@ from plumbline.entrypoint import load_task
 from plumbline.evidence import document
 from plumbline.evidence.evidence_check import derive_where_possible
 from plumbline.evidence.verdict import EXIT_CODES
+from plumbline.process.files import digest_path, read_json
 from plumbline.registry import journal_rules, promotion
 from plumbline.reporting import html, summary
 
@@ -48,8 +49,8 @@ def _describe_registered(evidence: dict[str, Any]) -> dict[str, str]:
 
     Raises EvidenceError where it registered nothing from it, or the champion is another one by now.
     """
-    done = layout.read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
-    if done.get("evidence") != layout.digest(layout.EVIDENCE):
+    done = read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
+    if done.get("evidence") != digest_path(layout.EVIDENCE):
         raise EvidenceError("the last evaluation was not registered; run `dvc repro`")
     name = done["model"]
     version = done["version"]

@@ -40,9 +40,9 @@ from plumbline.cli import (
 )
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.extensions import load_extensions
-from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.variables import refuse_misspelt_variables
-from plumbline.contract.visible_text import escape_unencodable, show_lines
+from plumbline.process.system_errors import explain_system_error
+from plumbline.process.visible_text import escape_unencodable, show_lines
 from plumbline.terminal.commands import PANEL_OF, add_command
 
 START = (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from plumbline.contract.visible_text import show_line
+from plumbline.process.visible_text import show_line
 from plumbline.terminal.console import out
 from plumbline.terminal.options import ModelName
 

@@ -7,9 +7,9 @@ import typer
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.params_edit import edit_candidate
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.terminal.console import print_plain
+from plumbline.tuning.params_edit import edit_candidate
 
 EXAMPLE = "plumbline pin hf://sentence-transformers/all-MiniLM-L6-v2"
 

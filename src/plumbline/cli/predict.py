@@ -12,7 +12,7 @@ from rich.table import Table
 from plumbline.contract import layout
 from plumbline.contract.answers import NOT_FINITE, find_not_finite
 from plumbline.contract.errors import ParamsError, PlumblineError
-from plumbline.contract.visible_text import dump_visibly, show_lines
+from plumbline.process.visible_text import dump_visibly, show_lines
 from plumbline.terminal.console import out
 from plumbline.terminal.options import InferenceParams, parse_inference_params
 

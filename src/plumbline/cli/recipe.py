@@ -7,9 +7,10 @@ import typer
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
-from plumbline.contract.lineage import run_git
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.init.repository_files import copy_task, ensure_task_folder, find_recipes
+from plumbline.process.files import write_aside
+from plumbline.process.lineage import run_git
 from plumbline.terminal.console import print_json, print_plain
 from plumbline.terminal.options import DEFAULT_TASK, AsJson, TaskName
 
@@ -62,7 +63,7 @@ def use_recipe(
             f"{layout.PARAMS} has changes that are not committed; commit them, or add --force"
         )
     params = read_params(path, _load_params_class)
-    with layout.write_aside(layout.PARAMS) as aside:
+    with write_aside(layout.PARAMS) as aside:
         aside.write_bytes(path.read_bytes())
     ensure_task_folder(params.task)
     print_plain(f"{layout.PARAMS} is now the recipe {name}; `dvc repro` runs it")

@@ -11,6 +11,7 @@ import typer
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.task import Columns
+from plumbline.process.files import digest_path, read_json, read_json_object
 from plumbline.registry import lost_models
 from plumbline.terminal.console import out, print_lines, print_plain
 
@@ -38,8 +39,8 @@ def show_report(
         print_plain(doubt)
     summary.print_report(out)
     done = _read_registration()
-    if done.get("version") and done.get("evidence") == layout.digest(layout.EVIDENCE):
-        _show_next_steps(done, layout.read_json(layout.EVIDENCE)["champion"])
+    if done.get("version") and done.get("evidence") == digest_path(layout.EVIDENCE):
+        _show_next_steps(done, read_json(layout.EVIDENCE)["champion"])
 
 
 def _verify_scores() -> str | None:
@@ -68,7 +69,7 @@ def _read_registration() -> dict[str, Any]:
     if not layout.REGISTRATION.exists():
         return {}
     try:
-        return layout.read_json_object(layout.REGISTRATION)
+        return read_json_object(layout.REGISTRATION)
     except (OSError, ValueError) as error:
         raise PlumblineError(
             f"{layout.REGISTRATION}: damaged ({error}); run `dvc repro register`"

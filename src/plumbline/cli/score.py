@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.stop_signals import INTERRUPTED
-from plumbline.contract.visible_text import show_line
+from plumbline.process.stop_signals import INTERRUPTED
+from plumbline.process.visible_text import show_line
 from plumbline.sources.addresses import get_scheme, hide_secrets
 from plumbline.terminal.console import print_plain
 from plumbline.terminal.options import InferenceParams, parse_inference_params

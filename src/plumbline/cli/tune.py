@@ -9,7 +9,8 @@ import typer
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
+from plumbline.process.files import write_aside
+from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
 from plumbline.terminal.console import out, print_plain
 
 if TYPE_CHECKING:
@@ -99,8 +100,8 @@ def parse_timeout(text: str) -> float | None:
 
 
 def _print_result(result: "SearchResult", proposed: dict[str, Any]) -> None:
-    from plumbline.contract.params_edit import format_scalar
     from plumbline.tuning import outcome
+    from plumbline.tuning.params_edit import format_scalar
 
     shipped = outcome.find_shipped_score(result)
     optimism = outcome.measure_optimism(result)
@@ -120,15 +121,15 @@ def _print_result(result: "SearchResult", proposed: dict[str, Any]) -> None:
 
 def _apply(candidate: str, proposed: dict[str, Any]) -> None:
     """Write the values, and check the whole file; a file that is not valid is put back."""
-    from plumbline.contract.params_edit import edit_candidate
     from plumbline.entrypoint import load_params
+    from plumbline.tuning.params_edit import edit_candidate
 
     before = layout.PARAMS.read_bytes()
     edit_candidate(layout.PARAMS, candidate, proposed, anchor="search")
     try:
         load_params(layout.PARAMS)
     except ParamsError:
-        with layout.write_aside(layout.PARAMS) as aside:
+        with write_aside(layout.PARAMS) as aside:
             aside.write_bytes(before)
         raise
     print_plain(f"{layout.PARAMS}: written; `dvc repro` trains {candidate} with them")

@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
-from plumbline.contract.params_edit import format_scalar
+from plumbline.tuning.params_edit import format_scalar
 
 if TYPE_CHECKING:
     from optuna import Study

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from plumbline.contract import layout
-from plumbline.contract.visible_text import show_line
+from plumbline.process.visible_text import show_line
 from plumbline.terminal.console import print_json, print_plain
 
 EXAMPLE = "plumbline verdict"

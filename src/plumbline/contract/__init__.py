@@ -1,1 +1,1 @@
-"""What every stage and task shares: what a task is, parameters, paths, errors and lineage."""
+"""What every stage and task shares: what a task is, parameters, paths and errors."""

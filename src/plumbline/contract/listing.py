@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.leftovers import ENDING
+from plumbline.contract.layout import TEMPORARY
 from plumbline.contract.task import SPLITS
 
 LISTING = "listing.json"  # in the folder of the shards
@@ -104,7 +104,7 @@ def require_listed(folder: Path, listing: Listing) -> None:
         known |= {shard.name for shard in listing.shards}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if name not in known and not path.is_dir() and not fnmatch(path.name, f".*{ENDING}"):
+        if name not in known and not path.is_dir() and not fnmatch(path.name, f".*{TEMPORARY}"):
             raise DataError(f"{path}: {folder / LISTING} does not name this file; {REMEDY}")
 
 

@@ -1,5 +1,6 @@
 """What validate wrote: whether data were accepted, and which."""
 
+import json
 from typing import Any
 
 from plumbline.contract import layout
@@ -9,7 +10,7 @@ from plumbline.contract.errors import DataError
 def read_validation() -> dict[str, Any]:
     """Read reports/validation.json; DataError where it is missing or damaged."""
     try:
-        report = layout.read_json(layout.VALIDATION)
+        report = json.loads(layout.VALIDATION.read_bytes())
     except (OSError, ValueError) as error:
         raise DataError(
             f"{layout.VALIDATION}: cannot be read ({error}); run `dvc repro validate`"

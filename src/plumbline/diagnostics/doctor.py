@@ -8,13 +8,14 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from plumbline.contract import layout, locked_packages
+from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.lineage import run_git
-from plumbline.contract.system_errors import explain_system_error
 from plumbline.diagnostics.fsck.registry_state import list_all
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.entrypoint import load_params
+from plumbline.process import locked_packages
+from plumbline.process.lineage import run_git
+from plumbline.process.system_errors import explain_system_error
 from plumbline.registry import model_versions
 from plumbline.registry.reader import addresses
 from plumbline.tracking import moved_store, store_location

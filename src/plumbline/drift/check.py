@@ -12,6 +12,7 @@ from plumbline.drift import decision, statistical_tests, window
 from plumbline.drift.decision import DriftOutcome, SourceReading
 from plumbline.drift.statistical_tests import LABEL, DriftTest
 from plumbline.drift.window import RowWindow
+from plumbline.process.files import write_aside, write_json
 from plumbline.registry import promotion
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG
@@ -116,6 +117,6 @@ def _build_report(
 
 
 def _write_report(report: dict[str, Any]) -> None:
-    layout.write_json(layout.DRIFT, report)
-    with layout.write_aside(layout.DRIFT_PAGE) as aside:
+    write_json(layout.DRIFT, report)
+    with write_aside(layout.DRIFT_PAGE) as aside:
         aside.write_text(html.render_template("drift.html", report), encoding="utf-8")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from plumbline.contract.dotted_keys import flatten
-from plumbline.contract.lineage import ask_git
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
-from plumbline.contract.visible_text import show_file_name
+from plumbline.process.lineage import ask_git
+from plumbline.process.visible_text import show_file_name
 
 CODE = ("pipelines", "src", "dvc.yaml", "requirements*.lock", "pyproject.toml")
 INPUT_CHARS = 300

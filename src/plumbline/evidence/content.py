@@ -21,6 +21,7 @@ from plumbline.evidence.judge import Judgement
 from plumbline.evidence.measurements import Measurements
 from plumbline.evidence.seeds import describe_seeds
 from plumbline.evidence.variants import build_variants_table
+from plumbline.process.files import digest_path, read_json
 from plumbline.statistics import intervals
 from plumbline.statistics.intervals import Interval
 
@@ -138,7 +139,7 @@ def _collect_notes(measurements: Measurements) -> dict[str, list[str]]:
     notes = {}
     for candidate in measurements.candidates:
         path = layout.locate_bundle(candidate.bundle) / "config.json"
-        sentences = layout.read_json(path).get("notes") if path.exists() else None
+        sentences = read_json(path).get("notes") if path.exists() else None
         if sentences:
             notes[candidate.name] = [str(sentence) for sentence in sentences]
     return notes
@@ -152,7 +153,7 @@ def _describe_hardware(measurements: Measurements) -> dict[str, Any]:
     paths = {
         candidate.name: locate_hardware(candidate.bundle) for candidate in measurements.candidates
     }
-    trainings = {name: layout.read_json(path) for name, path in paths.items() if path.exists()}
+    trainings = {name: read_json(path) for name, path in paths.items() if path.exists()}
     return {"evaluation": describe_machine(), "trainings": trainings}
 
 
@@ -230,6 +231,6 @@ def _describe_seed_reach(findings: Findings) -> dict[str, Any]:
 
 def _collect_digests(measurements: Measurements) -> dict[str, str]:
     subjects = measurements.subjects
-    written = {name: layout.digest(DIGESTED_FILES[name]) for name in WRITTEN_BY_EVALUATE}
+    written = {name: digest_path(DIGESTED_FILES[name]) for name in WRITTEN_BY_EVALUATE}
     winner = {"bundle": subjects.candidates[measurements.winner.bundle]}
     return {**subjects.digests, **written, **winner}

@@ -9,12 +9,13 @@ from typing import Any
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError, StaleEvidenceError
-from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.contract.verdict import decide_verdict, read_statuses
 from plumbline.evidence.changes import compare_params
 from plumbline.evidence.gates import GATES
+from plumbline.process.files import digest_path, read_json_object
+from plumbline.process.lineage import collect_lineage
 from plumbline.sources.shown_params import hide_secrets_in_values
 
 FORMAT = 4
@@ -62,7 +63,7 @@ def build_failure(params: Params, task: Task[Params], reason: str) -> dict[str, 
 
 def seal_with_pages(evidence: dict[str, Any]) -> dict[str, Any]:
     """Seal evidence with the digests of the pages that show it; they are on disk already."""
-    pages = {name: layout.digest(DIGESTED_FILES[name]) for name in PAGES}
+    pages = {name: digest_path(DIGESTED_FILES[name]) for name in PAGES}
     return seal_evidence(evidence | {"digests": evidence["digests"] | pages})
 
 
@@ -133,7 +134,7 @@ def describe_params(params: Params) -> dict[str, Any]:
 def _parse_evidence() -> dict[str, Any]:
     """Read the document and check its format and seal."""
     try:
-        evidence = layout.read_json_object(layout.EVIDENCE)
+        evidence = read_json_object(layout.EVIDENCE)
     except (OSError, ValueError) as error:
         raise EvidenceError(f"{layout.EVIDENCE}: missing or damaged ({error}); {REMEDY}") from None
     if evidence.get("format") != FORMAT:
@@ -187,7 +188,7 @@ def _check_digests(evidence: Mapping[str, Any]) -> None:
     for name, path in (DIGESTED_FILES | {"bundle": bundle_path}).items():
         if name not in digests:
             raise EvidenceError(f"{layout.EVIDENCE}: has no digest of {path}; {REMEDY}")
-        if not path.exists() or layout.digest(path) != digests[name]:
+        if not path.exists() or digest_path(path) != digests[name]:
             raise StaleEvidenceError(f"{path} is not what the evidence is about; {REMEDY}")
 
 

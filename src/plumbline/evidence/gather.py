@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
 from plumbline.contract.suggestion import suggest_nearest
@@ -18,6 +17,8 @@ from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import changes, data_changes
 from plumbline.evidence.champion import ChampionModel, ChampionOrigin, load_champion
 from plumbline.evidence.split_use import describe_use
+from plumbline.process.files import digest_path
+from plumbline.process.lineage import collect_lineage
 from plumbline.quality import runner
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.registry import ledger
@@ -98,7 +99,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
 
 def digest_files() -> dict[str, str]:
     """Return the digests of what an evaluation reads; that of params.yaml is without secrets."""
-    digests = {name: layout.digest(path) for name, path in DIGESTED.items()}
+    digests = {name: digest_path(path) for name, path in DIGESTED.items()}
     return digests | {"params": digest_shown_params(layout.PARAMS)}
 
 

@@ -17,6 +17,7 @@ from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.evidence.predictors import GuardedPredictor, score_split
+from plumbline.process.files import write_json
 from plumbline.registry.package.questions import Call
 from plumbline.registry.package.rehearsal import Rehearsal, rehearse
 
@@ -118,7 +119,7 @@ def rehearse_winner(
     longest = task.scoring.build_longest_input(predictor)
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         path = Path(private) / layout.GOLDEN.name
-        layout.write_json(path, golden)
+        write_json(path, golden)
         row_ms = winner.latency_ms["one_p95"]
         calls = recording.read_calls()
         rehearsal = rehearse(folder, digest, path, task, calls, longest, row_ms)

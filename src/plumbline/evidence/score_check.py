@@ -12,6 +12,7 @@ from plumbline.evidence.document import extract_metrics
 from plumbline.evidence.measurements import CHAMPION
 from plumbline.evidence.samples import name_answers
 from plumbline.evidence.withholding import withhold_figures
+from plumbline.process.files import read_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +46,7 @@ def verify_scores(evidence: Mapping[str, Any], metric: Metric) -> None:
 
 def _verify_metrics(evidence: Mapping[str, Any]) -> None:
     """Compare reports/metrics.json, which is in git and kept beside a version."""
-    if layout.read_json(layout.METRICS) != extract_metrics(withhold_figures(evidence)):
+    if read_json(layout.METRICS) != extract_metrics(withhold_figures(evidence)):
         raise EvidenceError(f"{layout.METRICS} is not what the evidence is about; {REMEDY}")
 
 

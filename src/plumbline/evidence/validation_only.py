@@ -17,6 +17,7 @@ from plumbline.evidence.choice import Choice
 from plumbline.evidence.measurements import choose
 from plumbline.evidence.predictors import open_candidate
 from plumbline.evidence.seeds import choose_shipped
+from plumbline.process.files import write_aside, write_json
 
 SUMMARY = (
     "inside an experiment of DVC only validation is scored; `dvc repro` outside of it scores the "
@@ -72,10 +73,10 @@ def write_scores(
         name: {"validation": {metric: score.metrics[metric]}} for name, score in scores.items()
     }
     metrics = {"winner": choice.winner, **named[choice.winner], "candidates": named}
-    layout.write_json(layout.METRICS, document.round_numbers(metrics))
-    layout.write_json(layout.GOLDEN, None)
+    write_json(layout.METRICS, document.round_numbers(metrics))
+    write_json(layout.GOLDEN, None)
     for path in (layout.PREDICTIONS, layout.DRIFT_REFERENCE):
-        with layout.write_aside(path) as aside:
+        with write_aside(path) as aside:
             pd.DataFrame().to_parquet(aside, index=False)
     shutil.rmtree(layout.PLOTS, ignore_errors=True)
     layout.PLOTS.mkdir(parents=True)
@@ -83,7 +84,7 @@ def write_scores(
         table.to_csv(layout.PLOTS / f"{name}.csv", index=False)
     _write_page(scores, choice, task)
     evidence = document.build_failure(params, task, SUMMARY)
-    layout.write_json(layout.EVIDENCE, evidence)
+    write_json(layout.EVIDENCE, evidence)
     return metrics
 
 
@@ -95,9 +96,9 @@ def _write_page(scores: dict[str, Scores], choice: Choice, task: Task[Params]) -
         lines.append(f"* {name}: {score.metrics[metric]:.4f} ({_count_rows(score, metric)} rows)")
     lines += ["", f"The winner would be {choice.winner}: {choice.reason}."]
     text = "\n".join(lines) + "\n"
-    with layout.write_aside(layout.MODEL_CARD) as aside:
+    with write_aside(layout.MODEL_CARD) as aside:
         aside.write_text(text, encoding="utf-8")
-    with layout.write_aside(layout.REPORT) as aside:
+    with write_aside(layout.REPORT) as aside:
         aside.write_text(f"<!doctype html>\n<pre>\n{text}</pre>\n", encoding="utf-8")
 
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.process.files import digest_path, read_json, write_json
 
 RECORD = Path(".plumbline-template.json")
 
@@ -46,17 +46,17 @@ def write_record(folder: Path, version: str, wheel: Path, answers: InitAnswers) 
     content = {
         "plumbline": version,
         "wheel": wheel.as_posix(),
-        "sha256": layout.digest(folder / wheel),
+        "sha256": digest_path(folder / wheel),
         "answers": asdict(answers),
     }
-    layout.write_json(folder / RECORD, content)
+    write_json(folder / RECORD, content)
 
 
 def read_record(folder: Path) -> TemplateRecord:
     """Read the record; raises PlumblineError where there is none, or it was edited."""
     path = folder / RECORD
     try:
-        content = layout.read_json(path)
+        content = read_json(path)
         return TemplateRecord(
             str(content["plumbline"]), Path(content["wheel"]), content["sha256"], content["answers"]
         )

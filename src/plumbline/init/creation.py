@@ -9,7 +9,6 @@ from keyword import iskeyword
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from plumbline.contract import leftovers
 from plumbline.contract.errors import DataError, ParamsError, PlumblineError
 from plumbline.contract.task_packages import find_task_package
 from plumbline.init.answers import InitAnswers
@@ -18,6 +17,7 @@ from plumbline.init.proposal import Proposal
 from plumbline.init.rendering import render_repository
 from plumbline.init.survey import FileSurvey, inspect_file
 from plumbline.init.wheel import write_wheel
+from plumbline.process import leftovers
 from plumbline.tracking import store_location
 
 RAW = Path("data/raw")

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.lineage import run_git
+from plumbline.process.lineage import run_git
 
 NO_IDENTITY = ("-c", "user.name=plumbline", "-c", "user.email=plumbline@localhost")
 

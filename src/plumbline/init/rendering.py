@@ -15,6 +15,7 @@ from plumbline.entrypoint import load_params
 from plumbline.init import differences, repository_files
 from plumbline.init.answers import InitAnswers, write_record
 from plumbline.init.proposal import Proposal, propose_params
+from plumbline.process.files import digest_path, write_json
 
 TEMPLATE = Path("template")
 PARAMS_TEMPLATE = Path("recipes/text_classification.yaml")
@@ -37,7 +38,7 @@ def render_repository(target: Path, answers: InitAnswers, wheel: Path) -> Propos
     for path in repository_files.list_carried(root):
         if _is_written(path):
             _write_file(target, path, root, answers.name)
-    layout.write_json(target / layout.CHAMPION, {})
+    write_json(target / layout.CHAMPION, {})
     own_wheel = WHEELS / wheel.name
     _lock_wheel(target, own_wheel, wheel.read_bytes())
     proposal = propose_params((root / PARAMS_TEMPLATE).read_text(encoding="utf-8"), answers)
@@ -69,7 +70,7 @@ def _write_params(target: Path, text: str, task: str | None) -> None:
     path = target / layout.PARAMS
     path.write_text(f"{SCHEMA_LINE}\n{text}", encoding="utf-8")
     params = load_params(path)  # so that `make run` does not refuse it
-    layout.write_json(target / SCHEMA, type(params).model_json_schema())
+    write_json(target / SCHEMA, type(params).model_json_schema())
     if task:  # an own task begins with the params of text classification
         path.write_text(text.replace(TASK_LINE, f"\ntask: {task}\n", 1), encoding="utf-8")
         (target / SCHEMA).unlink()
@@ -88,7 +89,7 @@ def _lock_wheel(target: Path, wheel: Path, content: bytes) -> None:
     (target / wheel).parent.mkdir(exist_ok=True)
     (target / wheel).write_bytes(content)
     lock = target / LOCK
-    line = f"./{wheel} --hash=sha256:{layout.digest(target / wheel)}\n"
+    line = f"./{wheel} --hash=sha256:{digest_path(target / wheel)}\n"
     lock.write_text(line + lock.read_text(encoding="utf-8"), encoding="utf-8")
 
 

@@ -4,9 +4,9 @@ import shutil
 import tomllib
 from pathlib import Path
 
-from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.leftovers import make_aside_folder
+from plumbline.process.files import publish
+from plumbline.process.leftovers import make_aside_folder
 
 CARRIED = Path(__file__).parent / "repository"  # in a wheel: setup.py
 CHECKOUT = Path(__file__).parents[3]
@@ -49,7 +49,7 @@ def copy_task(task: str) -> None:
             copy = aside / path.relative_to(folder)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / path, copy)
-        layout.publish(aside, folder)
+        publish(aside, folder)
 
 
 def ensure_task_folder(task: str) -> None:

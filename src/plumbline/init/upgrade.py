@@ -22,12 +22,13 @@ from tempfile import TemporaryDirectory
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.lineage import REFUSED_OWNER
 from plumbline.entrypoint import load_params
 from plumbline.init.answers import RECORD, InitAnswers, TemplateRecord, read_record
 from plumbline.init.git import call_git, choose_identity, try_git
 from plumbline.init.rendering import render_repository
 from plumbline.init.wheel import digest_contents, write_wheel
+from plumbline.process.files import digest_path
+from plumbline.process.lineage import REFUSED_OWNER
 
 BRANCH = "plumbline-template"  # in the scratch clone
 
@@ -139,7 +140,7 @@ def _require_clean(folder: Path) -> None:
 
 def _require_wheel(folder: Path, record: TemplateRecord) -> Path:
     wheel = folder / record.wheel
-    if not wheel.is_file() or layout.digest(wheel) != record.sha256:
+    if not wheel.is_file() or digest_path(wheel) != record.sha256:
         raise PlumblineError(
             f"{record.wheel}: not the file with the SHA-256 that {RECORD} names "
             f"({record.sha256[:12]}...), from which the older files are made again; "

@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from types import FrameType
 
 from plumbline.contract import layout
-from plumbline.contract.checkout_lock import lock_run
 from plumbline.contract.errors import RefusedError
-from plumbline.contract.locked_packages import require_locked_versions
-from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated
 from plumbline.entrypoint import load_params
 from plumbline.pipeline_run import compiling, dvc_lock, dvc_processes
 from plumbline.pipeline_run.cut_copies import remove_cut_copies
 from plumbline.pipeline_run.early_checks import require_settings
 from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce
+from plumbline.process.checkout_lock import lock_run
+from plumbline.process.locked_packages import require_locked_versions
+from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated
 from plumbline.registry import lost_models
 from plumbline.tracking import moved_store
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.lineage import ask_git
 from plumbline.contract.yaml_file import scan_yaml
+from plumbline.process.lineage import ask_git
 
 PIPELINE = Path("dvc.yaml")
 LOCK = Path("dvc.lock")

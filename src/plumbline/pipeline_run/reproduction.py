@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.system_errors import NO_SPACE, explain_system_error
 from plumbline.pipeline_run.stage_lines import announce_stages
 from plumbline.pipeline_run.transfer_log import collect_reasons
+from plumbline.process.system_errors import NO_SPACE, explain_system_error
 
 log = logging.getLogger(__name__)
 MAX_REASONS = 3  # as many files, as many reasons

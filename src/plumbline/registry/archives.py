@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.bundle import strict
-from plumbline.contract import layout
 from plumbline.contract.errors import JournalError, RegistryError
 from plumbline.contract.tar_files import extract_file
+from plumbline.process.files import digest_path, publish, write_aside, write_json
 from plumbline.registry import journal
 from plumbline.registry.reader.addresses import describe_registry
 from plumbline.tracking import delivery, moved_store, store_location
@@ -49,10 +49,10 @@ def pack(target: Path) -> int:
         contents = {
             "format": FORMAT,
             "folder": str(folder),
-            "files": {name: layout.digest(path) for name, path in sorted(files.items())},
+            "files": {name: digest_path(path) for name, path in sorted(files.items())},
         }
-        layout.write_json(Path(private) / CONTENTS, contents)
-        with layout.write_aside(target) as aside, tarfile.open(aside, "w") as archive:
+        write_json(Path(private) / CONTENTS, contents)
+        with write_aside(target) as aside, tarfile.open(aside, "w") as archive:
             for name, path in [(CONTENTS, Path(private) / CONTENTS), *sorted(files.items())]:
                 archive.add(path, name, recursive=False, filter=_clear_origin)
     return len(files)
@@ -81,7 +81,7 @@ def unpack(source: Path) -> int:
             _check_journal(aside / JOURNAL)
         for name in (ARTIFACTS, JOURNAL, STORE):  # the store last: without it there is no registry
             if (aside / name).exists():
-                layout.publish(aside / name, folder / name)
+                publish(aside / name, folder / name)
     return len(contents["files"])
 
 
@@ -126,7 +126,7 @@ def _extract(source: Path, folder: Path) -> dict[str, Any]:
             if not member.isreg() or member.issparse() or member.name not in left:
                 raise ValueError(f"{member.name!r} is not listed in its contents")
             extract_file(archive, member, folder)
-            if layout.digest(folder / member.name) != left.pop(member.name):
+            if digest_path(folder / member.name) != left.pop(member.name):
                 raise ValueError(f"{member.name} was changed")
     if left:
         raise ValueError(f"{min(left)} is missing")

@@ -10,7 +10,8 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import JournalError, JournalIntegrityError, PlumblineError
-from plumbline.contract.leftovers import ENDING, remove_leftovers
+from plumbline.process.files import read_json, write_json
+from plumbline.process.leftovers import remove_leftovers
 from plumbline.registry.journal import Entry
 
 
@@ -51,8 +52,8 @@ def write_pin(name: str, champion: ChampionPin | None) -> None:
         value = {key: given for key, given in asdict(champion).items() if given is not None}
     values = _read_values() | {name: value}
     try:
-        remove_leftovers(layout.CHAMPION.parent, f".{layout.CHAMPION.name}.*{ENDING}")
-        layout.write_json(layout.CHAMPION, values)
+        remove_leftovers(layout.CHAMPION.parent, f".{layout.CHAMPION.name}.*{layout.TEMPORARY}")
+        write_json(layout.CHAMPION, values)
     except OSError as error:
         raise PlumblineError(
             f"{layout.CHAMPION}: cannot be written ({error.strerror}); "
@@ -90,7 +91,7 @@ def _read_values() -> dict[str, Any]:
     if not layout.CHAMPION.exists():
         return {}
     try:
-        values = layout.read_json(layout.CHAMPION)
+        values = read_json(layout.CHAMPION)
         if not isinstance(values, dict):
             raise ValueError(f"found {values!r} in place of models")  # noqa: TRY301, TRY004  reported as any other damage
         for value in values.values():

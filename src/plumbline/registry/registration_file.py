@@ -4,19 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from plumbline.contract import layout
+from plumbline.process.files import digest_path, write_json
 from plumbline.registry import registrations
 
 
 def write_registration(model: str, evidence: Mapping[str, Any], version: str | None) -> None:
     """Write which version has this evidence; None where nothing was registered."""
-    layout.write_json(
+    write_json(
         layout.REGISTRATION,
         {
             "model": model,
             "version": version,
             "winner": evidence.get("winner"),
             "verdict": evidence["verdict"],
-            "evidence": layout.digest(layout.EVIDENCE),
+            "evidence": digest_path(layout.EVIDENCE),
         },
     )
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plumbline.bundle.files import MAX_BYTES
-from plumbline.contract import layout
 from plumbline.contract.errors import RegistryError
+from plumbline.process.files import digest_path
 from plumbline.registry.reader import artifacts
 from plumbline.registry.reader.stores import connect_store
 
@@ -33,7 +33,7 @@ def _require_same_bytes(location: str, path: Path) -> None:
             artifacts.fetch_artifact(connect_store(), location, path.name, copy, MAX_BYTES)
         except RegistryError as error:
             raise RegistryError(f"after the upload: {error}; run the command again") from None
-        expected, found = layout.digest(path), layout.digest(copy)
+        expected, found = digest_path(path), digest_path(copy)
     if found != expected:
         raise RegistryError(
             f"{location}/{path.name}: digest mismatch after the upload: expected {expected}, found "

@@ -7,7 +7,7 @@ version without an entry in the journal may be anyone's. The note says that it i
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plumbline.contract import layout
+from plumbline.process.files import read_json, write_json
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class UnfinishedRegistration(NamedTuple):
 
 def note_registration(registration: UnfinishedRegistration) -> None:
     """Remember, before the version is added."""
-    layout.write_json(NOTE, registration._asdict())
+    write_json(NOTE, registration._asdict())
 
 
 def forget_registration() -> None:
@@ -39,7 +39,7 @@ def forget_registration() -> None:
 def read_note(model: str, bundle: str) -> UnfinishedRegistration | None:
     """Return what was noted about this bundle; None without it."""
     try:
-        noted = UnfinishedRegistration(**layout.read_json(NOTE))
+        noted = UnfinishedRegistration(**read_json(NOTE))
     except (OSError, ValueError, TypeError):
         return None
     return noted if (noted.model, noted.bundle) == (model, bundle) else None

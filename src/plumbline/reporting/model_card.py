@@ -6,6 +6,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.evidence.withholding import NOTE, is_withheld, withhold_figures
+from plumbline.process.files import write_aside
 from plumbline.reporting.html import render_template
 from plumbline.reporting.leaderboard import describe_seeds
 
@@ -32,7 +33,7 @@ def render_card(evidence: Mapping[str, Any]) -> str:
 
 def write_card(evidence: Mapping[str, Any]) -> None:
     """Write reports/model_card.md."""
-    with layout.write_aside(layout.MODEL_CARD) as path:
+    with write_aside(layout.MODEL_CARD) as path:
         path.write_text(render_card(evidence), encoding="utf-8")
 
 

@@ -9,10 +9,11 @@ from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError, PlumblineError
 from plumbline.contract.validation_report import read_validation
 from plumbline.contract.verdict import read_statuses
-from plumbline.contract.visible_text import show_line
 from plumbline.evidence.document import FORMAT, KEYS, REMEDY
 from plumbline.evidence.gates.remedies import list_failures
 from plumbline.evidence.withholding import withhold_figures
+from plumbline.process.files import read_json_object
+from plumbline.process.visible_text import show_line
 from plumbline.reporting.html import format_name, format_size, render_template
 from plumbline.reporting.leaderboard import (
     build_leaderboard,
@@ -101,7 +102,7 @@ def _read_last_evidence() -> dict[str, Any]:
         if rejection:
             raise PlumblineError(f"nothing was evaluated: {rejection}")
         raise PlumblineError(f"{layout.EVIDENCE}: nothing was evaluated yet; run `dvc repro`")
-    evidence = layout.read_json_object(layout.EVIDENCE)
+    evidence = read_json_object(layout.EVIDENCE)
     _require_shown(evidence)
     return withhold_figures(evidence)
 

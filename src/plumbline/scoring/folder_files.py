@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError, PlumblineError
-from plumbline.contract.system_errors import explain_system_error
 from plumbline.contract.task import Predictor
+from plumbline.process.files import digest_path
+from plumbline.process.system_errors import explain_system_error
 from plumbline.scoring.file_records import FileRecord, read_record, write_record
 from plumbline.scoring.folders import FileFolder
 from plumbline.scoring.request import ScoringRequest
@@ -150,7 +150,7 @@ def _score_once(
             begun,
             num_rows=done.num_rows,
             num_bad=done.num_bad,
-            sha256=layout.digest(place),
+            sha256=digest_path(place),
             output=target.predict_identity(place),
         )
         write_record(target, name, record)

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import BusyError, DataError
+from plumbline.process.files import digest_path, format_json, publish, write_json
 from plumbline.sources.addresses import find_local_path, get_scheme, hide_secrets
 from plumbline.sources.object_store import read_version
 from plumbline.sources.stores import describe_driver_error, open_store
@@ -109,7 +109,7 @@ class FileFolder:
             return
         path = self.local / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        layout.publish(place, path)
+        publish(place, path)
         place.parent.rmdir()
 
     def read_json(self, name: str) -> Any:
@@ -126,9 +126,9 @@ class FileFolder:
     def write_json(self, name: str, value: Any) -> None:
         """Write `value` as stable, strict JSON."""
         if self.local is not None:
-            layout.write_json(self.local / name, value)
+            write_json(self.local / name, value)
             return
-        content = layout.format_json(value)
+        content = format_json(value)
         with self._explain_errors():
             self._store.pipe_file(self._locate(name), content.encode())
 
@@ -183,7 +183,7 @@ def hash_name(name: str) -> str:
 
 
 def _identify_content(path: Path) -> dict[str, Any]:
-    return {"sha256": layout.digest(path), "bytes": path.stat().st_size}
+    return {"sha256": digest_path(path), "bytes": path.stat().st_size}
 
 
 def _is_hidden(name: str) -> bool:

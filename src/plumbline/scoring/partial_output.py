@@ -8,8 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.process.files import publish, read_json, write_json
 
 FORMAT = 1  # raised when a new version of this code would resume in another way than before
 
@@ -67,12 +67,12 @@ class PartialOutput:
             "bad": self.num_bad + num_bad,
             "bytes": self._num_bytes + len(data),
         }
-        layout.write_json(self._state, state)
+        write_json(self._state, state)
         self._set_counts(state)
 
     def publish(self, finished: Path) -> None:
         """Move the finished file to the output's place and remove the folder."""
-        layout.publish(finished, self._output)
+        publish(finished, self._output)
         self.drop()
 
     def drop(self) -> None:
@@ -82,7 +82,7 @@ class PartialOutput:
     def _resume(self) -> None:
         """Take the counts from the state file if it is of the same run; else remove the file."""
         try:
-            state = layout.read_json(self._state)
+            state = read_json(self._state)
             changed = [name for name, value in self._run.items() if state["run"].get(name) != value]
             counts = {key: int(state[key]) for key in ("rows", "bad", "bytes")}
             if counts["rows"] and changed:

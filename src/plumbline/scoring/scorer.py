@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.errors import DataError, PlumblineError
 from plumbline.contract.task import Field, Predictor, Signature
+from plumbline.process.files import digest_path
 from plumbline.registry.reader.loading import ask_predictor, load_predictor
 from plumbline.scoring.answers import answer_chunk
 from plumbline.scoring.chunks import Chunk, RowReader, RowWriter
@@ -193,7 +193,7 @@ def _describe_run(
 ) -> dict[str, Any]:
     """Return all that the output depends on: a run resumes only if this is the same."""
     return {
-        "input": {"sha256": layout.digest(request.input), "bytes": request.input.stat().st_size},
+        "input": {"sha256": digest_path(request.input), "bytes": request.input.stat().st_size},
         "model": describe_model(model),
         "params": dict(request.params),
         "columns": [field.name for field in added],

@@ -13,9 +13,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
 from plumbline.contract.tar_files import extract_file
+from plumbline.process.files import digest_path
 from plumbline.registry.reader import contents
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.scoring.folder_files import FolderRequest, ScoredFile, try_file
@@ -89,7 +89,7 @@ def _make_task(
     archive: str, model: CachedVersion, request: FolderRequest, names: Sequence[str]
 ) -> Any:
     """Return what a task does: it gets the numbers of files, and yields results as JSON."""
-    golden = layout.digest(model.golden)
+    golden = digest_path(model.golden)
 
     def score_batches(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.answers import OTHER_MACHINE, is_same_answer
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Predictor, Signature
+from plumbline.process.files import read_json
 from plumbline.registry.reader.loading import ask_predictor, load_predictor
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.serving import metrics
@@ -37,9 +37,7 @@ class LoadedModel:
     def __init__(self, cached: CachedVersion, predictor: Predictor, limits: Limits) -> None:
         self.cached = cached
         self.signature: Signature = bundle.read_signature(cached.folder)
-        self.example: dict[str, list[Any]] = layout.read_json(cached.folder / bundle.SEAL)[
-            "example"
-        ]
+        self.example: dict[str, list[Any]] = read_json(cached.folder / bundle.SEAL)["example"]
         self._batcher = Batcher(predictor, limits)
 
     @classmethod
@@ -88,7 +86,7 @@ def _load_checked_predictor(cached: CachedVersion) -> Predictor:
     """Load and check a version; BundleError whatever its code raises."""
     label = f"{cached.name} version {cached.version}"
     predictor = load_predictor(cached.folder, cached.bundle, label)
-    golden = layout.read_json(cached.golden)
+    golden = read_json(cached.golden)
     try:
         answers = ask_predictor(predictor, golden["inputs"], golden["params"], label)
         mismatch = _find_first_mismatch(golden["outputs"], answers)

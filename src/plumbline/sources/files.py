@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.suggestion import suggest_nearest
+from plumbline.process.files import digest_path
 from plumbline.sources import formats
 from plumbline.sources.addresses import hide_secrets
 from plumbline.sources.arrow_files import RowGroups
@@ -56,7 +56,7 @@ def list_local_files(pattern: str, split: str | None) -> list[SourceFile]:
 def open_local_file(path: Path, address: str, split: str | None) -> SourceFile:
     """Return the file at `path` under its address in params, with its digest."""
     try:
-        digest = layout.digest(path)
+        digest = digest_path(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
     return SourceFile(address, split, partial(_open_binary, path.absolute()), digest)

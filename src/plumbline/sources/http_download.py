@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError
+from plumbline.process.files import digest_path, write_aside
 
 MAX_BYTES = 50 * 2**30
 MAX_SECONDS = 3600
@@ -43,8 +44,8 @@ def download_pinned(url: str, shown: str, sha256: str | None) -> Path:
             "get it with `curl -sL URL | sha256sum` and add it under data.sha256"
         )
     cached = layout.DOWNLOADS / sha256
-    if not (cached.is_file() and layout.digest(cached) == sha256):
-        with layout.write_aside(cached) as partial:
+    if not (cached.is_file() and digest_path(cached) == sha256):
+        with write_aside(cached) as partial:
             actual = _download(url, shown, partial)
             if actual != sha256:
                 raise DataError(

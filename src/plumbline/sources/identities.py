@@ -11,6 +11,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
+from plumbline.process.files import read_json
 from plumbline.sources.addresses import (
     SQL_DIALECTS,
     find_local_path,
@@ -46,7 +47,7 @@ def read_recorded() -> list[SourceIdentity]:
     if not layout.IDENTITY.exists():
         return []
     try:
-        recorded: list[SourceIdentity] = layout.read_json(layout.IDENTITY)
+        recorded: list[SourceIdentity] = read_json(layout.IDENTITY)
         _ = [entry["source"] for entry in recorded]
     except (ValueError, TypeError, KeyError):
         raise DataError(

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, cast
 
-from plumbline.contract import layout
+from plumbline.process.files import write_aside
 from plumbline.sources.addresses import find_local_path, hide_secrets
 from plumbline.sources.stores import name_store_errors, open_store
 
@@ -65,7 +65,7 @@ class RequestFolder:
         """
         if self._local is not None:
             hidden = self._local / f".{secrets.token_hex(8)}{SUFFIX}"
-            with layout.write_aside(hidden) as aside:
+            with write_aside(hidden) as aside:
                 aside.write_bytes(content)
             hidden.rename(self._local / choose_name())
             return

@@ -7,9 +7,9 @@ written again with the same bytes.
 import shutil
 from pathlib import Path
 
-from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.listing import REMEDY
+from plumbline.process.files import write_aside
 from plumbline.sources.addresses import find_local_path, get_scheme, hide_secrets
 from plumbline.sources.stores import SCHEMES, open_store, refuse_driver_errors
 
@@ -33,7 +33,7 @@ class ShardStore:
         """Store a shard; it is complete or not there. DataError where it cannot be written."""
         with refuse_driver_errors(self.show(sha256), "written", ADVICE):
             if self._local is not None:
-                with layout.write_aside(self._local / _name_file(sha256)) as aside:
+                with write_aside(self._local / _name_file(sha256)) as aside:
                     shutil.copyfile(path, aside)
             else:
                 self._store.put_file(str(path), f"{self._path}/{_name_file(sha256)}")

@@ -4,7 +4,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract import layout
 from plumbline.contract.listing import (
     LISTING,
     Listing,
@@ -15,6 +14,7 @@ from plumbline.contract.listing import (
 )
 from plumbline.contract.row_groups import BATCH_ROWS
 from plumbline.contract.rows import PART_ROWS
+from plumbline.process.files import digest_path, write_json
 from plumbline.sources.parquet_batches import BatchWriter
 from plumbline.sources.shard_store import ShardStore
 
@@ -72,7 +72,7 @@ class ShardWriter(AbstractContextManager["ShardWriter"]):
 
 def write_listing(folder: Path, listing: Listing) -> None:
     """Write the listing of a folder; shards that it does not name are none of the data set."""
-    layout.write_json(folder / LISTING, listing.build_content())
+    write_json(folder / LISTING, listing.build_content())
 
 
 def write_split(folder: Path, split: str, table: "pa.Table") -> None:
@@ -94,7 +94,7 @@ def write_split(folder: Path, split: str, table: "pa.Table") -> None:
 
 def _keep_shard(path: Path, split: str, num_rows: int, store: ShardStore | None) -> Shard:
     """Describe a complete shard, and move it into the store, if there is one."""
-    shard = Shard(path.name, split, num_rows, layout.digest(path))
+    shard = Shard(path.name, split, num_rows, digest_path(path))
     if store is not None:
         store.keep(path, shard.sha256)
         path.unlink()

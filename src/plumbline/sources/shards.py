@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.listing import LISTING, REMEDY, Listing, Shard, read_listing
 from plumbline.contract.row_groups import read_row_groups
+from plumbline.process.files import digest_path
 from plumbline.sources.shard_copies import COPIES
 from plumbline.sources.shard_store import ShardStore
 
@@ -101,7 +101,7 @@ class ShardReader:
 
 def _digest(file: Path | IO[bytes]) -> str:
     if isinstance(file, Path):
-        return layout.digest(file)
+        return digest_path(file)
     digest = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]  # it has readinto
     file.seek(0)
     return digest.hexdigest()

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError
+from plumbline.process.files import digest_path
 from plumbline.sources.addresses import find_local_path, hide_secrets, hide_secrets_in_text
 from plumbline.sources.columns import find_columns
 from plumbline.sources.records import ReadRequest, SourcePart, SourceRow, as_text, show_bytes
@@ -35,7 +35,7 @@ def build_query_part(address: str, split: str | None) -> SourcePart:
     if path is not None:
         if not Path(path).is_file():
             raise DataError(f"{path}: no such database; check data.source")
-        facts["sha256"] = layout.digest(Path(path))
+        facts["sha256"] = digest_path(Path(path))
     read_rows = partial(_read_rows, url, query, name)
     return SourcePart(
         Path(url.database or name).name, split, read_rows, facts, is_shared=path is None

@@ -1,9 +1,9 @@
 """control: a candidate is trained on shuffled answers; what it then knows shows a leak."""
 
 from plumbline.contract import layout
-from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.process.leftovers import make_aside_folder
 from plumbline.stages.train import learn, refuse_unvalidated
 from plumbline.tracking import run_log
 

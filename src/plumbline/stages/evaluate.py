@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import experiment, layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.records import Figure
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
-from plumbline.contract.visible_text import show_line
 from plumbline.evidence import document, tracked_metrics, validation_only
 from plumbline.evidence.content import build_evidence
 from plumbline.evidence.gather import gather
@@ -21,6 +19,9 @@ from plumbline.evidence.judge import Judgement, judge
 from plumbline.evidence.measure import measure
 from plumbline.evidence.measurements import Measurements
 from plumbline.evidence.withholding import is_withheld, withhold_figures
+from plumbline.process.files import digest_path, publish, write_aside, write_json
+from plumbline.process.leftovers import make_aside_folder
+from plumbline.process.visible_text import show_line
 from plumbline.reporting import report
 from plumbline.reporting.model_card import write_card
 from plumbline.tracking import run_log
@@ -79,13 +80,13 @@ def write(measurements: Measurements, judgement: Judgement, task: Task[Params]) 
     """Write reports/, evidence.json last, and return the evidence."""
     subjects = measurements.subjects
     winner = measurements.winner
-    layout.write_json(layout.GOLDEN, measurements.golden)
-    with layout.write_aside(layout.DRIFT_REFERENCE) as path:
+    write_json(layout.GOLDEN, measurements.golden)
+    with write_aside(layout.DRIFT_REFERENCE) as path:
         measurements.reference.to_parquet(path, index=False)
-    with layout.write_aside(layout.PREDICTIONS) as path:
+    with write_aside(layout.PREDICTIONS) as path:
         measurements.predictions.to_parquet(path, index=False)
     evidence = build_evidence(measurements, judgement, task)
-    layout.write_json(layout.METRICS, document.extract_metrics(withhold_figures(evidence)))
+    write_json(layout.METRICS, document.extract_metrics(withhold_figures(evidence)))
     figures = []
     tables = winner.validation.tables
     if not is_withheld(evidence):
@@ -96,7 +97,7 @@ def write(measurements: Measurements, judgement: Judgement, task: Task[Params]) 
     report.write_report(evidence, winner, figures, measurements.validation_inputs)
     write_card(evidence)
     evidence = document.seal_with_pages(evidence)
-    layout.write_json(layout.EVIDENCE, evidence)
+    write_json(layout.EVIDENCE, evidence)
     return evidence
 
 
@@ -109,7 +110,7 @@ def _log_evidence(
     metrics = tracked_metrics.list_metrics(evidence)
     log.log_metrics(metrics)
     for candidate, scores in tracked_metrics.list_candidate_metrics(evidence).items():
-        digest = layout.digest(document.locate_shipped(evidence, candidate) / layout.BUNDLE_SEAL)
+        digest = digest_path(document.locate_shipped(evidence, candidate) / layout.BUNDLE_SEAL)
         named = {f"candidate/{candidate}/{name}": value for name, value in scores.items()}
         log.log_metrics(named)
         log.log_model_metrics(scores, digest)
@@ -122,7 +123,7 @@ def _log_evidence(
 
 
 def _write_failure(params: Params, task: Task[Params], reason: str) -> None:
-    layout.write_json(layout.EVIDENCE, document.build_failure(params, task, reason))
+    write_json(layout.EVIDENCE, document.build_failure(params, task, reason))
 
 
 def _write_plots(tables: Mapping[str, "pd.DataFrame"], figures: Sequence[Figure]) -> None:
@@ -133,4 +134,4 @@ def _write_plots(tables: Mapping[str, "pd.DataFrame"], figures: Sequence[Figure]
             table.to_csv(aside / f"{name}.csv", index=False)
         for figure in figures:
             (aside / f"{figure.name}.svg").write_text(figure.svg, encoding="utf-8")
-        layout.publish(aside, layout.PLOTS)
+        publish(aside, layout.PLOTS)

@@ -4,7 +4,8 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.contract.visible_text import show_line
+from plumbline.process.files import write_json
+from plumbline.process.visible_text import show_line
 from plumbline.sources.http_download import forget_download
 from plumbline.sources.identities import look_up_identities, read_recorded
 
@@ -28,4 +29,4 @@ def identify(params: Params, task: Task[Params]) -> None:
             message = f"identify: {identity['source']}: new, or changed since the last run"
             print(show_line(message))  # noqa: T201 (the stage's result)
             forget_download(sources[address])
-    layout.write_json(layout.IDENTITY, list(identities.values()))
+    write_json(layout.IDENTITY, list(identities.values()))

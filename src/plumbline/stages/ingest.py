@@ -3,10 +3,11 @@
 from typing import Any
 
 from plumbline.contract import layout
-from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.params import Params
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
+from plumbline.process.files import digest_path, publish, write_json
+from plumbline.process.leftovers import make_aside_folder
 from plumbline.sources.identities import check_recorded
 from plumbline.spark.row_engine import use_named_engine
 from plumbline.tracking import run_log
@@ -38,10 +39,10 @@ def _write_examples(params: Params, task: Task[Params]) -> None:
         examples.mkdir()
         announce("reads the source and divides it into splits")
         facts = {"notices": []} | task.data.ingest(params, examples, aside / "manifest.parquet")
-        layout.publish(examples, layout.EXAMPLES)
-        layout.publish(aside / "manifest.parquet", layout.MANIFEST)
+        publish(examples, layout.EXAMPLES)
+        publish(aside / "manifest.parquet", layout.MANIFEST)
         seal = {
-            "digest": layout.digest(layout.EXAMPLES),
-            "manifest": layout.digest(layout.MANIFEST),
+            "digest": digest_path(layout.EXAMPLES),
+            "manifest": digest_path(layout.MANIFEST),
         }
-        layout.write_json(layout.SOURCE, facts | seal)
+        write_json(layout.SOURCE, facts | seal)

@@ -10,15 +10,16 @@ from plumbline import bundle
 from plumbline.bundle import signatures
 from plumbline.contract import experiment, layout
 from plumbline.contract.errors import BundleError, EvidenceError, RefusedError, RegistryError
-from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
-from plumbline.contract.visible_text import show_line
 from plumbline.evidence import document
 from plumbline.evidence.evidence_check import verify_evidence
 from plumbline.evidence.gates.remedies import list_failures
 from plumbline.evidence.withholding import withhold_figures
+from plumbline.process.files import digest_path
+from plumbline.process.lineage import collect_lineage
+from plumbline.process.visible_text import show_line
 from plumbline.registry import (
     model_versions,
     promotion,
@@ -192,7 +193,7 @@ def _record_refusal(name: str, evidence: dict[str, Any]) -> None:
 
 
 def _digest_evidence() -> str:
-    return layout.digest(layout.EVIDENCE)
+    return digest_path(layout.EVIDENCE)
 
 
 def _add_version(

@@ -5,9 +5,8 @@ import shutil
 from pathlib import Path
 
 from plumbline import bundle
-from plumbline.contract import layout, ranks, trainings
+from plumbline.contract import layout, trainings
 from plumbline.contract.errors import DataError, RejectedError
-from plumbline.contract.leftovers import make_aside_folder
 from plumbline.contract.listing import has_listing, read_listing
 from plumbline.contract.machine import describe_machine
 from plumbline.contract.params import Params
@@ -15,6 +14,9 @@ from plumbline.contract.records import Learner
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.contract.validation_report import read_validation
+from plumbline.process import ranks
+from plumbline.process.files import digest_path, publish, write_aside, write_json
+from plumbline.process.leftovers import make_aside_folder
 from plumbline.sources.shard_writer import write_listing
 from plumbline.sources.shards import verify_files
 from plumbline.tracking import run_log
@@ -91,7 +93,7 @@ def learn(
         if not ranks.is_main():
             return None
         learner.solve()
-        with layout.write_aside(trainings.locate_curve(candidate)) as aside:
+        with write_aside(trainings.locate_curve(candidate)) as aside:
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
         return _publish(learner, task, candidate, "cpu", None)
     from plumbline.training import fitting  # seconds of import that a closed form need not wait for
@@ -113,7 +115,7 @@ def refuse_unvalidated() -> None:
     """
     report = read_validation() if layout.VALIDATION.exists() else {}
     for name, path in (("manifest", layout.MANIFEST), ("examples", layout.EXAMPLES)):
-        if report.get(name) != layout.digest(path):
+        if report.get(name) != digest_path(path):
             raise RejectedError(f"{path} is not what was validated; run `dvc repro validate`")
     if report.get("accepted") is not True:
         raise RejectedError(f"validate rejected {layout.MANIFEST}; see {layout.VALIDATION_PAGE}")
@@ -154,9 +156,9 @@ def _learn_seeds(
             seeded, task, training, examples, seed_log, must_learn=True, keep_checkpoints=True
         )
         if digest and name != candidate:
-            layout.publish(layout.locate_bundle(training), layout.locate_bundle(name))
+            publish(layout.locate_bundle(training), layout.locate_bundle(name))
             for locate in (trainings.locate_curve, trainings.locate_hardware):
-                layout.publish(locate(training), locate(name))
+                publish(locate(training), locate(name))
         if digest:
             digests[name] = digest
     remove_checkpoints(candidate)
@@ -192,7 +194,7 @@ def _publish(
         announce("writes the graph that answers")
         learner.save(aside)
         digest = bundle.seal(aside, task, trainings.name_candidate(candidate))
-        layout.publish(aside, layout.locate_bundle(candidate))
+        publish(aside, layout.locate_bundle(candidate))
     facts = {"device": device, "precision": precision, "processes": ranks.get_world_size()}
-    layout.write_json(trainings.locate_hardware(candidate), describe_machine() | facts)
+    write_json(trainings.locate_hardware(candidate), describe_machine() | facts)
     return digest

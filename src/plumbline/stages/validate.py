@@ -11,7 +11,8 @@ from plumbline.contract.manifest import Manifest, ManifestSummary
 from plumbline.contract.params import Params
 from plumbline.contract.steps import announce
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
-from plumbline.contract.visible_text import show_line
+from plumbline.process.files import digest_path, read_json_object, write_aside, write_json
+from plumbline.process.visible_text import show_line
 from plumbline.quality import runner
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.reporting.html import render_template
@@ -34,7 +35,7 @@ def validate(params: Params, task: Task[Params]) -> None:
     Raises RejectedError, once both are written, if a blocking check failed; ParamsError for a limit
     that no model of this task can be held to.
     """
-    layout.write_json(layout.VALIDATION, LOCK_OUT)
+    write_json(layout.VALIDATION, LOCK_OUT)
     _refuse_limit_of_cost(params, task)
     with run_log.track_run(params, "validate") as log, use_named_engine("validate"):
         results, report = _check(params, task)
@@ -76,9 +77,9 @@ def _check(
     report = _build_report(results, summary, source, runner.digest_suite(checks))
     notices = [*report["notices"], *_find_unreachable_limits(params, task, summary)]
     page = report | {"notices": notices}
-    with layout.write_aside(layout.VALIDATION_PAGE) as aside:
+    with write_aside(layout.VALIDATION_PAGE) as aside:
         aside.write_text(render_template("validation.html", page), encoding="utf-8")
-    layout.write_json(layout.VALIDATION, report)  # last: accepted only once all of it is on disk
+    write_json(layout.VALIDATION, report)  # last: accepted only once all of it is on disk
     return results, page
 
 
@@ -106,7 +107,7 @@ def _read_ingested() -> tuple[Manifest, dict[str, Any]]:
     manifest = Manifest(layout.MANIFEST)
     columns = manifest.list_columns()
     try:
-        source = layout.read_json_object(layout.SOURCE)
+        source = read_json_object(layout.SOURCE)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{layout.SOURCE}: cannot be read ({error}); run `dvc repro ingest`"
@@ -117,7 +118,7 @@ def _read_ingested() -> tuple[Manifest, dict[str, Any]]:
             f"{layout.MANIFEST} has no column {', '.join(missing)}; run `dvc repro ingest`"
         )
     for path, key in ((layout.EXAMPLES, "digest"), (layout.MANIFEST, "manifest")):
-        if source.get(key) != layout.digest(path):
+        if source.get(key) != digest_path(path):
             raise DataError(
                 f"{path} is not what ingest wrote: digest mismatch with {key} in {layout.SOURCE}; "
                 "run `dvc repro -f ingest`"
@@ -133,8 +134,8 @@ def _build_report(
 ) -> dict[str, Any]:
     return {
         "accepted": not _find_failed(results, "blocking"),
-        "manifest": layout.digest(layout.MANIFEST),
-        "examples": layout.digest(layout.EXAMPLES),
+        "manifest": digest_path(layout.MANIFEST),
+        "examples": digest_path(layout.EXAMPLES),
         "suite": suite,
         "checks": [asdict(result) for result in results],
         "splits": {split: summary.count_rows(split) for split in SPLITS},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.console import Console
 
-from plumbline.contract.visible_text import dump_visibly, show_line, show_lines
+from plumbline.process.visible_text import dump_visibly, show_line, show_lines
 
 if TYPE_CHECKING:
     from plumbline.diagnostics.result import DiagnosticResult

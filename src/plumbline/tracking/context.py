@@ -8,7 +8,7 @@ import getpass
 import socket
 import sys
 
-from plumbline.contract.lineage import ask_git
+from plumbline.process.lineage import ask_git
 
 
 def describe_context() -> dict[str, str]:

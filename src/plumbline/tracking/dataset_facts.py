@@ -7,6 +7,7 @@ from typing import Any
 from plumbline.contract import layout
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.value_types import TYPES
+from plumbline.process.files import digest_path, read_json
 
 MAX_DIGEST = 36  # characters that every store can hold
 MAX_SOURCE = 60_000
@@ -28,7 +29,7 @@ def describe_dataset(name: str) -> dict[str, Any]:
     profile = {"num_rows": num_rows, "num_elements": num_rows * len(columns)}
     return {
         "name": name,
-        "digest": layout.digest(layout.MANIFEST)[:MAX_DIGEST],
+        "digest": digest_path(layout.MANIFEST)[:MAX_DIGEST],
         "source_type": "code",  # data/source.json describes any source, and nothing is loaded by it
         "source": _describe_source(),
         "schema": json.dumps({"mlflow_colspec": columns}),
@@ -37,7 +38,7 @@ def describe_dataset(name: str) -> dict[str, Any]:
 
 
 def _describe_source() -> str:
-    facts = layout.read_json(layout.SOURCE) if layout.SOURCE.exists() else {}
+    facts = read_json(layout.SOURCE) if layout.SOURCE.exists() else {}
     texts = {}
     for key, value in facts.items():
         texts[key] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

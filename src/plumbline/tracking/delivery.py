@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract import layout
+from plumbline.process.files import digest_path
 from plumbline.tracking import mlflow_client, spool, store_errors, store_location
 from plumbline.tracking.abandoned_runs import close_abandoned_runs
 from plumbline.tracking.batches import note_refusals, write_metrics
@@ -200,7 +200,7 @@ def _finish_pass(
     lock = root / "dvc.lock"
     if lock.exists():
         parent_id = _ensure_parent(client, experiment_id, folder, facts)
-        digest = layout.digest(lock)
+        digest = digest_path(lock)
         ids = [spool.read_record(run.folder / spool.DELIVERED) for run in spool.list_runs(folder)]
         for run_id in [parent_id, *(record["run_id"] for record in ids if record)]:
             client.set_tag(run_id, "plumbline.dvc_lock", digest)

@@ -13,6 +13,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.params import Params
+from plumbline.process.files import digest_path
 from plumbline.tracking import spool
 from plumbline.tracking.context import describe_context
 from plumbline.tracking.processes import identify_process
@@ -77,14 +78,14 @@ def digest_output(stage: str, candidate: str | None) -> str | None:
     if candidate:
         name = layout.name_control(candidate) if stage == "control" else candidate
         path = layout.locate_bundle(name) / layout.BUNDLE_SEAL
-    return layout.digest(path) if path and path.exists() else None
+    return digest_path(path) if path and path.exists() else None
 
 
 def _identify_pass(params: Params) -> dict[str, Any]:
     return {
         "folder": str(Path.cwd().resolve()),
         "model": params.registry.model,
-        "params": layout.digest(layout.PARAMS) if layout.PARAMS.exists() else "",
+        "params": digest_path(layout.PARAMS) if layout.PARAMS.exists() else "",
         "experiment": os.environ.get("DVC_EXP_NAME", ""),
         "tags": describe_context(),
         "by_dvc": "DVC_ROOT" in os.environ,

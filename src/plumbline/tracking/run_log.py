@@ -10,11 +10,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from plumbline.contract import ranks
 from plumbline.contract.dotted_keys import flatten
 from plumbline.contract.errors import RefusedError
-from plumbline.contract.lineage import collect_lineage
 from plumbline.contract.params import Params
+from plumbline.process import ranks
+from plumbline.process.lineage import collect_lineage
 from plumbline.sources.shown_params import hide_secrets_in_values
 from plumbline.tracking import passes, spool, store_location
 from plumbline.tracking.context import describe_context

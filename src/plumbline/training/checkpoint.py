@@ -16,9 +16,11 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from plumbline.contract import layout, ranks
+from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
+from plumbline.process import ranks
+from plumbline.process.files import digest_path, write_aside
 from plumbline.training import group
 from plumbline.training.checkpoint_folders import DAMAGED, remove_checkpoints
 from plumbline.training.code_digest import digest_code
@@ -157,13 +159,13 @@ class CheckpointStore:
             "groups": optimizer_state["param_groups"],
             "scheduler": scheduler.state_dict() if scheduler else None,
         }
-        with layout.write_aside(self.folder / STATE) as aside:
+        with write_aside(self.folder / STATE) as aside:
             save_tensors(tensors, aside, json.dumps(facts))
 
     def save_best(self, module: torch.nn.Module, epoch: int) -> None:
         """Keep the weights after `epoch`, beside those that the last checkpoint names as best."""
         if ranks.is_main():
-            with layout.write_aside(self._locate_best(epoch)) as aside:
+            with write_aside(self._locate_best(epoch)) as aside:
                 save_tensors(_select_trained(module), aside)
 
     def load_best(self, module: torch.nn.Module, epoch: int) -> None:
@@ -199,7 +201,7 @@ def _collect_inputs(params: Params, candidate: str) -> dict[str, Any]:
         "candidate": params.candidates[candidate].model_dump(mode="json"),
         "training": params.training.model_dump(mode="json"),
         "seed": params.seed,
-        "data": layout.digest(layout.EXAMPLES),
+        "data": digest_path(layout.EXAMPLES),
         "control": params.control.max_rows if layout.is_control(candidate) else None,
         "code": digest_code(params.task),
         "libraries": [version(name) for name in LIBRARIES],

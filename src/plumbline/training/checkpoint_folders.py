@@ -3,7 +3,8 @@
 import re
 import shutil
 
-from plumbline.contract import layout, ranks
+from plumbline.contract import layout
+from plumbline.process import ranks
 
 DAMAGED = ".damaged"  # ends the name of a folder that was put aside
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from plumbline.contract import layout
 from plumbline.contract.task_packages import OWN, SOURCES, find_task_folder
+from plumbline.process.files import digest_path
 
 PACKAGE = Path(__file__).parents[1]
 # Besides the loop: schedules, examples, and how a form or a threshold is chosen.
@@ -12,7 +12,7 @@ ROOMS = ("contract", "sources", "statistics", "training")
 
 def digest_code(task: str) -> list[str]:
     """Return a digest of each file of code that decides what a training of `task` ends in."""
-    return [layout.digest(path) for path in list_code(task)]
+    return [digest_path(path) for path in list_code(task)]
 
 
 def list_code(task: str) -> list[Path]:

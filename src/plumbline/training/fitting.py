@@ -2,10 +2,10 @@
 
 import time
 
-from plumbline.contract import ranks
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
+from plumbline.process import ranks
 from plumbline.training import group
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.hardware import Hardware, choose_device, choose_hardware

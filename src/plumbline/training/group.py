@@ -13,8 +13,8 @@ import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from plumbline.contract import ranks
 from plumbline.contract.errors import TrainingError
+from plumbline.process import ranks
 from plumbline.training.hardware import Device
 
 T = TypeVar("T")

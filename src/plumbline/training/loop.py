@@ -12,10 +12,12 @@ from typing import Any
 
 import torch
 
-from plumbline.contract import layout, ranks, trainings
+from plumbline.contract import trainings
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
+from plumbline.process import ranks
+from plumbline.process.files import write_aside
 from plumbline.training import group, hardware
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.hardware import Hardware
@@ -85,7 +87,7 @@ class TrainingLoop:
         if not ranks.is_main():
             return
         path = trainings.locate_curve(self.candidate)
-        with layout.write_aside(path) as aside, aside.open("w", newline="") as file:
+        with write_aside(path) as aside, aside.open("w", newline="") as file:
             rows = [{**row, "epoch": int(row["epoch"])} for row in self.state.history]
             table = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
             table.writeheader()

@@ -4,8 +4,8 @@ import sys
 import time
 from typing import Self
 
-from plumbline.contract import ranks
 from plumbline.contract.durations import format_duration
+from plumbline.process import ranks
 from plumbline.training.time_left import TimeLeft
 
 EVERY_S = 60  # seconds between two lines

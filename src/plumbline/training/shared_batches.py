@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, Sampler
 
-from plumbline.contract import ranks
+from plumbline.process import ranks
 from plumbline.training.checkpoint import TrainingState
 
 

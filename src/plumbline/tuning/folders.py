@@ -11,6 +11,7 @@ from pathlib import Path
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.process.files import digest_files
 from plumbline.stages.train import link_all_but_test
 
 HOME = Path(".plumbline/tuning")
@@ -60,7 +61,7 @@ def _link_examples(target: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
     link_all_but_test(layout.EXAMPLES, aside)
-    if target.is_dir() and layout.digest_files(aside) == layout.digest_files(target):
+    if target.is_dir() and digest_files(aside) == digest_files(target):
         shutil.rmtree(aside)
         return
     shutil.rmtree(target, ignore_errors=True)

@@ -9,9 +9,8 @@ from typing import Any
 import optuna
 from optuna.trial import TrialState
 
-from plumbline.contract import layout
-from plumbline.contract.params_edit import format_scalar
 from plumbline.contract.records import Figure
+from plumbline.process.files import write_aside
 from plumbline.reporting import html, plots
 from plumbline.tuning.outcome import (
     describe_state,
@@ -19,6 +18,7 @@ from plumbline.tuning.outcome import (
     list_trials,
     measure_optimism,
 )
+from plumbline.tuning.params_edit import format_scalar
 from plumbline.tuning.search import SearchResult
 
 FOLDER = Path("reports/tuning")
@@ -43,7 +43,7 @@ def write_page(result: SearchResult, proposed: Mapping[str, Any]) -> Path:
         "lines": [f"{key}: {format_scalar(value)}" for key, value in proposed.items()],
         "figures": draw_figures(result),
     }
-    with layout.write_aside(path) as aside:
+    with write_aside(path) as aside:
         aside.write_text(html.render_template("tuning.html", values), encoding="utf-8")
     return path
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.process.files import digest_path
 from plumbline.training.code_digest import digest_code
 from plumbline.tuning.folders import EXAMPLES
 from plumbline.tuning.sampling import SamplerName
@@ -54,7 +54,7 @@ def name_study(
         "seed": params.seed,
         "metric": metric,
         "sampler": sampler,
-        "examples": layout.digest(folder / EXAMPLES),
+        "examples": digest_path(folder / EXAMPLES),
         "code": digest_code(task.name),
     }
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

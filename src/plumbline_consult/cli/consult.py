@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.stop_signals import INTERRUPTED
-from plumbline.contract.visible_text import dump_visibly, show_line
+from plumbline.process.stop_signals import INTERRUPTED
+from plumbline.process.visible_text import dump_visibly, show_line
 from plumbline.terminal.options import InferenceParams
 from plumbline_consult.answer_forms import load_normaliser
 from plumbline_consult.cli.consult_options import (

@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.visible_text import show_line
+from plumbline.process.visible_text import show_line
 from plumbline.terminal.console import out, print_plain
 from plumbline_consult.answer_forms import load_normaliser
 

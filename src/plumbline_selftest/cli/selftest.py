@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
+from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
 from plumbline.terminal.console import out, print_lines, print_plain
 from plumbline.terminal.options import DEFAULT_TASK, TaskName
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.task import Field, Param, Signature
+from plumbline.process.files import digest_path, write_json
 
 VOTES = {
     "type": "array",
@@ -80,7 +80,7 @@ def _write_bundle(
     folder: Path, code: str, config: Any, signature: Signature, example: dict[str, Any]
 ) -> Path:
     folder.mkdir(parents=True)
-    layout.write_json(folder / "config.json", config)
+    write_json(folder / "config.json", config)
     (folder / "predictor.py").write_bytes(Path(__file__).with_name(code).read_bytes())
     names = ("config.json", "predictor.py")
     sealed = {
@@ -89,8 +89,8 @@ def _write_bundle(
         "candidate": "small",
         "signature": asdict(signature),
         "example": example,
-        "files": {name: layout.digest(folder / name) for name in names},
+        "files": {name: digest_path(folder / name) for name in names},
     }
-    layout.write_json(folder / bundle.SEAL, sealed)
+    write_json(folder / bundle.SEAL, sealed)
     bundle.verify(folder)
     return folder

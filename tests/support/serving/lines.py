@@ -22,6 +22,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.process.files import write_json
 from plumbline.registry import promotion
 from plumbline.stages.register import register
 
@@ -105,7 +106,7 @@ def register_as_measured(
     folder.mkdir(parents=True)
     (folder / name).write_text(json.dumps(weights), encoding="utf-8")
     digest = bundle.seal(folder, task, "closed")
-    layout.write_json(layout.GOLDEN, golden)
+    write_json(layout.GOLDEN, golden)
     write_evidence(params, task, champion=champion)
     register(params, task)
     return digest

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tests.support.small_answers import small_params, write_examples
 
-from plumbline.contract import layout
 from plumbline.contract.records import Candidate
+from plumbline.process.files import read_json
 from tasks.answer_consensus.data import read_answers
 from tasks.answer_consensus.data.storage import write_answers
 from tasks.answer_consensus.models import build_learner
@@ -40,7 +40,7 @@ def test_the_course_of_one_question(tmp_path: Path) -> None:
     assert rounds["confidence"].tolist() == pytest.approx(
         shares.groupby("round")["share"].max().tolist()
     )
-    config = layout.read_json(folder / "config.json")
+    config = read_json(folder / "config.json")
     assert rounds["agent"].tolist() == [config["agents"][n] for n in config["plan"]][: len(rounds)]
     blank = dict.fromkeys(Candidate.__dataclass_fields__)
     winner = Candidate(**blank | {"name": "logit", "validation": validation, "test": test})

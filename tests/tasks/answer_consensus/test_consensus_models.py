@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.support.small_answers import small_params, write_examples
 
-from plumbline.contract import layout
+from plumbline.process.files import write_json
 from tasks.answer_consensus.data import (
     AnswerSetting,
     find_normaliser,
@@ -191,7 +191,7 @@ def test_numpy_computes_the_network_that_torch_trained(examples: Path, tmp_path:
     weights = {name: one.tolist() for name, one in SetNet(21, 16).state_dict().items()}
     scorer = {"kind": "set", "weights": weights}
     config = build_config(setting, tallies, scorer, [4, 5, 3, 2, 1, 0], True, 0.9)
-    layout.write_json(tmp_path / "config.json", config)
+    write_json(tmp_path / "config.json", config)
     columns = {name: values[:80] for name, values in read_inputs(examples, "test").items()}
     difference = compare_network(tmp_path, columns)
     assert difference.num_rows == 80

@@ -13,6 +13,7 @@ from tests.support.recorded_cases import LEARNED_VOTE, ONE_STRONG
 from plumbline.contract import layout
 from plumbline.contract.errors import RefusedError
 from plumbline.entrypoint import load_task, run_stage
+from plumbline.process.files import read_json
 from tasks.answer_consensus.params import ConsensusParams
 
 pytestmark = [
@@ -53,7 +54,7 @@ def run_pipeline(
     run_stage("evaluate", params, task)
     with pytest.raises(RefusedError):
         run_stage("register", params, task)
-    evidence: dict[str, Any] = layout.read_json(layout.EVIDENCE)
+    evidence: dict[str, Any] = read_json(layout.EVIDENCE)
     return evidence
 
 

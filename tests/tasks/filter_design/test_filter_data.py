@@ -23,6 +23,7 @@ from tests.support.small_filters import (
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.task import SPLITS
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 from tasks.filter_design.data import (
@@ -118,9 +119,9 @@ def seal_changed_test(specifications: list[Specification]) -> None:
     write_specifications(layout.EXAMPLES, "test", specifications)
     tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
     pd.concat(tables, ignore_index=True).to_parquet(layout.MANIFEST, index=False)
-    source = layout.read_json(layout.SOURCE)
-    seal = {"digest": layout.digest(layout.EXAMPLES), "manifest": layout.digest(layout.MANIFEST)}
-    layout.write_json(layout.SOURCE, source | seal)
+    source = read_json(layout.SOURCE)
+    seal = {"digest": digest_path(layout.EXAMPLES), "manifest": digest_path(layout.MANIFEST)}
+    write_json(layout.SOURCE, source | seal)
 
 
 def test_copied_specifications_are_rejected_and_counted(accepted: FilterParams) -> None:

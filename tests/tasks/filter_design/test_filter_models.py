@@ -8,7 +8,7 @@ import pytest
 import torch
 from tests.support.small_filters import build_specification, list_values, write_examples
 
-from plumbline.contract import layout
+from plumbline.process.files import write_json
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from tasks.filter_design.data import list_columns, read_inputs
 from tasks.filter_design.models import build_learner
@@ -202,5 +202,5 @@ def test_a_group_without_designs_is_answered_by_the_textbook(tmp_path: Path) -> 
     columns = list_columns([build_specification("band-pass")])
     answers = load(tmp_path / "model").predict(columns, draws=0)
     (tmp_path / "textbook").mkdir()
-    layout.write_json(tmp_path / "textbook/config.json", {"kind": "textbook", "calls": 8})
+    write_json(tmp_path / "textbook/config.json", {"kind": "textbook", "calls": 8})
     assert answers == load(tmp_path / "textbook").predict(columns, draws=0)

@@ -12,6 +12,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.listing import LISTING
 from plumbline.contract.task import SPLITS
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 from tasks.sequence_bayes.data import (
@@ -56,9 +57,9 @@ def seal_changed_test(sequences: np.ndarray) -> None:
     write_sequences(layout.EXAMPLES, "test", sequences, read_strata(layout.EXAMPLES, "test"))
     tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
     pd.concat(tables, ignore_index=True).to_parquet(layout.MANIFEST, index=False)
-    source = layout.read_json(layout.SOURCE)
-    seal = {"digest": layout.digest(layout.EXAMPLES), "manifest": layout.digest(layout.MANIFEST)}
-    layout.write_json(layout.SOURCE, source | seal)
+    source = read_json(layout.SOURCE)
+    seal = {"digest": digest_path(layout.EXAMPLES), "manifest": digest_path(layout.MANIFEST)}
+    write_json(layout.SOURCE, source | seal)
 
 
 def test_sequences_of_another_prior_are_rejected(accepted: SequenceParams) -> None:
@@ -81,9 +82,9 @@ def test_copied_sequences_are_rejected_and_counted(accepted: SequenceParams) -> 
 
 
 def test_a_listing_of_shards_hides_no_file(accepted: SequenceParams) -> None:
-    layout.write_json(layout.EXAMPLES / LISTING, {"shards": []})
+    write_json(layout.EXAMPLES / LISTING, {"shards": []})
     nothing = hashlib.sha256().hexdigest()
-    layout.write_json(layout.SOURCE, layout.read_json(layout.SOURCE) | {"digest": nothing})
+    write_json(layout.SOURCE, read_json(layout.SOURCE) | {"digest": nothing})
     with pytest.raises(DataError, match=r"^data/examples/prior\.json: .* does not name this file"):
         validate(accepted, TASK)
 

@@ -120,10 +120,11 @@ def accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SignalParams:
 def _damage(split: str, change: str) -> None:
     """Change one split, and the manifest and facts with it, as a bad source would."""
     from plumbline.contract import layout
+    from plumbline.process.files import digest_path, read_json, write_json
 
     found = read_split(layout.EXAMPLES, split)
     ids, signals, components = list(found.ids), found.signals.copy(), found.components.copy()
-    source = layout.read_json(layout.SOURCE)
+    source = read_json(layout.SOURCE)
     other = read_split(layout.EXAMPLES, "train")
     if change == "swapped components":
         components = components[:, ::-1]
@@ -141,8 +142,8 @@ def _damage(split: str, change: str) -> None:
     tables = [list_rows(layout.EXAMPLES, name).assign(split=name) for name in SPLITS]
     manifest = pd.concat(tables, ignore_index=True)
     manifest.to_parquet(layout.MANIFEST, index=False)
-    seal = {"digest": layout.digest(layout.EXAMPLES), "manifest": layout.digest(layout.MANIFEST)}
-    layout.write_json(layout.SOURCE, source | seal)
+    seal = {"digest": digest_path(layout.EXAMPLES), "manifest": digest_path(layout.MANIFEST)}
+    write_json(layout.SOURCE, source | seal)
 
 
 @pytest.mark.parametrize(

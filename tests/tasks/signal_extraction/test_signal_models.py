@@ -216,6 +216,7 @@ import torch
 from tests.support.small_signals import small_params
 from tests.support.small_texts import SilentLog
 from plumbline.contract import layout
+from plumbline.process.files import digest_path
 from plumbline.training import fitting
 from plumbline.training.loop import TrainingLoop
 from tasks.signal_extraction.models import build_learner
@@ -238,7 +239,7 @@ fitting.fit(made, params, candidate, SilentLog(), must_learn=False)
 digest = hashlib.sha256()
 for name, tensor in sorted(made.module.model.state_dict().items()):
     digest.update(name.encode() + tensor.numpy().tobytes())
-curve = layout.digest(layout.TRAINING / f"{candidate}.csv")
+curve = digest_path(layout.TRAINING / f"{candidate}.csv")
 print(json.dumps({"weights": digest.hexdigest(), "curve": curve, "first": steps[0]}))
 """
 

@@ -14,8 +14,8 @@ from tests.support.small_texts import (
 )
 from tests.support.tiny_models import NUM_POSITIONS, write_model
 
-from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
+from plumbline.process.files import digest_path, read_json
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, weights
 from plumbline.tasks.text_classification.models.architectures import (
@@ -48,7 +48,7 @@ def make_params(folder: Path, **changes: Any) -> TextParams:
     settings = params.candidates["transformer"].model_dump(
         exclude={"vocabulary", "hidden", "layers", "heads", "dropout"}
     )
-    digest = layout.digest(folder / "model.safetensors")
+    digest = digest_path(folder / "model.safetensors")
     pretrained = {"kind": "pretrained", "weights": str(folder), "sha256": digest, "lora": None}
     sizes = {"max_tokens": 32, "max_epochs": 1, "batch_size": 16}
     config = PretrainedConfig.model_validate(settings | pretrained | sizes | changes)
@@ -67,7 +67,7 @@ def test_a_supported_encoder_is_trained_exported_and_answers(
     learner.save(tmp_path / "bundle")  # the graph's logits are held against the model's
     texts = read_split(examples, "test")["text"].to_pylist()
     answers = {}
-    config = layout.read_json(tmp_path / "bundle/config.json")
+    config = read_json(tmp_path / "bundle/config.json")
     assert config["int8"] == {"int8-static": "passes"}
     for form in ("fp32", "int8-static"):
         predictor = load(tmp_path / "bundle", form)

@@ -11,8 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.support.small_texts import ROOT, small_params, write_examples
 from tokenizers import Tokenizer
 
-from plumbline.contract import layout
 from plumbline.contract.yaml_file import load_yaml
+from plumbline.process.files import read_json, write_json
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.tasks.text_classification.models.int8.forms import (
@@ -275,9 +275,9 @@ def test_a_pretrained_encoder_answers_alone_as_in_batches_of_mixed_length(
     graph = onnx.load("bundle/model.onnx")
     features = TokenFeatures(Tokenizer.from_file("bundle/tokenizer.json"))
     train = read_split(Path("examples"), "train")["text"].to_pylist()
-    settings = layout.read_json(Path("bundle/config.json"))
+    settings = read_json(Path("bundle/config.json"))
     settings["forms"] |= {form: f"model.{form}.onnx" for form in (STATIC, ROW)}
-    layout.write_json(Path("bundle/config.json"), settings)
+    write_json(Path("bundle/config.json"), settings)
     texts = read_split(Path("examples"), "test")["text"].to_pylist()
     texts += [f"{one} {two} {one}" for one, two in zip(texts[:20], texts[20:], strict=False)]
     expected = load("bundle", "fp32").compute_logits(texts)

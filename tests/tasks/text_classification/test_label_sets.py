@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.process.files import read_json, write_json
 from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.data import label_sets, read_split, shuffle_labels
 from plumbline.tasks.text_classification.faults import faulty_tagger
@@ -148,9 +149,9 @@ def test_thresholds_that_validation_does_not_give_are_seen(
 ) -> None:
     monkeypatch.chdir(trained)
     folder = shutil.copytree(trained / name, tmp_path / name)
-    config = layout.read_json(folder / "config.json")
+    config = read_json(folder / "config.json")
     lower = [config["thresholds"][0] - 0.05, *config["thresholds"][1:]]
-    layout.write_json(folder / "config.json", config | {"thresholds": lower})
+    write_json(folder / "config.json", config | {"thresholds": lower})
     *_, difference = compare_export(small_params(), name, folder, {"text": texts})
     assert difference.form == f"the threshold of {NAMES[0]}"
     assert difference.largest == pytest.approx(0.05, abs=1e-3)

@@ -19,9 +19,9 @@ from tests.support.small_texts import (
     write_examples,
 )
 
-from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.entrypoint import load_params
+from plumbline.process.files import digest_path, read_json
 from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, weights
@@ -59,7 +59,7 @@ def test_a_bundle_is_the_same_twice_and_names_no_path(
 ) -> None:
     _save(candidate, examples, tmp_path / "first")
     _save(candidate, examples, tmp_path / "second")
-    assert layout.digest(tmp_path / "first") == layout.digest(tmp_path / "second")
+    assert digest_path(tmp_path / "first") == digest_path(tmp_path / "second")
     for file in (tmp_path / "first").iterdir():
         content = file.read_bytes()
         assert b"site-packages" not in content, file.name
@@ -222,7 +222,7 @@ def test_what_a_model_does_not_read_is_said_and_left_in_its_bundle(
     learner = build_learner(accept_small_splits(small_params()), "transformer", examples)
     Path("bundle").mkdir()
     learner.save(Path("bundle"))
-    (note,) = layout.read_json(Path("bundle/config.json"))["notes"]
+    (note,) = read_json(Path("bundle/config.json"))["notes"]
     assert note in capsys.readouterr().out
     assert re.fullmatch(
         r"\d+\.\d% of the training texts are longer than max_tokens \(16\), and \d+\.\d% of all "

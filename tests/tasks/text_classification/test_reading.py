@@ -12,9 +12,9 @@ import pytest
 from tests.support.dirty_texts import make_values
 from tests.support.engines import BackwardEngine
 
-from plumbline.contract import layout
 from plumbline.contract.engine import Engine, LocalEngine, use_engine
 from plumbline.contract.errors import DataError
+from plumbline.process.files import digest_files, format_json
 from plumbline.sources import arrow_files, shard_writer
 from plumbline.tasks.text_classification.data import generated, ingest, reading, survey
 from plumbline.tasks.text_classification.params import TextParams
@@ -69,7 +69,7 @@ def run_ingest(params: TextParams, out: Path, engine: Engine) -> tuple[str, str]
     out.mkdir()
     with use_engine(engine):
         facts = ingest(params, out, out / "manifest.parquet")
-    return layout.digest_files(out), layout.format_json(facts)
+    return digest_files(out), format_json(facts)
 
 
 @pytest.mark.parametrize(

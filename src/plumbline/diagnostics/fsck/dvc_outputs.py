@@ -11,7 +11,6 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.system_errors import explain_system_error
 from plumbline.diagnostics.fsck.recorded_outputs import (
     DVC_LOCK,
     FOLDER_SUFFIX,
@@ -21,6 +20,8 @@ from plumbline.diagnostics.fsck.recorded_outputs import (
     list_files,
 )
 from plumbline.diagnostics.result import DiagnosticResult
+from plumbline.process.files import digest_path, read_json
+from plumbline.process.system_errors import explain_system_error
 
 
 def check_outputs() -> list[DiagnosticResult]:
@@ -215,17 +216,17 @@ def _is_refusal_record(out: Any) -> bool:
     """
     try:
         if str(out) == str(layout.REGISTRATION):
-            return _is_refused_evidence(layout.read_json(layout.REGISTRATION))
+            return _is_refused_evidence(read_json(layout.REGISTRATION))
         if str(out) in (str(layout.VALIDATION), str(layout.VALIDATION_PAGE)):
-            return _is_rejected_data(layout.read_json(layout.VALIDATION))
+            return _is_rejected_data(read_json(layout.VALIDATION))
     except (OSError, ValueError, LookupError, TypeError, PlumblineError):
         pass
     return False
 
 
 def _is_refused_evidence(done: Mapping[str, Any]) -> bool:
-    evidence = layout.read_json(layout.EVIDENCE)
-    is_here = done["evidence"] == layout.digest(layout.EVIDENCE)
+    evidence = read_json(layout.EVIDENCE)
+    is_here = done["evidence"] == digest_path(layout.EVIDENCE)
     is_refusal = done["verdict"] == evidence["verdict"] == "refuse"
     return is_here and is_refusal and done["version"] is None
 
@@ -234,7 +235,7 @@ def _is_rejected_data(report: Mapping[str, Any]) -> bool:
     checks = report["checks"]
     has_failed = any(each["severity"] == "blocking" and not each["passed"] for each in checks)
     for key, path in (("manifest", layout.MANIFEST), ("examples", layout.EXAMPLES)):
-        if report[key] != layout.digest(path):
+        if report[key] != digest_path(path):
             return False
     return report["accepted"] is False and has_failed
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError, RegistryError
-from plumbline.contract.lineage import INPUTS, run_git
 from plumbline.diagnostics.fsck.recorded_outputs import DVC_LOCK
 from plumbline.diagnostics.fsck.registry_state import RegistryState, list_all
 from plumbline.diagnostics.result import DiagnosticResult
+from plumbline.process.files import digest_path, read_json
+from plumbline.process.lineage import INPUTS, run_git
 from plumbline.registry.reader import OpenVersion, addresses, find_version, open_version
 from plumbline.registry.reader.artifacts import MissingArtifactError
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
@@ -43,7 +44,7 @@ def check_registration(state: RegistryState) -> Iterator[DiagnosticResult]:
     if not layout.REGISTRATION.exists():
         return
     try:
-        done = layout.read_json(layout.REGISTRATION)
+        done = read_json(layout.REGISTRATION)
         name, number = done["model"], done["version"]
     except (ValueError, KeyError, TypeError) as error:
         message = f"{layout.REGISTRATION} is damaged ({error!r})"
@@ -58,8 +59,8 @@ def check_registration(state: RegistryState) -> Iterator[DiagnosticResult]:
             f"{layout.REGISTRATION} says {name} version {number}; the registry has no such version"
         )
         yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)
-    elif layout.EVIDENCE.exists() and layout.digest(layout.EVIDENCE) == done.get("evidence"):
-        evaluated = layout.read_json(layout.EVIDENCE).get("digests", {}).get("bundle")
+    elif layout.EVIDENCE.exists() and digest_path(layout.EVIDENCE) == done.get("evidence"):
+        evaluated = read_json(layout.EVIDENCE).get("digests", {}).get("bundle")
         if bundles[name, number] != evaluated:
             message = f"{name} version {number} has another bundle than {layout.EVIDENCE} evaluated"
             yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)

@@ -12,12 +12,12 @@ from pathlib import Path
 from types import FrameType
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.stop_signals import TERMINATED
 from plumbline.diagnostics.reproduce.clone import prepare_clone
 from plumbline.diagnostics.reproduce.comparison import Reproduction, compare_evidence
 from plumbline.diagnostics.reproduce.execution import run_pipeline
 from plumbline.diagnostics.reproduce.stores import build_environment, copy_champion, copy_looks
 from plumbline.diagnostics.reproduce.subject import load_subject
+from plumbline.process.stop_signals import TERMINATED
 
 __all__ = ["Reproduction", "reproduce"]
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.lineage import run_git
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
+from plumbline.process.files import digest_path, read_json, write_json
+from plumbline.process.lineage import run_git
 from plumbline.sources.shown_params import digest_shown_params
 
 
@@ -51,7 +52,7 @@ def _use_registered_params(
     subject: ReproductionSubject, clone: Path, say: Callable[[str], None]
 ) -> None:
     params = clone / layout.PARAMS
-    if subject.params and layout.digest(subject.params) != digest_shown_params(params):
+    if subject.params and digest_path(subject.params) != digest_shown_params(params):
         shutil.copyfile(subject.params, params)
         say(
             f"  {layout.PARAMS} of the commit differs from the one that was registered; "
@@ -64,11 +65,11 @@ def _pin_champion(subject: ReproductionSubject, clone: Path) -> None:
     if "champion" not in subject.evidence:
         return
     path = clone / layout.CHAMPION
-    pins = layout.read_json(path) if path.exists() else {}
+    pins = read_json(path) if path.exists() else {}
     pins.pop(subject.model, None)
     if subject.evidence["champion"] is None:
         pins[subject.model] = None
-    layout.write_json(path, pins)
+    write_json(path, pins)
 
 
 def _copy_data(clone: Path) -> int:

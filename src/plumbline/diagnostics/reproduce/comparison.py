@@ -12,6 +12,7 @@ from plumbline.contract.errors import BundleError, RegistryError
 from plumbline.contract.trainings import name_candidate
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
 from plumbline.evidence.document import locate_shipped
+from plumbline.process.files import read_json
 from plumbline.registry.reader import open_version
 
 PREDICTOR = "predictor.py"
@@ -46,7 +47,7 @@ class Reproduction:
 def compare_evidence(subject: ReproductionSubject, clone: Path) -> Reproduction:
     """Compare the registered evidence with that in `clone`."""
     old = subject.evidence
-    new = layout.read_json(clone / layout.EVIDENCE)
+    new = read_json(clone / layout.EVIDENCE)
     rows = []
     for name in ("manifest", "examples", "params"):
         rows.append(_compare_digests(name, old, new, needed=name == "manifest"))

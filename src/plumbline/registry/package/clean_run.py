@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
+from plumbline.process.files import digest_files, read_json, write_json
 
 PYTHON = sys.executable  # which runs the clean process
 SCRIPT = Path(__file__).with_name("clean_process.py")
@@ -66,7 +66,7 @@ def ask_in_clean_process(
     """
     for name in ("work", "home", "tmp"):
         (folder / name).mkdir()
-    layout.write_json(folder / "asked.json", asked)
+    write_json(folder / "asked.json", asked)
     arguments = [str(package), str(folder / "asked.json"), str(folder / "answered.json")]
     program = SCRIPT.read_text(encoding="utf-8")
     environment = build_environment(folder)
@@ -78,7 +78,7 @@ def ask_in_clean_process(
         raise BundleError(f"the packaged model does not answer in a clean process: {lines[-1]}")
     if not (folder / "answered.json").exists():
         raise BundleError("the packaged model ended its process before it had answered everything")
-    return layout.read_json(folder / "answered.json")
+    return read_json(folder / "answered.json")
 
 
 def build_environment(folder: Path) -> dict[str, str]:
@@ -127,7 +127,7 @@ def list_hidden_folders(private: Path) -> list[str]:
 @contextmanager
 def keep_unchanged(package: Path) -> Iterator[None]:
     """Make every file read-only meanwhile; BundleError where one changed nevertheless."""
-    before = layout.digest_files(package)
+    before = digest_files(package)
     paths = [package, *package.rglob("*")]
     modes = {path: stat.S_IMODE(path.stat().st_mode) for path in paths}
     for path, mode in modes.items():
@@ -138,7 +138,7 @@ def keep_unchanged(package: Path) -> Iterator[None]:
         for path, mode in modes.items():
             if path.exists():
                 path.chmod(mode)
-    after = layout.digest_files(package)
+    after = digest_files(package)
     if after != before:
         raise BundleError(
             f"the packaged model changed its own files: digest {before[:12]} before it answered, "

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.contract.yaml_file import load_yaml
+from plumbline.process.files import digest_path
 
 CODE = Path(__file__).with_name("pyfunc.py")
 ENTRIES = {  # all that MLflow writes for a model that plumbline logs
@@ -34,7 +34,7 @@ def check_package(package: Path) -> None:
     _check_entries(package)
     _check_plain_files(package)
     _check_flavor(package / "MLmodel")
-    if layout.digest(package / CODE.name) != layout.digest(CODE):
+    if digest_path(package / CODE.name) != digest_path(CODE):
         raise BundleError(
             f"{package / CODE.name}: not the code that plumbline packages models with; "
             "do not load it"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.task import Field, Signature, Task
+from plumbline.process.files import digest_path
 from plumbline.registry.package import requirements
 from plumbline.registry.reader.addresses import BUNDLE_TAG, GOLDEN_TAG
 from plumbline.tracking import mlflow_client
@@ -60,7 +60,7 @@ def _describe_package(folder: Path, golden: Path, task: Task[Any]) -> Iterator[d
             "pip_requirements": str(pins),
             "metadata": {
                 BUNDLE_TAG: bundle.digest(folder),
-                GOLDEN_TAG: layout.digest(golden),
+                GOLDEN_TAG: digest_path(golden),
                 "task": task.name,
             },
         }

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.answers import SAME_MACHINE, is_same_answer
 from plumbline.contract.errors import BundleError, RegistryError
-from plumbline.contract.system_errors import NO_SPACE, find_errno
 from plumbline.contract.task import Columns, Task
+from plumbline.process.files import read_json
+from plumbline.process.system_errors import NO_SPACE, find_errno
 from plumbline.registry.package import mlmodel, packaging, questions, requirements
 from plumbline.registry.package.clean_run import (
     ask_in_clean_process,
@@ -82,7 +82,7 @@ def verify_package(
     before. Raises BundleError if the package cannot answer, holds what plumbline did not write, or
     changes its files, and RegistryError if it cannot be fetched.
     """
-    expected = layout.read_json(golden)
+    expected = read_json(golden)
     plan = questions.plan_questions(calls)
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         folder = Path(private)

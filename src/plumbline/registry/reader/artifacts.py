@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from plumbline.bundle.files import create_private_file
 from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
-from plumbline.contract.system_errors import explain_system_error, name_path
+from plumbline.process.system_errors import explain_system_error, name_path
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.stores import RegistryStore

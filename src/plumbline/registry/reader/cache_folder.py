@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.bundle import strict
-from plumbline.contract import layout
 from plumbline.contract.errors import RegistryError
+from plumbline.process.files import write_json
 
 NUM_SPARE = 3  # copies that no record names and that stay, the last used ones
 IDLE_S = 3600.0  # a copy that was used since then may be about to be loaded
@@ -99,7 +99,7 @@ class CacheFolder:
     def remember(self, kept: KeptVersion) -> None:
         """Record which copy an address leads to now."""
         with self.hold_lock(), self._explain_failures():
-            layout.write_json(self._locate_record(kept.uri, kept.registry), asdict(kept))
+            write_json(self._locate_record(kept.uri, kept.registry), asdict(kept))
 
     def find_record(self, uri: str, registry: str) -> KeptVersion | None:
         """What was recorded of an address; None where there is no record, or it is damaged."""

@@ -6,8 +6,8 @@ from pathlib import Path
 from plumbline import bundle
 from plumbline.bundle import seal_format, signatures, strict
 from plumbline.bundle.files import MAX_BYTES
-from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, ParamsError
+from plumbline.process.files import digest_path
 from plumbline.registry.reader import artifacts
 from plumbline.registry.reader.addresses import BUNDLE_TAG, GOLDEN_TAG
 from plumbline.registry.reader.stores import RegisteredVersion, RegistryStore
@@ -120,7 +120,7 @@ def _check_bundle_digest(files: Path, expected: str, label: str) -> None:
 
 def _check_golden(path: Path, expected: str, label: str) -> None:
     try:
-        actual = layout.digest(path)
+        actual = digest_path(path)
         if actual != expected:
             raise BundleError(
                 f"{label}: digest mismatch: expected {expected}, found {actual}; "

@@ -9,6 +9,7 @@ from plumbline.bundle import signatures, strict
 from plumbline.bundle.files import MAX_BYTES
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, RegistryError
+from plumbline.process.files import digest_path
 from plumbline.registry.reader import artifacts
 from plumbline.registry.reader.addresses import BUNDLE_TAG, EVIDENCE_TAG, GOLDEN_TAG
 from plumbline.registry.reader.stores import RegisteredVersion, connect_store
@@ -37,7 +38,7 @@ def read_evidence(version: RegisteredVersion) -> dict[str, Any]:
             raise RegistryError(
                 f"{version.label}: its evidence cannot be fetched ({error})"
             ) from None
-        if layout.digest(path) != version.tags.get(EVIDENCE_TAG):
+        if digest_path(path) != version.tags.get(EVIDENCE_TAG):
             raise _build_evidence_error(version, "has another digest")
         evidence = _parse_evidence(path.read_bytes(), version)
     _require_own_evidence(version, evidence)
@@ -65,7 +66,7 @@ def fetch_evidence(version: RegisteredVersion, folder: Path) -> Path:
     """Fetch evidence.json alone into a new folder; BundleError where it is not what was tagged."""
     folder.mkdir()
     path = fetch_run_file(version, layout.EVIDENCE.name, folder)
-    if layout.digest(path) != version.tags.get(EVIDENCE_TAG):
+    if digest_path(path) != version.tags.get(EVIDENCE_TAG):
         raise _build_evidence_error(version, "has another digest")
     return path
 
@@ -92,7 +93,7 @@ def fetch_recorded_file(
     RegistryError where the run does not have it, BundleError where it is another file.
     """
     copy = fetch_run_file(version, path.name, folder)
-    if layout.digest(copy) != (evidence.get("digests") or {}).get(path.stem):
+    if digest_path(copy) != (evidence.get("digests") or {}).get(path.stem):
         raise BundleError(
             f"{version.label}: {path.name} beside it is not the one that its evidence is about; "
             "restore it from a backup"

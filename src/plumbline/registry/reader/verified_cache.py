@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plumbline.bundle import seal_format, signatures
-from plumbline.contract import layout
 from plumbline.contract.errors import (
     AbsentVersionError,
     BundleError,
     JournalIntegrityError,
     RegistryError,
 )
+from plumbline.process.files import digest_path
 from plumbline.registry.journal_head import HEAD_TAG
 from plumbline.registry.reader import contents, journal_check
 from plumbline.registry.reader.addresses import (
@@ -88,7 +88,7 @@ class VerifiedModelCache:
 
     def keep(self, copy: CachedVersion) -> None:
         """Remember `copy`, which answers well, for when the registry is unreachable."""
-        golden = layout.digest(copy.golden)
+        golden = digest_path(copy.golden)
         self._cache.remember(
             KeptVersion(self._uri, describe_registry(), copy.version, copy.bundle, golden)
         )

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract import layout
 from plumbline.contract.errors import DataError
+from plumbline.process.files import read_json, write_json
 from tasks.answer_consensus.data.tables import Answers
 from tasks.answer_consensus.params import ConsensusParams
 
@@ -47,14 +47,14 @@ class AnswerSetting:
 
 def write_setting(examples: Path, setting: AnswerSetting) -> None:
     """Write the setting beside the examples."""
-    layout.write_json(examples / SETTING, asdict(setting))
+    write_json(examples / SETTING, asdict(setting))
 
 
 def read_setting(examples: Path) -> AnswerSetting:
     """Read the setting; raises DataError where it is missing or damaged."""
     path = examples / SETTING
     try:
-        return AnswerSetting(**layout.read_json(path))
+        return AnswerSetting(**read_json(path))
     except (OSError, ValueError, TypeError) as error:
         raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
 

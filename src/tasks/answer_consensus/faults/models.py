@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from plumbline.contract import layout
+from plumbline.process.files import read_json
 from plumbline_selftest.protocol import FaultSite
 from tasks.answer_consensus.data import read_answers, read_paid_setting
 from tasks.answer_consensus.data.storage import write_setting
@@ -78,7 +79,7 @@ def _read_golds(site: FaultSite, max_questions: int) -> list[list[Any]]:
 
     The policy asks in the order of its plan, so that is every beginning of their answers.
     """
-    plan = layout.read_json(layout.locate_bundle(site.candidate) / "config.json")["plan"]
+    plan = read_json(layout.locate_bundle(site.candidate) / "config.json")["plan"]
     test = read_answers(layout.EXAMPLES, "test")
     known: list[list[Any]] = []
     rows = np.flatnonzero((test.answers != test.golds[:, None]).all(axis=1))

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from plumbline.contract import layout
 from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
+from plumbline.process.files import write_json
 from tasks.answer_consensus.data import (
     Answers,
     AnswerSetting,
@@ -33,7 +33,7 @@ def build_learner(params: ConsensusParams, candidate: str, examples: Path) -> Le
         solved.update(_solve(params, candidate, setting, train, validation))
 
     def save(folder: Path) -> None:
-        layout.write_json(folder / "config.json", solved)
+        write_json(folder / "config.json", solved)
 
     return Learner(save=save, solve=solve)
 

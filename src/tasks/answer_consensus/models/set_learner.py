@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from plumbline.contract import layout
 from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
+from plumbline.process.files import read_json, write_json
 from tasks.answer_consensus.data import Answers, AnswerSetting
 from tasks.answer_consensus.models.policy import build_learned_config
 from tasks.answer_consensus.models.set_batches import SetBatches
@@ -42,7 +42,7 @@ def build_set_learner(
             "weights": {name: tensor.tolist() for name, tensor in weights.items()},
         }
         written = build_learned_config(setting, train, scorer, config, validation, confidence)
-        layout.write_json(folder / "config.json", written)
+        write_json(folder / "config.json", written)
 
     return Learner(
         save=save,
@@ -58,7 +58,7 @@ def build_set_learner(
 def compare_network(folder: Path, columns: Columns) -> ExportDifference:
     """Compare the predictor's probabilities with those of the network in torch."""
     predictor = load(folder)
-    written: dict[str, Any] = layout.read_json(folder / "config.json")["scorer"]["weights"]
+    written: dict[str, Any] = read_json(folder / "config.json")["scorer"]["weights"]
     weights = {name: torch.tensor(value) for name, value in written.items()}
     hidden, num_features = weights["enter.weight"].shape
     model = SetNet(num_features, hidden)

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from plumbline.contract import layout
 from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
+from plumbline.process.files import write_json
 from tasks.filter_design.params import BayesianConfig, FilterParams, TextbookConfig
 
 
@@ -30,6 +30,6 @@ def _build_untrained_learner(config: TextbookConfig | BayesianConfig) -> Learner
         """Learn nothing: the predictor has all that it needs."""
 
     def save(folder: Path) -> None:
-        layout.write_json(folder / "config.json", {"kind": config.kind, "calls": config.calls})
+        write_json(folder / "config.json", {"kind": config.kind, "calls": config.calls})
 
     return Learner(save=save, solve=solve)

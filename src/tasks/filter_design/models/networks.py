@@ -7,9 +7,9 @@ import torch
 from safetensors.numpy import load_file, save_file
 from torch.func import functional_call
 
-from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.records import Learner
+from plumbline.process.files import read_json, write_json
 from tasks.filter_design.models.batches import FilterBatches, StepSampler, TensorRows
 from tasks.filter_design.models.diffusion import DiffusionModule
 from tasks.filter_design.models.gan import GanModule
@@ -67,7 +67,7 @@ def save_network(folder: Path, module: ProposerModule, config: Config, scales: S
     save_file(weights | scales.list_weights(), folder / "model.safetensors")
     kept = ("kind", "calls", "layers", "steps", "noise")
     values = {name: value for name, value in config.model_dump().items() if name in kept}
-    layout.write_json(folder / "config.json", values)
+    write_json(folder / "config.json", values)
     _compare_answers(folder, module)
 
 
@@ -99,7 +99,7 @@ def _list_weights(module: ProposerModule) -> dict[str, np.ndarray]:
 def _compare_answers(folder: Path, module: ProposerModule) -> None:
     """Raise TrainingError where the predictor's layers and those of torch differ."""
     weights = load_file(folder / "model.safetensors")
-    strategy = build_strategy(layout.read_json(folder / "config.json"), weights)
+    strategy = build_strategy(read_json(folder / "config.json"), weights)
     if not isinstance(strategy, Network):
         raise TrainingError(f"config.json: {strategy} is not a network; nothing was saved")
     num_inputs = weights["model.0.weight"].shape[1]

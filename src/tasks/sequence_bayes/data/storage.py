@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline.contract import layout
 from plumbline.contract.errors import DataError
+from plumbline.process.files import write_json
 from tasks.sequence_bayes.data.prior import SequencePrior
 
 PRIOR = "prior.json"
@@ -16,7 +16,7 @@ REMEDY = "run `dvc repro ingest`"
 
 def write_prior(examples: Path, prior: SequencePrior) -> None:
     """Write the prior beside the sequences."""
-    layout.write_json(examples / PRIOR, asdict(prior))
+    write_json(examples / PRIOR, asdict(prior))
 
 
 def read_prior(examples: Path) -> SequencePrior:

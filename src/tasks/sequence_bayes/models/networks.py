@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
-from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.records import Learner
+from plumbline.process.files import write_json
 from tasks.sequence_bayes.data import SequencePrior, list_inputs
 from tasks.sequence_bayes.models.batches import (
     Batch,
@@ -77,7 +77,7 @@ def save_network(
         if not name.startswith("guess.")  # of use in training alone
     }
     save_file(weights, folder / "model.safetensors")
-    layout.write_json(folder / "config.json", values)
+    write_json(folder / "config.json", values)
     with torch.inference_mode():
         logits = model.head(model.encode(encode(sequences[:, :-1])))
     expected = logits.double().softmax(2).numpy()

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline.contract import layout
 from plumbline.contract.records import Learner
+from plumbline.process.files import write_json
 from tasks.sequence_bayes.data import SequencePrior
 from tasks.sequence_bayes.data.exact import count_symbols, pick_realised
 from tasks.sequence_bayes.params import RuleConfig
@@ -33,7 +33,7 @@ def build_rule_learner(config: RuleConfig, prior: SequencePrior, train: np.ndarr
             "max_history": prior.max_history,
             "from_last": prior.kind == "markov",
         }
-        layout.write_json(folder / "config.json", values)
+        write_json(folder / "config.json", values)
 
     return Learner(save=save, solve=solve)
 

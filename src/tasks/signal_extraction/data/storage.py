@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline.contract import layout
 from plumbline.contract.errors import DataError
+from plumbline.process.files import write_json
 from tasks.signal_extraction.data.setting import Setting
 
 SETTING = "setting.json"
@@ -24,7 +24,7 @@ class Realisations:
 
 def write_setting(examples: Path, setting: Setting) -> None:
     """Write the setting beside the realisations."""
-    layout.write_json(examples / SETTING, asdict(setting))
+    write_json(examples / SETTING, asdict(setting))
 
 
 def read_setting(examples: Path) -> Setting:

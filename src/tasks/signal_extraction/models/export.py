@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
-from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
+from plumbline.process.files import write_json
 from tasks.signal_extraction.data import Setting
 from tasks.signal_extraction.models.graph import build_graph
 from tasks.signal_extraction.models.networks import Network
@@ -33,7 +33,7 @@ def save_network(folder: Path, model: Network, setting: Setting, signals: np.nda
         "layers": model.lstm.num_layers,
         "hidden": model.lstm.hidden_size,
     }
-    layout.write_json(folder / "config.json", config)
+    write_json(folder / "config.json", config)
     _compare_answers(folder, model, setting, signals)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline.contract import layout
 from plumbline.contract.records import Learner
+from plumbline.process.files import write_json
 from tasks.signal_extraction.data import Windows
 from tasks.signal_extraction.params import FirConfig
 
@@ -33,7 +33,7 @@ def build_fir_learner(config: FirConfig, train: Windows) -> Learner:
             "frequencies_hz": setting.frequencies_hz,
             "sample_rate_hz": setting.sample_rate_hz,
         }
-        layout.write_json(folder / "config.json", values)
+        write_json(folder / "config.json", values)
 
     return Learner(save=save, solve=solve)
 

@@ -6,11 +6,11 @@ import numpy as np
 import torch
 from safetensors.torch import load_file
 
-from plumbline.contract import ranks
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import TRAINED_FORM
 from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
+from plumbline.process import ranks
 from tasks.signal_extraction.data import Windows
 from tasks.signal_extraction.models.batches import Batches
 from tasks.signal_extraction.models.export import save_network

@@ -2,6 +2,7 @@
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.process.files import read_json
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.faults.models import plant_config
 from plumbline.tasks.text_classification.predictor import TfidfFeatures
@@ -18,7 +19,7 @@ def plant_fitted_graph(site: FaultSite) -> None:
     from safetensors.numpy import load_file
 
     folder = layout.locate_bundle(site.candidate)
-    config = layout.read_json(folder / "config.json")
+    config = read_json(folder / "config.json")
     weights = load_file(folder / "model.safetensors")
     features = TfidfFeatures(config["vocabulary"], weights["idf"])
     test = read_split(layout.EXAMPLES, "test", ["text", "label"]).to_pydict()

@@ -6,6 +6,7 @@ from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.process.files import read_json
 from plumbline.statistics.selection import THRESHOLDS
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.faults.models import change_config, plant_config
@@ -44,7 +45,7 @@ def plant_equal_members(site: FaultSite) -> None:
         _, _, own = name.split(".", 2)
         weights[name] = weights[f"members.0.{own}"]
     save_file(weights, folder / "model.safetensors")
-    path = folder / layout.read_json(folder / "config.json")["forms"]["fp32"]
+    path = folder / read_json(folder / "config.json")["forms"]["fp32"]
     model = onnx.load(path)
     firsts: dict[tuple[int, ...], Any] = {}
     for weight in model.graph.initializer:

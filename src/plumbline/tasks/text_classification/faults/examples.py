@@ -5,6 +5,7 @@ import pandas as pd
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.task import SPLITS
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification.data import list_rows, read_split
 from plumbline_selftest.protocol import FaultSite
@@ -48,8 +49,8 @@ def renew_manifest() -> None:
 
 def seal_source() -> None:
     """Write the digests of examples and manifest as they are now into source.json."""
-    seal = {"digest": layout.digest(layout.EXAMPLES), "manifest": layout.digest(layout.MANIFEST)}
-    layout.write_json(layout.SOURCE, layout.read_json(layout.SOURCE) | seal)
+    seal = {"digest": digest_path(layout.EXAMPLES), "manifest": digest_path(layout.MANIFEST)}
+    write_json(layout.SOURCE, read_json(layout.SOURCE) | seal)
 
 
 def add_copies(site: FaultSite, split: str, rows: pd.DataFrame) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.process.files import read_json, write_json
 from plumbline.tasks.text_classification.data import read_split
 from plumbline_selftest.protocol import FaultSite
 
@@ -74,7 +75,7 @@ def plant_int8(site: FaultSite, change: Callable[[Any], None]) -> None:
     from plumbline.tasks.text_classification.models.int8.dynamic_form import write_dynamic_form
 
     folder = layout.locate_bundle(site.candidate)
-    forms = layout.read_json(folder / "config.json")["forms"]
+    forms = read_json(folder / "config.json")["forms"]
     path = folder / "model.int8-dynamic.onnx"
     write_dynamic_form(onnx.load(folder / forms["fp32"]), path)
     model = onnx.load(path)
@@ -86,8 +87,8 @@ def plant_int8(site: FaultSite, change: Callable[[Any], None]) -> None:
 def change_config(site: FaultSite, **changes: object) -> None:
     """Change the config.json of the candidate's bundle, and seal the bundle again."""
     folder = layout.locate_bundle(site.candidate)
-    config = layout.read_json(folder / "config.json")
-    layout.write_json(folder / "config.json", config | changes)
+    config = read_json(folder / "config.json")
+    write_json(folder / "config.json", config | changes)
     bundle.seal(folder, site.task, site.candidate)
 
 

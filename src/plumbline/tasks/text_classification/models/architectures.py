@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
+from plumbline.process.files import read_json
 
 # `model_type` in config.json. Each goes through training, export, int8 and the predictor in
 # tests/tasks/text_classification/test_architectures.py.
@@ -64,7 +64,7 @@ def check_files(weights: str, names: set[str], needed: list[str]) -> None:
 
 def check_architecture(weights: str, folder: Path) -> None:
     """Raise ParamsError if the model that config.json in `folder` describes cannot work here."""
-    config = layout.read_json(folder / "config.json")
+    config = read_json(folder / "config.json")
     kind = config.get("model_type")
     if kind in SUPPORTED:
         return

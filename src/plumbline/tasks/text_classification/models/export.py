@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from safetensors.torch import save_file
 
-from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import TRAINED_FORM
+from plumbline.process.files import write_json
 from plumbline.statistics.selection import choose_threshold
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.encoded_texts import EncodedTexts
@@ -69,7 +69,7 @@ def export_model(
         "served": choice.served,
     }
     choice.describe_trials(config)
-    layout.write_json(folder / CONFIG, config)
+    write_json(folder / CONFIG, config)
 
 
 def fit_temperature(logits: np.ndarray, targets: np.ndarray) -> float:

@@ -13,6 +13,7 @@ from plumbline.contract import layout
 from plumbline.contract.params import TRAINED_FORM
 from plumbline.contract.records import ExportDifference
 from plumbline.contract.task import Columns
+from plumbline.process.files import read_json
 from plumbline.tasks.text_classification.data import read_inputs, read_label_sets
 from plumbline.tasks.text_classification.models.label_decisions import (
     choose_label_thresholds,
@@ -51,7 +52,7 @@ def compare_export(
     What an int8 form answers is compared with `fp32` by the gate parity, on every test row. Sealed
     thresholds of labels are compared with those that the validation rows give.
     """
-    config = layout.read_json(folder / CONFIG)
+    config = read_json(folder / CONFIG)
     if "forms" not in config:  # the predictor of the task answers from nothing else
         return []
     from plumbline.tasks.text_classification.models import encoded_texts, logits
@@ -143,7 +144,7 @@ def _build_model(
         from plumbline.tasks.text_classification.models.own_module import build_module
 
         num_tokens = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab_size()
-        num_classes = len(layout.read_json(folder / CONFIG)["classes"])
+        num_classes = len(read_json(folder / CONFIG)["classes"])
         model = build_module(config, num_tokens, num_classes)
     else:
         from plumbline.tasks.text_classification.models import encoder, layers
@@ -153,7 +154,7 @@ def _build_model(
             rows = len(weights["body.embeddings.word_embeddings.weight"])
             body = encoder.build_body(config, rows)
         else:
-            body = encoder.build_pretrained_body(layout.read_json(folder / CONFIG)["encoder"])
+            body = encoder.build_pretrained_body(read_json(folder / CONFIG)["encoder"])
         model = encoder.MeanPooledClassifier(body, num_classes)
         layers.use_cheap_layers(model.body)
     model.load_state_dict(weights)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from plumbline.contract import ranks
+from plumbline.process import ranks
 from plumbline.tasks.text_classification.models.attention import use_custom_attention
 
 

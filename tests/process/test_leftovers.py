@@ -11,15 +11,18 @@ from pathlib import Path
 import pytest
 from tests.support.checkouts import ROOT
 
-from plumbline.contract import layout, leftovers
+from plumbline.contract import layout
+from plumbline.process import leftovers
 
 # Writes a file and a folder, and stops in the middle.
 CODE = """
 import sys
 from pathlib import Path
-from plumbline.contract import layout, leftovers
+from plumbline.contract import layout
+from plumbline.process import leftovers
+from plumbline.process.files import write_aside
 with (
-    layout.write_aside(Path("reports/metrics.json")) as file,
+    write_aside(Path("reports/metrics.json")) as file,
     leftovers.make_aside_folder(Path("models"), "linear") as folder,
 ):
     file.write_text("half")
@@ -91,7 +94,7 @@ def test_other_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_git_leaves_them_out() -> None:
-    assert f".*{leftovers.ENDING}" in (ROOT / ".gitignore").read_text().splitlines()
+    assert f".*{layout.TEMPORARY}" in (ROOT / ".gitignore").read_text().splitlines()
 
 
 @pytest.mark.filterwarnings("ignore")  # DVC warns about its own libraries

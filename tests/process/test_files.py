@@ -6,46 +6,46 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.contract import layout
-from plumbline.contract.leftovers import make_aside_folder
+from plumbline.process.files import digest_path, publish, read_json, write_aside, write_json
+from plumbline.process.leftovers import make_aside_folder
 
 
 def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    layout.write_json(path, {"one": 1})
+    write_json(path, {"one": 1})
 
     def interrupted() -> None:
-        with layout.write_aside(path) as aside:
+        with write_aside(path) as aside:
             aside.write_text("half")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert layout.read_json(path) == {"one": 1}
+    assert read_json(path) == {"one": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 
 
 def test_json_is_strict_and_stable(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
-    layout.write_json(path, {"b": 1, "a": "é"})
+    write_json(path, {"b": 1, "a": "é"})
     assert path.read_bytes() == '{\n  "a": "é",\n  "b": 1\n}\n'.encode()
     with pytest.raises(ValueError, match="not JSON compliant"):
-        layout.write_json(path, {"a": float("nan")})
-    assert layout.read_json(path) == {"b": 1, "a": "é"}
+        write_json(path, {"a": float("nan")})
+    assert read_json(path) == {"b": 1, "a": "é"}
 
 
 def test_endless_nesting_is_an_error_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("[" * 100_000)
     with pytest.raises(ValueError, match="nested too deeply"):
-        layout.read_json(path)
+        read_json(path)
 
 
 def test_publish_replaces_a_folder(tmp_path: Path) -> None:
     for name in ("old", "new"):
         (tmp_path / name).mkdir()
         (tmp_path / name / f"{name}.txt").write_text(name)
-    layout.publish(tmp_path / "new", tmp_path / "old")
+    publish(tmp_path / "new", tmp_path / "old")
     assert [p.name for p in (tmp_path / "old").iterdir()] == ["new.txt"]
 
 
@@ -53,10 +53,10 @@ def test_publish_replaces_a_folder(tmp_path: Path) -> None:
 def test_the_umask_decides_who_may_read_and_write(tmp_path: Path, mask: int) -> None:
     before = os.umask(mask)
     try:
-        layout.write_json(tmp_path / "a.json", {})
+        write_json(tmp_path / "a.json", {})
         with make_aside_folder(tmp_path, "folder") as aside:
             (aside / "file").touch()
-            layout.publish(aside, tmp_path / "folder")
+            publish(aside, tmp_path / "folder")
     finally:
         os.umask(before)
     for name, asked in (("a.json", 0o666), ("folder", 0o777), ("folder/file", 0o666)):
@@ -67,7 +67,7 @@ def test_a_folder_s_digest_sees_names_and_contents(tmp_path: Path) -> None:
     def made(name: str, file: str, text: str) -> str:
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text(text)
-        return layout.digest(tmp_path / name)
+        return digest_path(tmp_path / name)
 
     one = made("one", "a", "x")
     assert one == made("two", "a", "x")

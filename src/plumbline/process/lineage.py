@@ -9,6 +9,7 @@ from pathlib import Path
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.process.files import digest_path
 
 INPUTS = {
     "data": layout.MANIFEST,
@@ -25,7 +26,7 @@ WRITTEN_PATHS = ("champion.json", "data/identity.json", "dvc.lock", "reports")
 
 def collect_lineage() -> dict[str, str]:
     """Return the git commit, whether an input differs from it, and a SHA-256 of each input."""
-    facts = {name: layout.digest(path) for name, path in INPUTS.items() if path.exists()}
+    facts = {name: digest_path(path) for name, path in INPUTS.items() if path.exists()}
     commit = ask_git("rev-parse", "HEAD")
     if commit:
         excluded = [f":!{path}" for path in WRITTEN_PATHS]

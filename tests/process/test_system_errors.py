@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from safetensors import SafetensorError
 
-from plumbline.contract import layout
-from plumbline.contract.system_errors import explain_system_error
+from plumbline.process.files import write_aside, write_json
+from plumbline.process.system_errors import explain_system_error
 
 
 def test_a_write_without_a_path_gets_that_of_the_file_it_replaces(tmp_path: Path) -> None:
     with (
         pytest.raises(OSError, match="No space left") as raised,
-        layout.write_aside(tmp_path / "metrics.json"),
+        write_aside(tmp_path / "metrics.json"),
     ):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     message = explain_system_error(raised.value)
@@ -55,7 +55,7 @@ def test_an_error_of_the_code_keeps_its_traceback(error: Exception) -> None:
 def test_a_file_where_a_folder_should_be(tmp_path: Path) -> None:
     (tmp_path / "reports").touch()
     with pytest.raises(OSError, match="reports") as raised:
-        layout.write_json(tmp_path / "reports/metrics.json", {})
+        write_json(tmp_path / "reports/metrics.json", {})
     message = explain_system_error(raised.value) or ""
     assert message.startswith(f"{tmp_path}/reports")
     assert "move away what is there" in message
@@ -66,7 +66,7 @@ def test_too_many_open_files(tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:
         with pytest.raises(OSError, match="Too many open files") as raised:
-            layout.write_json(tmp_path / "metrics.json", {})
+            write_json(tmp_path / "metrics.json", {})
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert "ulimit -n" in (explain_system_error(raised.value) or "")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.contract.lineage import collect_lineage
+from plumbline.process.lineage import collect_lineage
 
 
 @pytest.fixture

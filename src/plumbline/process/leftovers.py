@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-ENDING = ".aside"
+from plumbline.contract.layout import TEMPORARY
+
 # Where stages and decisions make them, relative to the top of a checkout.
 FOLDERS = ("data", "models", "reports", "reports/training", ".plumbline")
 NESTED = (".plumbline/*", ".plumbline/checkpoints/*")
@@ -58,7 +59,7 @@ def remove_checkout_leftovers() -> None:
         remove_leftovers(folder)
 
 
-def remove_leftovers(folder: Path, pattern: str = f".*{ENDING}") -> None:
+def remove_leftovers(folder: Path, pattern: str = f".*{TEMPORARY}") -> None:
     """Remove temporary files of this user in `folder` that no process holds."""
     for path in folder.glob(pattern):
         with suppress(OSError):  # gone, or of somebody else
@@ -70,7 +71,7 @@ def remove_leftovers(folder: Path, pattern: str = f".*{ENDING}") -> None:
 
 def _name_aside(folder: Path, name: str) -> Path:
     """Return a name of its own; unlike with `tempfile`, the umask decides who may read it."""
-    return folder / f".{name}.{secrets.token_hex(8)}{ENDING}"
+    return folder / f".{name}.{secrets.token_hex(8)}{TEMPORARY}"
 
 
 def _remove_folder(folder: Path) -> None:

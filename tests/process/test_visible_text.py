@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from plumbline.contract.visible_text import dump_visibly, show_line, show_lines
+from plumbline.process.visible_text import dump_visibly, show_line, show_lines
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from tests.support.checkouts import ROOT
 
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.locked_packages import LOCKS, require_locked_versions
+from plumbline.process.locked_packages import LOCKS, require_locked_versions
 
 
 def write_lock(text: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
+from plumbline.process.files import write_aside
 
 PLAIN = re.compile(r"[A-Za-z0-9./][\w./:@+-]*")  # a value that YAML reads as this very text
 WHOLE_MANTISSA = re.compile(r"^(-?\d+)e")
@@ -21,7 +22,7 @@ def edit_candidate(path: Path, candidate: str, values: Mapping[str, Any], anchor
     """
     text = path.read_bytes().decode("utf-8")  # with its own line ends
     edited = _edit(text, candidate, values, anchor)
-    with layout.write_aside(path) as aside:
+    with write_aside(path) as aside:
         aside.write_bytes(edited.encode("utf-8"))
 
 
