@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.expectations import expect, select
+from plumbline.contract.expectations import build_table_checks, expect
 from plumbline.contract.records import Check
-from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS
 from tasks.sequence_bayes.data import SequencePrior
 from tasks.sequence_bayes.params import SequenceParams
 
@@ -12,16 +11,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 INGEST = "run `dvc repro ingest` with this version"
+REMEDY = "raise data.rows"  # for too few rows
 CATALOGUE = {  # name -> what it means, and what to do
-    "schema": ("The manifest has the columns of this task", INGEST),
-    "splits": ("Train, validation and test all have rows", "give each split rows in data.rows"),
-    **{
-        f"rows_{split}": (
-            f"{split} has enough rows",
-            f"raise data.rows.{split}, or lower validation.min_rows",
-        )
-        for split in SPLITS
-    },
     "length": ("Every sequence has data.length symbols", INGEST),
     "symbols": ("Every symbol is of the alphabet", INGEST),
     "surprise": (
@@ -41,14 +32,6 @@ def build_checks(params: SequenceParams, table: "pd.DataFrame") -> list[Check]:
     prior = SequencePrior.from_params(params.data)
     limits = params.validation
     suite: dict[str, Any] = {
-        "schema": expect(
-            "expect_table_columns_to_match_set",
-            column_set=[*MANIFEST_COLUMNS, "log_probability"],
-            exact_match=False,
-        ),
-        "splits": expect(
-            "expect_column_distinct_values_to_equal_set", column="split", value_set=list(SPLITS)
-        ),
         "length": expect(
             "expect_column_values_to_be_in_set", column="length", value_set=[prior.length]
         ),
@@ -63,13 +46,8 @@ def build_checks(params: SequenceParams, table: "pd.DataFrame") -> list[Check]:
         ),
         "repeats": expect("expect_column_values_to_be_null", column="also_in"),
     }
-    for split in SPLITS:
-        suite[f"rows_{split}"] = expect(
-            "expect_table_row_count_to_be_between",
-            min_value=limits.min_rows,
-            rows=select("split", split),
-        )
-    return [
+    checks = [
         Check(name, expectation, "blocking", *CATALOGUE[name])
         for name, expectation in suite.items()
     ]
+    return build_table_checks(["log_probability"], limits.min_rows, REMEDY) + checks

@@ -2,30 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.expectations import expect, select
+from plumbline.contract.expectations import build_table_checks, expect
 from plumbline.contract.records import Check
-from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS
 from tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
     import pandas as pd
 
+REMEDY = "give each split more seeds or realisations"  # for too few rows
 CATALOGUE = {  # name -> what it means, and what to do
-    "schema": (
-        "The manifest has the columns of this task",
-        "run `dvc repro ingest` with this version",
-    ),
-    "splits": (
-        "Train, validation and test all have rows",
-        "give each split a seed, or realisations",
-    ),
-    **{
-        f"rows_{split}": (
-            f"{split} has enough rows",
-            "ask for more realisations, or lower validation.min_rows",
-        )
-        for split in SPLITS
-    },
     "length": ("Every window has data.window samples", "run `dvc repro ingest` with this version"),
     "finite": ("No sample is missing", "repair the source: a sample is NaN"),
     "range": (
@@ -51,14 +36,6 @@ def build_checks(params: SignalParams, table: "pd.DataFrame") -> list[Check]:
     """Return the suite for a table of `build_table`; every check blocks."""
     limits = params.validation
     suite: dict[str, Any] = {
-        "schema": expect(
-            "expect_table_columns_to_match_set",
-            column_set=[*MANIFEST_COLUMNS, "realisation"],
-            exact_match=False,
-        ),
-        "splits": expect(
-            "expect_column_distinct_values_to_equal_set", column="split", value_set=list(SPLITS)
-        ),
         "length": expect(
             "expect_column_values_to_be_in_set", column="length", value_set=[params.data.window]
         ),
@@ -74,13 +51,8 @@ def build_checks(params: SignalParams, table: "pd.DataFrame") -> list[Check]:
         "realisations": expect("expect_column_values_to_be_null", column="also_in"),
         "windows": expect("expect_column_values_to_be_null", column="seen_in"),
     }
-    for split in SPLITS:
-        suite[f"rows_{split}"] = expect(
-            "expect_table_row_count_to_be_between",
-            min_value=limits.min_rows,
-            rows=select("split", split),
-        )
-    return [
+    checks = [
         Check(name, expectation, "blocking", *CATALOGUE[name])
         for name, expectation in suite.items()
     ]
+    return build_table_checks(["realisation"], limits.min_rows, REMEDY) + checks
