@@ -145,14 +145,6 @@ def test_why_a_file_cannot_be_fetched_is_said_in_one_line(ran: Checkout, tmp_pat
     assert list_outputs(ran.path) == before
 
 
-def test_what_dvc_left_half_copied_is_removed(ran: Checkout) -> None:
-    cut = [ran.path / folder / "._mFmPGf-syV2BwKztdO9fg.tmp" for folder in ("reports", "models")]
-    for path in cut:
-        path.write_text("cut o")
-    assert run(ran) == ""
-    assert not any(path.exists() for path in cut)
-
-
 def test_a_file_that_dvc_cannot_write_may_be_one_for_a_full_disk(
     ran: Checkout, tmp_path: Path
 ) -> None:

@@ -9,8 +9,7 @@ from types import FrameType
 from plumbline.contract import layout
 from plumbline.contract.errors import RefusedError
 from plumbline.entrypoint import load_params
-from plumbline.pipeline_run import compiling, dvc_lock, dvc_processes
-from plumbline.pipeline_run.cut_copies import remove_cut_copies
+from plumbline.pipeline_run import dvc_lock, dvc_processes
 from plumbline.pipeline_run.early_checks import require_settings
 from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce
 from plumbline.process.checkout_lock import lock_run
@@ -36,12 +35,10 @@ def run(request: RunRequest) -> int:
     require_locked_versions()
     require_settings(request.targets)
     with lock_run(), _pass_on_sigterm():
-        remove_cut_copies()
         dvc_lock.check_pipeline()
         dvc_lock.check_lock()
         lost_models.require_local_models()
         moved_store.follow_move()
-        compiling.start()
         try:
             reproduce(request)
         except StageError as failure:

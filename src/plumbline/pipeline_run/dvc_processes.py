@@ -3,9 +3,7 @@
 import signal
 from contextlib import suppress
 
-from plumbline.pipeline_run import compiling
-
-BESIDE = {"plumbline.tracking.background", compiling.MODULE}  # processes that are no stage
+BESIDE = {"plumbline.tracking.background"}  # processes that are no stage
 
 
 def terminate_stages() -> bool:
