@@ -45,7 +45,6 @@ KNOWN = {"filter_design": ["evaluation.min_gain_over_baseline"]}
 OF_THE_DATA = {
     "validation.max_abs_signal",
     "validation.max_peak_error_hz",
-    "validation.reference",
     "validation.warnings",
 }
 

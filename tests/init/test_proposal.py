@@ -42,7 +42,6 @@ def test_a_proposal_is_valid_and_names_the_columns(tmp_path: Path) -> None:
     # All but the chosen values, and the comments, are as they are shipped.
     assert "confidence: 0.95" in proposal.text
     assert "planned_looks: 20             # how often" in proposal.text
-    assert "reference: null" in proposal.text
 
 
 def test_a_proposal_for_sets_of_labels_is_valid(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
-"""Each finding on rows made for it, the suite as a whole, and drift against an earlier ingest."""
+"""Each finding on rows made for it, and the suite as a whole."""
 
-import contextlib
 import random
 import re
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -13,21 +11,20 @@ from typing import get_args
 import pandas as pd
 import pytest
 from tests.support.batches import cut_table
-from tests.support.dirty_texts import make_values, read_checks, run_stages
+from tests.support.dirty_texts import make_values
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params_file import read_params
 from plumbline.contract.rows import RowBatches
-from plumbline.stages.ingest import ingest
 from plumbline.tasks.text_classification.data.label_sets import join_labels, split_labels
 from plumbline.tasks.text_classification.expectations import (
     build_checks,
-    drift,
     duplicates,
     giveaways,
     labels,
     personal,
     recognition,
+    vocabulary,
 )
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
 from plumbline.tasks.text_classification.expectations.each_label import (
@@ -36,7 +33,6 @@ from plumbline.tasks.text_classification.expectations.each_label import (
 )
 from plumbline.tasks.text_classification.expectations.findings import make_excerpt
 from plumbline.tasks.text_classification.params import CheckName, TextParams
-from plumbline.tasks.text_classification.task import TASK
 
 WORDS = [
     "lorem",
@@ -70,16 +66,13 @@ def make_batches(*values: tuple[str, str, str]) -> RowBatches:
 
 
 def test_every_check_has_a_title_and_a_remedy_and_appears_in_the_suite() -> None:
-    values = make_values("x.csv")
-    values["validation"]["reference"] = "old/manifest.parquet"
-    suite = build_checks(
-        TextParams.model_validate(values), pd.DataFrame({"split": ["train", "validation", "test"]})
-    )
+    params = TextParams.model_validate(make_values("x.csv"))
+    suite = build_checks(params, pd.DataFrame({"split": ["train", "validation", "test"]}))
 
     assert [check.name for check in suite] == list(CATALOGUE)
     assert set(CATALOGUE) == set(get_args(CheckName))
     warned = {check.name for check in suite if check.severity == "warning"}
-    assert warned == set(values["validation"]["warnings"])
+    assert warned == set(params.validation.warnings)
 
 
 def test_one_greeting_that_two_small_files_share_is_accepted() -> None:
@@ -360,23 +353,13 @@ def test_labels_too_rare_to_judge_are_not_judged() -> None:
 def test_words_are_unknown_beyond_what_is_expected() -> None:
     rng = random.Random(5)
     texts = [" ".join(rng.choices(WORDS, k=8)) for _ in range(300)]
-    known = drift.build_vocabulary(make_batches(*(("train", text, "a") for text in texts[:200])))
+    known = vocabulary.build_vocabulary(
+        make_batches(*(("train", text, "a") for text in texts[:200]))
+    )
 
     assert known.expected == pytest.approx(0, abs=0.01)
     assert known.measure_excess(texts[200:]) == pytest.approx([0] * 100, abs=0.01)
     assert known.measure_excess(["quite other words", ""]) == pytest.approx([1, 0], abs=0.01)
-
-
-def test_distances_are_0_for_equal_and_1_for_disjoint_samples() -> None:
-    a, b = Counter("xy"), Counter("z")
-    assert (drift.measure_label_distance(a, a), drift.measure_label_distance(a, b)) == (0, 1)
-    assert drift.measure_label_distance(a, Counter("x")) == 0.5
-    assert drift.measure_label_distance(a, Counter()) == 0
-    short, long = Counter([1, 2, 3]), Counter([7, 8])
-    assert (
-        drift.measure_length_distance(short, short),
-        drift.measure_length_distance(short, long),
-    ) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -407,63 +390,3 @@ def test_an_excerpt_masks_personal_data_and_shows_control_characters() -> None:
     shown = make_excerpt("mail a@example.com, card 4111 1111 1111 1111\x1b[2J\u202e")
     assert shown == "mail [e-mail address], card [card number]\ufffd[2J\ufffd"
     assert make_excerpt("x" * 5000) == "x" * 100 + "…"
-
-
-def write_texts(path: Path, words: list[str], share_of_first: float, length: int) -> None:
-    rng = random.Random(11)
-    lines = ["text,label"]
-    for row in range(800):
-        label = "first" if row < 800 * share_of_first else "second"
-        lines.append(f"{label} {' '.join(rng.choices(words, k=length))} {row},{label}")
-    path.write_text("\n".join(lines), encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What an ingest wrote."""
-    folder = tmp_path_factory.mktemp("earlier")
-    with contextlib.chdir(folder):
-        write_texts(folder / "raw.csv", WORDS, 0.5, 8)
-        ingest(TextParams.model_validate(make_values("raw.csv")), TASK)
-    return folder / "data"
-
-
-@pytest.mark.parametrize(
-    ("words", "share", "length", "failed"),
-    [
-        (WORDS, 0.5, 8, set()),
-        (WORDS, 0.9, 8, {"label_drift"}),
-        (WORDS, 0.5, 14, {"length_drift"}),
-        ([word[::-1] for word in WORDS], 0.5, 8, {"vocabulary_drift"}),
-    ],
-)
-def test_drift_against_an_earlier_ingest(
-    words: list[str],
-    share: float,
-    length: int,
-    failed: set[str],
-    earlier: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    # The row number in each text is a word that no other has, and each label has words of its own.
-    limits = {"max_unknown_word_share": 0.3, "max_label_word_share": 1.0}
-    shutil.copytree(earlier, tmp_path / "old")
-
-    write_texts(tmp_path / "raw.csv", words, share, length)
-    outcome, error = run_stages("raw.csv", reference="old/manifest.parquet", **limits)
-
-    assert outcome == "accepted", error
-    assert {name for name, check in read_checks().items() if not check["passed"]} == failed
-
-
-def test_a_reference_that_is_not_there_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_texts(tmp_path / "raw.csv", WORDS, 0.5, 8)
-    outcome, error = run_stages("raw.csv", reference="gone/manifest.parquet")
-    assert outcome == "rejected"
-    assert "gone/manifest.parquet: cannot be read" in error
-    assert "name another one in validation.reference" in error

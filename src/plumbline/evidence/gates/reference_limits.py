@@ -87,13 +87,9 @@ REFERENCE_LIMITS: Sequence[ReferenceLimit] = (
     _require_at_most("validation.max_duplicate_share", 0.4, "few rows may count as many"),
     _require_at_most("validation.max_fractional_label_share", 0.2, "labels may be measured values"),
     _require_at_most("validation.max_impossible", 0.5, "masks may be beyond any design"),
-    _require_at_most("validation.max_label_drift", 0.4, "classes may be others than before"),
     _require_at_most("validation.max_label_noise_share", 0.3, "labels may be wrong"),
     _require_at_most("validation.max_label_word_share", 0.4, "texts may give the label away"),
     _require_at_most("validation.max_leakage_share", 0.01, "copies lift the score by their share"),
-    _require_at_most(
-        "validation.max_length_drift", 0.4, "texts may be of another kind than before"
-    ),
     _require_at_most("validation.max_missing_share", 0.2, "agents may have given no answer"),
     _require_at_most("validation.max_near_duplicate_share", 0.05, "near copies lift it likewise"),
     _require_at_most("validation.max_null_share", 0.2, "rows may be empty"),
@@ -115,14 +111,11 @@ REFERENCE_LIMITS: Sequence[ReferenceLimit] = (
 # Checks of text_classification that may warn instead of block, as in its recipe.
 MAY_WARN = frozenset(
     {
-        "label_drift",
         "label_noise",
         "label_words",
-        "length_drift",
         "near_identical_labels",
         "personal_data",
         "truncated",
-        "vocabulary_drift",
     }
 )
 

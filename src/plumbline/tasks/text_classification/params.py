@@ -229,9 +229,6 @@ CheckName = Literal[
     "groups_test",
     "unknown_words_validation",
     "unknown_words_test",
-    "label_drift",
-    "length_drift",
-    "vocabulary_drift",
     "personal_data",
     "label_noise",
 ]
@@ -241,7 +238,6 @@ class TextValidation(StrictModel):
     """Thresholds of the expectations, and which only warn; shares are of rows by default."""
 
     # manifest.parquet of an earlier ingest to compare with, its examples/ beside it; or null.
-    reference: str | None
     min_rows: Count  # of train
     max_classes: Annotated[int, Field(ge=2)]
     min_rows_per_class: Count
@@ -257,8 +253,6 @@ class TextValidation(StrictModel):
     # Jaccard, of character 3-grams.
     near_duplicate_similarity: Annotated[float, Field(ge=0.5, le=1)]
     max_unknown_word_share: Share  # of words, beyond what train shows against itself
-    max_label_drift: Share  # total variation distance
-    max_length_drift: Share  # Kolmogorov-Smirnov distance
     max_personal_data_share: Share
     max_label_word_share: Share  # rows of train with a word that nearly alone predicts a label
     max_label_noise_share: Share  # labels that cross-validated predictions contradict

@@ -123,21 +123,6 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
         "Share of test's words unknown to train, beyond what train shows against itself",
         "test has another origin than train: draw both from the same source",
     ),
-    "label_drift": (
-        "Distance of the label distribution from the reference (total variation)",
-        "check whether classes were added, lost or renamed; if this is intended, "
-        "set validation.reference to a newer manifest",
-    ),
-    "length_drift": (
-        "Distance of text lengths from the reference (Kolmogorov-Smirnov)",
-        "check whether texts are cut or joined; if this is intended, "
-        "set validation.reference to a newer manifest",
-    ),
-    "vocabulary_drift": (
-        "Share of words unknown to the reference, beyond what it shows against itself",
-        "the texts have new topics: label some of them and train on them; "
-        "then set validation.reference to a newer manifest",
-    ),
     "personal_data": (
         "Texts with a card number, an e-mail address or an IBAN",
         "mask them at the source before a model memorises them",

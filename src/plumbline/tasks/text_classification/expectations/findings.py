@@ -20,13 +20,7 @@ from plumbline.tasks.text_classification.expectations import (
     labels,
     recognition,
 )
-from plumbline.tasks.text_classification.expectations.drift import (
-    build_vocabulary,
-    measure_label_distance,
-    measure_length_distance,
-)
 from plumbline.tasks.text_classification.expectations.each_label import (
-    add_counts,
     choose_list_labels,
     count_labels,
     find_first_finding,
@@ -39,6 +33,7 @@ from plumbline.tasks.text_classification.expectations.text_rows import (
     read_manifest_rows,
     select_splits,
 )
+from plumbline.tasks.text_classification.expectations.vocabulary import build_vocabulary
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
@@ -59,7 +54,7 @@ def build_table(
 ) -> RowBatches:
     """Return one row per example: COLUMNS, text, and a column for each check that needs one.
 
-    Raises DataError where examples are not those of the manifest, or the reference cannot be read.
+    Raises DataError where examples are not those of the manifest.
     """
     columns = [name for name in manifest.list_columns() if name in params.data.columns.metadata]
     rows = read_manifest_rows(manifest, examples, [*COLUMNS, *columns])
@@ -73,8 +68,6 @@ def build_table(
     ]
     if not has_sets:
         finders.append(_plan_label_noise(rows, sizes, params.seed))
-    if params.validation.reference is not None:
-        finders.append(_plan_drift(rows, Path(params.validation.reference)))
     return rows.map(lambda batch: _add_findings(batch, finders))
 
 
@@ -197,31 +190,6 @@ def _plan_row_findings(rows: RowBatches, params: TextParams) -> AddFindings:
 def _plan_word_findings(rows: RowBatches) -> AddFindings:
     known = build_vocabulary(select_splits(rows, ["train"]))
     return lambda values: {"unknown_words": known.measure_excess(values["normal"])}
-
-
-def _plan_drift(rows: RowBatches, reference: Path) -> AddFindings:
-    """Plan to say how different `rows` are from those of an earlier ingest."""
-    manifest = Manifest(reference, remedy="name another one in validation.reference")
-    given = read_manifest_rows(manifest, reference.parent / "examples", COLUMNS)
-    before = select_splits(given, ["train"])
-    label_drift = measure_label_distance(_count(before, "label"), _count(rows, "label"))
-    length_drift = measure_length_distance(_count(before, "length"), _count(rows, "length"))
-    known = build_vocabulary(before)
-
-    def find(values: Values) -> dict[str, list[Any]]:
-        num_rows = len(values[ROW])
-        return {
-            "label_drift": [label_drift] * num_rows,
-            "length_drift": [length_drift] * num_rows,
-            "new_words": known.measure_excess(values["normal"]),
-        }
-
-    return find
-
-
-def _count(rows: RowBatches, column: str) -> Counter[Any]:
-    """Count how often each value of a column occurs."""
-    return rows.fold(lambda batch: Counter(batch[column].to_pylist()), add_counts)
 
 
 def _keep(findings: Sequence[str | None], is_kept: Sequence[bool]) -> list[str | None]:

@@ -33,8 +33,6 @@ def build_checks(params: TextParams, table: "pd.DataFrame") -> list[Check]:
     for split in set(HELD_OUT) & set(num_rows.index):
         gate_limits = params.evaluation.max_leakage
         suite |= _expect_held_out(limits, gate_limits, split, int(num_rows[split]))
-    if limits.reference is not None:
-        suite |= _expect_no_drift(limits)
     checks = []
     for name, (title, remedy) in CATALOGUE.items():
         if name in suite:
@@ -130,22 +128,6 @@ def _expect_held_out(
         near: limit_leaks(near, min(limits.max_near_duplicate_share, gate_limits.near)),
         f"groups_{split}": limit_leaks(f"groups_{split}", gate_limits.group),
         f"unknown_words_{split}": unknown,
-    }
-
-
-def _expect_no_drift(limits: TextValidation) -> dict[str, Any]:
-    return {
-        "label_drift": expect(
-            "expect_column_max_to_be_between",
-            column="label_drift",
-            max_value=limits.max_label_drift,
-        ),
-        "length_drift": expect(
-            "expect_column_max_to_be_between",
-            column="length_drift",
-            max_value=limits.max_length_drift,
-        ),
-        "vocabulary_drift": _limit_mean("new_words", limits.max_unknown_word_share),
     }
 
 

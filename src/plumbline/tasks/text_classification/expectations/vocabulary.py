@@ -1,4 +1,4 @@
-"""How different texts, labels and lengths are from those that a model is, or was, trained on."""
+"""Which words of a text those that a model is trained on lack."""
 
 import math
 from collections import Counter, defaultdict
@@ -71,33 +71,6 @@ def _list_words(batch: "pa.RecordBatch") -> Iterator[tuple[int, list[str]]]:
     """Yield the fold of each row, as a bit set, and the words of its text."""
     for row, text in zip(batch[ROW].to_pylist(), batch["normal"].to_pylist(), strict=True):
         yield 1 << row % NUM_FOLDS, text.split()
-
-
-def measure_label_distance(one: Counter[str], other: Counter[str]) -> float:
-    """Return the total variation distance of two samples of labels: 0 equal, 1 disjoint.
-
-    Samples are how often each label occurs; of an empty one nothing is known, and 0 is returned.
-    """
-    if not one.total() or not other.total():
-        return 0.0
-    shares = [one[label] / one.total() - other[label] / other.total() for label in one | other]
-    return math.fsum(map(abs, shares)) / 2
-
-
-def measure_length_distance(one: Counter[int], other: Counter[int]) -> float:
-    """Return the Kolmogorov-Smirnov distance of two samples of lengths: 0 equal, 1 disjoint.
-
-    Samples are how often each length occurs.
-    """
-    if not one.total() or not other.total():
-        return 0.0
-    largest = 0.0
-    num_one, num_other = 0, 0  # up to this length
-    for length in sorted(one | other):
-        num_one += one[length]
-        num_other += other[length]
-        largest = max(largest, abs(num_one / one.total() - num_other / other.total()))
-    return largest
 
 
 def _compute_share(num_some: int, num_all: int) -> float:
