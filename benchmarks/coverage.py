@@ -10,8 +10,8 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from machine import read_cpu_name
 
+from plumbline.contract.machine import read_cpu_name
 from plumbline.statistics import intervals, power
 
 CONFIDENCE = 0.95

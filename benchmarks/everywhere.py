@@ -27,9 +27,10 @@ from machine import (
     INSTRUCTION_SETS,
     list_instruction_sets,
     list_vector_units,
-    read_cpu_name,
 )
 from processes import open_folder
+
+from plumbline.contract.machine import read_cpu_name
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULT = "default"  # params.yaml as it is, which is the recipe text_classification

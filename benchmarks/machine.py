@@ -6,11 +6,12 @@ prints the line that stands beside the figures of `train`, `serve`, `score` and 
 """
 
 import os
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from plumbline.contract.machine import read_cpu_name
 
 VECTOR_UNITS = ("avx2", "avx512f", "avx512_vnni", "avx_vnni", "avx512_bf16", "amx_bf16", "amx_int8")
 # Variables that hold PyTorch, oneDNN, MKL and OpenBLAS to a set of instructions, narrowest first.
@@ -39,12 +40,6 @@ INSTRUCTION_SETS = {
 SET_UNITS = {"avx2": "avx2", "avx512": "avx512f"}  # which the CPU needs for a set
 PEAK_SIZES = {"cpu": 1024, "cuda": 8192}  # rows and columns of both factors
 PEAK_REPEATS = 12
-
-
-def read_cpu_name() -> str:
-    """Return the name of the CPU as Linux has it, else what Python knows."""
-    names = [line.partition(":")[2].strip() for line in _read_cpu_lines("model name")]
-    return names[0] if names else platform.processor()
 
 
 def list_vector_units() -> list[str]:

@@ -15,8 +15,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from machine import read_cpu_name
 
+from plumbline.contract.machine import read_cpu_name
 from plumbline.statistics import influence, intervals, power
 
 CONFIDENCE = 0.95

@@ -19,9 +19,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from machine import read_cpu_name
 from public_texts import SETS, write_set
 
+from plumbline.contract.machine import read_cpu_name
 from plumbline.init import wheel
 
 PASSED_ON = ("HOME", "LANG", "OMP_NUM_THREADS")

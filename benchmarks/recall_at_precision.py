@@ -13,9 +13,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from machine import read_cpu_name
 from metric_coverage import CONFIDENCE, NUM_ROWS_OF_TRUTH, Case, draw_split
 
+from plumbline.contract.machine import read_cpu_name
 from plumbline.statistics import intervals
 from plumbline.statistics.selection import choose_threshold
 from plumbline.tasks.text_classification.scoring.chosen_metric import score_recall

@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from machine import read_cpu_name
 
 from plumbline.contract import layout
+from plumbline.contract.machine import read_cpu_name
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params, Selective
 from plumbline.contract.records import Bound, Case, Leak, Scores

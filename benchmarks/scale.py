@@ -18,10 +18,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from machine import read_cpu_name
 from processes import ProcessCost, measure_process, open_folder
 from ruamel.yaml import YAML
 
+from plumbline.contract.machine import read_cpu_name
 from plumbline.process.files import digest_files, digest_path
 from plumbline.tasks.text_classification.params import CheckName
 

@@ -11,8 +11,8 @@ import argparse
 import time
 
 import numpy as np
-from machine import read_cpu_name
 
+from plumbline.contract.machine import read_cpu_name
 from plumbline.contract.params import Champion
 from plumbline.contract.task import Metric
 from plumbline.evidence.compare import compare_with_champion

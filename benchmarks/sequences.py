@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from machine import read_cpu_name
 
+from plumbline.contract.machine import read_cpu_name
 from plumbline.contract.records import Learner, Scores
 from plumbline.contract.task import Predictor
 from plumbline.contract.yaml_file import load_yaml

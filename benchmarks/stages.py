@@ -34,7 +34,9 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=1)
     parser.add_argument("--untracked", action="store_true", help="without MLflow's tracking")
     arguments = parser.parse_args()
-    from machine import list_vector_units, read_cpu_name
+    from machine import list_vector_units
+
+    from plumbline.contract.machine import read_cpu_name
 
     print(f"{read_cpu_name()} ({', '.join(list_vector_units())}), {os.cpu_count()} cores")
     if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1) != 0:

@@ -15,8 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from machine import read_cpu_name
-
+from plumbline.contract.machine import read_cpu_name
 from plumbline.entrypoint import load_params, load_task
 from plumbline.tuning import outcome, search
 

@@ -17,10 +17,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from machine import read_cpu_name
-
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.contract.machine import read_cpu_name
 from plumbline.contract.records import Scores
 from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence.latency import measure_latency

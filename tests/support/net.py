@@ -31,6 +31,8 @@ from typing import Any
 
 from tests.support.checkouts import ROOT, get_clean_environment, join_path
 
+from plumbline.contract.machine import read_cpu_name
+
 RECIPES = (
     *("quick", "sequence_bayes", "signal_extraction", "answer_consensus", "filter_design"),
     "text_classification",
@@ -377,12 +379,6 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
                 yield from flatten(inner, f"{path}/{number}")
     else:
         yield path, value
-
-
-def read_cpu_name() -> str:
-    """Return the name of the CPU."""
-    match = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
-    return match[1] if match else "unknown"
 
 
 def main(arguments: Sequence[str]) -> int:

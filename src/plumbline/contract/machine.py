@@ -15,13 +15,14 @@ def describe_machine() -> dict[str, Any]:
     """
     torch: Any = sys.modules.get("torch")
     return {
-        "cpu": _read_cpu_name(),
+        "cpu": read_cpu_name(),
         "instruction_set": torch and torch.backends.cpu.get_cpu_capability(),
         "threads": torch and torch.get_num_threads(),
     }
 
 
-def _read_cpu_name() -> str:
+def read_cpu_name() -> str:
+    """Return the name of the CPU as Linux has it, else what Python knows."""
     lines = CPUINFO.read_text(encoding="utf-8").splitlines() if CPUINFO.exists() else []
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
