@@ -80,7 +80,8 @@ from plumbline.tracking.run_log import RunLog
 learn(params, task, "{candidate}", layout.EXAMPLES, RunLog(), must_learn=True)
 """
 ON_SPARK = ("ingest", "validate", "leakage")
-SMALL = {"hidden": 32, "layers": 1, "heads": 2}  # changes of the recipe's transformer
+# Changes of the transformer of another recipe.
+SMALL = {"vocabulary": 4000, "hidden": 32, "layers": 1, "heads": 2, "max_epochs": 1}
 COMMANDS: Mapping[str, list[str]] = {
     "ingest": [sys.executable, "-P", str(ROOT / "pipelines/ingest.py")],
     "validate": [sys.executable, "-P", str(ROOT / "pipelines/validate.py")],
@@ -178,13 +179,16 @@ def _measure_stages(num_rows: int, held_out: int, only: list[str]) -> dict[str, 
 
 def _write_params(folder: Path, num_rows: int, held_out: int) -> None:
     yaml = YAML(typ="safe")
-    params = yaml.load((ROOT / "recipes/text_classification.yaml").read_text(encoding="utf-8"))
+    params, other = (
+        yaml.load((ROOT / "recipes" / name).read_text(encoding="utf-8"))
+        for name in ("text_classification.yaml", "banking77.yaml")
+    )
     params["data"]["generated"]["num_rows"] = num_rows
     for split in ("validation", "test"):
         share = params["data"]["split"][split]
         params["data"]["split"][split] = min(share, held_out / num_rows)
     params["candidates"]["linear"]["max_epochs"] = 1
-    params["candidates"]["transformer"] |= {"max_epochs": 1, **SMALL}
+    params["candidates"]["transformer"] = other["candidates"]["transformer"] | SMALL
     # Many tickets of one grammar are nearly copies of each other.
     params["validation"]["warnings"] = list(get_args(CheckName))
     with (folder / "params.yaml").open("w", encoding="utf-8") as file:

@@ -77,7 +77,6 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
             "did you mean text_classification?",
         ),
         ("task: text_classification", "task: ../../etc", "there is no task '../../etc'"),
-        ("heads: 4", "heads: 5", "hidden (128) must be a multiple of heads (5)"),
         ("  minilm:", "  ../minilm:", "candidates"),
         (
             "forms: [fp32]",
@@ -113,6 +112,12 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
 def test_a_wrong_value_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert old in GOOD
     assert said in refused(tmp_path, GOOD.replace(old, new, 1))
+
+
+def test_values_that_are_not_valid_together_are_named(tmp_path: Path) -> None:
+    text = (ROOT / "recipes/label_sets.yaml").read_text(encoding="utf-8")
+    said = refused(tmp_path, text.replace("heads: 4", "heads: 5", 1))
+    assert "hidden (128) must be a multiple of heads (5)" in said
 
 
 @pytest.mark.parametrize(

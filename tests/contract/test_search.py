@@ -13,10 +13,10 @@ from plumbline.tuning.space import configure, read_values
 def write_params(folder: Path, search: str) -> Path:
     """Write the shipped params with `search` as what linear searches."""
     text = RECIPE.read_text(encoding="utf-8")
-    head, _, rest = text.partition("  transformer:\n")
+    head, _, rest = text.partition("  minilm:\n")
     own = head.index("    search:") if "    search:" in head else len(head)
     path = folder / "params.yaml"
-    path.write_text(f"{head[:own]}    search: {search}\n  transformer:\n{rest}", encoding="utf-8")
+    path.write_text(f"{head[:own]}    search: {search}\n  minilm:\n{rest}", encoding="utf-8")
     return path
 
 
@@ -28,9 +28,10 @@ def test_a_search_is_no_value_of_the_candidate(tmp_path: Path) -> None:
 
 
 def test_without_a_search_nothing_is_searched() -> None:
-    text = RECIPE.read_text(encoding="utf-8")
-    assert "search:" not in text.partition("  transformer:\n")[2].partition("  minilm:\n")[0]
-    assert load_params(RECIPE).candidates["transformer"].search == {}
+    recipe = RECIPE.with_name("label_sets.yaml")
+    transformer = recipe.read_text(encoding="utf-8").partition("  transformer:\n")[2]
+    assert "search:" not in transformer.partition("  minilm:\n")[0]
+    assert load_params(recipe).candidates["transformer"].search == {}
 
 
 def test_a_key_that_the_file_leaves_out_can_be_searched(tmp_path: Path) -> None:

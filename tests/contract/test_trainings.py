@@ -27,7 +27,7 @@ def load_changed(folder: Path, recipe: str, candidate: str, **changes: Any) -> P
     ("recipe", "candidate"),
     [
         ("text_classification", "linear"),
-        ("text_classification", "transformer"),
+        ("label_sets", "transformer"),
         ("text_classification", "minilm"),
         ("imdb", "ensemble"),
         ("signal_extraction", "film"),

@@ -25,7 +25,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout whose champion is the linear candidate."""
     made = make_checkout(tmp_path_factory.mktemp("drift"))
     text = (made.path / "params.yaml").read_text(encoding="utf-8")
-    text = re.sub(r"(?ms)^  transformer:\n.*?(?=^\w)", "", text)
+    text = re.sub(r"(?ms)^  minilm:\n.*?(?=^\w)", "", text)
     text = (
         text.replace("floor: 0.80", "floor: 0.50")
         .replace("calibration_error: 0.05", "calibration_error: 0.2")

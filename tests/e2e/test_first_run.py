@@ -62,7 +62,6 @@ def test_make_run_ends_with_all_one_needs_to_know(clone: Checkout) -> None:
     said = clone.first  # type: ignore[attr-defined]
     for part in (
         "linear",
-        "transformer",
         "minilm",
         "majority",
         "promote",

@@ -249,7 +249,6 @@ def test_the_command_shows_what_it_saw_and_why(
         "text: 'body', 12 words",
         "label: 'queue', 3 classes: billing (100)",
         "not used: id",
-        "no candidate transformer: 195 rows of train",
         "validation.min_rows: 200, and train has about 195",
         "make run",
     ):

@@ -3,11 +3,12 @@
 import re
 from pathlib import Path
 
-from tests.support.checkouts import RECIPE
+from ruamel.yaml import YAML
+from tests.support.checkouts import RECIPE, ROOT
 
 from plumbline.entrypoint import load_params
 from plumbline.init.answers import InitAnswers
-from plumbline.init.proposal import Proposal, propose_params
+from plumbline.init.proposal import TRANSFORMER, Proposal, propose_params
 
 TEMPLATE = RECIPE.read_text(encoding="utf-8")
 
@@ -38,7 +39,7 @@ def test_a_proposal_is_valid_and_names_the_columns(tmp_path: Path) -> None:
     assert (params.data.columns.text, params.data.columns.label) == ("body", "queue")
     assert params.registry.model == "my-router"
     assert params.evaluation.slices == []
-    assert set(params.candidates) == {"linear", "transformer", "minilm"}
+    assert set(params.candidates) == {"linear", "minilm"}
     # All but the chosen values, and the comments, are as they are shipped.
     assert "confidence: 0.95" in proposal.text
     assert "planned_looks: 20             # how often" in proposal.text
@@ -78,13 +79,15 @@ def test_all_layers_of_the_encoder_learn_from_own_data(tmp_path: Path) -> None:
     assert "frozen_layers" not in proposed.text
 
 
-def test_candidates_that_cannot_do_well_are_left_out(tmp_path: Path) -> None:
-    few = propose(500)
-    assert set(load(few, tmp_path).candidates) == {"linear", "minilm"}
-    assert "no candidate transformer: 325 rows of train are few" in few.reasons[0]
-    foreign = propose(500, english=0.01)
-    assert set(load(foreign, tmp_path).candidates) == {"linear", "transformer"}
+def test_an_encoder_of_own_words_takes_the_place_of_an_english_one(tmp_path: Path) -> None:
+    foreign = propose(3000, length=60, english=0.01)
+    candidates = load(foreign, tmp_path).candidates
+    assert set(candidates) == {"linear", "transformer"}
+    assert (candidates["transformer"].max_tokens, candidates["transformer"].max_epochs) == (80, 30)
     assert "no candidate minilm: 1% of the words" in foreign.reasons[0]
+    page = (ROOT / "docs/text_classification.md").read_text(encoding="utf-8")
+    pasted = page.partition("```yaml\n  transformer:")[2].partition("```")[0]
+    assert YAML(typ="safe").load(pasted) == TRANSFORMER
 
 
 def test_so_few_rows_that_they_are_refused_are_named_at_once(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def write_examples(folder: Path) -> None:
 
 
 def small_params(**changes: object) -> TextParams:
-    """Read params.yaml with smaller candidates; `changes` are those of the transformer.
+    """Return the recipe with smaller candidates; `changes` are those of the transformer.
 
     `ensemble` has three of it, `linears` three linear members.
 
@@ -73,7 +73,7 @@ def small_params(**changes: object) -> TextParams:
     short = {"batch_size": 16, "max_epochs": 3, "patience": 3}
     tiny = {"vocabulary": 400, "hidden": 32, "layers": 1, "heads": 2, "max_tokens": 16}
     linear = params.candidates["linear"]
-    transformer = params.candidates["transformer"]
+    transformer = load_params(ROOT / "recipes/banking77.yaml").candidates["transformer"]
     candidates = {
         "linear": linear.model_copy(update=short),
         "transformer": transformer.model_copy(update={**short, **tiny, **changes}),

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -164,6 +165,7 @@ def test_a_timeout_without_a_unit_is_refused() -> None:
 
 
 def test_a_candidate_without_a_search_says_what_to_write(checkout: Checkout) -> None:
+    shutil.copyfile(checkout.path / "recipes/label_sets.yaml", checkout.path / "params.yaml")
     done = checkout.run("plumbline", "tune", "transformer", code=2)
     assert "candidates.transformer: has no search; write below it what to try" in done.stderr
     done = checkout.run("plumbline", "tune", "lineer", code=2)

@@ -14,11 +14,30 @@ TOKENS_PER_WORD = 1.3  # of the shipped encoders, on English
 TOKEN_STEP, MAX_TOKENS = 16, 256
 SPECIAL_TOKENS = 2
 MIN_ENGLISH = 0.05  # share of function words; English texts have 0.2 to 0.5
-MIN_ROWS_FROM_SCRATCH = 2000
 VALIDATION, TEST = 0.15, 0.2  # shares of rows, where the file is all there is
 VALIDATION_BESIDE_TEST = 0.1
 # In place of the recipe's, which let a first run on generated texts end in minutes.
 ALL_LAYERS = {"learning_rate": 2.0e-4, "batch_size": 32}
+# In place of minilm, where the texts are not English.
+TRANSFORMER = {
+    "kind": "transformer",
+    "forms": ["int8", "fp32"],
+    "vocabulary": 4000,
+    "hidden": 128,
+    "layers": 2,
+    "heads": 4,
+    "dropout": 0.1,
+    "max_tokens": 64,
+    "learning_rate": 1.0e-3,
+    "head_learning_rate": 1.0e-3,
+    "weight_decay": 0.01,
+    "label_smoothing": 0.1,
+    "warmup": 0.1,
+    "batch_size": 32,
+    "max_epochs": 6,
+    "patience": 3,
+    "gradient_clip": 1.0,
+}
 # Rows that an encoder sees in training, in all epochs; early stopping ends sooner.
 PRETRAINED_ROWS, SCRATCH_ROWS = 45_000, 120_000
 FLOOR_GAINS = 2  # how many times what the gate `baselines` asks for
@@ -133,16 +152,16 @@ def _compare_rows(choices: _Choices, least: int, num_train: int) -> None:
 
 
 def _choose_candidates(choices: _Choices, answers: InitAnswers, num_train: int) -> None:
+    from ruamel.yaml.comments import CommentedMap
+
     if answers.english < MIN_ENGLISH:
         choices.remove(
             "minilm",
-            f"{answers.english:.0%} of the words are English function words, and it knows English",
+            f"{answers.english:.0%} of the words are English function words, and it knows English; "
+            "transformer learns from your rows alone",
         )
-    elif num_train < MIN_ROWS_FROM_SCRATCH:
-        choices.remove(
-            "transformer", f"{num_train:,} rows of train are few to learn a language from"
-        )
-    if "minilm" in choices.candidates:
+        choices.candidates["transformer"] = CommentedMap(TRANSFORMER)
+    else:
         minilm = choices.candidates["minilm"]
         minilm.ca.items.pop("lora", None)  # the comment that explains frozen_layers
         del minilm["frozen_layers"]
