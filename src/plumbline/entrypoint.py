@@ -137,7 +137,10 @@ def load_params_class(name: str) -> type[Params]:
 
 def _suggest_task(name: str) -> str:
     known = list_tasks()
-    return suggest_nearest(name, known) or f"; known: {', '.join(known)}"
+    return suggest_nearest(name, known) or (
+        f"; known: {', '.join(known)}; `plumbline recipe use NAME` brings the code of others, "
+        "`plumbline recipe list` names them"
+    )
 
 
 @contextmanager

@@ -57,6 +57,8 @@ def test_an_unknown_task_is_an_error_that_names_the_nearest(repository: Path) ->
     assert find_task_package("triplin") is None
     with pytest.raises(ParamsError, match=r"no task .triplin..*tripling"):
         load_task("triplin")
+    with pytest.raises(ParamsError, match="`plumbline recipe use NAME` brings the code of others"):
+        load_task("circuits")
 
 
 def test_what_a_task_cannot_import_is_not_called_a_missing_task(repository: Path) -> None:
