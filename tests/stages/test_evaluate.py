@@ -382,7 +382,7 @@ def test_data_that_was_not_validated_is_refused(
         ),
         lambda text: text[: len(text) // 2],
         lambda text: "[]",
-        lambda text: text.replace('"format": 4', '"format": 3'),
+        lambda text: text.replace(f'"format": {document.FORMAT}', '"format": 3'),
     ],
 )
 def test_evidence_that_was_edited_or_cut_is_no_evidence(

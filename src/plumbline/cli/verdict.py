@@ -49,8 +49,6 @@ def show_verdict(
         for failure in list_failures(withhold_figures(evidence)):
             for line in failure.lines:
                 print_plain(f"  {line}")
-        for name, reason in evidence.get("switched_off", {}).items():
-            print_plain(f"  switched off: {name} ({reason})")
-        for key, reason in (evidence.get("laxer") or {}).items():
-            print_plain(f"  laxer than the reference: {key} is {reason}")
+        for key, value in evidence.get("loosened", {}).items():
+            print_plain(f"  looser than the reference: {key} is {value}")
     raise typer.Exit(EXIT_CODES[evidence["verdict"]])

@@ -13,6 +13,7 @@ from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import Predictor, Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.data_changes import ManifestKeys, read_keys
+from plumbline.evidence.document import FORMAT
 from plumbline.registry.compared_champion import find_compared_champion
 from plumbline.registry.journal import Entry
 from plumbline.registry.reader import journal_check, open_version
@@ -98,11 +99,21 @@ def _read_origin(
     params, manifest, lag = None, None, None
     with contextlib.suppress(RegistryError):
         evidence = read_evidence(version)
+        _require_format(version, evidence)
         lineage = evidence.get("lineage") or {}
         if _has_same_metric(evidence, task):
-            lag = float(evidence.get("lag") or 0.0)  # 0 too where an older version wrote it
+            lag = evidence["lag"]
         params, manifest = _fetch_making(version, evidence, slices)
     return ChampionOrigin(lineage, lag, params, manifest)
+
+
+def _require_format(version: RegisteredVersion, evidence: Mapping[str, Any]) -> None:
+    if evidence.get("format") != FORMAT:
+        raise PlumblineError(
+            f"{version.label}: its evidence has format {evidence.get('format')!r}, this version "
+            f"reads {FORMAT}; name another registry.model in {layout.PARAMS}: `plumbline run` "
+            "evaluates again, and makes a first champion there"
+        )
 
 
 def _has_same_metric(evidence: Mapping[str, Any], task: Task[Any]) -> bool:

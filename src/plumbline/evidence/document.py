@@ -18,7 +18,7 @@ from plumbline.process.files import digest_path, read_json_object
 from plumbline.process.lineage import collect_lineage
 from plumbline.sources.shown_params import hide_secrets_in_values
 
-FORMAT = 4
+FORMAT = 5
 PLACES = 6  # of tracked metrics: enough for any comparison, too few to show a machine's rounding
 # The files that the evidence is about, by their names in its digests.
 DIGESTED_FILES = {
@@ -38,8 +38,7 @@ FAILURE_KEYS = (
 )  # fmt: skip
 # Every key that a reader relies on, and `build_evidence` writes.
 KEYS = (
-    *FAILURE_KEYS, "metric", "other_metrics", "winner", "ranking", "switched_off", "laxer",
-    "thresholds",
+    *FAILURE_KEYS, "metric", "other_metrics", "winner", "ranking", "loosened", "thresholds",
     "params", "choice", "trials", "rehearsal", "lag", "notes",
     "candidates", "baselines", "cost", "forms", "comparisons", "champion", "comparison", "looks",
     "flips", "changes", "slices", "uncertainty", "selective", "behaviour",

@@ -14,8 +14,7 @@ from plumbline.contract.verdict import Verdict
 from plumbline.evidence import changes, compare, gates
 from plumbline.evidence.compare import Slice
 from plumbline.evidence.gates import Findings, GateResult
-from plumbline.evidence.gates.reference_limits import find_laxer_limits
-from plumbline.evidence.gates.switched_off import find_switched_off
+from plumbline.evidence.gates.limits import find_loosened
 from plumbline.evidence.measurements import Measurements
 from plumbline.evidence.samples import align_rows
 from plumbline.evidence.seeds import measure_spread
@@ -46,8 +45,7 @@ class Judgement:
     gates: Sequence[GateResult]
     verdict: Verdict
     summary: str
-    switched_off: Mapping[str, str]  # gates that cannot fail, with the reason
-    laxer: Mapping[str, str]  # keys of params that are laxer than the reference
+    loosened: Mapping[str, str]  # keys of params that are looser than the reference
     candidate_intervals: Mapping[str, Interval]  # of the mean test score
     baseline_intervals: Mapping[str, Interval]
     variant_intervals: Sequence[Interval]
@@ -69,21 +67,18 @@ def judge(measurements: Measurements, params: Params) -> Judgement:
     winner, *others = measurements.candidates
     findings = _collect_findings(measurements, params, parities[0], orderings[winner.name])
     results = gates.run_gates(findings)
-    baselines = {name: float(scores.mean()) for name, scores in findings.baselines.items()}
-    weak = _list_weak_candidates(measurements, findings, params)
-    switched_off = find_switched_off(
-        params, metric, baselines, weak, findings.checks, findings.slices, findings.cost
-    )
-    laxer = find_laxer_limits(params, metric)
+    loosened: dict[str, str] = {}
+    if findings.baselines:  # without any, the gate baselines fails
+        _, baseline = findings.best_baseline
+        loosened = find_loosened(params, metric, float(baseline.mean()))
     other_variants = [variant.test for variant in measurements.variants[1:]]
     other_candidates = {candidate.name: candidate.test for candidate in others}
     return Judgement(
         findings=findings,
         gates=results,
         verdict=decide_by_gates(results),
-        summary=summarise_verdict(winner.name, results, switched_off, laxer),
-        switched_off=switched_off,
-        laxer=laxer,
+        summary=summarise_verdict(winner.name, results, loosened),
+        loosened=loosened,
         candidate_intervals={winner.name: findings.score_interval}
         | _estimate_scores(other_candidates, metric, confidence),
         baseline_intervals=_estimate_scores(measurements.baselines, metric, confidence),
@@ -166,29 +161,6 @@ def _collect_costs(measurements: Measurements) -> dict[str, float]:
     if measurements.metric.cost_unit:
         cost["answer"] = float(winner.test.per_example["cost"].mean())
     return cost
-
-
-def _list_weak_candidates(
-    measurements: Measurements, findings: Findings, params: Params
-) -> list[str]:
-    """List those that the gates control and baselines use, and that have learned nothing.
-
-    Their gain over the best baseline, on test, is not significant. Of the winner the gate baselines
-    asks this. Scores that are not finite are other gates' to refuse.
-    """
-    used = {*params.control.candidates, params.evaluation.simple_candidate}
-    if not findings.baselines:
-        return []
-    _, baseline = findings.best_baseline
-    weak = []
-    for candidate in measurements.candidates[1:]:
-        scores = candidate.test.per_example[findings.metric.name]
-        if candidate.name not in used or not np.isfinite([scores, baseline]).all():
-            continue
-        gain = findings.compute_gain_interval(scores, baseline, params.evaluation.confidence)
-        if gain.low <= 0:
-            weak.append(candidate.name)
-    return weak
 
 
 def _align_bound(measurements: Measurements) -> Bound:

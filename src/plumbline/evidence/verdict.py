@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from plumbline.contract import verdict
 from plumbline.contract.verdict import Verdict
 from plumbline.evidence.gates import GateResult
-from plumbline.evidence.gates.reference_limits import describe_laxer_limits
-from plumbline.evidence.gates.switched_off import describe_switched_off
+from plumbline.evidence.gates.limits import describe_loosened
 
 # error: no verdict could be reached
 EXIT_CODES = {"promote": 0, "keep": 10, "refuse": 20, "error": 1}
@@ -18,14 +17,10 @@ def decide_by_gates(gates: Sequence[GateResult]) -> Verdict:
 
 
 def summarise_verdict(
-    winner: str,
-    gates: Sequence[GateResult],
-    switched_off: Mapping[str, str] | None = None,
-    laxer: Mapping[str, str] | None = None,
+    winner: str, gates: Sequence[GateResult], loosened: Mapping[str, str] | None = None
 ) -> str:
-    """Say the verdict in one sentence, and in others which gates are switched off or lax."""
-    notes = [describe_switched_off(switched_off or {}), describe_laxer_limits(laxer or {})]
-    return " ".join(filter(None, [_summarise_gates(winner, gates), *notes]))
+    """Say the verdict in one sentence, and in another which limits are loosened."""
+    return f"{_summarise_gates(winner, gates)} {describe_loosened(loosened or {})}".strip()
 
 
 def _summarise_gates(winner: str, gates: Sequence[GateResult]) -> str:

@@ -10,8 +10,6 @@ from plumbline.process.files import write_aside
 from plumbline.reporting.html import render_template
 from plumbline.reporting.leaderboard import describe_seeds
 
-NO_CARD = {"intended_use": None, "owner": None, "data_licence": None}  # in older params
-
 
 def render_card(evidence: Mapping[str, Any]) -> str:
     """Render the card as Markdown; test figures that the report does not show are not in it."""
@@ -20,7 +18,7 @@ def render_card(evidence: Mapping[str, Any]) -> str:
     lineage = dict.fromkeys(("git_commit", "git_dirty"), "") | dict(shown["lineage"] or {})
     values = {
         "evidence": shown | {"digests": digests, "lineage": lineage},
-        "card": NO_CARD | dict((shown.get("params") or {}).get("card") or {}),
+        "card": shown["params"]["card"],
         "withheld": NOTE if is_withheld(evidence) else None,
         "hardware": _describe_training(shown),
         "scores": list(_list_scores(shown)),
@@ -68,8 +66,8 @@ def _list_limits(evidence: Mapping[str, Any]) -> Iterator[str]:
     for gate in evidence["gates"]:
         if gate["status"] == "fail":
             yield f"{gate['name']}: {gate['reason']}"
-    for name, reason in (evidence.get("switched_off") or {}).items():
-        yield f"switched off: {name} ({reason})"
+    for key, value in (evidence.get("loosened") or {}).items():
+        yield f"looser than the reference: {key} is {value}"
     for name, sentences in (evidence.get("notes") or {}).items():
         for sentence in sentences:
             yield f"{name}: {sentence}"

@@ -70,10 +70,8 @@ def _print_evidence(console: "Console", evidence: Mapping[str, Any]) -> None:
         reason, remedy = failure.lines
         _print_marked(console, f"  [red]{failure.gate}[/]", reason.removeprefix(failure.gate))
         _print_marked(console, "", f"  {remedy}")
-    for name, reason in (evidence.get("switched_off") or {}).items():
-        _print_marked(console, "  [yellow]switched off[/]", f": {name} ({reason})")
-    for key, reason in (evidence.get("laxer") or {}).items():
-        _print_marked(console, "  [yellow]laxer[/]", f": {key} is {reason}")
+    for key, value in (evidence.get("loosened") or {}).items():
+        _print_marked(console, "  [yellow]looser than the reference[/]", f": {key} is {value}")
     console.print(f"full report: {layout.REPORT}", highlight=False)
 
 

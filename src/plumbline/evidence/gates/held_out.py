@@ -7,7 +7,7 @@ from plumbline.evidence.gates.findings import Findings, Ruling, Status
 
 WAY_OUT = (
     "If another test split is meant, set evaluation.max_test_changes to 1.0 for one run; "
-    "it counts as switched off there"
+    "the verdict lists it"
 )
 
 
