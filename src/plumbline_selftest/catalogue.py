@@ -8,49 +8,29 @@ from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import parse_yaml
 from plumbline.entrypoint import load_task
 from plumbline.evidence import gates
-from plumbline_selftest import (
-    bundle_file_faults,
-    data_faults,
-    gate_faults,
-    lost_registry_faults,
-    predictor_faults,
-    reader_faults,
-    registry_faults,
-    report_faults,
-    return_faults,
-    statistics_faults,
-    verdict_faults,
-)
-from plumbline_selftest.fixture import get_faults_part
+from plumbline_selftest import evidence_faults, gate_faults, predictor_faults, registry_faults
+from plumbline_selftest.parts import get_faults_part, read_params
 from plumbline_selftest.protocol import Fault
 
 GENERIC_FAULTS = (
     *gate_faults.FAULTS,
-    *data_faults.FAULTS,
-    *bundle_file_faults.FAULTS,
     *predictor_faults.FAULTS,
-    *verdict_faults.FAULTS,
-    *report_faults.FAULTS,
+    *evidence_faults.FAULTS,
     *registry_faults.FAULTS,
-    *lost_registry_faults.FAULTS,
-    *return_faults.FAULTS,
-    *reader_faults.FAULTS,
-    *statistics_faults.FAULTS,
 )
 
 
 def list_faults(task: Task[Params]) -> list[Fault]:
     """Return the faults of `task` and those of any task; raises ParamsError if it offers none."""
     part = get_faults_part(task)
-    has_control = bool(parse_yaml(part.read_fixture(), layout.PARAMS)["control"]["candidates"])
+    has_control = bool(parse_yaml(read_params(part), layout.PARAMS)["control"]["candidates"])
     generic = [fault for fault in GENERIC_FAULTS if has_control or not fault.needs_control]
-    faults = [*generic, *part.list_faults()]
     order = [gate.name for gate in gates.GATES]
 
     def rank(fault: Fault) -> tuple[bool, int]:
         return fault.is_sound, order.index(fault.gate) if fault.gate in order else len(order)
 
-    return sorted(faults, key=rank)
+    return sorted([*generic, *part.FAULTS], key=rank)
 
 
 def select_faults(task: str, text: str | None = None) -> list[Fault]:

@@ -18,7 +18,6 @@ from plumbline.contract.task import Task
 from plumbline.process.files import read_json, write_json
 
 WRAPPER = Path(__file__).with_name("wrapped_predictor.py")
-SLOW = Path(__file__).with_name("slow_predictor.py")
 TASK_PREDICTOR = Path(".plumbline/predictor.py")  # in the checkout of a fault
 
 

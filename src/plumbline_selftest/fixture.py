@@ -10,14 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from plumbline.contract import layout
-from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.contract.task_packages import list_tasks
 from plumbline.entrypoint import load_params, load_task, run_stage
 from plumbline_selftest import faulty_predictors
-from plumbline_selftest.parts import find_faults
-from plumbline_selftest.protocol import FaultsPart
+from plumbline_selftest.parts import get_faults_part, read_params
 
 # Where MLflow's database has absolute paths of files.
 PATH_COLUMNS = (
@@ -51,27 +48,14 @@ def get_candidate(params: Params) -> str:
     return next(iter(params.candidates))
 
 
-def get_faults_part(task: Task[Params]) -> FaultsPart:
-    """Return the faults of a task; raises ParamsError for a task without it."""
-    part = find_faults(task)
-    if part is None:
-        others = [name for name in list_tasks() if find_faults(load_task(name)) is not None]
-        raise ParamsError(
-            f"the task {task.name} offers no faults to plant: it has no "
-            f"{task.package}.faults (see `plumbline docs add-a-task`); "
-            f"tasks that have it: {', '.join(others) or 'none'}"
-        )
-    return part
-
-
 def prepare_fixture(folder: Path, task: str) -> None:
     """Make `folder` a checkout with a weak champion, and a better candidate to evaluate."""
     part = get_faults_part(load_task(task))
     prepare_empty(folder, task)
     with enter_checkout(folder):
-        layout.PARAMS.write_text(part.read_weak_fixture(), encoding="utf-8")
+        layout.PARAMS.write_text(read_params(part, weaker=True), encoding="utf-8")
         _train_champion()
-        layout.PARAMS.write_text(part.read_fixture(), encoding="utf-8")
+        layout.PARAMS.write_text(read_params(part), encoding="utf-8")
         _train(*read_settings())
 
 
@@ -81,7 +65,7 @@ def prepare_empty(folder: Path, task: str) -> None:
     folder.mkdir(exist_ok=True)
     with enter_checkout(folder):
         subprocess.run(["git", "init", "--quiet"], check=True)
-        layout.PARAMS.write_text(part.read_fixture(), encoding="utf-8")
+        layout.PARAMS.write_text(read_params(part), encoding="utf-8")
         Path(read_settings()[0].data.watch).mkdir(parents=True)  # type: ignore[attr-defined]  # dvc.yaml: every task has it
 
 

@@ -1,70 +1,23 @@
-"""Faults of any task: for each gate one, and of the looks at a test split and the champion."""
-
-from dataclasses import replace
+"""Faults of any task, each for one gate, and a sound challenger."""
 
 from plumbline.contract import layout
-from plumbline.contract.yaml_file import load_yaml
 from plumbline.process.files import read_json, write_json
-from plumbline.quality import runner
-from plumbline.registry import champion_pin, ledger, promotion
+from plumbline.registry import ledger
 from plumbline.registry.reader import open_version
-from plumbline_selftest.faulty_predictors import SLOW, exchange_bundle
-from plumbline_selftest.fixture import get_faults_part
+from plumbline_selftest.faulty_predictors import exchange_bundle
+from plumbline_selftest.parts import get_faults_part, read_params
 from plumbline_selftest.protocol import Fault, FaultSite
 
-NUM_CUT_CHECKS = 6
-SLOW_S = 0.15
 HIGH_FLOOR, LOW_FLOOR = 0.97, -0.001  # no sound model of the fixtures has these
 
 
-def _plant_nothing(site: FaultSite) -> None:
-    load_yaml(layout.PARAMS)
-
-
-def _cut_suite(site: FaultSite) -> None:
-    import pandas as pd
-
-    table = pd.read_parquet(layout.MANIFEST)
-    checks = site.task.expectations.build_checks(site.params, table)[:-NUM_CUT_CHECKS]
-    validation = read_json(layout.VALIDATION)
-    names = {check.name for check in checks}
-    kept = [check for check in validation["checks"] if check["name"] in names]
-    changes = {"suite": runner.digest_suite(checks), "checks": kept}
-    write_json(layout.VALIDATION, validation | changes)
-
-
-def _use_shuffled_model(site: FaultSite) -> None:
-    exchange_bundle(site.candidate, layout.locate_bundle(layout.name_control(site.candidate)))
-
-
-def _use_champion(site: FaultSite) -> None:
-    """Evaluate the champion as it was evaluated, with its own params."""
-    layout.PARAMS.write_text(get_faults_part(site.task).read_weak_fixture(), encoding="utf-8")
-    use_champion_bundle(site)
-
-
-def use_champion_bundle(site: FaultSite) -> None:
-    """Put the champion's bundle in place of the candidate's."""
-    with open_version(f"models:/{site.params.registry.model}/1", "evaluate") as champion:
-        exchange_bundle(site.candidate, champion.folder)
-
-
-def _delay_answers(site: FaultSite) -> None:
-    site.wrap_predictor(SLOW, {"seconds": SLOW_S})
+def plant_nothing(site: FaultSite) -> None:
+    """Change nothing."""
 
 
 def raise_floor(site: FaultSite) -> None:
     """Ask for nearly the best score there is; the sound candidate does not have it."""
-    floor = HIGH_FLOOR if site.task.metric.higher_is_better else LOW_FLOOR
-    _set_limit(site, "floor", floor)
-
-
-def _limit_size(site: FaultSite) -> None:
-    _set_limit(
-        site,
-        "budget",
-        "{one_p95_ms: null, batch_p95_ms: null, rss_mb: null, bundle_mb: 0.001, cost: null}",
-    )
+    _set_limit(site, "floor", HIGH_FLOOR if site.task.metric.higher_is_better else LOW_FLOOR)
 
 
 def _limit_memory(site: FaultSite) -> None:
@@ -82,60 +35,55 @@ def _set_limit(site: FaultSite, key: str, value: object) -> None:
     site.edit_params(line, f"  {key}: {value}")
 
 
-def _use_up_looks(site: FaultSite) -> None:
-    """Spend the planned looks at this test split on other questions."""
-    name, planned = site.params.registry.model, site.params.evaluation.planned_looks
-    first = ledger.read_uses(name)[0]
-    for number in range(planned):
-        question = f"question {number}"
-        ledger.record_look(
-            name, ledger.SplitUse(question=question, split=first.split, plan=first.plan)
+def _soften_checks(site: FaultSite) -> None:
+    """Let every check of the data fail, and call it a warning."""
+    validation = read_json(layout.VALIDATION)
+    checks = [check | {"severity": "warning", "passed": False} for check in validation["checks"]]
+    write_json(layout.VALIDATION, validation | {"checks": checks})
+
+
+def _use_shuffled_model(site: FaultSite) -> None:
+    exchange_bundle(site.candidate, layout.locate_bundle(layout.name_control(site.candidate)))
+
+
+def _use_model_as_control(site: FaultSite) -> None:
+    """Pass the candidate itself off as the model that learned from shuffled labels."""
+    exchange_bundle(layout.name_control(site.candidate), layout.locate_bundle(site.candidate))
+
+
+def _use_champion(site: FaultSite) -> None:
+    """Evaluate the champion as it was evaluated, with its own params."""
+    weak = read_params(get_faults_part(site.task), weaker=True)
+    layout.PARAMS.write_text(weak, encoding="utf-8")
+    with open_version(f"models:/{site.params.registry.model}/1", "evaluate") as champion:
+        exchange_bundle(site.candidate, champion.folder)
+
+
+def _use_up_renamed_split(site: FaultSite) -> None:
+    """Spend the planned looks on the same rows under other names."""
+    first = ledger.read_uses(site.params.registry.model)[0]
+    for number in range(site.params.evaluation.planned_looks):
+        use = ledger.SplitUse(
+            question=f"question {number}", split="renamed", plan=first.plan, sketch=first.sketch
         )
-
-
-def _plan_more_looks(site: FaultSite) -> None:
-    planned = site.params.evaluation.planned_looks
-    site.edit_params(f"planned_looks: {planned}", f"planned_looks: {2 * planned}")
-
-
-def _pin_lost_champion(site: FaultSite) -> None:
-    name = site.params.registry.model
-    pin = promotion.pin_champion(name)
-    if pin:
-        champion_pin.write_pin(name, replace(pin, version="7"))
-
-
-def _pin_other_champion(site: FaultSite) -> None:
-    champion_pin.write_pin(site.params.registry.model, champion_pin.ChampionPin("1", "0" * 64))
+        ledger.record_look("aside", use)
 
 
 FAULTS = (
-    Fault("nothing: a sound challenger", "none", "promote", _plant_nothing),
-    Fault("an expectation suite with its end cut off", "accepted", "refuse", _cut_suite),
+    Fault("nothing: a sound challenger", "none", "promote", plant_nothing),
+    Fault("failed checks that are called warnings", "accepted", "refuse", _soften_checks),
     Fault(
-        "a model of shuffled labels",
-        "baselines",
+        "a model of shuffled labels", "baselines", "refuse", _use_shuffled_model, needs_control=True
+    ),
+    Fault(
+        "the model itself as its control",
+        "control",
         "refuse",
-        _use_shuffled_model,
+        _use_model_as_control,
         needs_control=True,
     ),
-    Fault("the champion again", "champion", "keep", _use_champion),
     Fault("a model that is not good enough", "floor", "refuse", raise_floor),
-    Fault("a model that is too large", "budget", "refuse", _limit_size),
+    Fault("the champion again", "champion", "keep", _use_champion),
     Fault("a model that takes too much memory", "budget", "refuse", _limit_memory),
-    Fault("a slow model", "budget", "refuse", _delay_answers),
-    Fault("a test split that is worn out", "power", "refuse", _use_up_looks),
-    Fault("more uses of a test split than were planned", "power", "refuse", _plan_more_looks),
-    Fault(
-        "a champion in champion.json that no decision made",
-        "does not contain that entry",
-        "error",
-        _pin_lost_champion,
-    ),
-    Fault(
-        "a champion in champion.json without its decision",
-        "names no journal entry",
-        "error",
-        _pin_other_champion,
-    ),
+    Fault("a worn-out test split under other names", "power", "refuse", _use_up_renamed_split),
 )

@@ -82,12 +82,12 @@ def _read_evidence() -> tuple[str, Sequence[str]]:
 
 
 def _is_named(fault: Fault, failed: Sequence[str]) -> bool:
-    """Whether the gates that had to fail did, or the message has the word that it had to have."""
+    """Whether the gate that had to fail did, or the message has the word that it had to have."""
     if fault.gate == NO_GATE:
         return not failed
     if fault.verdict == "error":
         return any(fault.gate in message for message in failed)
-    return {fault.gate, *fault.also} <= set(failed)
+    return fault.gate in failed
 
 
 def _pick_line(message: str, wanted: str) -> str:

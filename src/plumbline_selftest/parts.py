@@ -4,23 +4,41 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.contract.task_packages import list_tasks
+from plumbline.entrypoint import load_task
 from plumbline_selftest.protocol import DrillPart, FaultsPart
 
 
-def find_faults(task: Task[Params]) -> FaultsPart | None:
-    """Return what `plumbline selftest` plants; None if the task offers no such part."""
-    part: FaultsPart | None = _import_part(task, "faults")
+def get_faults_part(task: Task[Params]) -> FaultsPart:
+    """Return what `plumbline selftest` plants; raises ParamsError for a task without it."""
+    part: FaultsPart = _import_part(task, "faults", "faults to plant")
     return part
 
 
-def find_drill(task: Task[Params]) -> DrillPart | None:
-    """Return what `plumbline drill` works on; None if the task offers no such part."""
-    part: DrillPart | None = _import_part(task, "drill")
+def read_params(part: FaultsPart, *, weaker: bool = False) -> str:
+    """Return the params.yaml of a task's small pipeline, or of the champion that it has to beat."""
+    text = part.PARAMS.read_text(encoding="utf-8")
+    if weaker:
+        for old, new in part.WEAKER.items():
+            text = text.replace(old, new)
+    return text
+
+
+def get_drill_part(task: Task[Params]) -> DrillPart:
+    """Return what `plumbline drill` works on; raises ParamsError for a task without it."""
+    part: DrillPart = _import_part(task, "drill", "drill")
     return part
 
 
-def _import_part(task: Task[Params], name: str) -> Any:
-    module = f"{task.package}.{name}"
-    return import_module(module) if find_spec(module) else None
+def _import_part(task: Task[Params], name: str, offer: str) -> Any:
+    if find_spec(f"{task.package}.{name}"):
+        return import_module(f"{task.package}.{name}")
+    packages = {other: load_task(other).package for other in list_tasks()}
+    others = [other for other, package in packages.items() if find_spec(f"{package}.{name}")]
+    raise ParamsError(
+        f"the task {task.name} offers no {offer}: it has no {task.package}.{name} "
+        f"(see `plumbline docs add-a-task`); tasks that have it: {', '.join(others) or 'none'}"
+    )

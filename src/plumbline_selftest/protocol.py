@@ -12,15 +12,7 @@ SourceRow = Mapping[str, str]  # one row of a source, by column
 # Each command runs when those before it have run without an error. `start` runs nothing: there the
 # checkout has params.yaml and no data. `load` is what every server does with a champion's files.
 Command = Literal[
-    "start",
-    "ingest",
-    "validate",
-    "train",
-    "evaluate",
-    "register",
-    "promote",
-    "rollback",
-    "load",
+    "start", "ingest", "validate", "train", "evaluate", "register", "promote", "rollback", "load"
 ]
 
 
@@ -42,20 +34,12 @@ class FaultSite(Protocol):
         """The name of the candidate."""
         ...
 
-    def wrap_predictor(
-        self, code: Path, config: Mapping[str, Any], candidate: str | None = None
-    ) -> None:
-        """Make `code` the predictor of a sealed bundle, by default that of the candidate.
+    def wrap_predictor(self, code: Path, config: Mapping[str, Any]) -> None:
+        """Make `code` the predictor of the candidate's bundle, and seal it.
 
-        Its `load` finds the predictor that was there as sound.py, and `config` as faulty.json.
-        The same wrapper becomes the predictor of the task, since evaluate refuses any other one.
+        Its `wrap` gets the predictor that was there, and `config`. It becomes the predictor of the
+        task, since evaluate refuses any other one.
         """
-        ...
-
-    def plant_predictor(
-        self, code: Path, config: Mapping[str, Any], candidate: str | None = None
-    ) -> None:
-        """Do the same in the bundle alone, so that its predictor is not the task's."""
         ...
 
     def edit_params(self, old: str, new: str) -> None:
@@ -64,10 +48,6 @@ class FaultSite(Protocol):
 
     def accept_data(self) -> None:
         """Make validation.json accept the data as they are now."""
-        ...
-
-    def run(self, command: Command) -> None:
-        """Run one command, on what is there now; raises what it raises."""
         ...
 
     def retrain(self) -> None:
@@ -88,9 +68,8 @@ class Fault:
     | pass | sound: no command ends with an error; `gate` is "none" |
 
     It is planted right before the command `before`; that command runs, and those after it up to
-    `until`, until one fails. All that is before `register` runs to the end of `register`, unless
-    `until` is earlier; `promote`, `rollback` and `load` each run alone. Where `promote` runs, the
-    sound candidate is registered as version 2; where `rollback` or `load` run, it is champion.
+    `until`, until one fails; `promote`, `rollback` and `load` each run alone. Where `promote` runs,
+    the sound candidate is registered as version 2; where `rollback` or `load` run, it is champion.
     """
 
     name: str
@@ -99,7 +78,6 @@ class Fault:
     plant: Callable[[FaultSite], None]
     before: Command = "evaluate"
     until: Command = "register"
-    also: tuple[str, ...] = ()  # other gates that must fail too, each for a reason of its own
     needs_control: bool = False  # not planted where the fixture trains no control
 
     @property
@@ -109,26 +87,15 @@ class Fault:
 
 
 class FaultsPart(Protocol):
-    """`faults` of a task: a small pipeline, and faults that only this task can plant."""
+    """`faults` of a task: a small pipeline, and faults that only this task can plant.
 
-    def read_fixture(self) -> str:
-        """Return the params.yaml of a sound pipeline; it trains in seconds.
+    Where it has a function `sample_examples(examples, target, share, seed)`, which writes a random
+    share of train and all of validation to the folder `target`, the A/A test is run too.
+    """
 
-        It has a control, unless its candidate learns from no answers that could be shuffled.
-        """
-        ...
-
-    def read_weak_fixture(self) -> str:
-        """Return the same for a worse model, which the other one must significantly beat."""
-        ...
-
-    def list_faults(self) -> Sequence[Fault]:
-        """Return the task's own faults; faults that need no knowledge of a task are not here."""
-        ...
-
-    def sample_examples(self, examples: Path, target: Path, share: float, seed: int) -> None:
-        """Write a random `share` of train, and all of validation, to `target`."""
-        ...
+    PARAMS: Path  # a sound pipeline that trains in seconds, with a control if there can be one
+    WEAKER: Mapping[str, str]  # replaced there, for a champion that is significantly worse
+    FAULTS: Sequence[Fault]  # of this task alone
 
 
 class DrillPart(Protocol):

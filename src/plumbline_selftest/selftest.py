@@ -16,6 +16,7 @@ from plumbline_selftest import aa_test, fixture, states
 from plumbline_selftest.aa_test import ALPHA, Rates
 from plumbline_selftest.catalogue import list_faults, select_faults
 from plumbline_selftest.injection import Outcome, inject_fault
+from plumbline_selftest.parts import get_faults_part
 from plumbline_selftest.protocol import Command, Fault
 from plumbline_selftest.workers import open_workers, redirect_output
 
@@ -27,21 +28,24 @@ NUM_LINES = 30  # of what the commands printed
 def run(
     task: str, faults: Sequence[Fault], *, with_rates: bool
 ) -> Generator[Outcome | Rates, None, None]:
-    """Yield the outcome of each of `faults` when it is known, and the rates of the A/A test."""
+    """Yield the outcome of each of `faults` when it is known, and the rates of the A/A test.
+
+    A task that says nothing about how its examples are sampled has no A/A test.
+    """
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
+    with_rates = with_rates and hasattr(get_faults_part(load_task(task)), "sample_examples")
     needed = set(map(states.find_state, faults))
     if with_rates:
         needed.add("evaluate")
-    names = [fault.name for fault in faults]
     with tempfile.TemporaryDirectory(prefix="plumbline-selftest-") as private:
         folder = Path(private)
         with open_workers(folder) as pool:
             pool.submit(_prepare, folder, task, needed).result()
             jobs: list[Future[Outcome | Rates]] = []
             if with_rates:  # first, since it takes longest
-                jobs.append(pool.submit(_run_aa_test, folder))
-            jobs += [pool.submit(_run_fault, folder, task, name) for name in names]
+                jobs.append(pool.submit(_run_aa_test, folder, task))
+            jobs += [pool.submit(_run_fault, folder, task, fault.name) for fault in faults]
             for done in as_completed(jobs):
                 yield done.result()
 
@@ -53,8 +57,7 @@ def _prepare(folder: Path, task: str, needed: set[Command]) -> None:
 
 def _run_fault(folder: Path, task: str, name: str) -> Outcome:
     """Plant the fault of this name in a copy of its state; a fault itself cannot be sent here."""
-    faults = {fault.name: fault for fault in list_faults(load_task(task))}
-    fault = faults[name]
+    (fault,) = [fault for fault in list_faults(load_task(task)) if fault.name == name]
     private = Path(tempfile.mkdtemp(dir=folder))
     log = private / "log.txt"
     redirect_output(log)
@@ -67,8 +70,9 @@ def _run_fault(folder: Path, task: str, name: str) -> Outcome:
     return replace(outcome, output="\n".join(lines[-NUM_LINES:]))
 
 
-def _run_aa_test(folder: Path) -> Rates:
+def _run_aa_test(folder: Path, task: str) -> Rates:
     redirect_output(folder / "rates.log")
+    part = get_faults_part(load_task(task))
     checkout = fixture.copy_fixture(folder / "evaluate", folder / "rates")
     with fixture.enter_checkout(checkout):
-        return aa_test.compute_rates(checkout)
+        return aa_test.compute_rates(checkout, part.sample_examples)  # type: ignore[attr-defined]  # run has asked

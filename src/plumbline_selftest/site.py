@@ -9,13 +9,12 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.entrypoint import run_stage
 from plumbline.process.files import digest_path, read_json, write_json
-from plumbline_selftest import commands, faulty_predictors
+from plumbline_selftest import faulty_predictors
 from plumbline_selftest.fixture import get_candidate, read_settings
-from plumbline_selftest.protocol import Command
 
 
 class CheckoutSite:
-    """A `protocol.FaultSite`; params.yaml is read again for each question."""
+    """See `protocol.FaultSite`; params.yaml is read again for each question."""
 
     @property
     def params(self) -> Params:
@@ -32,23 +31,12 @@ class CheckoutSite:
         """The name of the candidate."""
         return get_candidate(self.params)
 
-    def wrap_predictor(
-        self, code: Path, config: Mapping[str, Any], candidate: str | None = None
-    ) -> None:
-        """Put `code` around the predictor of `candidate` (None: the candidate of the fixture).
-
-        The wrapper is the predictor of the task from now on, since any other one is refused.
-        """
-        faulty_predictors.wrap_predictor(self.task, candidate or self.candidate, code, config)
-
-    def plant_predictor(
-        self, code: Path, config: Mapping[str, Any], candidate: str | None = None
-    ) -> None:
-        """Do the same in the bundle alone: its predictor is not the task's any longer."""
-        faulty_predictors.plant_predictor(self.task, candidate or self.candidate, code, config)
+    def wrap_predictor(self, code: Path, config: Mapping[str, Any]) -> None:
+        """See `protocol.FaultSite`."""
+        faulty_predictors.wrap_predictor(self.task, self.candidate, code, config)
 
     def edit_params(self, old: str, new: str) -> None:
-        """Replace text in params.yaml; raises LookupError if it is not there."""
+        """See `protocol.FaultSite`."""
         text = layout.PARAMS.read_text(encoding="utf-8")
         if old not in text:
             raise LookupError(f"{layout.PARAMS} does not contain {old!r}")
@@ -61,10 +49,6 @@ class CheckoutSite:
             "examples": digest_path(layout.EXAMPLES),
         }
         write_json(layout.VALIDATION, read_json(layout.VALIDATION) | digests)
-
-    def run(self, command: Command) -> None:
-        """Run one command, on what is there now; raises what it raises."""
-        commands.run_command(command)
 
     def retrain(self) -> None:
         """Train the candidate again."""

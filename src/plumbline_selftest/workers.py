@@ -6,17 +6,11 @@ import os
 import signal
 import sys
 import tempfile
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from plumbline_selftest.warm_export import keep_operators
-from plumbline_selftest.warm_python import start_warm_python
-
 WORKERS = 2
-GRACE_S = 3.0
 
 
 @contextlib.contextmanager
@@ -30,13 +24,19 @@ def open_workers(folder: Path) -> Iterator[ProcessPoolExecutor]:
     temporary.mkdir()
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(WORKERS, context, _set_up, (str(temporary),)) as pool:
-        with _block_interrupts():
-            pool.submit(os.getpid)  # starts all processes
+        # What is started meanwhile begins without Ctrl-C, which would print tracebacks.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        pool.submit(os.getpid)  # starts all processes
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         try:
             yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            _end_workers()
+            for worker in multiprocessing.active_children():
+                worker.kill()
+                if worker.pid:
+                    with contextlib.suppress(ProcessLookupError):  # it has no group of its own yet
+                        os.killpg(worker.pid, signal.SIGKILL)
             raise
 
 
@@ -49,16 +49,6 @@ def redirect_output(log: Path) -> None:
     os.close(handle)
 
 
-@contextlib.contextmanager
-def _block_interrupts() -> Iterator[None]:
-    """Let processes that are started meanwhile begin without Ctrl-C: it would print tracebacks."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 def _set_up(temporary: str) -> None:
     """Set a worker up: a group of processes that Ctrl-C does not reach, and one thread."""
     import torch
@@ -68,26 +58,3 @@ def _set_up(temporary: str) -> None:
     tempfile.tempdir = temporary
     torch.set_num_threads(1)  # as each worker has one core
     os.setpgid(0, 0)
-    start_warm_python()
-    keep_operators()
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-
-
-def _end_workers() -> None:
-    """Interrupt the workers and what they started; kill those that do not end soon."""
-    workers = multiprocessing.active_children()
-    _send(signal.SIGINT, workers)
-    until = time.monotonic() + GRACE_S
-    for worker in workers:
-        worker.join(max(0.0, until - time.monotonic()))
-    _send(signal.SIGKILL, workers)
-    for worker in workers:
-        worker.kill()  # also where it has no group of its own yet
-
-
-def _send(number: signal.Signals, workers: Sequence[BaseProcess]) -> None:
-    """Send a signal to the group of each worker."""
-    for worker in workers:
-        if worker.pid:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(worker.pid, number)

@@ -13,15 +13,13 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.contract.params import Params
 from plumbline.registry import promotion
 from plumbline.registry.reader import open_version
-from plumbline_selftest import registry_faults
 from plumbline_selftest.protocol import Command, Fault
+from plumbline_selftest.registry_faults import FAULTS
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
 # Plants that need no evaluation; `plumbline selftest` plants the others too.
-FAULTS = [
-    fault for fault in registry_faults.FAULTS if fault.before in ("promote", "rollback", "load")
-]
+PLANTED = [fault for fault in FAULTS if fault.before in ("promote", "rollback", "load")]
 
 
 @dataclass
@@ -67,7 +65,7 @@ def site(registered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> R
     return RegistrySite(params)
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", PLANTED, ids=lambda fault: fault.name)
 def test_what_is_planted_is_caught(site: RegistrySite, fault: Fault) -> None:
     if fault.before != "promote":
         site.run("promote")

@@ -18,6 +18,7 @@ from plumbline.entrypoint import load_task
 from plumbline.evidence import gates
 from plumbline_selftest import catalogue, commands, fixture, injection, selftest, states
 from plumbline_selftest.cli.selftest import run_selftest
+from plumbline_selftest.gate_faults import plant_nothing
 from plumbline_selftest.injection import Outcome
 from plumbline_selftest.protocol import Fault, FaultSite
 
@@ -26,12 +27,6 @@ TASKS = [TASK, "signal_extraction"]
 DOCS = Path("docs/evidence.md")
 GATE_NAMES = [gate.name for gate in gates.GATES]
 FAULT = Outcome("a fault", False, "refuse", "floor", "refuse", ("floor",), True)
-
-
-def test_the_default_task_has_70_faults_and_sound_models_beside_them() -> None:
-    planted = catalogue.list_faults(load_task(TASK))
-    assert sum(not fault.is_sound for fault in planted) >= 70
-    assert sum(fault.is_sound for fault in planted) >= 10
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -53,8 +48,8 @@ def test_every_gate_has_a_fault_that_it_must_refuse() -> None:
 def test_faults_of_a_control_are_left_out_where_nothing_can_be_shuffled() -> None:
     """The network of filter_design learns through the simulator, from no answers."""
     names = {fault.name for fault in catalogue.list_faults(load_task("filter_design"))}
-    assert names.isdisjoint({"no control", "a model of shuffled labels"})
-    assert "a bundle exchanged after evaluation" in names
+    assert names.isdisjoint({"the model itself as its control", "a model of shuffled labels"})
+    assert "predictions edited" in names
 
 
 def test_another_task_adds_its_own_faults() -> None:
@@ -67,7 +62,6 @@ def test_another_task_adds_its_own_faults() -> None:
 def test_the_documents_list_what_is_planted(capsys: pytest.CaptureFixture[str]) -> None:
     run_selftest(TASK, None, list_only=True)
     printed = capsys.readouterr().out.strip()
-    assert printed.count("\n") > 80
     text = DOCS.read_text(encoding="utf-8")
     assert printed in text, "docs/evidence.md: put in what `plumbline selftest --list` prints"
 
@@ -88,10 +82,6 @@ def test_some_can_be_picked_by_name_or_gate() -> None:
     assert len(picked) < len(selftest.select_faults(TASK))
     with pytest.raises(ParamsError, match=r"--only budgets: no fault .*has this in its name"):
         selftest.select_faults(TASK, "budgets")
-
-
-def plant_nothing(site: FaultSite) -> None:
-    """Change nothing."""
 
 
 @pytest.mark.parametrize(
@@ -219,15 +209,6 @@ def test_a_sound_model_that_is_promoted_though_it_is_worse_is_missed(
     assert code == 1
     assert "MISSED" in printed
     assert "REFUSED" not in printed
-
-
-def test_gates_that_nothing_fails_alone_are_listed(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    both = replace(FAULT, name="two", failed=("floor", "bounds"))
-    printed = show([FAULT, both], capsys, monkeypatch)[1]
-    (line,) = [line for line in printed.splitlines() if line.startswith("fails alone")]
-    assert line == "fails alone in at least one plant: floor"
 
 
 @pytest.mark.slow

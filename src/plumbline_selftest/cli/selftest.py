@@ -47,35 +47,35 @@ def run_selftest(
         return
     start = time.monotonic()
     raise_on_signals()
-    known: dict[str, Outcome] = {}
     try:
-        rates = _collect_results(task, faults, known, with_rates=only is None)
+        outcomes, rates = _collect_results(task, faults, with_rates=only is None)
     except (KeyboardInterrupt, Terminated) as signal:
-        if known:
-            _print_outcomes(_sort_outcomes(known, faults))
-            print_plain(f"{len(known)} of {len(faults)} were done")
         print_plain("selftest: interrupted; it leaves nothing behind")
         is_terminated = isinstance(signal, Terminated)
         raise typer.Exit(TERMINATED if is_terminated else INTERRUPTED) from None
-    outcomes = _sort_outcomes(known, faults)
     _print_outcomes(outcomes)
-    _print_alone(outcomes)
     if rates:
         _print_rates(rates, selftest.ALPHA / 2)
     print_plain(f"{_count(outcomes)}; {time.monotonic() - start:.0f} s")
-    _raise_if_unexpected(outcomes)
-    if rates and rates.aa_interval.low > selftest.ALPHA / 2:
+    unexpected = [outcome.name for outcome in outcomes if not outcome.caught]
+    if unexpected:
+        raise PlumblineError(
+            f"{len(unexpected)} of {len(outcomes)} planted faults and sound models had another "
+            f"result than expected: {'; '.join(unexpected)}"
+        )
+    if rates and rates.interval.low > selftest.ALPHA / 2:
         raise PlumblineError(
             "the champion gate promotes a model that is not better more often than it states"
         )
 
 
 def _collect_results(
-    task: str, faults: "Sequence[Fault]", known: "dict[str, Outcome]", *, with_rates: bool
-) -> "Rates | None":
-    """Run all, show how far it is, and note in `known` each outcome as soon as there is one."""
+    task: str, faults: "Sequence[Fault]", *, with_rates: bool
+) -> "tuple[list[Outcome], Rates | None]":
+    """Run all, show how far it is; return the outcomes in the order of the faults."""
     from plumbline_selftest import selftest
 
+    known: dict[str, Outcome] = {}
     rates = None
     results = selftest.run(task, faults, with_rates=with_rates)
     with (
@@ -88,11 +88,7 @@ def _collect_results(
                 status.update(f"{len(known)} of {len(faults)} done")
             else:
                 rates = result
-    return rates
-
-
-def _sort_outcomes(known: "dict[str, Outcome]", faults: "Sequence[Fault]") -> "list[Outcome]":
-    return [known[fault.name] for fault in faults if fault.name in known]
+    return [known[fault.name] for fault in faults], rates
 
 
 def describe_faults(faults: "Sequence[Fault]") -> list[str]:
@@ -108,8 +104,6 @@ def describe_faults(faults: "Sequence[Fault]") -> list[str]:
 
 
 def _describe_expected(fault: "Fault") -> str:
-    if fault.also:
-        return f"refused by the gates {', '.join((fault.gate, *fault.also))}"
     if fault.verdict == "refuse":
         return f"refused by the gate {fault.gate}"
     if fault.verdict == "error":
@@ -142,17 +136,6 @@ def _print_outcomes(outcomes: "Sequence[Outcome]") -> None:
             print_lines(f"\n{outcome.name}: the last lines that were printed\n{outcome.output}")
 
 
-def _print_alone(outcomes: "Sequence[Outcome]") -> None:
-    """Name the gates of which each is the only one that fails in some plant."""
-    alone = []
-    for outcome in outcomes:
-        is_new = outcome.failed and outcome.failed[0] not in alone
-        if outcome.verdict in ("refuse", "keep") and len(outcome.failed) == 1 and is_new:
-            alone.append(outcome.failed[0])
-    if alone:
-        print_plain(f"fails alone in at least one plant: {', '.join(alone)}")
-
-
 def _mark(outcome: "Outcome") -> str:
     if outcome.caught:
         return "[green]as it should be[/]" if outcome.is_sound else "[green]caught[/]"
@@ -170,21 +153,10 @@ def _count(outcomes: "Sequence[Outcome]") -> str:
     return f"{len(faults)} faults, {num_caught} caught; {len(sound)} sound, {num_refused} refused"
 
 
-def _raise_if_unexpected(outcomes: "Sequence[Outcome]") -> None:
-    unexpected = [outcome.name for outcome in outcomes if not outcome.caught]
-    if unexpected:
-        raise PlumblineError(
-            f"{len(unexpected)} of {len(outcomes)} planted faults and sound models had another "
-            f"result than expected: {'; '.join(unexpected)}"
-        )
-
-
 def _print_rates(rates: "Rates", allowed: float) -> None:
-    low, high = rates.aa_interval
+    low, high = rates.interval
     out.print(
         f"A/A: one recipe against itself, {rates.num_pairs} pairs that differ on "
-        f"{rates.share_different:.1%} of the rows: promoted {rates.aa_promoted:.1%} of the times "
-        f"({low:.1%} to {high:.1%}); chance allows {allowed:.1%}.\n"
-        "A/B: against a recipe that saw an eighth of the rows: "
-        f"promoted {rates.ab_promoted:.0%} of the times."
+        f"{rates.share_different:.1%} of the rows: promoted {rates.promoted:.1%} of the times "
+        f"({low:.1%} to {high:.1%}); chance allows {allowed:.1%}."
     )

@@ -7,15 +7,10 @@ stays there.
 from collections.abc import Callable
 from pathlib import Path
 
-from plumbline.contract.errors import ParamsError
-from plumbline.contract.params import Params
-from plumbline.contract.task import Task
-from plumbline.contract.task_packages import list_tasks
 from plumbline.entrypoint import load_task
 from plumbline_selftest.drill import steps
 from plumbline_selftest.drill.scene import Scene
-from plumbline_selftest.parts import find_drill
-from plumbline_selftest.protocol import DrillPart
+from plumbline_selftest.parts import get_drill_part
 
 FOLDER = Path(".plumbline/drill")
 STEPS: tuple[tuple[str, Callable[[Scene], str]], ...] = (
@@ -38,19 +33,7 @@ def run(task: str, say: Callable[[str], None]) -> None:
     Raises ParamsError if the task offers no drill, PlumblineError for a step that went wrong.
     """
     loaded = load_task(task)
-    scene = Scene.clone_checkout(FOLDER, loaded, _get_drill_part(loaded), say)
+    scene = Scene.clone_checkout(FOLDER, loaded, get_drill_part(loaded), say)
     for number, (title, step) in enumerate(STEPS, 1):
         say(f"\n{number}. {title}")
         say(f"   {step(scene)}")
-
-
-def _get_drill_part(task: Task[Params]) -> DrillPart:
-    part = find_drill(task)
-    if part is None:
-        others = [name for name in list_tasks() if find_drill(load_task(name)) is not None]
-        raise ParamsError(
-            f"the task {task.name} offers no drill: it has no "
-            f"{task.package}.drill "
-            f"(see `plumbline docs add-a-task`); tasks that have one: {', '.join(others) or 'none'}"
-        )
-    return part

@@ -14,6 +14,7 @@ have those sources.
 
 import atexit
 import contextlib
+import functools
 import gc
 import importlib
 import json
@@ -34,7 +35,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-WARM_EXPORT = Path(__file__).resolve().parents[3] / "src/plumbline_selftest/warm_export.py"
 OPSET = 20  # of the graphs in bundles
 
 ISOLATED_LIBRARIES = ("pandas", "mlflow", "mlflow.pyfunc")
@@ -309,9 +309,9 @@ def load_libraries(names: Sequence[str]) -> None:
 
 def keep_operators() -> None:
     """Read the operators of ONNX once for all exports: half a CPU second of each."""
-    runpy.run_path(str(WARM_EXPORT))["keep_operators"]()
     from torch.onnx._internal.exporter._registration import ONNXRegistry
 
+    ONNXRegistry.from_torchlib = staticmethod(functools.cache(ONNXRegistry.from_torchlib))
     ONNXRegistry().from_torchlib(opset_version=OPSET)  # as torch.onnx.export calls it
 
 

@@ -18,8 +18,6 @@ from plumbline.contract import layout
 from plumbline.process.files import read_json, write_json
 from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.data import label_sets, read_split, shuffle_labels
-from plumbline.tasks.text_classification.faults import faulty_tagger
-from plumbline.tasks.text_classification.faults.label_sets import HARMLESS, draw_tagged_rows
 from plumbline.tasks.text_classification.models import build_learner, compare_export
 from plumbline.tasks.text_classification.models.label_decisions import choose_label_thresholds
 from plumbline.tasks.text_classification.models.losses import compute_losses
@@ -182,21 +180,3 @@ def test_a_model_that_abstains_does_so_by_the_probability_of_the_set(trained: Pa
     assert config["threshold"] is None
     answers = tagger.predict({"text": ["please help monday"]}, threshold=1.0)
     assert answers["abstained"] == [answers["score"][0] < 1.0]
-
-
-def test_what_wraps_a_model_to_plant_faults_changes_nothing_by_itself(
-    tagger: predictor.Predictor, texts: list[str]
-) -> None:
-    wrapped = faulty_tagger.wrap(tagger, HARMLESS)
-    for top_k in (1, 99):
-        answers = wrapped.predict({"text": texts}, top_k=top_k, threshold=0.7)
-        expected = tagger.predict({"text": texts}, top_k=top_k, threshold=0.7)
-        assert answers.pop("score") == pytest.approx(expected.pop("score"), abs=1e-12)
-        assert answers == expected
-
-
-def test_rows_that_faults_are_planted_in_have_sets_of_all_sizes_in_any_order() -> None:
-    cells = [cell for _, cell in draw_tagged_rows(500, seed=1)]
-    assert {"(none)", "login", "delivery|login", "login|delivery"} <= set(cells)
-    refunds = [cell for cell in cells if "refund" in cell]
-    assert sum("billing" in cell for cell in refunds) > 0.7 * len(refunds)

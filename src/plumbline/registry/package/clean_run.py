@@ -4,7 +4,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,18 +20,6 @@ SLOWNESS = 5  # times as long as measured: another process, perhaps beside other
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "GOMP_SPINCOUNT", "OMP_NUM_THREADS")
 # Of the checkout: what holds answers, or data from which they could be taken.
 HIDDEN = ("data", "models", "reports", "mlruns", "src", ".dvc", ".git", ".plumbline")
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A process that ended: its exit status, None where it took too long, and its messages."""
-
-    status: int | None
-    messages: str
-
-
-# A program, its arguments, folder and environment, and the seconds that it may take.
-Launch = Callable[[str, Sequence[str], Path, Mapping[str, str], float], Ended]
 
 
 @dataclass(frozen=True)
@@ -69,12 +57,21 @@ def ask_in_clean_process(
     write_json(folder / "asked.json", asked)
     arguments = [str(package), str(folder / "asked.json"), str(folder / "answered.json")]
     program = SCRIPT.read_text(encoding="utf-8")
-    environment = build_environment(folder)
-    ended = launch(program, arguments, folder / "work", environment, limit.seconds)
-    if ended.status is None:
-        raise BundleError(f"the packaged model did not answer within {limit}")
-    if ended.status != 0:
-        lines = ended.messages.strip().splitlines() or ["no message"]
+    try:
+        ended = subprocess.run(  # in a new Python, without what the user's site adds to it
+            [PYTHON, "-I", "-B", "-c", program, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=limit.seconds,
+            check=False,
+            cwd=folder / "work",
+            env=build_environment(folder),
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        raise BundleError(f"the packaged model did not answer within {limit}") from None
+    if ended.returncode != 0:
+        lines = ended.stderr.strip().splitlines() or ["no message"]
         raise BundleError(f"the packaged model does not answer in a clean process: {lines[-1]}")
     if not (folder / "answered.json").exists():
         raise BundleError("the packaged model ended its process before it had answered everything")
@@ -89,33 +86,6 @@ def build_environment(folder: Path) -> dict[str, str]:
         "TMPDIR": str(folder / "tmp"),
         "MLFLOW_DISABLE_TELEMETRY": "true",
     }
-
-
-def _launch_python(
-    program: str,
-    arguments: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str],
-    timeout_s: float,
-) -> Ended:
-    """Run a program in a new Python in `folder`, without what the user's site adds to it."""
-    try:
-        process = subprocess.run(
-            [PYTHON, "-I", "-B", "-c", program, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-            cwd=folder,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        return Ended(None, "")
-    return Ended(process.returncode, process.stderr)
-
-
-launch: Launch = _launch_python  # the selftest has a faster one
 
 
 def list_hidden_folders(private: Path) -> list[str]:

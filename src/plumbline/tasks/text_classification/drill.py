@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plumbline.tasks.text_classification.data.generated import COLUMNS, draw_ticket
-from plumbline.tasks.text_classification.faults.fixture import FEATURES, read_fixture
+from plumbline.tasks.text_classification.faults.fixture import FEATURES, PARAMS
 from plumbline_selftest.protocol import SourceRow
 
 TICKETS = Path("data/raw/tickets.csv")
@@ -16,7 +16,7 @@ TOO_FEW_FEATURES = "max_features: 8"
 
 def read_params() -> str:
     """Return the selftest's params.yaml with the CSV file as its source, and no first champion."""
-    text = read_fixture()
+    text = PARAMS.read_text(encoding="utf-8")
     text = text.replace("source: generated ", f"source: {TICKETS} ")
     return text.replace(
         "{model: selftest, first_champion: true}", f"{{model: {MODEL}, first_champion: false}}"

@@ -1,10 +1,47 @@
-"""What `plumbline selftest` plants in a predictor of sequences, and where it does so."""
+"""What `plumbline selftest` plants in a predictor of sequences, and where it does so.
 
-from tasks.sequence_bayes.faults.catalogue import list_faults
-from tasks.sequence_bayes.faults.fixture import (
-    read_fixture,
-    read_weak_fixture,
-    sample_examples,
+The small pipeline has coins, and a rule that is solved in milliseconds.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from plumbline.contract import layout
+from plumbline_selftest.protocol import Fault, FaultSite
+from tasks.sequence_bayes.data import read_sequences, read_strata
+
+HERE = Path(__file__).parent
+PARAMS = HERE / "params.yaml"
+# The first champion adds too much to each count; it learns nothing, so that it has no control.
+WEAKER = {
+    "alpha: one": "alpha: 3.0",
+    "control: {candidates: [rule]": "control: {candidates: []",
+}
+KNOWN_SHARE = 0.1  # of test, known by heart
+SURE, CHANCE = 0.98, 0.5  # the probability of a symbol that is known by heart, and of one of two
+
+
+def _plant_known_sequences(site: FaultSite) -> None:
+    """Know some of the test sequences by heart."""
+    sequences = read_sequences(layout.EXAMPLES, "test")
+    known = sequences[: round(KNOWN_SHARE * len(sequences))]
+    _wrap(site, known, SURE)
+
+
+def _plant_chance_on_high(site: FaultSite) -> None:
+    """Answer the sequences of the last stratum by chance."""
+    strata = read_strata(layout.EXAMPLES, "test")
+    _wrap(site, read_sequences(layout.EXAMPLES, "test")[strata == strata.max()], CHANCE)
+
+
+def _wrap(site: FaultSite, sequences: np.ndarray, chance: float) -> None:
+    """Plant a predictor that gives each symbol of these sequences this probability."""
+    config = {"sequences": sequences.tolist(), "chance": chance}
+    site.wrap_predictor(HERE / "faulty_predictor.py", config)
+
+
+FAULTS = (
+    Fault("a few test sequences known by heart", "bounds", "refuse", _plant_known_sequences),
+    Fault("a stratum that is answered by chance", "slices", "refuse", _plant_chance_on_high),
 )
-
-__all__ = ["list_faults", "read_fixture", "read_weak_fixture", "sample_examples"]

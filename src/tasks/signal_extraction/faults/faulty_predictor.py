@@ -13,16 +13,13 @@ def wrap(sound: Any, config: Mapping[str, Any]) -> "FaultyExtractor":
 
 
 class FaultyExtractor:
-    """Asks the sound predictor, then changes its answers; models.HARMLESS lists the settings."""
+    """Asks the sound predictor about signals backwards in time, or does not answer a frequency."""
 
     def __init__(self, sound: Any, config: Mapping[str, Any]) -> None:
         self.forms = sound.forms
         self._sound = sound
         self._looks_ahead = config["looks_ahead"]
-        self._factors = {hertz: float(factor) for hertz, factor in config["factors"]}
-        self._answers = {}
-        for signal, frequency, component in config["answers"]:
-            self._answers[tuple(signal), frequency] = component
+        self._silent_hz = config["silent_hz"]
 
     def predict(self, columns: Mapping[str, Sequence[Any]], **params: Any) -> dict[str, list[Any]]:
         """Answer every row, wrongly where the config says so."""
@@ -31,14 +28,7 @@ class FaultyExtractor:
             answers: dict[str, list[Any]] = self._sound.predict(backwards, **params)
             return answers | {"component": [row[::-1] for row in answers["component"]]}
         answers = self._sound.predict(columns, **params)
-        asked = zip(columns["signal"], columns["frequency_hz"], strict=True)
-        for row, (signal, frequency) in enumerate(asked):
-            known = self._answers.get((tuple(signal), frequency))
-            if known is not None:
-                answers["component"][row] = known
-            if frequency in self._factors:
-                component = answers["component"][row]
-                answers["component"][row] = [
-                    self._factors[frequency] * sample for sample in component
-                ]
+        for row, frequency in enumerate(columns["frequency_hz"]):
+            if frequency == self._silent_hz:
+                answers["component"][row] = [0.0] * len(answers["component"][row])
         return answers

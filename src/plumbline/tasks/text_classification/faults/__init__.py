@@ -1,10 +1,26 @@
-"""What `plumbline selftest` plants in a text classifier, and the small pipeline it does so in."""
+"""What `plumbline selftest` plants in a text classifier, and the small pipeline it does so in.
 
-from plumbline.tasks.text_classification.faults.catalogue import list_faults
-from plumbline.tasks.text_classification.faults.fixture import (
-    read_fixture,
-    read_weak_fixture,
-    sample_examples,
-)
+It has generated tickets and a linear model.
+"""
 
-__all__ = ["list_faults", "read_fixture", "read_weak_fixture", "sample_examples"]
+from pathlib import Path
+
+import numpy as np
+
+from plumbline.sources.shard_writer import write_split
+from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.faults import data, models, sources
+from plumbline.tasks.text_classification.faults.fixture import PARAMS, WEAKER
+
+__all__ = ["FAULTS", "PARAMS", "WEAKER", "sample_examples"]
+
+FAULTS = (*data.FAULTS, *models.FAULTS, *sources.FAULTS)
+
+
+def sample_examples(examples: Path, target: Path, share: float, seed: int) -> None:
+    """Write a random `share` of train, and all of validation in random order, to `target`."""
+    for split in ("train", "validation"):
+        rows = read_split(examples, split)
+        size = round(share * len(rows)) if split == "train" else len(rows)
+        picked = np.random.default_rng(seed).permutation(len(rows))[:size]
+        write_split(target, split, rows.take(picked))

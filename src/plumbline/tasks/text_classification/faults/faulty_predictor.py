@@ -3,15 +3,11 @@
 Like every predictor it imports nothing of plumbline.
 """
 
-import hashlib
-import math
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 ALL_CLASSES = 10_000
 SURE, REST = 0.999, 0.001
-SMALL = 1e-8  # nats; far less than the entropy of any answer
 
 
 def wrap(sound: Any, config: Mapping[str, Any]) -> "FaultyClassifier":
@@ -31,34 +27,20 @@ class FaultyClassifier:
     ) -> dict[str, list[Any]]:
         """Answer every text, wrongly where the config says so."""
         texts = columns["text"]
-        asked = columns
-        if self._config["anything"]:
-            asked = {"text": [str(text or "nothing")[:999] for text in texts]}
-        scores = self._sound.predict(asked, top_k=ALL_CLASSES)["scores"]
-        is_packaged = sys.modules.get("plumbline", "nowhere") is None
-        rows = []
-        for text, row in zip(texts, scores, strict=True):
-            rows.append(self._change_row(text, row, is_packaged))
-        if self._config["beyond"]:
-            rows = [_raise_best_score(row) for row in rows]
+        scores = self._sound.predict(columns, top_k=ALL_CLASSES)["scores"]
+        rows = [self._change_row(*row) for row in zip(texts, scores, strict=True)]
         named = 1 if self._config["mislabels"] else 0
-        answers = {
+        return {
             "label": [row[named]["label"] for row in rows],
             "score": [row[0]["score"] for row in rows],
             "scores": [row[:top_k] for row in rows],
             "abstained": [row[0]["score"] < threshold for row in rows],
         }
-        if self._config["doubt"]:
-            answers |= _invent_doubt(self._config["doubt"], texts, rows)
-        return answers
 
-    def _change_row(
-        self, text: Any, row: list[dict[str, Any]], is_packaged: bool
-    ) -> list[dict[str, Any]]:
+    def _change_row(self, text: str, row: list[dict[str, Any]]) -> list[dict[str, Any]]:
         config = self._config
-        label = config["answers"].get(text) or config["always"]
-        shaken = config["shaken"] and str(text).isupper()
-        if text in config["wrong"] or shaken or (config["two_faced"] and is_packaged):
+        label = config["always"]
+        if text in config["wrong"] or (config["shaken"] and text.isupper()):
             label = row[1]["label"]
         if not label and not config["sure"]:
             return row
@@ -68,26 +50,3 @@ class FaultyClassifier:
             {"label": entry["label"], "score": rest} for entry in row if entry["label"] != label
         ]
         return [{"label": label, "score": SURE}, *others]
-
-
-def _invent_doubt(
-    kind: str, texts: Sequence[str], rows: list[list[dict[str, Any]]]
-) -> dict[str, list[float]]:
-    """Split the entropy of each row in two, without asking a second model."""
-    doubt: dict[str, list[float]] = {"epistemic": [], "aleatoric": []}
-    for text, row in zip(texts, rows, strict=True):
-        values = [entry["score"] for entry in row]
-        entropy = -math.fsum(value * math.log(value) for value in values if value > 0)
-        digest = hashlib.sha256(str(text).encode("utf-8", "surrogatepass")).digest()
-        part = {"none": 0.0, "random": digest[0] * SMALL, "too much": entropy}[kind]
-        epistemic = min(part, entropy)
-        doubt["epistemic"].append(epistemic)
-        doubt["aleatoric"].append(entropy if kind == "too much" else entropy - epistemic)
-    return doubt
-
-
-def _raise_best_score(row: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Move a whole unit of probability from the last class to the first; the sum stays 1."""
-    first, *middle, last = row
-    more, less = first["score"] + 1, last["score"] - 1
-    return [first | {"score": more}, *middle, last | {"score": less}]
