@@ -18,6 +18,7 @@ import pytest
 from ruamel.yaml import YAML
 from tests.support.checkouts import ROOT, Checkout
 from tests.support.damage import find_object, flip, list_outputs
+from tests.support.racing import make_first_champion, record_registration, record_verdict
 
 from plumbline.contract import layout
 from plumbline.diagnostics.fsck.recorded_outputs import hash_output
@@ -98,7 +99,7 @@ def register(client: Any, version: str) -> None:
     """Let the journal say what `register` says of a version."""
     tags = client.get_model_version("line", version).tags
     digests = (tags[addresses.BUNDLE_TAG], tags[addresses.EVIDENCE_TAG])
-    promotion.record_registration("line", version, *digests, "a test")
+    record_registration(version, *digests)
 
 
 def test_all_is_well(clean: Checkout) -> None:
@@ -269,7 +270,7 @@ def test_the_record_of_a_refusal_is_a_warning(clean: Checkout) -> None:
         "does not -> `dvc repro" in said
     )
     digest = digest_path(layout.EVIDENCE)
-    promotion.record_verdict("line", "refuse", "", "b", digest, "a test")
+    record_verdict("refuse", "", "b", digest, "a test")
     assert "FAIL registration" not in faults(clean)
     restore(kept)
 
@@ -516,7 +517,7 @@ def test_the_journal(clean: Checkout) -> None:
     client.delete_registered_model_tag("line", journal_head.HEAD_TAG)
     client.delete_registered_model_alias("line", addresses.CHAMPION)
     register(client, "1")
-    promotion.bootstrap_champion("line", "1")
+    make_first_champion("1", "line")
     clean.run("git", "checkout", "champion.json")
 
 

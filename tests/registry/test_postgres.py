@@ -17,6 +17,7 @@ from tests.support.racing import (
     NAME,
     add_version,
     empty_journal,
+    make_first_champion,
     race,
     read_champion_alias,
     read_decisions,
@@ -61,7 +62,7 @@ def here(server: Server, versions: Path, monkeypatch: pytest.MonkeyPatch) -> Ser
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
     server.execute("DROP TABLE IF EXISTS plumbline_journal")
     assert empty_journal() == NUM_REGISTERED
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     return server
 
 

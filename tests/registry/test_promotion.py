@@ -23,9 +23,12 @@ from tests.support.racing import (
     empty_journal,
     find_in_mlflow,
     find_stored_bundle,
+    make_first_champion,
     race,
     read_champion_alias,
     read_decisions,
+    record_registration,
+    record_verdict,
 )
 from typer.testing import CliRunner
 
@@ -122,8 +125,8 @@ def load(address: str) -> tuple[Predictor, str]:
 
 
 def test_first_promote_rollback(here: Path) -> None:
-    assert promotion.bootstrap_champion(NAME, "1") is not None
-    assert promotion.bootstrap_champion(NAME, "2") is None  # a cold start happens once
+    assert make_first_champion("1") is not None
+    assert make_first_champion("2") is None  # a cold start happens once
     promotion.promote(NAME, "2", expect="1", reason="better")
     promotion.promote(NAME, "3", expect="2", reason="better still")
     assert read_champion_alias() == "3"
@@ -147,7 +150,7 @@ def test_a_reason_cannot_command_the_terminal_that_lists_the_journal(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console.out, "_width", console.WIDE)  # a long name of a host folds nothing
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     reason = "better\x1b[2J\n::notice title=promote::2"
     promotion.promote(NAME, "2", expect="1", reason=reason)
     listed = CliRunner().invoke(app, ["journal", NAME]).output
@@ -160,7 +163,7 @@ def test_a_reason_cannot_command_the_terminal_that_lists_the_journal(
 
 
 def test_a_promotion_on_old_knowledge_changes_nothing(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     with pytest.raises(RegistryError, match="the champion is 2, not 1"):
         promotion.promote(NAME, "3", expect="1", reason="")
@@ -173,7 +176,7 @@ def test_a_promotion_on_old_knowledge_changes_nothing(here: Path) -> None:
 
 
 def test_going_back_twice_goes_back_two_steps(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     promotion.promote(NAME, "3", expect="2", reason="")
     assert [promotion.roll_back(NAME, None, "").version for _ in range(2)] == ["2", "1"]
@@ -182,7 +185,7 @@ def test_going_back_twice_goes_back_two_steps(here: Path) -> None:
 
 
 def test_a_changed_package_is_not_promoted(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     weights = find_stored_bundle(f"models:/{NAME}/2") / "weights.json"
     with (
         changed(weights, b"2", b"9"),
@@ -193,7 +196,7 @@ def test_a_changed_package_is_not_promoted(here: Path) -> None:
 
 
 def test_the_verdict_decides(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     for version, said in (
         (KEEP, r"the verdict is keep: it is not better\."),
         (REFUSE, "the verdict is refuse: floor"),
@@ -205,7 +208,7 @@ def test_the_verdict_decides(here: Path) -> None:
 
 
 def test_a_comparison_with_another_champion_proves_nothing(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     with pytest.raises(
         RegistryError, match="version 3 was compared with champion 2, the champion is 1"
     ) as refused:
@@ -225,7 +228,7 @@ def test_what_made_a_version_champion_once_does_not_make_it_champion_again(here:
 
 
 def test_an_override_takes_a_reason_and_stands_in_the_journal(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     for reason in ("", " "):
         with pytest.raises(ParamsError, match="--reason"):
             promotion.promote(NAME, REFUSE, expect="1", reason=reason, override=True)
@@ -238,7 +241,7 @@ def test_an_override_takes_a_reason_and_stands_in_the_journal(here: Path) -> Non
 
 
 def test_a_decision_on_a_bundle_is_on_no_other(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     looked_at = find_in_mlflow(f"models:/{NAME}/2").tags[addresses.BUNDLE_TAG]
     with pytest.raises(
         RegistryError, match=f"version 2 is bundle {looked_at[:12]}, not 000000000000"
@@ -252,7 +255,7 @@ def test_a_decision_on_a_bundle_is_on_no_other(here: Path) -> None:
 
 
 def test_a_canary_that_was_returned_takes_an_override(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     with journal.lock_journal() as book:
         book.append(journal.Decision(NAME, "return", "2", "", "", "", "3 failures in 40 requests"))
     with pytest.raises(
@@ -268,7 +271,7 @@ def test_a_canary_that_was_returned_takes_an_override(here: Path) -> None:
 
 @pytest.mark.parametrize("override", [False, True])
 def test_changed_evidence_is_never_passed_over(here: Path, override: bool) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     path = evidence_file("2")
     with (
         changed(path, b"it is better", b"it is best"),
@@ -289,9 +292,9 @@ def test_the_first_champion_stands_on_its_evidence_too(here: Path) -> None:
         changed(evidence_file("1"), b"it is better", b"it is best"),
         pytest.raises(BundleError, match="evidence was"),
     ):
-        promotion.bootstrap_champion(NAME, "1")
+        make_first_champion("1")
     with pytest.raises(BundleError, match="is about another bundle"):
-        promotion.bootstrap_champion(NAME, OTHER_BUNDLE)
+        make_first_champion(OTHER_BUNDLE)
     assert read_champion_alias() is None
     assert read_decisions() == []
 
@@ -300,7 +303,7 @@ def test_a_champion_is_loaded_only_as_it_was_promoted(here: Path) -> None:
     champion = f"models:/{NAME}@champion"
     with pytest.raises(RegistryError, match="dvc repro"):
         load(champion)
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     entry = promotion.promote(NAME, "2", expect="1", reason="")
     predictor, number = load(champion)
     assert (predictor.predict({"x": [1.0]}), number) == ({"y": [2.0]}, "2")
@@ -327,7 +330,7 @@ def test_a_champion_is_loaded_only_as_it_was_promoted(here: Path) -> None:
 def test_decisions_are_named_in_champion_json_of_a_checkout_alone(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     assert not (here / "champion.json").exists()  # this folder is no checkout
     with pytest.raises(PlumblineError, match="not a checkout"):
@@ -357,7 +360,7 @@ def test_decisions_are_named_in_champion_json_of_a_checkout_alone(
     "text", ["{", "[]", '{"line": {"version": 3, "bundle": "b"}}', '{"line": {"version": "3"}}']
 )
 def test_a_damaged_champion_json_stops_a_decision_before_it_is_made(here: Path, text: str) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     (here / "champion.json").write_text(text)
     with pytest.raises(
         PlumblineError, match=r"champion\.json: damaged .*git checkout champion\.json"
@@ -368,15 +371,15 @@ def test_a_damaged_champion_json_stops_a_decision_before_it_is_made(here: Path, 
 
 
 def test_notes_move_nothing_and_are_written_once(here: Path) -> None:
-    refused = promotion.record_verdict(
-        "new", "refuse", "", "b", "e", "floor failed"
+    refused = record_verdict(
+        "refuse", "", "b", "e", "floor failed", name="new"
     )  # a model that the registry does not know
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
-    kept = promotion.record_verdict(NAME, "keep", KEEP, "b", "e4", "not better")
-    assert promotion.record_verdict(NAME, "keep", KEEP, "b", "e4", "asked again") == kept
-    assert promotion.record_verdict(NAME, "keep", KEEP, "b", "e5", "").number == kept.number + 1
-    assert promotion.record_verdict("new", "refuse", "", "b", "e", "") == refused
+    kept = record_verdict("keep", KEEP, "b", "e4", "not better")
+    assert record_verdict("keep", KEEP, "b", "e4", "asked again") == kept
+    assert record_verdict("keep", KEEP, "b", "e5", "").number == kept.number + 1
+    assert record_verdict("refuse", "", "b", "e", "", name="new") == refused
     assert promotion.find_champion(NAME).version == "2"  # type: ignore[union-attr]
     assert promotion.find_champion_as_of(NAME, None).action == "promote"  # type: ignore[union-attr]
     with pytest.raises(RegistryError, match="never was champion"):
@@ -438,7 +441,7 @@ def test_a_split_that_shares_rows_with_an_earlier_one_is_that_split(here: Path) 
 
 
 def test_a_champion_of_a_journal_that_lost_its_end_is_not_opened(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     record_look("a")
     assert find_version(f"models:/{NAME}@champion").number == "1"
     with sqlite3.connect(here / "mlruns/journal.db") as database:
@@ -459,7 +462,7 @@ def test_a_champion_of_a_journal_that_lost_its_end_is_not_opened(here: Path) -> 
     ],
 )
 def test_tampering_shows_and_stops_everything(here: Path, tamper: str) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     promotion.promote(NAME, "3", expect="2", reason="")
     with sqlite3.connect(here / "mlruns/journal.db") as database:
@@ -477,7 +480,7 @@ def test_tampering_shows_and_stops_everything(here: Path, tamper: str) -> None:
 def test_an_alias_changed_outside_plumbline_stops_everything(
     here: Path, version: str | None
 ) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     if version:
         model_versions.connect_registry().set_registered_model_alias(
@@ -489,7 +492,7 @@ def test_an_alias_changed_outside_plumbline_stops_everything(
         lambda: promotion.promote(NAME, "3", expect="2", reason=""),
         lambda: promotion.roll_back(NAME, None, ""),
         lambda: record_look("a"),
-        lambda: promotion.record_verdict(NAME, "refuse", "", "b", "e", ""),
+        lambda: record_verdict("refuse", "", "b", "e", ""),
     ]
     for attempt in attempts:
         with pytest.raises(JournalError, match="changed outside plumbline"):
@@ -512,7 +515,7 @@ def kill_at(patch: pytest.MonkeyPatch, name: str) -> None:
 def test_a_crash_before_a_move_is_in_the_journal_leaves_all_as_it_was(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     with monkeypatch.context() as patch:
         kill_at(patch, "plumbline.registry.journal.Journal.append")
         with pytest.raises(KeyboardInterrupt):
@@ -525,7 +528,7 @@ def test_a_crash_before_a_move_is_in_the_journal_leaves_all_as_it_was(
 def test_a_crash_between_journal_and_registry_heals(
     here: Path, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     with monkeypatch.context() as patch:
         kill_at(patch, f"mlflow.MlflowClient.{lost}")
         with pytest.raises(KeyboardInterrupt):
@@ -547,12 +550,12 @@ def test_a_registry_that_is_unreachable(here: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(RegistryError, match="cannot be read"):
         promotion.promote(NAME, "2", expect="1", reason="")
     with pytest.raises(JournalError, match="PLUMBLINE_JOURNAL_URI"):
-        promotion.bootstrap_champion(NAME, "2")
+        make_first_champion("2")
 
 
 @pytest.mark.slow
 def test_of_many_who_promote_at_once_one_wins(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     race(rounds=choose_effort(25, 200))
 
 
@@ -602,7 +605,7 @@ def untouched(here: Path) -> Iterator[Path]:
 
 
 def test_a_verdict_that_its_gates_do_not_give_promotes_nothing(untouched: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     path = evidence_file(REFUSE)
     evidence = json.loads(path.read_text())
     path.write_text(json.dumps(evidence | {"verdict": "promote"}))
@@ -614,7 +617,7 @@ def test_a_verdict_that_its_gates_do_not_give_promotes_nothing(untouched: Path) 
 
 
 def test_a_refused_model_that_was_rewritten_in_mlflow_is_not_promoted(untouched: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     forge_version(REFUSE)
     for override in (False, True):
         with pytest.raises(JournalError, match=r"version 5: its evidence is not that of journal"):
@@ -623,7 +626,7 @@ def test_a_refused_model_that_was_rewritten_in_mlflow_is_not_promoted(untouched:
 
 
 def test_a_version_made_by_hand_in_mlflow_is_not_promoted(untouched: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     client = model_versions.connect_registry()
     two = client.get_model_version(NAME, "2")
     number = str(
@@ -638,23 +641,23 @@ def test_a_version_made_by_hand_in_mlflow_is_not_promoted(untouched: Path) -> No
 
 
 def test_what_was_refused_since_it_was_registered_is_not_promoted(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     tags = find_in_mlflow(f"models:/{NAME}/2").tags
     digests = (tags[addresses.BUNDLE_TAG], tags[addresses.EVIDENCE_TAG])
-    promotion.record_verdict(NAME, "refuse", "", digests[0], "e", "leakage failed.")
+    record_verdict("refuse", "", digests[0], "e", "leakage failed.")
     with pytest.raises(RefusedError, match=r"refused since .*journal entry 8: leakage failed\."):
         promotion.promote(NAME, "2", expect="1", reason="")
-    promotion.record_registration(NAME, "2", *digests, "evaluated again")
-    again = promotion.record_verdict(NAME, "refuse", "", digests[0], "e", "leakage failed again.")
-    assert promotion.record_verdict(NAME, "refuse", "", digests[0], "e", "repeated") == again
+    record_registration("2", *digests)
+    again = record_verdict("refuse", "", digests[0], "e", "leakage failed again.")
+    assert record_verdict("refuse", "", digests[0], "e", "repeated") == again
     with pytest.raises(RefusedError, match=r"journal entry 10: leakage failed again\."):
         promotion.promote(NAME, "2", expect="1", reason="")
-    promotion.record_registration(NAME, "2", *digests, "evaluated again")
+    record_registration("2", *digests)
     assert promotion.promote(NAME, "2", expect="1", reason="").version == "2"
 
 
 def test_a_former_champion_that_was_exchanged_is_not_brought_back(untouched: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     client = model_versions.connect_registry()
     other = client.get_model_version(NAME, "3").tags[addresses.EVIDENCE_TAG]
@@ -668,7 +671,7 @@ def test_a_former_champion_that_was_exchanged_is_not_brought_back(untouched: Pat
 
 
 def test_looks_under_a_name_that_the_registry_does_not_know_cannot_be_cut_off(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     for question in "ab":
         ledger.record_look(
             "aside", ledger.SplitUse(question=question, split="split", plan="20 uses")
@@ -687,7 +690,7 @@ def test_looks_under_a_name_that_the_registry_does_not_know_cannot_be_cut_off(he
 
 @pytest.mark.parametrize("head", ["abc", ":x", "", "8"])
 def test_a_head_that_somebody_edited_is_damage(here: Path, head: str) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     client = model_versions.connect_registry()
     client.set_registered_model_tag(NAME, journal_head.HEAD_TAG, head)
     client.set_registered_model_alias(NAME, addresses.CHAMPION, "2")
@@ -709,7 +712,7 @@ def test_a_head_that_somebody_edited_is_damage(here: Path, head: str) -> None:
 
 
 def test_git_is_a_witness_of_the_journal(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     (here / "champion.json").write_text("{}")
     entry = promotion.promote(NAME, "2", expect="1", reason="")
     pin = champion_pin.read_pins()[NAME]
@@ -738,7 +741,7 @@ def move_to(version: str) -> None:
 def test_a_move_that_is_finished_after_a_crash_mends_champion_json(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     (here / "champion.json").write_text("{}")
     for number, lost in (
         ("2", "mlflow.MlflowClient.set_registered_model_alias"),
@@ -756,7 +759,7 @@ def test_a_move_that_is_finished_after_a_crash_mends_champion_json(
 
 
 def test_a_decision_removes_what_a_killed_one_left_of_champion_json(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     (here / "champion.json").write_text("{}")
     cut_off, other = here / ".champion.json.cut.aside", here / ".params.yaml.cut.aside"
     for path in (cut_off, other):
@@ -804,7 +807,7 @@ def test_the_champion_of_a_day_or_a_moment(
     here: Path, as_of: str, version: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_clock(monkeypatch, datetime(2090, 3, 5, 12, 9, 45, tzinfo=UTC))
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     set_clock(monkeypatch, datetime(2090, 3, 5, 14, tzinfo=UTC))
     promotion.promote(NAME, "2", expect="1", reason="")
     entry = promotion.find_champion_as_of(NAME, as_of)
@@ -852,7 +855,7 @@ def forge_entry(action: journal.Action, version: str, previous: str = "1") -> No
 def test_a_move_that_somebody_appended_to_the_journal_is_not_finished(
     here: Path, action: journal.Action, version: str, previous: str
 ) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     forge_entry(action, version, previous)
     for attempt in (
         lambda: record_look("a"),
@@ -892,7 +895,7 @@ def announce(action: journal.Action, version: str, previous: str = "1") -> None:
 def test_a_move_is_finished_only_where_it_would_be_made_again(
     here: Path, action: journal.Action, version: str, previous: str, message: str
 ) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     announce(action, version, previous)
     client = model_versions.connect_registry()
     if previous == "none":
@@ -904,7 +907,7 @@ def test_a_move_is_finished_only_where_it_would_be_made_again(
 
 
 def test_a_move_of_what_was_refused_or_returned_since_is_not_finished(here: Path) -> None:
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     digest = find_in_mlflow(f"models:/{NAME}/2").tags[addresses.BUNDLE_TAG]
     with journal.lock_journal() as book:
         book.append(journal.Decision(NAME, "return", "7", "", digest, "", "3 failures"))

@@ -13,12 +13,12 @@ import pytest
 from tests.support.loopback import run_server
 from tests.support.mlflow_server import run_mlflow_server
 from tests.support.postgres import started
-from tests.support.racing import NAME, add_version, find_in_mlflow
+from tests.support.racing import NAME, add_version, find_in_mlflow, make_first_champion
 
 from plumbline import bundle
 from plumbline.contract.errors import AbsentVersionError, BundleError, JournalError, RegistryError
 from plumbline.process.files import digest_path
-from plumbline.registry import model_versions, promotion
+from plumbline.registry import model_versions
 from plumbline.registry.reader import addresses, artifacts, database, rest, stores
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
 
@@ -100,7 +100,7 @@ def says_what_mlflow_says(store: stores.RegistryStore, folder: Path) -> None:
 def test_sqlite(here: Path) -> None:
     for slope in (1, 2):
         add_version(here, slope)
-    promotion.bootstrap_champion(NAME, "2")
+    make_first_champion("2")
     before = (here / "mlruns/mlflow.db").read_bytes()
     store = stores.connect_store()
     says_what_mlflow_says(store, here)
@@ -387,7 +387,7 @@ def is_read_as_mlflow_reads_it(here: Path) -> None:
     """Of two versions, the first champion, the store says what MLflow says; of others nothing."""
     for slope in (1, 2):
         add_version(here, slope)
-    promotion.bootstrap_champion(NAME, "1")
+    make_first_champion("1")
     store = stores.connect_store()
     says_what_mlflow_says(store, here)
     refuses_what_is_not_there(store)

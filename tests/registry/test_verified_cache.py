@@ -13,7 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.racing import NAME, add_version, find_in_mlflow
+from tests.support.racing import (
+    NAME,
+    add_version,
+    find_in_mlflow,
+    make_first_champion,
+    record_registration,
+    record_verdict,
+)
 from tests.support.signing_keys import write_keys
 
 from plumbline import bundle
@@ -27,7 +34,8 @@ from plumbline.contract.errors import (
     RegistryError,
 )
 from plumbline.process.files import digest_path
-from plumbline.registry import journal, model_versions, promotion, reconciliation, signing
+from plumbline.registry import journal, model_versions, promotion, signing
+from plumbline.registry.desk import open_desk
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader import addresses, cache_folder, find_version, journal_check
 from plumbline.registry.reader.run_files import read_evidence
@@ -48,7 +56,7 @@ def registered(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         for slope in (1, 2, 3):
             add_version(root, slope)
-        promotion.bootstrap_champion(NAME, "1")
+        make_first_champion("1")
     shutil.copytree(root / "mlruns", root / "before")
     return root
 
@@ -293,10 +301,9 @@ def test_a_former_champion_whose_files_were_exchanged_is_refused_after_a_rollbac
     for tag in (addresses.BUNDLE_TAG, addresses.EVIDENCE_TAG):
         where = f"key = '{tag}' AND version = 1"
         sql(f"UPDATE model_version_tags SET value = '{other[tag]}' WHERE {where}")  # noqa: S608
-    with reconciliation.lock_decisions() as (client, book):  # as a rollback that checks nothing
+    with open_desk(NAME) as desk:  # as a rollback that checks nothing
         bundle_digest, evidence = other[addresses.BUNDLE_TAG], other[addresses.EVIDENCE_TAG]
-        entry = book.append(Decision(NAME, "rollback", "1", "2", bundle_digest, evidence, ""))
-        reconciliation.apply_to_registry(client, entry, entry)
+        desk.move(Decision(NAME, "rollback", "1", "2", bundle_digest, evidence, ""))
     for load in (
         VerifiedModelCache(URI).fetch_latest,
         VerifiedModelCache(f"models:/{NAME}/1").fetch_latest,
@@ -326,7 +333,7 @@ def test_what_the_journal_did_not_register_answers_no_request(here: Path) -> Non
 def test_what_was_refused_or_returned_since_answers_no_request(here: Path) -> None:
     mirror = VerifiedModelCache(URI)
     digest = find_in_mlflow(f"models:/{NAME}/2").tags[addresses.BUNDLE_TAG]
-    promotion.record_verdict(NAME, "refuse", "", digest, "e", "leakage failed.")
+    record_verdict("refuse", "", digest, "e", "leakage failed.")
     with pytest.raises(RefusedError, match="version 2: its bundle was refused since"):
         mirror.fetch_version("2")
     digest = find_in_mlflow(f"models:/{NAME}/3").tags[addresses.BUNDLE_TAG]
@@ -701,7 +708,7 @@ def test_a_signed_version_is_not_used_under_the_name_of_another_model(
     model_versions.ensure_model(client, "other")
     client.create_model_version("other", one.source, one.run_id, one.tags, model_id=one.model_id)
     tags = (one.tags[addresses.BUNDLE_TAG], one.tags[addresses.EVIDENCE_TAG])
-    promotion.record_registration("other", "1", *tags, "it is better.")
+    record_registration("1", *tags, name="other")
     for use in (
         VerifiedModelCache("models:/other/1").fetch_latest,
         lambda: promotion.promote("other", "1", expect="none", reason=""),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.support.racing import NAME, add_version
+from tests.support.racing import NAME, add_version, make_first_champion
 from tests.support.serving.models import line_task
 
 from plumbline.contract import layout
@@ -46,7 +46,7 @@ def registered(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(root)
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
         add_version(root, 1)
-        promotion.bootstrap_champion(NAME, "1")
+        make_first_champion("1")
         add_version(root, 2)
     (root / layout.PARAMS).write_text("{}")
     (root / "reports").mkdir()

@@ -1,8 +1,6 @@
 """The winner is registered once, proven to answer alike first, and a refusal registers nothing."""
 
 import dataclasses
-import errno
-import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -23,19 +21,19 @@ from plumbline.contract.errors import (
     JournalError,
     ParamsError,
     RefusedError,
-    RegistryError,
 )
 from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.evidence import document
 from plumbline.process.files import digest_path, read_json, write_json
-from plumbline.registry import journal, model_versions, promotion, unfinished_registration
+from plumbline.registry import journal, model_versions, promotion
 from plumbline.registry.package import rehearsal
 from plumbline.registry.reader import addresses, find_version
 from plumbline.registry.reader.run_files import read_evidence
 from plumbline.reporting import version_page
 from plumbline.stages.register import register
 from plumbline.tracking import delivery
+from plumbline.tracking.run_search import FOLDER_TAG
 
 JOURNAL = Path("mlruns/journal.db")
 SECRET = "hunter2"  # noqa: S105  to look for it in what is kept
@@ -142,41 +140,24 @@ def test_cut_off_between_registry_and_journal_it_is_one_version(
     if is_compared_anew:
         write_evidence(*evaluated, "keep", champion={"version": "7", "bundle": "b"})
     register(*evaluated)
-    assert [version.version for version in versions()] == [1]
-    assert read_json(layout.REGISTRATION)["version"] == "1"
+    assert [version.version for version in versions()] == [2]  # MLflow gives no number twice
+    assert read_json(layout.REGISTRATION)["version"] == "2"
     decisions = [(entry.action, entry.version) for entry in promotion.read_history("line")]
-    assert decisions[0] == ("registered", "1")
+    assert decisions[0] == ("registered", "2")
     verdict = "keep" if is_compared_anew else "promote"
-    assert read_evidence(find_version("models:/line/1"))["verdict"] == verdict
+    assert read_evidence(find_version("models:/line/2"))["verdict"] == verdict
     tags = mlflow.get_logged_model(version_page.find_model_id(versions()[0])).tags
-    assert (tags["plumbline.model"], tags["plumbline.version"]) == ("line", "1")
+    assert (tags["plumbline.model"], tags["plumbline.version"]) == ("line", "2")
 
 
-def test_cut_off_after_the_journal_has_it_no_note_is_left(
-    evaluated: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "unlink", _fail_to_unlink)
-        with pytest.raises(RegistryError, match="unlink"):
-            register(*evaluated)
-    assert unfinished_registration.NOTE.exists()
-    register(*evaluated)
-    assert [version.version for version in versions()] == [1]
-    assert not unfinished_registration.NOTE.exists()
-
-
-def _fail_to_unlink(path: Path, *, missing_ok: bool = False) -> None:
-    if path == unfinished_registration.NOTE:
-        raise OSError(errno.EIO, "unlink", str(path))
-    if not missing_ok or path.exists():
-        os.unlink(path)  # noqa: PTH108  the method is replaced
-
-
-def test_a_version_that_nobody_announced_is_not_taken_over(evaluated: tuple[Params, Task]) -> None:
+def test_a_version_that_somebody_else_made_is_left_alone(evaluated: tuple[Params, Task]) -> None:
+    """Its bundle is this one, and no journal says that it was registered."""
     with refuse_entries(), pytest.raises(JournalError):
         register(*evaluated)
-    unfinished_registration.NOTE.unlink()
+    (version,) = versions()
+    model_versions.connect_registry().set_tag(version.run_id, FOLDER_TAG, "/another/checkout")
     register(*evaluated)
+    assert [version.version for version in versions()] == [2, 1]
     (entry, _) = promotion.read_history("line")
     assert (entry.action, entry.version) == ("registered", "2")
 

@@ -6,7 +6,7 @@ from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from subprocess import PIPE
-from typing import Any
+from typing import Any, Literal
 
 from tests.support.checkouts import LINE, find_python
 from tests.support.evidence import describe_gates
@@ -15,6 +15,7 @@ from plumbline import bundle
 from plumbline.contract.task import Field, Metric, Signature, Task
 from plumbline.process.files import digest_path, write_json
 from plumbline.registry import journal_head, model_versions, promotion
+from plumbline.registry.desk import open_desk
 from plumbline.registry.journal import Entry
 from plumbline.registry.package import packaging
 from plumbline.registry.reader import addresses
@@ -89,8 +90,26 @@ def log_version(name: str, task: Task, folder: Path, changes: dict[str, Any]) ->
     client.log_artifact(run.info.run_id, str(path))
     tags = {addresses.BUNDLE_TAG: digest, addresses.EVIDENCE_TAG: digest_path(path)}
     version = str(model_versions.add_version(client, name, info, tags).version)
-    promotion.record_registration(name, version, *tags.values(), "it is better.")
+    record_registration(version, *tags.values(), name=name)
     return version
+
+
+def record_registration(version: str, bundle: str, evidence: str, name: str = NAME) -> Entry:
+    """Let the journal say that a version was registered."""
+    with open_desk(name) as desk:
+        return promotion.record_registration(desk, version, bundle, evidence, "it is better.")
+
+
+def record_verdict(action: Literal["refuse", "keep"], *facts: str, name: str = NAME) -> Entry:
+    """Let the journal refuse or keep a bundle: version, bundle, evidence and reason."""
+    with open_desk(name) as desk:
+        return promotion.record_verdict(desk, action, *facts)
+
+
+def make_first_champion(version: str, name: str = NAME) -> Entry | None:
+    """Make a version the first champion, as `register` does."""
+    with open_desk(name) as desk:
+        return promotion.bootstrap_champion(desk, version)
 
 
 def empty_journal() -> int:
@@ -107,7 +126,7 @@ def empty_journal() -> int:
     versions = client.search_model_versions(f"name = '{NAME}'")
     for version in sorted(versions, key=lambda version: int(version.version)):
         tags = (version.tags[addresses.BUNDLE_TAG], version.tags[addresses.EVIDENCE_TAG])
-        promotion.record_registration(NAME, str(version.version), *tags, "it is better.")
+        record_registration(str(version.version), *tags)
     return len(versions)
 
 

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.support.checkouts import get_clean_environment
 from tests.support.made_once import make_once
-from tests.support.racing import log_version
+from tests.support.racing import log_version, make_first_champion
 from tests.support.small_texts import SilentLog, small_params, write_examples
 
 from plumbline import bundle
@@ -25,7 +25,6 @@ from plumbline.contract import layout
 from plumbline.contract.task import Predictor
 from plumbline.entrypoint import load_task
 from plumbline.process.files import write_json
-from plumbline.registry import promotion
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.scoring import (
     FolderRequest,
@@ -184,7 +183,7 @@ def _register_texts() -> None:
     }
     write_json(folder.with_name("golden.json"), golden)
     version = log_version(params.registry.model, task, folder, {})
-    promotion.bootstrap_champion(params.registry.model, version)
+    make_first_champion(version, params.registry.model)
 
 
 def write(path: Path, columns: dict[str, list[Any]]) -> Path:

@@ -10,24 +10,20 @@ import typer
 
 from plumbline.ci import github
 from plumbline.cli import (
-    adopt,
-    champion,
+    decisions,
     docs,
     doctor,
     drift,
     due,
     fsck,
     init,
-    journal,
     merge_lock,
     pin,
     predict,
-    promote,
     recipe,
     registry,
     report,
     reproduce,
-    rollback,
     run,
     score,
     serve,
@@ -122,11 +118,10 @@ add_command(app, "score", score.score, score.EXAMPLE)
 add_command(app, "serve", serve.serve, serve.EXAMPLE)
 add_command(app, "report", report.show_report, report.EXAMPLE)
 add_command(app, "verdict", verdict.show_verdict, verdict.EXAMPLE)
-add_command(app, "promote", promote.promote, promote.EXAMPLE)
-add_command(app, "adopt", adopt.adopt, adopt.EXAMPLE)
-add_command(app, "rollback", rollback.roll_back, rollback.EXAMPLE)
-add_command(app, "champion", champion.show_champion, champion.EXAMPLE)
-add_command(app, "journal", journal.show_journal, journal.EXAMPLE)
+add_command(app, "promote", decisions.promote, decisions.PROMOTE_EXAMPLE)
+add_command(app, "rollback", decisions.roll_back, decisions.ROLLBACK_EXAMPLE)
+add_command(app, "champion", decisions.show_champion, decisions.CHAMPION_EXAMPLE)
+add_command(app, "journal", decisions.show_journal, decisions.JOURNAL_EXAMPLE)
 add_command(app, "sign", sign.sign_version, sign.EXAMPLE)
 add_command(app, "drift", drift.check_drift, drift.EXAMPLE)
 add_command(app, "due", due.check_due, due.EXAMPLE)

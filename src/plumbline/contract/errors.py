@@ -10,7 +10,6 @@ PlumblineError            exit 1   something went wrong that the message explain
 │   ├── AbsentVersionError    the registry answered that it has no such model, alias or version
 │   └── JournalError      exit 1   the journal of decisions cannot be used, or was changed
 │       └── JournalIntegrityError  the journal was changed, is gone, or disagrees with the registry
-│           └── AliasMovedError     the alias champion was moved outside plumbline
 ├── EvidenceError         exit 1   reports/evidence.json is missing, edited, or of other inputs
 │   └── StaleEvidenceError    other files or params are here by now: evaluate again
 ├── BusyError             exit 1   another process is at work in this checkout
@@ -63,14 +62,6 @@ class JournalIntegrityError(JournalError):
 
     Nobody may go on as if it were unreachable.
     """
-
-
-class AliasMovedError(JournalIntegrityError):
-    """The alias champion was moved outside plumbline; `version` holds it, "none" for no version."""
-
-    def __init__(self, message: str, version: str) -> None:
-        super().__init__(message)
-        self.version = version
 
 
 class EvidenceError(PlumblineError):

@@ -14,7 +14,7 @@ from plumbline.contract.task import Predictor, Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.data_changes import ManifestKeys, read_keys
 from plumbline.evidence.document import FORMAT
-from plumbline.registry.compared_champion import find_compared_champion
+from plumbline.registry import promotion
 from plumbline.registry.journal import Entry
 from plumbline.registry.reader import journal_check, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
@@ -55,7 +55,7 @@ def load_champion(name: str, task: Task[Any], slices: Sequence[str]) -> Champion
     where the champion cannot be loaded for any other reason. `slices` are the columns by which its
     manifest is compared.
     """
-    entry = find_compared_champion(name)
+    entry = promotion.find_compared_champion(name)
     if entry is None:
         return None
     with open_version(f"models:/{name}/{entry.version}", "evaluate") as opened:

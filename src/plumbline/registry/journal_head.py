@@ -49,6 +49,15 @@ def is_intended(move: Entry, intent: str | None) -> bool:
     return intent == _digest_move(move, move.prior)
 
 
+def is_unrecorded(move: Entry, head: str | None) -> bool:
+    """Whether a crash came between journal and registry, or somebody appended to the journal.
+
+    The last `move` of the journal is newer than `head`, the last entry that the registry recorded.
+    JournalIntegrityError where the head is damaged.
+    """
+    return head is None or parse_head(move.model, head) < move.number
+
+
 def find_missing_tail(model: str, entries: list[Entry], head: str | None) -> int | None:
     """Return the number of the last entry that the registry recorded, if the journal lacks it.
 

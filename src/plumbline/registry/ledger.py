@@ -10,8 +10,8 @@ journal has no columns of its own for a look: `_to_decision` and `_parse_use` sa
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from plumbline.registry.desk import open_desk
 from plumbline.registry.journal import Decision, Entry
-from plumbline.registry.reconciliation import append_entry, lock_decisions, reconcile
 from plumbline.registry.split_sketch import SplitSketch, estimate_share, parse_sketch
 
 MAX_SHARED = 0.2  # with a larger share of its rows from an earlier split, a split is that one
@@ -43,11 +43,10 @@ def record_look(model: str, use: SplitUse) -> Look:
 
     Raises JournalError or RegistryError where it cannot be recorded.
     """
-    with lock_decisions() as (client, book):
-        reconcile(client, book, model)
-        uses = _read_uses(book.read_entries())
+    with open_desk(model) as desk:
+        uses = _read_uses(desk.journal)
         if (use.question, use.split) not in [(known.question, known.split) for known in uses]:
-            append_entry(client, book, _to_decision(model, use))
+            desk.note(_to_decision(model, use))
     return _build_look(use, uses)
 
 
@@ -58,9 +57,8 @@ def count_look(entries: Sequence[Entry], use: SplitUse) -> Look:
 
 def read_uses(model: str) -> list[SplitUse]:
     """Read the uses of test splits that `model` made, oldest first."""
-    with lock_decisions() as (client, book):
-        reconcile(client, book, model)
-        return _read_uses(book.read_entries(model))
+    with open_desk(model) as desk:
+        return _read_uses(desk.entries)
 
 
 def is_same_split(new: SplitUse, old: SplitUse) -> bool:

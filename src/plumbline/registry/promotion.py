@@ -1,19 +1,18 @@
-"""Which version is champion, and the only ways to change it.
+"""Which version is champion, and the only ways to change it: each decision is made at a desk.
 
-One decision at a time, under the journal's lock; `reconciliation` says in which order it is
-written and how a crash is healed.
+`desk` says in which order a decision is written and how a crash is healed.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, date, datetime, time
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from plumbline.contract.errors import ParamsError, PlumblineError, RegistryError
-from plumbline.registry import champion_pin, model_versions
+from plumbline.registry import champion_pin
 from plumbline.registry import promotion_checks as checks
 from plumbline.registry.champion_pin import ChampionPin
-from plumbline.registry.journal import Action, Decision, Entry, Journal
+from plumbline.registry.desk import Desk, open_desk
+from plumbline.registry.journal import Action, Decision, Entry
 from plumbline.registry.journal_rules import (
     NO_CHAMPION,
     find_last_move,
@@ -23,23 +22,18 @@ from plumbline.registry.journal_rules import (
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, EVIDENCE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion
-from plumbline.registry.reconciliation import append_entry, lock_decisions, reconcile, write_move
-
-if TYPE_CHECKING:
-    from mlflow import MlflowClient
 
 
-def bootstrap_champion(name: str, version: str) -> Entry | None:
+def bootstrap_champion(desk: Desk, version: str) -> Entry | None:
     """Make `version` the first champion of a model; None where there is a champion already."""
-    with lock_decisions() as (client, book):
-        if reconcile(client, book, name) is not None:
-            return None
-        registered, evidence = checks.verify_version(name, version)
-        checks.require_promotable(registered, evidence)
-        reason = "registry.first_champion in params.yaml"
-        decision = build_decision(registered, NO_CHAMPION, "first", reason)
-        require_allowed(decision, book.read_entries(name))
-        return decide(client, book, decision)
+    if desk.champion is not None:
+        return None
+    registered, evidence = checks.verify_version(desk.model, version)
+    checks.require_promotable(registered, evidence)
+    reason = "registry.first_champion in params.yaml"
+    decision = _build_decision(registered, NO_CHAMPION, "first", reason)
+    require_allowed(decision, desk.entries)
+    return desk.move(decision)
 
 
 def promote(
@@ -69,8 +63,8 @@ def promote(
     checks.refuse_other_bundle(registered, bundle)
     if not override:
         checks.require_promotable(registered, evidence)
-    with lock_decisions() as (client, book):
-        current = reconcile(client, book, name)
+    with open_desk(name, accept_alias=override) as desk:
+        current = desk.champion
         if once and current and _is_same_request(current, version, expect, reason):
             return current
         champion = checks.check_expected_champion(name, current, expect)
@@ -81,11 +75,11 @@ def promote(
                 f"{name}: version {version} was evaluated again meanwhile; look again, then decide"
             )
         action: Action = "override" if override else "promote"
-        decision = build_decision(registered, champion, action, reason)
-        require_allowed(decision, book.read_entries(name))
+        decision = _build_decision(registered, champion, action, reason)
+        require_allowed(decision, desk.entries)
         if not override:
             checks.refuse_other_comparison(name, version, evidence, current)
-        return decide(client, book, decision)
+        return desk.move(decision)
 
 
 def roll_back(name: str, to: str | None, reason: str, expect: str | None = None) -> Entry:
@@ -93,44 +87,39 @@ def roll_back(name: str, to: str | None, reason: str, expect: str | None = None)
 
     Raises RegistryError where there is none, or the champion is not `expect`, if that is given.
     """
-    with lock_decisions() as (client, book):
-        current = reconcile(client, book, name)
-        champion = checks.check_expected_champion(name, current, expect)
-        entries = book.read_entries(name)
-        version = to or _find_predecessor(entries, champion)
+    with open_desk(name) as desk:
+        champion = checks.check_expected_champion(name, desk.champion, expect)
+        version = to or _find_predecessor(desk.entries, champion)
         if version == NO_CHAMPION:
             raise RegistryError(f"{name}: there is no champion before {champion} to go back to")
         if version == champion:
             raise RegistryError(f"{name}: version {version} is the champion already")
         address = f"models:/{name}/{version}"
-        decision = build_decision(find_version(address), champion, "rollback", reason)
-        require_allowed(decision, entries)  # before any of its files is read
+        decision = _build_decision(find_version(address), champion, "rollback", reason)
+        require_allowed(decision, desk.entries)  # before any of its files is read
         with open_version(address, "rollback") as opened:
-            if build_decision(opened.registered, champion, "rollback", reason) != decision:
+            if _build_decision(opened.registered, champion, "rollback", reason) != decision:
                 raise RegistryError(f"{name}: version {version} was changed meanwhile; look again")
             opened.load_predictor()
-        return decide(client, book, decision)
+        return desk.move(decision)
 
 
-def record_registration(name: str, version: str, bundle: str, evidence: str, reason: str) -> Entry:
+def record_registration(desk: Desk, version: str, bundle: str, evidence: str, reason: str) -> Entry:
     """Record that `register` added a version, or gave it new evidence; repeated, it is one entry.
 
     Only what is recorded here may be promoted.
     """
-    with lock_decisions() as (client, book):
-        reconcile(client, book, name)
-        rulings = list_rulings(bundle, book.read_entries(name))
-        decisive = [entry for entry in rulings if entry.action != "keep"]
-        if decisive:
-            last = decisive[-1]
-            if (last.action, last.version, last.evidence) == ("registered", version, evidence):
-                return last
-        decision = Decision(name, "registered", version, "", bundle, evidence, reason)
-        return append_entry(client, book, decision)
+    rulings = list_rulings(bundle, desk.entries)
+    decisive = [entry for entry in rulings if entry.action != "keep"]
+    if decisive:
+        last = decisive[-1]
+        if (last.action, last.version, last.evidence) == ("registered", version, evidence):
+            return last
+    return desk.note(Decision(desk.model, "registered", version, "", bundle, evidence, reason))
 
 
 def record_verdict(
-    name: str,
+    desk: Desk,
     action: Literal["refuse", "keep"],
     version: str,
     bundle: str,
@@ -141,13 +130,10 @@ def record_verdict(
 
     Repeated, it is one entry; but a new one where the bundle was ruled on otherwise meanwhile.
     """
-    with lock_decisions() as (client, book):
-        reconcile(client, book, name)
-        rulings = list_rulings(bundle, book.read_entries(name))
-        if rulings and (rulings[-1].action, rulings[-1].evidence) == (action, evidence):
-            return rulings[-1]
-        decision = Decision(name, action, version, "", bundle, evidence, reason)
-        return append_entry(client, book, decision)
+    rulings = list_rulings(bundle, desk.entries)
+    if rulings and (rulings[-1].action, rulings[-1].evidence) == (action, evidence):
+        return rulings[-1]
+    return desk.note(Decision(desk.model, action, version, "", bundle, evidence, reason))
 
 
 def record_finding(
@@ -159,42 +145,44 @@ def record_finding(
     reason: str,
 ) -> Entry:
     """Record what drift or the calendar asks for; once for each `evidence`, the digest of why."""
-    with lock_decisions() as (client, book):
-        reconcile(client, book, name)
-        for entry in book.read_entries(name):
+    with open_desk(name) as desk:
+        for entry in desk.entries:
             if (entry.action, entry.evidence) == (action, evidence):
                 return entry
-        decision = Decision(name, action, version, "", bundle, evidence, reason)
-        return append_entry(client, book, decision)
-
-
-@contextmanager
-def check_never_promoted(name: str, version: str) -> Iterator[bool]:
-    """Whether no decision ever made `version` champion; none is made while the block runs."""
-    with lock_decisions() as (client, book):
-        reconcile(client, book, name)
-        champions = [entry.version for entry in book.read_entries(name) if entry.moves]
-        yield version not in champions
+        return desk.note(Decision(name, action, version, "", bundle, evidence, reason))
 
 
 def read_history(name: str) -> list[Entry]:
     """Read all decisions on the model, oldest first, chain and head checked."""
-    with lock_decisions() as (client, book):
-        reconcile(client, book, name)
-        return book.read_entries(name)
+    with open_desk(name) as desk:
+        return desk.entries
 
 
 def read_whole_journal(name: str) -> list[Entry]:
     """Read the entries of all models, once journal and registry agree on this one."""
-    with lock_decisions() as (client, book):
-        reconcile(client, book, name)
-        return book.read_entries()
+    with open_desk(name) as desk:
+        return desk.journal
 
 
 def find_champion(name: str) -> Entry | None:
     """Find the decision that made the present champion, once journal and registry agree."""
-    with lock_decisions() as (client, book):
-        return reconcile(client, book, name)
+    with open_desk(name) as desk:
+        return desk.champion
+
+
+def find_compared_champion(name: str) -> Entry | None:
+    """Find the decision that made the champion to compare with; None where there is none.
+
+    That of champion.json, else the present one. A move that a crash cut off is finished before
+    champion.json is read. JournalError where the journal does not contain the decision that
+    champion.json names.
+    """
+    with open_desk(name) as desk:
+        pins = champion_pin.read_pins()
+        if name not in pins:
+            return desk.champion
+        pin = pins[name]
+        return champion_pin.require_decision(name, pin, desk.journal) if pin else None
 
 
 def find_champion_as_of(name: str, as_of: str | None) -> Entry | None:
@@ -226,22 +214,13 @@ def pin_champion(name: str) -> ChampionPin | None:
     return pin
 
 
-def build_decision(
+def _build_decision(
     version: RegisteredVersion, previous: str, action: Action, reason: str
 ) -> Decision:
     """Build the decision on a version, with the digests of its bundle and its evidence."""
     bundle = version.tags.get(BUNDLE_TAG, "")
     evidence = version.tags.get(EVIDENCE_TAG, "")
     return Decision(version.name, action, version.number, previous, bundle, evidence, reason)
-
-
-def decide(client: "MlflowClient", book: Journal, decision: Decision) -> Entry:
-    """Write the decision: into the journal, then the registry and champion.json."""
-    if decision.action != "first" and champion_pin.is_checkout():
-        _check_pin(book, decision.model)
-    entry = write_move(client, book, decision)
-    model_versions.note_decision(client, entry)
-    return entry
 
 
 def _is_same_request(current: Entry, version: str, expect: str, reason: str) -> bool:
@@ -271,10 +250,3 @@ def _find_predecessor(entries: list[Entry], version: str) -> str:
         if entry.moves and entry.version == version and entry.action != "rollback":
             return entry.previous
     return NO_CHAMPION
-
-
-def _check_pin(book: Journal, name: str) -> None:
-    """Refuse to decide where champion.json is damaged, or knows an entry that the journal lacks."""
-    pin = champion_pin.read_pins().get(name)
-    if pin and pin.entry is not None:
-        champion_pin.require_decision(name, pin, book.read_entries())

@@ -1,89 +1,96 @@
-"""One version for one bundle: found, or added under the journal's lock."""
+"""Find the version of a bundle, and remove what a killed `register` left in MLflow."""
 
-from collections.abc import Callable
+import logging
+import shutil
+import socket
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 from plumbline.registry import model_versions
-from plumbline.registry.journal import Decision, Journal
-from plumbline.registry.reconciliation import append_entry, lock_decisions, reconcile
-from plumbline.registry.unfinished_registration import (
-    UnfinishedRegistration,
-    find_added_version,
-    forget_registration,
-    note_registration,
-    read_note,
-)
+from plumbline.registry.desk import Desk
+from plumbline.registry.reader.addresses import BUNDLE_TAG
+from plumbline.tracking import store_errors, store_location
+from plumbline.tracking.processes import is_running
+from plumbline.tracking.run_search import FOLDER_TAG, PROCESS_TAG
 
 if TYPE_CHECKING:
-    from mlflow import MlflowClient
+    from mlflow.entities import LoggedModel, Run
+
+QUERY = "tags.`plumbline.stage` = 'register'"
+MAX_RUNS = 1000
+log = logging.getLogger(__name__)
 
 
-def find_registered_version(name: str, bundle: str) -> Any | None:
+def find_version(desk: Desk, bundle: str) -> Any | None:
     """Find the version with this bundle that the journal says was registered.
 
-    A version of that bundle that somebody else made is none of ours, whatever its tags say. One
-    that this checkout added, and was stopped before the journal had it, is entered there now.
+    A version that the journal does not name is none of ours, whatever its tags say.
     """
-    with lock_decisions() as (client, book):
-        reconcile(client, book, name)
-        return _find_registered(client, book, name, bundle)
-
-
-def register_version(
-    registration: UnfinishedRegistration, add: Callable[[], Any]
-) -> tuple[Any, bool]:
-    """Let `add` make a version and record it, unless another checkout registered the bundle first.
-
-    Return the version, and whether `add` made it.
-    """
-    name, bundle = registration.model, registration.bundle
-    with lock_decisions() as (client, book):
-        reconcile(client, book, name)
-        version = _find_registered(client, book, name, bundle)
-        if version is not None:
-            return version, False
-        note_registration(registration)
-        version = add()
-        _record(client, book, registration, version)
-        return version, True
-
-
-def _record(
-    client: "MlflowClient", book: Journal, registration: UnfinishedRegistration, version: Any
-) -> None:
-    decision = Decision(
-        registration.model,
-        "registered",
-        str(version.version),
-        "",
-        registration.bundle,
-        registration.evidence,
-        registration.reason,
-    )
-    append_entry(client, book, decision)
-    forget_registration()
-
-
-def _find_registered(client: "MlflowClient", book: Journal, name: str, bundle: str) -> Any | None:
     numbers = []
-    for entry in book.read_entries(name):
+    for entry in desk.entries:
         is_registration = entry.moves or entry.action in ("registered", "keep")
         if is_registration and entry.bundle == bundle:
             numbers.append(entry.version)
-    version = model_versions.find_with_bundle(client, name, numbers, bundle)
-    if version is None:
-        return _finish_registration(client, book, name, bundle)
-    if read_note(name, bundle):  # of a run that was stopped after the journal had the version
-        forget_registration()
-    return version
+    return model_versions.find_with_bundle(desk.client, desk.model, numbers, bundle)
 
 
-def _finish_registration(
-    client: "MlflowClient", book: Journal, name: str, bundle: str
-) -> Any | None:
-    """Return the version that an earlier run added and did not record, and record it; or None."""
-    noted = read_note(name, bundle)
-    version = find_added_version(client, noted) if noted else None
-    if noted and version:
-        _record(client, book, noted, version)
-    return version
+def remove_abandoned(desk: Desk) -> None:
+    """Remove what `register` of this checkout left: versions that the journal does not name, copies
+    of bundles without a version, and runs that never got one.
+
+    The caller holds the lock of the checkout. What cannot be removed is logged: it takes room, and
+    stops nothing.
+    """
+    client, name = desk.client, desk.model
+    experiment = client.get_experiment_by_name(name)
+    if experiment is None:
+        return
+    named = {entry.version for entry in desk.entries}
+    versions = client.search_model_versions(f"name = '{name}'")
+    for run in client.search_runs([experiment.experiment_id], QUERY, max_results=MAX_RUNS):
+        if not _is_own(run):
+            continue
+        try:
+            kept = [version for version in versions if version.run_id == run.info.run_id]
+            if not any(str(version.version) in named for version in kept):
+                for version in [each for each in kept if BUNDLE_TAG in each.tags]:
+                    client.delete_model_version(name, version.version)
+                    kept.remove(version)
+            _remove_copies(desk, experiment.experiment_id, run, kept)
+            was_copied = BUNDLE_TAG in run.data.tags
+            if was_copied and not kept and not is_running(run.data.tags[PROCESS_TAG]):
+                client.delete_run(run.info.run_id)
+        except Exception as error:
+            if not (store_errors.is_store_error(error) or isinstance(error, NotImplementedError)):
+                raise
+            reason = store_errors.shorten_error(error)
+            log.warning("what a killed register left in MLflow is not removed (%s)", reason)
+
+
+def _is_own(run: "Run") -> bool:
+    tags = run.data.tags
+    here = str(store_location.find_home())
+    is_here = tags.get(FOLDER_TAG) == here and PROCESS_TAG in tags
+    return is_here and tags.get("host", socket.gethostname()) == socket.gethostname()
+
+
+def _remove_copies(desk: Desk, experiment_id: str, run: "Run", versions: list[Any]) -> None:
+    """Delete the models that a run logged and that none of its versions is made of."""
+    query = f"source_run_id = '{run.info.run_id}'"
+    for model in desk.client.search_logged_models([experiment_id], query):
+        if not any(model.model_id in (version.model_id or version.source) for version in versions):
+            _delete_files(model)
+            desk.client.delete_logged_model(model.model_id)
+
+
+def _delete_files(model: "LoggedModel") -> None:
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+    folder = Path(unquote(urlsplit(model.artifact_location).path)).parent
+    if model.artifact_location.startswith("file:") and folder.name == model.model_id:
+        # MLflow would leave the folder around the files, and fail where there are none.
+        if folder.exists():
+            shutil.rmtree(folder)
+    else:
+        get_artifact_repository(model.artifact_location).delete_artifacts()

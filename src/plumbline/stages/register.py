@@ -1,10 +1,12 @@
 """register: put the winner into the registry with its evidence, or record the refusal."""
 
+import os
+import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from plumbline import bundle
 from plumbline.bundle import signatures
@@ -17,28 +19,30 @@ from plumbline.evidence import document
 from plumbline.evidence.evidence_check import verify_evidence
 from plumbline.evidence.gates.remedies import list_failures
 from plumbline.evidence.withholding import withhold_figures
-from plumbline.process.files import digest_path
+from plumbline.process.files import digest_path, write_json
 from plumbline.process.lineage import collect_lineage
 from plumbline.process.visible_text import show_line
-from plumbline.registry import (
-    model_versions,
-    promotion,
-    registration_file,
-    registrations,
-    signing,
-)
-from plumbline.registry.abandoned_registrations import remove_abandoned_registrations
+from plumbline.registry import model_versions, promotion, registrations, signing
+from plumbline.registry.desk import Desk, open_desk
 from plumbline.registry.package import packaging, rehearsal
 from plumbline.registry.reader import addresses
 from plumbline.registry.run_records import log_records
-from plumbline.registry.unfinished_registration import UnfinishedRegistration
 from plumbline.reporting import version_page
 from plumbline.reporting.model_card import render_card
 from plumbline.sources.shown_params import read_shown_params
-from plumbline.tracking import delivery, mlflow_client, run_log, store_errors
+from plumbline.tracking import delivery, mlflow_client, run_log, store_errors, store_location
+from plumbline.tracking.processes import identify_process
+from plumbline.tracking.run_search import FOLDER_TAG, PROCESS_TAG
 
 # What a person needs to judge a version, with its params to make it again.
 RECORDS = (layout.EVIDENCE, layout.METRICS, layout.REPORT, layout.MANIFEST, layout.DRIFT_REFERENCE)
+
+
+class Package(NamedTuple):
+    """What MLflow logged of the winner, and the tags that its version gets."""
+
+    info: Any
+    tags: Mapping[str, str]
 
 
 def register(params: Params, task: Task[Params]) -> None:
@@ -50,8 +54,7 @@ def register(params: Params, task: Task[Params]) -> None:
     experiment.set_marker(present=False)
     if experiment.is_trial_run(params):
         evidence = document.read_evidence(params)
-        number = registration_file.find_earlier_version(params.registry.model, evidence)
-        registration_file.write_registration(params.registry.model, evidence, number)
+        _write_registration(params, evidence, _find_earlier_version(params, evidence))
         print("register: inside an experiment of DVC nothing is registered")  # noqa: T201
         return
     with run_log.track_run(params, "register") as log:
@@ -81,80 +84,81 @@ def _register_verified(
     name = params.registry.model
     announce(f"brings {evidence['winner']} into the registry")
     with _explain_failures():
-        number = _register_winner(params, task, evidence, log)
-    registration_file.write_registration(name, evidence, number)
+        package = None
+        if _find_earlier_version(params, evidence) is None:
+            package = _prepare_package(params, task, evidence, log)
+        with open_desk(name) as desk:
+            number = _register_winner(desk, params, evidence, package)
+    _write_registration(params, evidence, number)
     log.set_tag("plumbline.version", number)
     log.set_pass_facts({"plumbline.version": number, "plumbline.model": name}, {})
 
 
+def _find_earlier_version(params: Params, evidence: Mapping[str, Any]) -> str | None:
+    """Return the version that has this bundle; None without one, and for a refusal."""
+    if evidence["verdict"] not in ("promote", "keep"):
+        return None
+    with open_desk(params.registry.model) as desk:
+        version = registrations.find_version(desk, evidence["digests"]["bundle"])
+    return str(version.version) if version else None
+
+
 def _register_winner(
-    params: Params, task: Task[Params], evidence: dict[str, Any], log: run_log.RunLog
+    desk: Desk, params: Params, evidence: dict[str, Any], package: Package | None
 ) -> str:
-    """Find or add the version, and give it the role that the verdict says; return its number."""
-    name = params.registry.model
-    folder = document.locate_shipped(evidence, evidence["winner"])
-    client = model_versions.connect_registry()
-    version = registrations.find_registered_version(name, bundle.digest(folder))
-    is_new = False
+    """Find or add the version, and give it the role that the verdict says; return its number.
+
+    Another checkout may have registered the bundle meanwhile: then the package is discarded.
+    """
+    digest = evidence["digests"]["bundle"]
+    version = registrations.find_version(desk, digest)
+    is_new = version is None
     if version is None:
-        version, is_new = _add_version(client, params, task, evidence, log)
-    if is_new or _renew_evidence(client, version, evidence):
-        _record_registration(version, evidence)
+        if package is None:
+            raise RegistryError(
+                f"{desk.model}: the version with bundle {digest[:12]} was deleted meanwhile; "
+                "run `dvc repro` to try again"
+            )
+        version = model_versions.add_version(
+            desk.client, desk.model, package.info, package.tags, render_card(evidence)
+        )
+    elif package is not None:
+        desk.client.delete_tag(package.info.run_id, addresses.BUNDLE_TAG)
     number = str(version.version)
+    if is_new or _renew_evidence(desk, version, evidence):
+        promotion.record_registration(desk, number, digest, _digest_evidence(), evidence["summary"])
+        version_page.tag_model(desk.client, version)
+        key = signing.find_private_key()
+        if key is not None:
+            signing.sign(desk.model, number, key)
     if evidence["verdict"] == "promote":
-        client.set_registered_model_alias(name, addresses.CHALLENGER, number)
+        desk.client.set_registered_model_alias(desk.model, addresses.CHALLENGER, number)
         if params.registry.first_champion:
-            promotion.bootstrap_champion(name, number)
+            promotion.bootstrap_champion(desk, number)
     else:
         promotion.record_verdict(
-            name,
-            "keep",
-            number,
-            evidence["digests"]["bundle"],
-            _digest_evidence(),
-            evidence["summary"],
+            desk, "keep", number, digest, _digest_evidence(), evidence["summary"]
         )
-    remove_abandoned_registrations(client, name)
+    registrations.remove_abandoned(desk)
     return number
 
 
-def _record_registration(version: Any, evidence: dict[str, Any]) -> None:
-    """Write into the journal what may be promoted: this version, bundle and evidence.
-
-    Where PLUMBLINE_PRIVATE_KEY names a key, both are signed with it.
-    """
-    promotion.record_registration(
-        version.name,
-        str(version.version),
-        evidence["digests"]["bundle"],
-        _digest_evidence(),
-        evidence["summary"],
-    )
-    key = signing.find_private_key()
-    if key is not None:
-        signing.sign(version.name, str(version.version), key)
-
-
-def _renew_evidence(client: Any, version: Any, evidence: dict[str, Any]) -> bool:
+def _renew_evidence(desk: Desk, version: Any, evidence: dict[str, Any]) -> bool:
     """Give a version that was evaluated again its new evidence, unless it ever was champion.
 
     It is not a challenger any longer if the evidence is against it. Returns whether it has this
     evidence because of this evaluation.
     """
-    with _explain_failures():
-        with promotion.check_never_promoted(version.name, str(version.version)) as free:
-            if free:
-                version_page.tag_model(client, version)
-            if free and version.tags.get(addresses.EVIDENCE_TAG) != _digest_evidence():
-                _log_records(client, version.run_id)
-                version_page.renew_page(client, version, evidence)
-                client.set_model_version_tag(
-                    version.name, version.version, addresses.EVIDENCE_TAG, _digest_evidence()
-                )
-        holder = model_versions.find_alias_holder(client, version.name, addresses.CHALLENGER)
-        if evidence["verdict"] != "promote" and holder and holder.version == version.version:
-            client.delete_registered_model_alias(version.name, addresses.CHALLENGER)
-    return free
+    client, number = desk.client, str(version.version)
+    is_free = number not in [entry.version for entry in desk.entries if entry.moves]
+    if is_free and version.tags.get(addresses.EVIDENCE_TAG) != _digest_evidence():
+        _log_records(client, version.run_id)
+        version_page.renew_page(client, version, evidence)
+        client.set_model_version_tag(desk.model, number, addresses.EVIDENCE_TAG, _digest_evidence())
+    holder = model_versions.find_alias_holder(client, desk.model, addresses.CHALLENGER)
+    if evidence["verdict"] != "promote" and holder and str(holder.version) == number:
+        client.delete_registered_model_alias(desk.model, addresses.CHALLENGER)
+    return is_free
 
 
 def _log_records(client: Any, run: str) -> None:
@@ -174,58 +178,60 @@ def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> NoR
     reasons = [show_line(line) for failure in failures for line in failure.lines]
     try:
         verify_evidence(evidence, params, task)
-        _record_refusal(params.registry.model, evidence)
+        with _explain_failures(), open_desk(params.registry.model) as desk:
+            _record_refusal(desk, evidence)
     except RegistryError as error:
         reasons.append(f"not on record everywhere: {error}")
-    registration_file.write_registration(params.registry.model, evidence, None)
+    _write_registration(params, evidence, None)
     lines = ["refused, nothing was registered", *reasons, f"full report: {layout.REPORT}"]
     raise RefusedError("\n  ".join(lines))
 
 
-def _record_refusal(name: str, evidence: dict[str, Any]) -> None:
+def _record_refusal(desk: Desk, evidence: dict[str, Any]) -> None:
     """Write it into the journal, and beside a version of the bundle that is registered already."""
     digest = evidence["digests"]["bundle"]
-    promotion.record_verdict(name, "refuse", "", digest, _digest_evidence(), evidence["summary"])
-    client = model_versions.connect_registry()
-    version = registrations.find_registered_version(name, digest)
+    promotion.record_verdict(desk, "refuse", "", digest, _digest_evidence(), evidence["summary"])
+    version = registrations.find_version(desk, digest)
     if version:
-        _renew_evidence(client, version, evidence)
+        _renew_evidence(desk, version, evidence)
+
+
+def _write_registration(params: Params, evidence: Mapping[str, Any], version: str | None) -> None:
+    """Write which version has this evidence; None where nothing was registered."""
+    write_json(
+        layout.REGISTRATION,
+        {
+            "model": params.registry.model,
+            "version": version,
+            "winner": evidence.get("winner"),
+            "verdict": evidence["verdict"],
+            "evidence": _digest_evidence(),
+        },
+    )
 
 
 def _digest_evidence() -> str:
     return digest_path(layout.EVIDENCE)
 
 
-def _add_version(
-    client: Any,
-    params: Params,
-    task: Task[Params],
-    evidence: dict[str, Any],
-    log: run_log.RunLog,
-) -> tuple[Any, bool]:
-    """Log the package under its own run, test that it answers as measured, then add the version.
-
-    Return the version, and whether it is this one: another checkout may have registered the bundle
-    meanwhile.
-    """
-    winner = evidence["winner"]
-    name = params.registry.model
-    tags = {
-        addresses.BUNDLE_TAG: evidence["digests"]["bundle"],
-        addresses.EVIDENCE_TAG: _digest_evidence(),
-    }
+def _prepare_package(
+    params: Params, task: Task[Params], evidence: dict[str, Any], log: run_log.RunLog
+) -> Package:
+    """Log the package under its own run, and test that it answers as measured. No lock is held."""
+    winner, digest = evidence["winner"], evidence["digests"]["bundle"]
+    folder = document.locate_shipped(evidence, winner)
+    bundle.check_code(folder, task)
+    client = model_versions.connect_registry()
+    tags = {addresses.BUNDLE_TAG: digest, addresses.EVIDENCE_TAG: _digest_evidence()}
     for key, value in collect_lineage().items():
         if key != "dvc_lock":  # DVC writes it after this stage: see the run
             tags[f"plumbline.{key}"] = value
-    run_id = _begin_run(client, name, winner, log)
-    for key, value in tags.items():
+    run_id = _begin_run(client, params.registry.model, winner, log)
+    for key, value in (tags | _describe_owner()).items():
         client.set_tag(run_id, key, value)
-    folder = document.locate_shipped(evidence, winner)
-    bundle.check_code(folder, task)
     announce("writes the package, and runs it alone on every held-out row")
     info = packaging.log_model(folder, layout.GOLDEN, task, run_id)
     version_page.add_card(client, info.model_id, evidence)
-    digest = evidence["digests"]["bundle"]
     problems = rehearsal.verify_package(info.model_uri, layout.GOLDEN, task, digest).problems
     if problems:
         raise BundleError(
@@ -233,40 +239,20 @@ def _add_version(
             + "; ".join(problems)
         )
     _log_records(client, run_id)
-    tags |= {"plumbline.candidate": winner, "plumbline.task": task.name}
-    tags |= {version_page.VERDICT_TAG: evidence["verdict"]}
     version_page.link_metrics(client, run_id, info.model_id, evidence)
-    version, is_new = _add_once(client, name, info, tags, evidence)
     log.log_dataset(task.name, "training")
-    return version, is_new
+    tags |= {"plumbline.candidate": winner, "plumbline.task": task.name}
+    return Package(info, tags | {version_page.VERDICT_TAG: evidence["verdict"]})
 
 
-def _add_once(
-    client: Any, name: str, info: Any, tags: dict[str, str], evidence: dict[str, Any]
-) -> tuple[Any, bool]:
-    """Add the version, and return it with whether it was added; else the package is discarded."""
-    registration = UnfinishedRegistration(
-        name,
-        evidence["digests"]["bundle"],
-        _digest_evidence(),
-        evidence["summary"],
-        info.model_id,
-    )
-    version, is_new = registrations.register_version(
-        registration,
-        lambda: model_versions.add_version(client, name, info, tags, render_card(evidence)),
-    )
-    if is_new:
-        version_page.tag_model(client, version)
-    else:
-        _discard_package(client, info)
-    return version, is_new
-
-
-def _discard_package(client: Any, info: Any) -> None:
-    """Remove a package that became no version, so that nothing takes it for one of a crash."""
-    client.delete_logged_model(info.model_id)
-    client.delete_tag(info.run_id, addresses.BUNDLE_TAG)
+def _describe_owner() -> dict[str, str]:
+    """Return the tags by which the next `register` of this checkout knows what this one left."""
+    return {
+        "plumbline.stage": "register",
+        FOLDER_TAG: str(store_location.find_home()),
+        PROCESS_TAG: identify_process(os.getpid()),
+        "host": socket.gethostname(),
+    }
 
 
 def _begin_run(client: Any, name: str, winner: str, log: run_log.RunLog) -> str:

@@ -7,7 +7,7 @@ import typer
 PANELS = {  # of the help page; commands of the packages beside the engine too
     "Begin and run": ("init", "upgrade", "recipe", "pin", "tune", "run", "submit"),
     "Judge and decide": (
-        "report", "verdict", "promote", "adopt", "rollback", "champion", "journal", "sign",
+        "report", "verdict", "promote", "rollback", "champion", "journal", "sign",
         "registry",
     ),
     "Ask a model": ("predict", "score", "serve", "consult", "grade"),

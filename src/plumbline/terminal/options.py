@@ -25,7 +25,6 @@ DEFAULT_TASK = "text_classification"
 TaskName = Annotated[str, typer.Option("--task", help="A task, as params.yaml names it.")]
 Reason = Annotated[str, typer.Option(help="Why; written to the journal.", show_default="no reason")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for another program.")]
-RequiredReason = Annotated[str, typer.Option("--reason", help="Why; written to the journal.")]
 InferenceParams = Annotated[
     list[str],
     typer.Option(

@@ -12,7 +12,6 @@ from plumbline.registry import (
     journal_head,
     journal_rules,
     model_versions,
-    reconciliation,
 )
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.journal import Entry
@@ -101,7 +100,7 @@ def check_champions(state: RegistryState) -> Iterator[DiagnosticResult]:
 
 def _is_unrecorded(last: Entry, head: str | None) -> bool:
     try:
-        return reconciliation.is_unrecorded(last, head)
+        return journal_head.is_unrecorded(last, head)
     except JournalIntegrityError:  # see the result for the journal
         return False
 

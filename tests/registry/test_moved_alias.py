@@ -1,5 +1,7 @@
-"""A champion that was chosen in MLflow passes every check of a promotion, or does not count."""
+"""A champion that was chosen in MLflow does not count, until a person overrides the journal."""
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -8,21 +10,17 @@ from tests.support.racing import (
     add_version,
     copy_databases,
     find_stored_bundle,
+    make_first_champion,
     read_champion_alias,
     read_decisions,
 )
+from typer.testing import CliRunner
 
+from plumbline.cli import app
 from plumbline.contract import layout
-from plumbline.contract.errors import (
-    AliasMovedError,
-    BundleError,
-    ParamsError,
-    RefusedError,
-    RegistryError,
-)
+from plumbline.contract.errors import BundleError, JournalIntegrityError, RegistryError
 from plumbline.process.files import digest_path
 from plumbline.registry import model_versions, promotion
-from plumbline.registry.adoption import adopt
 from plumbline.registry.reader import open_version
 
 KEEP = "4"
@@ -39,7 +37,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for slope in (1, 2, 3):
             add_version(root, slope)
         assert add_version(root, 4, verdict="keep", summary="it is not better.") == KEEP
-        promotion.bootstrap_champion(NAME, "1")
+        make_first_champion("1")
     copy_databases(root / "mlruns", root / "kept")
     return root
 
@@ -58,18 +56,57 @@ def move_alias(version: str) -> None:
     model_versions.connect_registry().set_registered_model_alias(NAME, "champion", version)
 
 
-def test_a_move_that_promote_would_make_is_journaled_with_who_and_how(here: Path) -> None:
-    move_alias("2")
-    with pytest.raises(AliasMovedError, match="plumbline adopt line"):
+def read_remedy() -> list[str]:
+    """The command that the error about the moved alias names."""
+    with pytest.raises(JournalIntegrityError, match="changed outside plumbline") as found:
         promotion.read_history(NAME)
-    entry = adopt(NAME, "better on refunds")
-    assert (entry.action, entry.previous, entry.version) == ("promote", "1", "2")
-    assert entry.reason == "moved in MLflow, then adopted: better on refunds"
+    command = re.search(r"`plumbline (promote .* --reason) WHY`", str(found.value))
+    assert command is not None, found.value
+    return [*shlex.split(command[1]), "better on refunds"]
+
+
+def test_the_command_that_the_error_names_accepts_the_move_and_says_who(here: Path) -> None:
+    move_alias("2")
+    done = CliRunner().invoke(app, read_remedy())
+    assert (done.exit_code, done.exception) == (0, None)
+    entry = promotion.read_history(NAME)[-1]
+    assert (entry.action, entry.previous, entry.version) == ("override", "1", "2")
+    assert entry.reason == "better on refunds"
     assert "@" in entry.actor
-    assert read_decisions()[-1] == entry
     description = model_versions.connect_registry().get_model_version(NAME, "2").description
-    assert f"promote 1 -> 2 by `{entry.actor}`, journal entry {entry.number}" in description
+    assert f"override 1 -> 2 by `{entry.actor}`, journal entry {entry.number}" in description
     promotion.promote(NAME, "3", expect="2", reason="decisions go on")
+
+
+def test_a_champion_that_no_decision_made_is_accepted_the_same_way(here: Path) -> None:
+    client = model_versions.connect_registry()
+    two = client.get_model_version(NAME, "2")
+    client.create_registered_model("other")
+    client.create_model_version("other", two.source, two.run_id, two.tags, model_id=two.model_id)
+    client.set_registered_model_alias("other", "champion", "1")
+    with pytest.raises(JournalIntegrityError, match="--expect none --override") as found:
+        promotion.find_champion("other")
+    assert "remove the alias" in str(found.value)
+
+
+def test_without_override_nothing_is_accepted(here: Path) -> None:
+    for version in (KEEP, "2"):
+        move_alias(version)
+        with pytest.raises(JournalIntegrityError, match="set `champion` back to version 1"):
+            promotion.promote(NAME, "2", expect="1", reason="I like it")
+        assert read_champion_alias() == version  # nothing was changed
+    move_alias("1")
+    assert len(read_decisions()) == 1
+    assert promotion.promote(NAME, "2", expect="1", reason="as it should be").action == "promote"
+
+
+def test_an_alias_that_was_removed_is_set_back_or_decided_on(here: Path) -> None:
+    client = model_versions.connect_registry()
+    client.delete_registered_model_alias(NAME, "champion")
+    with pytest.raises(JournalIntegrityError, match=r"back to version 1$"):
+        promotion.read_history(NAME)
+    entry = promotion.promote(NAME, "2", expect="1", reason="it was removed", override=True)
+    assert (entry.previous, read_champion_alias()) == ("1", "2")
 
 
 def test_a_stock_client_loads_the_same_bytes_that_are_served(here: Path) -> None:
@@ -77,7 +114,7 @@ def test_a_stock_client_loads_the_same_bytes_that_are_served(here: Path) -> None
     import pandas as pd
 
     move_alias("2")
-    adopt(NAME, "better")
+    accept("2")
     address = f"models:/{NAME}@champion"
     stored = find_stored_bundle(address)
     with open_version(address, "predict") as opened:
@@ -87,34 +124,9 @@ def test_a_stock_client_loads_the_same_bytes_that_are_served(here: Path) -> None
     assert theirs["y"].tolist() == list(ours["y"])
 
 
-@pytest.mark.parametrize(
-    ("version", "error", "reason"),
-    [
-        (KEEP, RefusedError, "the verdict is keep: it is not better"),
-        ("3", RegistryError, "version 3 was compared with champion 2, the champion is 1"),
-    ],
-)
-def test_a_move_that_promote_refuses_is_not_adopted(
-    here: Path, version: str, error: type[Exception], reason: str
-) -> None:
-    move_alias(version)
-    before = read_unlocked()
-    with pytest.raises(error, match=reason) as refused:
-        adopt(NAME, "I like it")
-    assert "set it back to version 1" in str(refused.value)
-    assert read_champion_alias() == version  # nothing was changed
-    with pytest.raises(AliasMovedError):
-        promotion.find_champion(NAME)
-    move_alias("1")
-    assert read_unlocked() == before
-
-
-def read_unlocked() -> int:
-    """The number of entries in the journal, whatever the registry says."""
-    from plumbline.registry.journal import read_journal
-
-    with read_journal() as book:
-        return len(book.read_entries())
+def accept(version: str) -> None:
+    """Accept that the alias was moved to a version."""
+    promotion.promote(NAME, version, expect="1", reason="moved in MLflow", override=True)
 
 
 def test_files_that_are_not_those_registered_are_not_adopted(here: Path) -> None:
@@ -124,7 +136,7 @@ def test_files_that_are_not_those_registered_are_not_adopted(here: Path) -> None
     weights.write_bytes(original.replace(b"2", b"9"))
     try:
         with pytest.raises(BundleError, match=r"weights\.json"):
-            adopt(NAME, "it looks the same")
+            accept("2")
     finally:
         weights.write_bytes(original)
 
@@ -135,14 +147,4 @@ def test_a_version_made_by_hand_is_not_adopted(here: Path) -> None:
     made = client.create_model_version(NAME, version.source, version.run_id, dict(version.tags))
     move_alias(str(made.version))
     with pytest.raises(RegistryError, match="journal does not say that it was registered"):
-        adopt(NAME, "the same files")
-
-
-def test_where_nothing_was_moved_there_is_nothing_to_adopt(here: Path) -> None:
-    with pytest.raises(RegistryError, match="nothing to adopt: the champion is 1"):
-        adopt(NAME, "to be sure")
-    model_versions.connect_registry().delete_registered_model_alias(NAME, "champion")
-    with pytest.raises(RegistryError, match="no version has the alias champion; set it back to"):
-        adopt(NAME, "to be sure")
-    with pytest.raises(ParamsError, match="--reason"):
-        adopt(NAME, " ")
+        accept(str(made.version))

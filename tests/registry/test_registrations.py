@@ -11,7 +11,8 @@ import pytest
 
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.registry.abandoned_registrations import remove_abandoned_registrations
+from plumbline.registry import promotion, registrations
+from plumbline.registry.desk import open_desk
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.tracking import mlflow_client
 from plumbline.tracking.processes import identify_process
@@ -48,15 +49,21 @@ def test_only_what_a_killed_register_of_this_checkout_left_is_removed(
     shutil.rmtree(no_copy.parent)
     running, own_copy = register_half(client, experiment, **alive)
     other, other_copy = register_half(client, experiment, **{"plumbline.folder": "/another"})
+    unnamed, unnamed_copy = register_half(client, experiment)  # before the journal had the version
     done, version_copy = register_half(client, experiment)
-    [model] = client.search_logged_models([experiment], f"source_run_id = '{done}'")
     client.create_registered_model("line")
-    client.create_model_version("line", f"models:/{model.model_id}", done, model_id=model.model_id)
-    remove_abandoned_registrations(client, "line")
+    for run in (done, unnamed):
+        [model] = client.search_logged_models([experiment], f"source_run_id = '{run}'")
+        address = f"models:/{model.model_id}"
+        tags = {BUNDLE_TAG: "b"}
+        client.create_model_version("line", address, run, tags, model_id=model.model_id)
+    with open_desk("line") as desk:
+        promotion.record_registration(desk, "1", "b", "e", "it is better.")
+        registrations.remove_abandoned(desk)
     assert not copy.parent.exists()  # MLflow itself leaves the folder around its files
-    assert [path.exists() for path in (copy, own_copy, other_copy, version_copy)] == [
-        False, False, True, True,
-    ]  # fmt: skip
-    runs = (killed, early, running, other, done)
+    copies = (copy, own_copy, unnamed_copy, other_copy, version_copy)
+    assert [path.exists() for path in copies] == [False, False, False, True, True]
+    assert [each.version for each in client.search_model_versions("name = 'line'")] == [1]
+    runs = (killed, early, unnamed, running, other, done)
     stages = [client.get_run(run).info.lifecycle_stage for run in runs]
-    assert stages == ["deleted", "deleted", "active", "active", "active"]
+    assert stages == ["deleted", "deleted", "deleted", "active", "active", "active"]

@@ -1,0 +1,187 @@
+"""`plumbline promote`, `rollback`, `champion` and `journal`: which version is champion, and why."""
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from plumbline.ci import github
+from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.process.visible_text import show_line
+from plumbline.registry import champion_pin
+from plumbline.terminal.console import out, print_json, print_plain
+from plumbline.terminal.options import AsJson, ModelName, ModelNameOrParams, Reason, Version
+
+if TYPE_CHECKING:
+    from plumbline.registry.journal import Entry
+
+PROMOTE_EXAMPLE = 'plumbline promote ticket-router 2 --expect 1 --reason "better on refunds"'
+ROLLBACK_EXAMPLE = 'plumbline rollback ticket-router --reason "worse on refunds"'
+CHAMPION_EXAMPLE = "plumbline champion ticket-router --as-of 2026-11-21T12:09:45"
+JOURNAL_EXAMPLE = "plumbline journal ticket-router --json"
+COMPARES = "commit it; the next `dvc repro` compares with it"
+
+
+def promote(
+    name: ModelName,
+    version: Version,
+    expect: Annotated[
+        str,
+        typer.Option(
+            help="The champion you compared with: a version, or none. Nothing is changed if "
+            "another version is champion by now."
+        ),
+    ],
+    reason: Reason = "",
+    override: Annotated[
+        bool,
+        typer.Option(
+            help="Skip the verdict and comparison checks, never the integrity checks. "
+            "Requires --reason."
+        ),
+    ] = False,
+    bundle: Annotated[
+        str | None,
+        typer.Option(
+            help="The digest of the bundle you looked at, or its first 12 digits; a version with "
+            "another bundle is not promoted.",
+            show_default="any bundle",
+        ),
+    ] = None,
+    asked_by: Annotated[
+        str | None,
+        typer.Option(
+            help="In GitHub Actions: who asked for the promotion; somebody else must have approved "
+            "this run.",
+            show_default="no approval needed",
+        ),
+    ] = None,
+) -> None:
+    """Make VERSION the champion of NAME.
+
+    Its verdict must be promote, and the champion must still be the expected one.
+    """
+    from plumbline.registry import promotion
+    from plumbline.registry.reader import find_version
+    from plumbline.registry.reader.run_files import read_evidence
+
+    if asked_by is not None:
+        # Of the evidence, which is checked: a tag may have been changed in MLflow.
+        lineage = read_evidence(find_version(f"models:/{name}/{version}")).get("lineage") or {}
+        approval = github.describe_approval(asked_by, lineage.get("git_commit", ""))
+        reason = f"{reason}; {approval}" if reason else approval
+    once = asked_by is not None
+    _announce(promotion.promote(name, version, expect, reason, override, bundle, once=once))
+
+
+def roll_back(
+    name: ModelName,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            help="The version to go back to; it must have been champion.",
+            show_default="the champion before this one",
+        ),
+    ] = None,
+    reason: Reason = "",
+    expect: Annotated[
+        str | None,
+        typer.Option(
+            help="The champion you looked at: a version. Nothing is changed if another version is "
+            "champion by now.",
+            show_default="whichever is champion",
+        ),
+    ] = None,
+) -> None:
+    """Bring back an earlier champion of NAME, by default the one before."""
+    from plumbline.registry import promotion
+
+    _announce(promotion.roll_back(name, to, reason, expect))
+
+
+def show_champion(
+    name: ModelNameOrParams = "",
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            help="A date or time, ISO 8601, in UTC unless it has an offset.", show_default="now"
+        ),
+    ] = None,
+    pin: Annotated[
+        bool,
+        typer.Option(
+            "--pin", help="Write the champion to champion.json: `dvc repro` compares with it."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print which version is champion of NAME, or was, and which decision made it so."""
+    from plumbline.entrypoint import load_params
+    from plumbline.registry import promotion
+
+    name = name or load_params(layout.PARAMS).registry.model
+    if pin:
+        if as_of is not None:
+            raise ParamsError("--pin writes the current champion; leave out --as-of")
+        pointer = promotion.pin_champion(name)
+        pinned = f"version {pointer.version}" if pointer else "has no champion"
+        print_plain(f"{layout.CHAMPION}: {name} {pinned}; {COMPARES}")
+        return
+    entry = promotion.find_champion_as_of(name, as_of)
+    if entry is None:
+        raise PlumblineError(f"{name}: no champion{' at ' + as_of if as_of else ''}")
+    if as_json:
+        print_json(asdict(entry))
+        return
+    decision = f"{entry.action}; entry {entry.number}"
+    print_plain(f"{name} version {entry.version}, by {entry.actor} at {entry.at} ({decision})")
+
+
+def show_journal(
+    name: ModelName,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object an entry, not a table.")
+    ] = False,
+) -> None:
+    """Print every decision on NAME, oldest first, after the hash chain is verified."""
+    from plumbline.registry import ledger, promotion
+
+    entries = promotion.read_history(name)
+    if as_json:
+        for entry in entries:
+            print(json.dumps(asdict(entry)))
+        return
+    table = Table("#", "at (UTC)", "who", "decision", "bundle", "evidence", "reason")
+    for entry in entries:
+        cells = (
+            str(entry.number),
+            entry.at.removesuffix("+00:00").replace("T", " "),
+            entry.actor,
+            _describe_decision(entry),
+            entry.bundle[:12],
+            entry.evidence[:12],
+            ledger.describe_reason(entry),
+        )
+        table.add_row(*map(show_line, cells))
+    for column in table.columns:
+        column.overflow = "fold"  # of a record nothing is cut off
+    out.print(table, markup=False)
+
+
+def _announce(entry: "Entry") -> None:
+    """Print a promotion or a rollback, here and on the page of a GitHub job."""
+    change = f"the champion is version {entry.version}, it was {entry.previous}"
+    message = f"{entry.model}: {change}; journal entry {entry.number}"
+    print_plain(message)
+    github.add_summary(f"**{entry.action}**: {message}")
+    if champion_pin.is_checkout():
+        print_plain(f"{layout.CHAMPION} names it now: {COMPARES}")
+
+
+def _describe_decision(entry: "Entry") -> str:
+    if entry.moves:
+        return f"{entry.action} {entry.previous} -> {entry.version}"
+    return f"{entry.action} {entry.version}".rstrip()
