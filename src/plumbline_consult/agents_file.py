@@ -1,7 +1,5 @@
-"""Read agents.yaml: every problem at once, each with its line and key, and no secret in it."""
+"""Read agents.yaml: every problem at once, each with its key, and no secret in it."""
 
-import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +16,17 @@ SECRET_KEYS = ("key_env", "base_url")
 
 
 def read_agents(path: Path) -> AgentsFile:
-    """Read and check the agents in `path`; ParamsError lists every problem with its line."""
+    """Read and check the agents in `path`; ParamsError lists every problem."""
     values = load_yaml(path)
     if not isinstance(values, dict):
         raise ParamsError(f"{path}: expected keys and values, such as `agents:`")
     try:
         return AgentsFile.model_validate(values)
     except ValidationError as error:
-        problems = error.errors()
-    text = path.read_text(encoding="utf-8")
+        problems = [_explain_safely(problem, values) for problem in error.errors()]
     count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
     lines = [f"{path}: {count}; nobody was asked"]
-    explained = [(_find_line(text, one["loc"]), _explain_safely(one, values)) for one in problems]
-    lines += [f"  {path}:{line}: {message}" for line, message in sorted(explained)]
+    lines += [f"  {problem}" for problem in problems]
     raise ParamsError("\n".join(lines))
 
 
@@ -43,20 +39,3 @@ def _explain_safely(problem: ErrorDetails, values: dict[str, Any]) -> str:
     if "key_env" in problem["loc"]:
         message += "; write the name of an environment variable, such as OPENAI_API_KEY"
     return message
-
-
-def _find_line(text: str, location: Sequence[int | str]) -> int:
-    """The line of the deepest key of `location` that is in the file."""
-    from ruamel.yaml import YAML
-
-    node = YAML(typ="rt", pure=True).compose(io.StringIO(text))
-    line: int = node.start_mark.line
-    for part in location:
-        entries = node.value if isinstance(node.value, list) else []
-        pairs = [entry for entry in entries if isinstance(entry, tuple)]
-        for key, value in pairs:
-            if key.value == str(part):
-                line = key.start_mark.line
-                node = value
-                break
-    return line + 1

@@ -3,29 +3,44 @@
 import fcntl
 import json
 import os
-import threading
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from plumbline.contract.errors import PlumblineError
-from plumbline_consult.course import Asking, Observer, Question
+from plumbline_consult.course import Course
 from plumbline_consult.outcomes import AgentOutcome
 
 FIRST_BYTES = b'{"question_id"'
-MAX_LINE = 4 << 20  # bytes of the file's end in which its last line begins
+
+
+@dataclass(frozen=True)
+class AnswerRecord:
+    """One answer, as it is in the file."""
+
+    question_id: str
+    question: str
+    agent: str
+    answer: str  # empty where the agent gave none
+    tokens: int
+    confidence: float | None  # that the agent stated
+    cost: float  # dollars
+    estimated: bool
+    status: str
+    seconds: float
+    asked_at: str
+    asks_all: bool  # the question was put to every agent
+    normalise: str  # how answers are compared
+    policy: str
 
 
 @dataclass
-class AnswerRecords(Observer):
+class AnswerRecords:
     """Appends answers to `path`; `policy` is who asked, `form` how answers are compared."""
 
     path: Path
     policy: str
     form: str
-
-    def __post_init__(self) -> None:
-        self._lock = threading.Lock()  # flock does not keep out threads of the same process
 
     def check_writable(self) -> None:
         """PlumblineError where records could not be written: better before money is spent."""
@@ -35,40 +50,35 @@ class AnswerRecords(Observer):
         if start not in (b"", FIRST_BYTES):
             raise PlumblineError(f"{self.path}: not a file of records; choose another --records")
 
-    def end_agent(self, question: Question, outcome: AgentOutcome, asking: Asking) -> None:
+    def append(self, course: Course, outcome: AgentOutcome) -> None:
         """Append one line, before anything else is done with the answer."""
-        record = {
-            "question_id": question.id,
-            "question": question.text,
-            "gold": "",
-            "agent": outcome.agent,
-            "answer": outcome.answer,
-            "tokens": outcome.num_tokens,
-            "confidence": outcome.confidence,
-            "cost": outcome.cost,
-            "estimated": outcome.is_estimate,
-            "status": outcome.status,
-            "seconds": round(outcome.seconds, 3),
-            "asked_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
-            "chosen": asking.chosen,
-            "num_others": asking.num_others,
-            "asks_all": asking.asks_all,
-            "normalise": self.form,
-            "policy": self.policy,
-        }
-        self._append(json.dumps(record, allow_nan=False).encode() + b"\n")
+        record = AnswerRecord(
+            course.question.id,
+            course.question.text,
+            outcome.agent,
+            outcome.answer,
+            outcome.num_tokens,
+            outcome.confidence,
+            outcome.cost,
+            outcome.is_estimate,
+            outcome.status,
+            round(outcome.seconds, 3),
+            datetime.now(UTC).isoformat(timespec="milliseconds"),
+            course.asks_all,
+            self.form,
+            self.policy,
+        )
+        self._append(json.dumps(asdict(record), allow_nan=False).encode() + b"\n")
 
     def _append(self, line: bytes) -> None:
-        """Append a whole line, or nothing."""
+        """Append a whole line, or nothing; a lock on the file keeps out other processes."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
-            file = os.open(self.path, flags, 0o600)
+            file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             try:
-                with self._lock:
-                    fcntl.flock(file, fcntl.LOCK_EX)
-                    if line:
-                        _write_whole(file, line, _end_last_line(file))
+                fcntl.flock(file, fcntl.LOCK_EX)
+                if line:
+                    _write_whole(file, line)
             finally:
                 os.close(file)  # and unlock
         except OSError as error:
@@ -78,33 +88,14 @@ class AnswerRecords(Observer):
             ) from None
 
 
-def _end_last_line(file: int) -> int:
-    """End the last line, or remove it where a crash cut it off; return the length of the file."""
-    size = os.fstat(file).st_size
-    start = max(0, size - MAX_LINE)
-    tail = os.pread(file, size - start, start).rpartition(b"\n")[2]
-    if not tail:
-        return size
-    if tail.startswith(FIRST_BYTES) and not _is_json(tail):
-        os.ftruncate(file, size - len(tail))
-        return size - len(tail)
-    os.write(file, b"\n")
-    return size + 1
-
-
-def _is_json(raw: bytes) -> bool:
-    try:
-        json.loads(raw)
-    except ValueError:
-        return False
-    return True
-
-
-def _write_whole(file: int, line: bytes, end: int) -> None:
+def _write_whole(file: int, line: bytes) -> None:
     """Write all of `line` or nothing: a full disk leaves no half of it."""
+    size = os.fstat(file).st_size
+    if size and os.pread(file, 1, size - 1) != b"\n":
+        line = b"\n" + line  # an editor, or a crash, left a line without an end
     try:
         while line:
             line = line[os.write(file, line) :]
     except OSError:
-        os.ftruncate(file, end)
+        os.ftruncate(file, size)
         raise

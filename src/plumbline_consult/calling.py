@@ -1,147 +1,91 @@
-"""Ask one agent within its limits: time, attempts, requests at the same time, circuit breaker."""
+"""Ask one agent within its limits: time, attempts, requests at the same time."""
 
 import asyncio
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 
-from plumbline_consult.agents import AnyAgent, TextWriter
-from plumbline_consult.breaker import CircuitBreaker
-from plumbline_consult.outcomes import AgentOutcome, compute_cost
+from plumbline_consult.agents import AgentEntry, AgentsFile
+from plumbline_consult.endpoint import EndpointClient
+from plumbline_consult.outcomes import AgentOutcome
 from plumbline_consult.prompts import build_prompt, extract_answer, extract_confidence
-from plumbline_consult.replies import AgentError, Prompt, Reason, Reply, Responder
+from plumbline_consult.replies import AgentError, Prompt, Reply
 from plumbline_consult.retries import try_repeatedly
 
 MAX_ANSWER_CHARS = 100_000  # it is recorded, compared and shown to other agents
-CLOCK_STEP_S = 0.05  # a timer may fire this much before its time
 Normalise = Callable[[str], str]
 
 
-@dataclass
-class Attempts:
-    """What is counted while one agent is asked."""
-
-    num_unknown: int = 0
-
-
 class AgentCaller:
-    """One agent with its breaker and its slots; shared by all questions of a process."""
+    """One agent with its slots; shared by all questions of a process."""
 
-    def __init__(
-        self,
-        name: str,
-        agent: AnyAgent,
-        responder: Responder,
-        normalise: Normalise,
-        slots: asyncio.Semaphore,
-    ) -> None:
+    def __init__(self, name: str, agent: AgentEntry) -> None:
         self.name = name
         self.agent = agent
-        self.breaker = CircuitBreaker(agent.breaker)
-        self._last_failure = ""
-        self._responder = responder
-        self._normalise = normalise
-        self._slots = slots
-        self._own_slots = asyncio.Semaphore(agent.max_parallel)
+        self._client = EndpointClient(name, agent)
+        self._slots = asyncio.Semaphore(agent.max_parallel)
 
     async def ask(
-        self, question: str, others: list[str], num_seconds_left: Callable[[], float]
+        self, question: str, others: list[str], deadline: float, normalise: Normalise
     ) -> AgentOutcome:
-        """Ask; the outcome says why where there is no answer."""
+        """Ask until `deadline` of the event loop; the outcome says why there is no answer."""
+        loop = asyncio.get_running_loop()
         start = time.monotonic()
-        attempts = Attempts()
-        prompt = self._build_prompt(question, others)
+        prompt = build_prompt(self.agent, question, others)
         try:
-            reply = await try_repeatedly(
-                lambda: self._attempt(prompt, attempts, num_seconds_left),
-                self.agent.attempts,
-                num_seconds_left,
-            )
+            async with asyncio.timeout_at(deadline):
+                await asyncio.sleep(0)  # ends here where the deadline has passed: nothing is sent
+                reply = await try_repeatedly(
+                    lambda: self._attempt(prompt),
+                    self.agent.attempts,
+                    lambda: deadline - loop.time(),
+                )
+        except TimeoutError:
+            message = "cancelled: no answer before the deadline of the question"
+            outcome = AgentOutcome(self.name, reason="timeout", message=message)
         except AgentError as error:
-            seconds = time.monotonic() - start
-            unknown = attempts.num_unknown
-            return AgentOutcome(
-                self.name, "", error.reason, str(error), None, 0.0, seconds, unknown
-            )
-        answer = self._read_answer(reply)
-        reason: Reason | None = None
-        message = ""
-        if len(answer) > MAX_ANSWER_CHARS:
-            reason = "protocol"
-            message = f"the answer has {len(answer):,} characters; ask for a short one"
-            answer = ""
-        return AgentOutcome(
-            self.name,
-            answer,
-            reason,
-            message,
-            reply.usage,
-            compute_cost(self.agent, reply.usage),
-            time.monotonic() - start,
-            attempts.num_unknown,
-            reply.is_truncated,
-            self._read_confidence(reply),
-        )
+            outcome = AgentOutcome(self.name, reason=error.reason, message=str(error))
+        else:
+            outcome = self._read(reply, normalise)
+        outcome.seconds = time.monotonic() - start
+        return outcome
 
     async def close(self) -> None:
-        """Release what the agent holds."""
-        await self._responder.close()
+        """Close its connections."""
+        await self._client.close()
 
-    async def _attempt(
-        self, prompt: Prompt, attempts: Attempts, num_seconds_left: Callable[[], float]
-    ) -> Reply:
-        """Send one request in its turn, unless the breaker is open; the breaker hears how it went.
-
-        The time limit begins when the request is sent.
-        """
-        async with self._own_slots, self._slots:
-            if not self.breaker.allow_request():
-                raise self._build_paused_error()
+    async def _attempt(self, prompt: Prompt) -> Reply:
+        """Send one request in its turn; the time limit begins when it is sent."""
+        async with self._slots:
             try:
                 async with asyncio.timeout(self.agent.timeout_s):
-                    reply = await self._responder.respond(prompt)
-            except (AgentError, TimeoutError) as error:
-                self.breaker.record_failure()
-                failure = self._explain_failure(error)
-                self._last_failure = str(failure)
-                attempts.num_unknown += failure.may_be_billed
-                raise failure from None
-            except asyncio.CancelledError:
-                # At the deadline it was too slow; before it, somebody gave up: not its fault.
-                if num_seconds_left() <= CLOCK_STEP_S:
-                    self.breaker.record_failure()
-                else:
-                    self.breaker.forget_request()
-                raise
-            self.breaker.record_success()
-            return reply
+                    return await self._client.respond(prompt)
+            except TimeoutError:
+                message = f"timeout: no complete response within {self.agent.timeout_s:g} s"
+                raise AgentError("timeout", message, may_retry=True) from None
 
-    def _explain_failure(self, error: AgentError | TimeoutError) -> AgentError:
-        if isinstance(error, AgentError):
-            return error
-        message = f"timeout: no complete response within {self.agent.timeout_s:g} s"
-        return AgentError("timeout", message, may_retry=True, may_be_billed=True)
+    def _read(self, reply: Reply, normalise: Normalise) -> AgentOutcome:
+        agent, usage = self.agent, reply.usage
+        prompt_cost = agent.price.prompt * usage.prompt_tokens
+        cost = (prompt_cost + agent.price.completion * usage.completion_tokens) / 1000
+        outcome = AgentOutcome(self.name, usage=usage, cost=cost, is_truncated=reply.is_truncated)
+        text = extract_answer(reply.text, agent.answer_after, agent.confidence_after)
+        answer = normalise(text)
+        if len(answer) > MAX_ANSWER_CHARS:
+            outcome.reason = "protocol"
+            outcome.message = f"the answer has {len(answer):,} characters; ask for a short one"
+            return outcome
+        outcome.answer = answer
+        if agent.confidence_after:
+            outcome.confidence = extract_confidence(reply.text, agent.confidence_after)
+        return outcome
 
-    def _build_paused_error(self) -> AgentError:
-        failures = self.agent.breaker.failures
-        message = (
-            f"not asked for {self.breaker.seconds_left:.0f} s more: it failed {failures} times"
-        )
-        return AgentError("paused", f"{message} in a row, last: {self._last_failure}")
 
-    def _build_prompt(self, question: str, others: list[str]) -> Prompt:
-        if isinstance(self.agent, TextWriter):
-            return build_prompt(self.agent, question, others)
-        return Prompt(question)
-
-    def _read_answer(self, reply: Reply) -> str:
-        if isinstance(self.agent, TextWriter):
-            entry = self.agent
-            answer = extract_answer(reply.text, entry.answer_after, entry.confidence_after)
-            return self._normalise(answer)
-        return self._normalise(reply.text)
-
-    def _read_confidence(self, reply: Reply) -> float | None:
-        if isinstance(self.agent, TextWriter) and self.agent.confidence_after:
-            return extract_confidence(reply.text, self.agent.confidence_after)
-        return reply.confidence
+@asynccontextmanager
+async def open_team(file: AgentsFile) -> AsyncIterator[dict[str, AgentCaller]]:
+    """Make every agent ready. Raises ParamsError for one whose key is not set."""
+    async with AsyncExitStack() as stack:
+        team = {name: AgentCaller(name, agent) for name, agent in file.agents.items()}
+        for caller in team.values():
+            stack.push_async_callback(caller.close)
+        yield team

@@ -1,154 +1,101 @@
 """One question: ask as the policy decides, within cost and time, and always give an answer."""
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any
 
 from plumbline.contract.errors import PlumblineError
+from plumbline_consult.agents import AgentsFile
+from plumbline_consult.answer_forms import load_normaliser
 from plumbline_consult.calling import AgentCaller
-from plumbline_consult.course import (
-    Asking,
-    ConsultationResult,
-    Course,
-    Observer,
-    Question,
-    Terms,
-    build_result,
-)
+from plumbline_consult.course import Course, Question, is_for_all
 from plumbline_consult.outcomes import AgentOutcome
 from plumbline_consult.policy import Policy
 from plumbline_consult.prompts import list_others
+
+NO_CAP = 1e6  # dollars; the policy's own cap still holds
+Listener = Callable[[Course, AgentOutcome], None]  # called when an agent has answered or failed
 
 
 class Consultation:
     """Consults one team of agents by one policy; questions may be consulted at the same time."""
 
     def __init__(
-        self, team: Mapping[str, AgentCaller], policy: Policy, observers: Sequence[Observer] = ()
+        self,
+        file: AgentsFile,
+        team: Mapping[str, AgentCaller],
+        policy: Policy,
+        listeners: Sequence[Listener] = (),
     ) -> None:
+        self._file = file
         self._team = team
         self._policy = policy
-        self._observers = observers
+        self._normalise = load_normaliser(policy.form)
+        self._listeners = listeners
 
-    async def consult(self, question: Question, terms: Terms) -> ConsultationResult:
+    async def consult(self, question: Question) -> Course:
         """Answer `question`; at the deadline, what is still running is cancelled.
 
         Raises PlumblineError where the policy fails before any agent was asked.
         """
-        deadline = asyncio.get_running_loop().time() + terms.deadline_s
-        course = Course(question, terms, deadline)
-        try:
-            async with asyncio.timeout_at(deadline):
-                await self._play(course)
-                if terms.asks_all:
-                    await self._ask_rest(course)
-        except TimeoutError:
-            if course.decision.ask or not course.is_decided:
-                await self._end_late(course)
-            if terms.asks_all:
-                self._end_unasked(course)
-        return build_result(course)
+        deadline = asyncio.get_running_loop().time() + self._file.deadline_s
+        max_cost = NO_CAP if self._file.max_cost is None else self._file.max_cost
+        asks_all = is_for_all(question, self._file.ask_all)
+        course = Course(question, deadline, max_cost, asks_all)
+        await self._follow_policy(course)
+        if asks_all:
+            await self._ask_rest(course)
+        return course
 
-    async def _play(self, course: Course) -> None:
+    async def _follow_policy(self, course: Course) -> None:
         """Ask whom the policy names until it names nobody; each agent is asked once."""
         await self._decide(course)
         while course.decision.ask and course.ending == "decided":
-            names = await self._look_ahead(course)
+            names = course.decision.ask
             wrong = [name for name in names if name not in self._team or name in course.asked]
             if wrong:
                 reason = "a second time" if wrong[0] in self._team else "who is not in agents.yaml"
                 course.end("policy", f"the policy asks for {wrong[0]}, {reason}")
                 return
-            await self._ask_several(course, dict.fromkeys(names), "policy")
+            await self._ask_several(course, names)
             await self._decide(course)
+            if course.is_late():
+                course.end("deadline", f"the deadline of {self._file.deadline_s:g} s has passed")
 
     async def _decide(self, course: Course) -> None:
         """Let the policy look; where it fails after answers were paid for, keep the best so far."""
         try:
-            decision = await self._policy.decide(course.list_known())
+            course.decision = await self._policy.decide(course.list_known())
         except PlumblineError as error:
             if not course.outcomes:
                 raise
             course.end("policy", str(error))
-            return
-        course.decision = decision
-        course.is_decided = True
-        for observer in self._observers:
-            observer.show_decision(course.question, decision)
-
-    async def _look_ahead(self, course: Course) -> tuple[str, ...]:
-        """Whom to ask at the same time: who is asked next, then who would be if that one failed.
-
-        An agent that sees the answers of others waits for them.
-        """
-        names = course.decision.ask
-        while len(names) < course.terms.agents_at_once and not self._is_waiting(names):
-            try:
-                more = (await self._policy.decide(course.list_known(names))).ask
-            except PlumblineError:
-                break  # it can be asked again when they have answered
-            if not more or self._is_waiting(more) or set(more) & {*names, *course.asked}:
-                break
-            names += more
-        return names
-
-    def _is_waiting(self, names: Iterable[str]) -> bool:
-        """Whether one of them is unknown, or has to see what others answered."""
-        return any(name not in self._team or self._team[name].agent.sees_others for name in names)
-
-    async def _end_late(self, course: Course) -> None:
-        """Let the policy look at what arrived before the deadline, and ask nobody more."""
-        if course.outcomes:
-            await self._decide(course)
-        course.end("deadline", f"the deadline of {course.terms.deadline_s:g} s has passed")
-
-    def _end_unasked(self, course: Course) -> None:
-        """Note whom there was no time to ask: records of this question name every agent."""
-        asking = Asking("ask_all", 0, asks_all=True)
-        for name in self._team:
-            if name not in course.asked:
-                self._end_agent(course, _build_late_outcome(name, num_unknown=0), asking)
 
     async def _ask_rest(self, course: Course) -> None:
-        """Ask whom the policy did not, first those who see nothing of the others."""
+        """Ask whom the policy did not, first those who see nothing of the others.
+
+        After the deadline nothing is sent: records of this question name every agent.
+        """
         for sees_others in (False, True):
             rest = [
                 name
                 for name, caller in self._team.items()
                 if name not in course.asked and caller.agent.sees_others == sees_others
             ]
-            await self._ask_several(course, rest, "ask_all")
+            await self._ask_several(course, rest)
 
-    async def _ask_several(
-        self, course: Course, names: Iterable[str], chosen: Literal["policy", "ask_all"]
-    ) -> None:
+    async def _ask_several(self, course: Course, names: Iterable[str]) -> None:
         """Ask at the same time; agents that see others see what was known before."""
         others = list_others(course.question.text, course.answers)
-        calls = []
-        for name in names:
-            caller = self._team[name]
-            shown = others if caller.agent.sees_others else []
-            asking = Asking(chosen, len(shown), course.terms.asks_all)
-            calls.append(self._ask(course, caller, shown, asking))
-        await run_together(calls)
+        await run_together(self._ask(course, self._team[name], others) for name in names)
 
-    async def _ask(
-        self, course: Course, caller: AgentCaller, others: list[str], asking: Asking
-    ) -> None:
-        for observer in self._observers:
-            observer.start_agent(course.question, caller.name)
-        try:
-            outcome = await caller.ask(course.question.text, others, course.num_seconds_left)
-        except asyncio.CancelledError:
-            if course.is_late():  # else somebody pressed Ctrl-C: nothing is known
-                self._end_agent(course, _build_late_outcome(caller.name), asking)
-            raise
-        self._end_agent(course, outcome, asking)
-
-    def _end_agent(self, course: Course, outcome: AgentOutcome, asking: Asking) -> None:
+    async def _ask(self, course: Course, caller: AgentCaller, others: list[str]) -> None:
+        shown = others if caller.agent.sees_others else []
+        text = course.question.text
+        outcome = await caller.ask(text, shown, course.deadline, self._normalise)
         course.outcomes.append(outcome)
-        for observer in self._observers:
-            observer.end_agent(course.question, outcome, asking)
+        for listener in self._listeners:
+            listener(course, outcome)
 
 
 async def run_together(calls: Iterable[Coroutine[Any, Any, None]]) -> None:
@@ -159,8 +106,3 @@ async def run_together(calls: Iterable[Coroutine[Any, Any, None]]) -> None:
                 group.create_task(call)
     except ExceptionGroup as errors:
         raise errors.exceptions[0] from None
-
-
-def _build_late_outcome(agent: str, num_unknown: int = 1) -> AgentOutcome:
-    message = "cancelled: no answer before the deadline of the question"
-    return AgentOutcome(agent, "", "timeout", message, None, 0.0, 0.0, num_unknown)

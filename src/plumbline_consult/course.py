@@ -1,14 +1,14 @@
-"""What is known of one question while agents are asked, and what comes of it."""
+"""One question: its limits, what is known while agents are asked, and how it ended."""
 
 import asyncio
 import hashlib
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from plumbline_consult.calling import CLOCK_STEP_S
 from plumbline_consult.outcomes import AgentOutcome, Bill, sum_costs
 from plumbline_consult.policy import KnownAnswers, PolicyDecision
 
+CLOCK_STEP_S = 0.05  # a timer may fire this much before its time
 Ending = Literal["decided", "deadline", "policy"]
 UNDECIDED = PolicyDecision((), "", 0.0, [])
 
@@ -21,64 +21,18 @@ class Question:
     text: str
 
 
-@dataclass(frozen=True)
-class Terms:
-    """The limits of one consultation."""
-
-    deadline_s: float
-    max_cost: float
-    asks_all: bool = False  # put the question to every agent once the policy has decided
-    agents_at_once: int = 1  # asked before the policy looks again
-
-
-@dataclass(frozen=True)
-class ConsultationResult:
-    """The answer, how it came about, and what it cost."""
-
-    question: Question
-    answer: str
-    confidence: float
-    votes: list[dict[str, object]]
-    ending: Ending
-    message: str  # why it ended, where the policy did not decide
-    outcomes: list[AgentOutcome]
-    bill: Bill
-
-
-@dataclass(frozen=True)
-class Asking:
-    """How it came that an agent was asked."""
-
-    chosen: Literal["policy", "ask_all"]
-    num_others: int  # answers of others that it was shown
-    asks_all: bool  # every agent is asked this question, whatever the policy says
-
-
-class Observer:
-    """Hears of every step while it happens; does nothing by itself."""
-
-    def start_agent(self, question: Question, agent: str) -> None:
-        """An agent is being asked."""
-
-    def end_agent(self, question: Question, outcome: AgentOutcome, asking: Asking) -> None:
-        """An agent has answered or failed."""
-
-    def show_decision(self, question: Question, decision: PolicyDecision) -> None:
-        """The policy has looked at what is known."""
-
-
 @dataclass
 class Course:
-    """What is known so far."""
+    """One question, and what is known so far."""
 
     question: Question
-    terms: Terms
     deadline: float  # in the time of the event loop
+    max_cost: float  # dollars
+    asks_all: bool  # every agent is asked, whatever the policy says
     outcomes: list[AgentOutcome] = field(default_factory=list)
     decision: PolicyDecision = UNDECIDED
-    is_decided: bool = False  # the policy has looked at least once
     ending: Ending = "decided"
-    message: str = ""
+    message: str = ""  # why it ended, where the policy did not decide
 
     @property
     def asked(self) -> list[str]:
@@ -90,19 +44,20 @@ class Course:
         """Their answers, empty where one failed."""
         return [outcome.answer for outcome in self.outcomes]
 
-    def list_known(self, pending: tuple[str, ...] = ()) -> KnownAnswers:
-        """What the policy may look at; `pending` are being asked."""
-        left = max(0.0, self.terms.max_cost - sum_costs(self.outcomes).cost)
-        stated = [outcome.confidence for outcome in self.outcomes]
-        return KnownAnswers(self.asked, self.answers, stated, left, pending)
+    @property
+    def bill(self) -> Bill:
+        """What it cost so far."""
+        return sum_costs(self.outcomes)
 
-    def num_seconds_left(self) -> float:
-        """Seconds until the deadline; negative after it."""
-        return self.deadline - asyncio.get_running_loop().time()
+    def list_known(self) -> KnownAnswers:
+        """What the policy may look at."""
+        left = max(0.0, self.max_cost - self.bill.cost)
+        stated = [outcome.confidence for outcome in self.outcomes]
+        return KnownAnswers(self.asked, self.answers, stated, left)
 
     def is_late(self) -> bool:
         """Whether the deadline has passed."""
-        return self.num_seconds_left() <= CLOCK_STEP_S
+        return self.deadline - asyncio.get_running_loop().time() <= CLOCK_STEP_S
 
     def end(self, ending: Ending, message: str) -> None:
         """Note why it ended, unless another reason came first."""
@@ -123,33 +78,18 @@ def name_question(text: str) -> str:
     return hashlib.sha256(plain.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def build_result(course: Course) -> ConsultationResult:
-    """What a consultation is about to return."""
-    decision = course.decision
-    return ConsultationResult(
-        course.question,
-        decision.answer,
-        decision.confidence,
-        decision.votes,
-        course.ending,
-        course.message,
-        course.outcomes,
-        sum_costs(course.outcomes),
-    )
-
-
-def describe_as_json(result: ConsultationResult) -> dict[str, Any]:
-    """A result as JSON values: the answer, who was asked, and the bill."""
+def describe_as_json(course: Course) -> dict[str, Any]:
+    """What came of a question as JSON values: the answer, who was asked, and the bill."""
     return {
-        "question_id": result.question.id,
-        "question": result.question.text,
-        "answer": result.answer,
-        "confidence": result.confidence,
-        "votes": result.votes,
-        "ending": result.ending,
-        "message": result.message,
-        "asked": [_describe_outcome(outcome) for outcome in result.outcomes],
-        **asdict(result.bill),
+        "question_id": course.question.id,
+        "question": course.question.text,
+        "answer": course.decision.answer,
+        "confidence": course.decision.confidence,
+        "votes": course.decision.votes,
+        "ending": course.ending,
+        "message": course.message,
+        "asked": [_describe_outcome(outcome) for outcome in course.outcomes],
+        **asdict(course.bill),
     }
 
 

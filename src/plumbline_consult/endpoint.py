@@ -1,13 +1,12 @@
 """An agent behind HTTP; whatever the server does, the outcome is a reply or an AgentError."""
 
 import os
-import ssl
 from dataclasses import replace
 
 import httpx
 
 from plumbline.contract.errors import ParamsError
-from plumbline_consult.agents import AgentsFile, Endpoint
+from plumbline_consult.agents import AgentEntry
 from plumbline_consult.chat_protocol import build_body, parse_reply, read_error_message
 from plumbline_consult.replies import AgentError, Prompt, Reason, Reply, clean_text
 from plumbline_consult.retries import parse_retry_after
@@ -22,10 +21,10 @@ REMEDIES = {
 TRANSIENT = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
-class EndpointResponder:
+class EndpointClient:
     """Sends one request for each question; follows no redirect, so the key goes to one host."""
 
-    def __init__(self, name: str, agent: Endpoint) -> None:
+    def __init__(self, name: str, agent: AgentEntry) -> None:
         self._agent = agent
         self._key = read_key(name, agent.key_env)
         # Identity: a compressed body could be far larger than what MAX_BODY bounds.
@@ -42,10 +41,15 @@ class EndpointResponder:
         try:
             async with self._client.stream("POST", self._url, content=body) as response:
                 return await self._read(response, prompt)
-        except httpx.HTTPError as error:
-            raise _classify(error) from None
-        except httpx.InvalidURL:
-            raise AgentError("refused", "base_url is not a valid address") from None
+        except httpx.ConnectError as error:
+            reason = clean_text(str(error))
+            message = f"unreachable: no connection to base_url ({reason})"
+            raise AgentError("unavailable", message, may_retry=True) from None
+        except httpx.TransportError:
+            message = "the connection ended before the response was complete"
+            raise AgentError("unavailable", message, may_retry=True) from None
+        except (httpx.HTTPError, httpx.InvalidURL):
+            raise AgentError("refused", "the request cannot be sent; check base_url") from None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -60,10 +64,9 @@ class EndpointResponder:
         if 300 <= status < 400:
             message = f"HTTP {status}: redirect; write the final address in base_url"
             raise AgentError("protocol", message)
-        message = await self._describe_status(response)
         raise AgentError(
             _name_reason(status),
-            message,
+            await self._describe_status(response),
             may_retry=status in TRANSIENT,
             retry_after_s=parse_retry_after(response.headers.get("retry-after", "")),
         )
@@ -81,13 +84,6 @@ class EndpointResponder:
 
     def _hide_key(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text
-
-
-def check_keys(file: AgentsFile) -> None:
-    """ParamsError where the key of an agent is not in the environment."""
-    for name, agent in file.agents.items():
-        if isinstance(agent, Endpoint):
-            read_key(name, agent.key_env)
 
 
 def read_key(name: str, key_env: str | None) -> str:
@@ -120,21 +116,5 @@ async def _read_body(response: httpx.Response, limit: int) -> bytes:
     async for part in response.aiter_raw():
         raw += part
         if len(raw) > limit:
-            message = f"the response has more than {limit:,} bytes"
-            raise AgentError("protocol", message, may_be_billed=True)
+            raise AgentError("protocol", f"the response has more than {limit:,} bytes")
     return bytes(raw)
-
-
-def _classify(error: httpx.HTTPError) -> AgentError:
-    """Name what happened to a connection; the text of the library's error is not repeated."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ssl.SSLError):
-            return AgentError("refused", "TLS: the server's certificate was not accepted")
-        cause = cause.__cause__ or cause.__context__
-    if isinstance(error, httpx.ConnectError):
-        return AgentError("unavailable", "unreachable: no connection to base_url", may_retry=True)
-    if isinstance(error, httpx.TransportError):
-        message = "the connection ended before the response was complete"
-        return AgentError("unavailable", message, may_retry=True, may_be_billed=True)
-    return AgentError("protocol", "the request cannot be sent; check base_url")

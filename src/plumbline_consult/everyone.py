@@ -1,7 +1,6 @@
 """Before there is a policy: every agent is asked, and the commonest answer is given."""
 
 from collections import Counter
-from collections.abc import Mapping
 
 from plumbline_consult.agents import AgentsFile
 from plumbline_consult.policy import KnownAnswers, PolicyDecision
@@ -16,17 +15,14 @@ class Everyone:
 
     def __init__(self, file: AgentsFile, form: str) -> None:
         self.form = form
-        self._sees_others: Mapping[str, bool] = {
-            name: agent.sees_others for name, agent in file.agents.items()
-        }
+        self._agents = file.agents
 
     async def decide(self, known: KnownAnswers) -> PolicyDecision:
         """Ask who was not asked; of equally common answers, the first agent's in the file wins."""
-        asked = {*known.agents, *known.pending}
-        rest = [name for name in self._sees_others if name not in asked]
-        first = [name for name in rest if not self._sees_others[name]]
+        rest = [name for name in self._agents if name not in known.agents]
+        first = [name for name in rest if not self._agents[name].sees_others]
         given = dict(zip(known.agents, known.answers, strict=True))
-        ordered = [given[name] for name in self._sees_others if given.get(name)]
+        ordered = [given[name] for name in self._agents if given.get(name)]
         votes = Counter(ordered).most_common()
         shares = [{"answer": text, "share": count / len(ordered)} for text, count in votes]
         best = votes[0][0] if votes else ""

@@ -4,33 +4,33 @@ Which agents a policy asks depends on what they answer: its stops select the eas
 questions that were put to every agent (`asks_all`) are an unbiased sample, so others are left out.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 
-from plumbline.contract.errors import DataError
-from plumbline.sources.parts import locate_parts
-from plumbline.sources.records import ReadRequest, WantedColumn
+from plumbline.contract.errors import DataError, ParamsError
+from plumbline.process.files import write_aside
+from plumbline_consult.answer_records import AnswerRecord
 from plumbline_consult.course import name_question
 from plumbline_consult.outcomes import ANSWERED
+from plumbline_consult.questions import read_columns
 
-COLUMNS = (
-    "question_id",
-    "question",
-    "gold",
-    "agent",
-    "answer",
-    "tokens",
-    "confidence",
-    "cost",
-    "status",
-    "asks_all",
-    "normalise",
-)
+KEYS = [field.name for field in fields(AnswerRecord)]
+ENDINGS = (".csv", ".jsonl", ".parquet")
+# Why a question is left out, and what can be done.
+WITHOUT_GOLD = "questions without a gold answer"
+UNUSED_GOLD = "gold answers of questions that nobody asked"
+AMBIGUOUS = "ids of more than one question, left out"
+PARTIAL = "questions that were not put to every agent, left out"
+REMEDIES = {
+    AMBIGUOUS: "; remove from RECORDS the lines of the question that is not meant",
+    PARTIAL: "; set ask_all in agents.yaml, or ask with --ask-all",
+}
 
 
-@dataclass
-class GradedRecord:
+@dataclass(frozen=True)
+class GradedAnswer:
     """One answer in the long form that the task answer_consensus reads."""
 
     question_id: str
@@ -40,39 +40,25 @@ class GradedRecord:
     answer: str
     tokens: int
     confidence: float | None
-    cost: float
-    form: str
-    asks_all: bool
-    is_answered: bool
+    cost: float  # dollars; not written
 
 
-@dataclass(frozen=True)
-class GradedRecords:
-    """What was joined, and how much was left out for which reason."""
-
-    records: list[GradedRecord]
-    without_gold: list[str]  # ids of questions
-    ambiguous: list[str]  # ids of more than one question: which of them gold answers is unknown
-    unused_gold: list[str]
-    num_partial: int  # questions that were not put to every agent
-    num_repeated: int  # answers of an agent that had answered the question before
-
-
-def read_records(path: Path) -> list[GradedRecord]:
+def read_records(path: Path) -> list[AnswerRecord]:
     """Read what `plumbline consult` appended; DataError names the line that is not of that form."""
-    remedy = "give the file that `plumbline consult` appended to (--records)"
-    columns = tuple(WantedColumn(name, name, remedy=remedy) for name in COLUMNS)
     records = []
-    for place, values in _read_rows(path, columns):
-        by_name = {name: value or "" for name, value in zip(COLUMNS, values, strict=True)}
+    try:
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    except (OSError, UnicodeDecodeError):
+        raise DataError(f"{path}: cannot be read; give the file of --records") from None
+    for number, line in enumerate(lines, 1):
         try:
-            records.append(_build_record(by_name))
-        except ValueError:
+            values = json.loads(line)
+            records.append(AnswerRecord(**{key: values[key] for key in KEYS}))
+        except (ValueError, TypeError, KeyError):
             raise DataError(
-                f"{place}: tokens, confidence or cost is not a number; remove the line"
+                f"{path}, line {number}: not a record; remove the line, or give the file that "
+                "`plumbline consult` appended to (--records)"
             ) from None
-    if not records:
-        raise DataError(f"{path}: no records")
     return records
 
 
@@ -80,13 +66,9 @@ def read_gold(
     path: Path, id_column: str, gold_column: str, normalise: Callable[[str], str]
 ) -> dict[str, str]:
     """Read gold answers by question id; DataError where an id has two that differ."""
-    remedy = "name the column with --id-column or --gold-column"
-    columns = (
-        WantedColumn(id_column, "--id-column", remedy=remedy),
-        WantedColumn(gold_column, "--gold-column", remedy=remedy),
-    )
     gold: dict[str, str] = {}
-    for place, (name, text) in _read_rows(path, columns):
+    options = "--id-column or --gold-column"
+    for place, (name, text) in read_columns(path, [id_column, gold_column], options):
         answer = (text or "").strip()
         if not name or not answer:
             continue
@@ -97,78 +79,79 @@ def read_gold(
     return gold
 
 
-def grade_records(records: list[GradedRecord], gold: Mapping[str, str] | None) -> GradedRecords:
-    """Fill in the gold answers (None: records have their own) and choose what can be learned from.
+def grade_records(
+    records: list[AnswerRecord], gold: Mapping[str, str]
+) -> tuple[list[GradedAnswer], dict[str, list[str]]]:
+    """Join `gold` to what can be learned from; the second value lists ids by what is amiss.
 
     Each question is kept once, with one answer of each agent. Whoever asks a server may choose the
     id, also one of another question: an id of more than one question is left out.
     """
-    if gold is not None:
-        for record in records:
-            record.gold = gold.get(record.question_id, "")
     agents = {record.agent for record in records if record.asks_all}
-    kept: list[GradedRecord] = []
-    num_partial = num_repeated = 0
-    without_gold = []
-    ambiguous = []
-    questions = _group_by_question(records)
-    for name, answers in questions.items():
-        by_agent = _choose_answers(answers)
-        if not _is_one_question(answers):
-            ambiguous.append(name)
-        elif not answers[0].gold:
-            without_gold.append(name)
-        elif not agents or not agents <= set(by_agent):
-            num_partial += 1
-        else:
-            for record in by_agent.values():
-                record.question = answers[0].question  # they may differ in case and blanks
-                kept.append(record)
-            num_repeated += len(answers) - len(by_agent)
-    unused = [name for name in gold or {} if name not in questions]
-    return GradedRecords(kept, without_gold, ambiguous, unused, num_partial, num_repeated)
-
-
-def _group_by_question(records: list[GradedRecord]) -> dict[str, list[GradedRecord]]:
-    grouped: dict[str, list[GradedRecord]] = {}
+    questions: dict[str, list[AnswerRecord]] = {}
     for record in records:
-        grouped.setdefault(record.question_id, []).append(record)
-    return grouped
+        questions.setdefault(record.question_id, []).append(record)
+    unused = [name for name in gold if name not in questions]
+    amiss: dict[str, list[str]] = {
+        WITHOUT_GOLD: [],
+        AMBIGUOUS: [],
+        UNUSED_GOLD: unused,
+        PARTIAL: [],
+    }
+    graded = []
+    for name, answers in questions.items():
+        chosen = _choose_answers(answers)
+        if len({name_question(record.question) for record in answers}) > 1:
+            amiss[AMBIGUOUS].append(name)
+        elif name not in gold:
+            amiss[WITHOUT_GOLD].append(name)
+        elif not chosen or not agents <= set(chosen):
+            amiss[PARTIAL].append(name)
+        else:
+            text = answers[0].question  # others may differ in case and blanks
+            graded += [_grade(record, text, gold[name]) for record in chosen.values()]
+    return graded, amiss
 
 
-def _is_one_question(answers: list[GradedRecord]) -> bool:
-    return len({name_question(record.question) for record in answers}) == 1
+def check_target(path: Path, overwrite: bool) -> None:
+    """ParamsError where `path` has another ending than can be written, or exists."""
+    if path.suffix not in ENDINGS:
+        raise ParamsError(f"{path}: expected a name that ends in {', '.join(ENDINGS)}")
+    if path.exists() and not overwrite:
+        raise ParamsError(f"{path}: exists; replace it with --overwrite, or choose another name")
 
 
-def _choose_answers(answers: list[GradedRecord]) -> dict[str, GradedRecord]:
+def write_answers(path: Path, answers: list[GradedAnswer]) -> None:
+    """Write in the format of the path's ending; the file appears when it is complete."""
+    import pandas as pd
+
+    table = pd.DataFrame(answers).drop(columns="cost")
+    with write_aside(path) as aside:
+        if path.suffix == ".parquet":
+            table.to_parquet(aside, index=False)
+        elif path.suffix == ".jsonl":
+            table.to_json(aside, orient="records", lines=True, force_ascii=False)
+        else:
+            table.to_csv(aside, index=False)
+
+
+def _choose_answers(answers: list[AnswerRecord]) -> dict[str, AnswerRecord]:
     """One record for each agent of a question that was put to all: the first with an answer."""
-    chosen: dict[str, GradedRecord] = {}
+    chosen: dict[str, AnswerRecord] = {}
     for record in answers:
-        if record.asks_all and not chosen.setdefault(record.agent, record).is_answered:
+        if record.asks_all and chosen.setdefault(record.agent, record).status != ANSWERED:
             chosen[record.agent] = record
     return chosen
 
 
-def _read_rows(
-    path: Path, columns: tuple[WantedColumn, ...]
-) -> Iterator[tuple[str, list[str | None]]]:
-    request = ReadRequest(columns, refuse_encoding=True)
-    for part in locate_parts([(None, str(path))], {}):
-        for row in part.read_rows(request):
-            yield f"{part.name}, row {row.number}", list(row.values)
-
-
-def _build_record(values: dict[str, str]) -> GradedRecord:
-    return GradedRecord(
-        values["question_id"],
-        values["question"],
-        values["gold"],
-        values["agent"],
-        values["answer"],
-        int(values["tokens"]),
-        float(values["confidence"]) if values["confidence"] else None,
-        float(values["cost"]),
-        values["normalise"],
-        values["asks_all"] == "True",
-        values["status"] == ANSWERED,
+def _grade(record: AnswerRecord, question: str, gold: str) -> GradedAnswer:
+    return GradedAnswer(
+        record.question_id,
+        question,
+        gold,
+        record.agent,
+        record.answer,
+        record.tokens,
+        record.confidence,
+        record.cost,
     )

@@ -1,26 +1,24 @@
-"""What came of asking one agent, what it cost, and the sum over a consultation."""
+"""What came of asking one agent, what it cost, and the sum over several."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from plumbline_consult.agents import AnyAgent, RegisteredModel
 from plumbline_consult.replies import Reason, Usage
 
 ANSWERED = "answered"
 
 
-@dataclass(frozen=True)
+@dataclass
 class AgentOutcome:
     """One agent's answer to one question, or the reason why there is none."""
 
     agent: str
-    answer: str  # as the policy sees it; empty where there is none
-    reason: Reason | None  # None: it answered
-    message: str
-    usage: Usage | None  # of the request that was answered
-    cost: float  # dollars
-    seconds: float
-    num_unknown: int = 0  # requests without an answer that the provider may bill too
+    answer: str = ""  # as the policy sees it; empty where there is none
+    reason: Reason | None = None  # None: it answered
+    message: str = ""
+    usage: Usage | None = None  # of the request that was answered
+    cost: float = 0.0  # dollars
+    seconds: float = 0.0
     is_truncated: bool = False
     confidence: float | None = None  # that the agent stated, 0 to 1
 
@@ -47,15 +45,6 @@ class Bill:
     cost: float  # dollars, estimates included
     estimated_cost: float
     num_tokens: int
-    num_unknown: int
-
-
-def compute_cost(agent: AnyAgent, usage: Usage) -> float:
-    """Dollars for one request."""
-    if isinstance(agent, RegisteredModel):
-        return agent.price_of_answer
-    prompt = agent.price.prompt * usage.prompt_tokens
-    return (prompt + agent.price.completion * usage.completion_tokens) / 1000
 
 
 def sum_costs(outcomes: Iterable[AgentOutcome]) -> Bill:
@@ -65,5 +54,4 @@ def sum_costs(outcomes: Iterable[AgentOutcome]) -> Bill:
         sum(outcome.cost for outcome in listed),
         sum(outcome.cost for outcome in listed if outcome.is_estimate),
         sum(outcome.num_tokens for outcome in listed),
-        sum(outcome.num_unknown for outcome in listed),
     )

@@ -28,7 +28,6 @@ class KnownAnswers:
     answers: list[str]  # of each; empty where it failed
     confidences: list[float | None]  # that each stated
     budget: float  # dollars that are left
-    pending: tuple[str, ...] = ()  # being asked: it looks as if they gave no answer
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class PolicyConfig:
     costs: list[float]  # of asking each agent, as evaluation counted them; dollars
     max_cost: float  # that one question might cost in evaluation
     stated: list[float]  # the confidence of each agent in the mean; 0 where records had none
-    has_confidences: bool = True  # the model has a column for them
+    has_confidences: bool  # the model has a column for them
 
     def build_columns(self, known: KnownAnswers) -> dict[str, list[Any]]:
         """One row of what is known.
@@ -58,34 +57,30 @@ class PolicyConfig:
         Agents that state no confidence have their mean, as in evaluation; a policy whose records
         had no confidences gets no such column.
         """
-        agents = [*known.agents, *known.pending]
-        costs = dict(zip(self.agents, self.costs, strict=True))
-        reserved = math.fsum(costs.get(name, 0.0) for name in known.pending)
         columns: dict[str, list[Any]] = {
-            "agents": [agents],
-            "answers": [[*known.answers, *("" for _ in known.pending)]],
-            "budget": [self.limit_budget(agents, known.budget - reserved)],
+            "agents": [known.agents],
+            "answers": [known.answers],
+            "budget": [self._limit_budget(known)],
         }
         if self.has_confidences and any(self.stated):
             means = dict(zip(self.agents, self.stated, strict=True))
-            stated = [*known.confidences, *(None for _ in known.pending)]
             columns[CONFIDENCES] = [
                 [
                     means.get(name, 0.0) if confidence is None else confidence
-                    for name, confidence in zip(agents, stated, strict=True)
+                    for name, confidence in zip(known.agents, known.confidences, strict=True)
                 ]
             ]
         return columns
 
-    def limit_budget(self, agents: list[str], budget: float) -> float:
-        """What may be spent after asking `agents`: `budget`, or less where evaluation had less.
+    def _limit_budget(self, known: KnownAnswers) -> float:
+        """What may be spent now: what is left, or less where evaluation had less.
 
         What agents really cost is counted by `budget`; a policy decides as it was evaluated.
         """
         costs = dict(zip(self.agents, self.costs, strict=True))
-        spent = math.fsum(costs.get(name, 0.0) for name in agents)
+        spent = math.fsum(costs.get(name, 0.0) for name in known.agents)
         left = self.max_cost * (1 + ROUNDING) - spent
-        return max(0.0, min(budget, left))
+        return max(0.0, min(known.budget, left))
 
 
 class Policy(Protocol):
@@ -125,26 +120,15 @@ class PredictorPolicy:
             output = ask_predictor(self._predictor, columns, self._params, self.label)
         except ValueError as error:
             raise PlumblineError(f"{self.label}: {error}") from None
-        return read_decision(output, self.label)
+        return read_decision(output)
 
 
-def check_agents(config: PolicyConfig, path: Path, file: AgentsFile) -> None:
-    """ParamsError where the policy knows agents that agents.yaml at `path` lacks.
+def read_config(folder: Path, label: str, path: Path, file: AgentsFile) -> PolicyConfig:
+    """Read from a verified bundle whom its policy knows.
 
-    Agents that only the file has are asked for the records alone, where it says `ask_all`.
+    PlumblineError if it is not a policy, ParamsError where agents.yaml at `path` lacks some of its
+    agents. Agents that only the file has are asked for the records alone, where it says `ask_all`.
     """
-    missing = [name for name in config.agents if name not in file.agents]
-    if missing:
-        others = [name for name in file.agents if name not in config.agents]
-        hint = f"; only the file has {', '.join(others)}" if others else ""
-        raise ParamsError(
-            f"{path}: agents: the policy may ask for {', '.join(missing)}; "
-            f"describe them there under these names{hint}"
-        )
-
-
-def read_config(folder: Path, label: str) -> PolicyConfig:
-    """Read from a verified bundle whom its policy knows; PlumblineError if it is not a policy."""
     signature = bundle.read_signature(folder)
     inputs = {field.name for field in signature.inputs}
     outputs = {field.name for field in signature.outputs}
@@ -155,35 +139,35 @@ def read_config(folder: Path, label: str) -> PolicyConfig:
         )
     config = read_json(folder / CONFIG)
     try:
-        names = [str(name) for name in config["agents"]]
-        costs = [float(cost) for cost in config["costs"]]
         policy = PolicyConfig(
-            names,
-            str(config["normalise"]),
-            costs,
-            float(config["max_cost"]),
-            [float(mean) for mean in config["stated"]],
+            config["agents"],
+            config["normalise"],
+            config["costs"],
+            config["max_cost"],
+            config["stated"],
             CONFIDENCES in inputs,
         )
-        policy.build_columns(KnownAnswers([], [], [], 0.0))
-    except (KeyError, TypeError, ValueError):
-        raise PlumblineError(
-            f"{label}: {CONFIG} does not say agents, costs, max_cost, stated and normalise; "
-            "train it again"
-        ) from None
+    except KeyError as error:
+        raise PlumblineError(f"{label}: {CONFIG} has no {error}; train it again") from None
+    _check_agents(policy, path, file)
     return policy
 
 
-def read_decision(output: Mapping[str, Sequence[Any]], label: str) -> PolicyDecision:
-    """Read the one row that a policy answered; PlumblineError where it is of another form."""
-    try:
-        (ask,) = output["ask"]
-        (answer,) = output["answer"]
-        (confidence,) = output["confidence"]
-        (votes,) = output["votes"]
-        shares = [{"answer": str(v["answer"]), "share": float(v["share"])} for v in votes]
-        names = (ask,) if isinstance(ask, str) else tuple(ask)
-        return PolicyDecision(tuple(filter(None, names)), str(answer), float(confidence), shares)
-    except (KeyError, TypeError, ValueError):
-        message = f"its answer is not of the form {', '.join(OUTPUTS)}"
-        raise PlumblineError(f"{label}: {message}") from None
+def _check_agents(policy: PolicyConfig, path: Path, file: AgentsFile) -> None:
+    missing = [name for name in policy.agents if name not in file.agents]
+    if missing:
+        others = [name for name in file.agents if name not in policy.agents]
+        hint = f"; only the file has {', '.join(others)}" if others else ""
+        raise ParamsError(
+            f"{path}: agents: the policy may ask for {', '.join(missing)}; "
+            f"describe them there under these names{hint}"
+        )
+
+
+def read_decision(output: Mapping[str, Sequence[Any]]) -> PolicyDecision:
+    """Read the one row that a policy answered."""
+    (ask,) = output["ask"]
+    (answer,) = output["answer"]
+    (confidence,) = output["confidence"]
+    (votes,) = output["votes"]
+    return PolicyDecision((ask,) if ask else (), answer, confidence, votes)

@@ -5,7 +5,7 @@ import random
 import re
 from collections.abc import Iterable
 
-from plumbline_consult.agents import OTHERS, QUESTION, TextWriter
+from plumbline_consult.agents import OTHERS, QUESTION, AgentEntry
 from plumbline_consult.replies import Prompt
 
 MAX_OTHER_CHARS = 500  # of one answer that is shown to another agent
@@ -14,7 +14,7 @@ NUMBER = re.compile(r"\s*[:=]?\s*([0-9]{1,3}(?:\.[0-9]{1,12})?|\.[0-9]{1,12})\s*
 PLACES = re.compile(f"{re.escape(QUESTION)}|{re.escape(OTHERS)}")
 
 
-def build_prompt(agent: TextWriter, question: str, others: list[str]) -> Prompt:
+def build_prompt(agent: AgentEntry, question: str, others: list[str]) -> Prompt:
     """Fill the agent's template; what is filled in is not searched for placeholders again."""
     lines = "\n".join(f"- {answer}" for answer in others) or NO_OTHERS
     values = {QUESTION: question, OTHERS: lines}
@@ -29,7 +29,7 @@ def list_others(question: str, answers: Iterable[str]) -> list[str]:
     return different
 
 
-def extract_answer(text: str, answer_after: str, confidence_after: str = "") -> str:
+def extract_answer(text: str, answer_after: str, confidence_after: str) -> str:
     """The text after the last `answer_after`, or all of it where that is absent.
 
     A confidence that the agent states is left out.

@@ -5,16 +5,14 @@ Full jitter: https://aws.amazon.com/blogs/architecture/exponential-backoff-and-j
 
 import asyncio
 import random
-import time
 from collections.abc import Awaitable, Callable
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
-from plumbline_consult.replies import AgentError, Sleep
+from plumbline_consult.replies import AgentError
 
 FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 20.0
-MAX_RETRY_AFTER_S = 86_400.0
+Sleep = Callable[[float], Awaitable[None]]
 T = TypeVar("T")
 
 
@@ -47,12 +45,5 @@ def choose_wait(number: int, retry_after_s: float) -> float:
 
 
 def parse_retry_after(text: str) -> float:
-    """Read a Retry-After header, seconds or an HTTP date; 0 where it is absent or not valid."""
-    text = text.strip()
-    if text.isdecimal() and text.isascii():
-        return min(float(text[:10]), MAX_RETRY_AFTER_S)
-    try:
-        seconds = parsedate_to_datetime(text).timestamp() - time.time()
-    except (TypeError, ValueError, OverflowError):
-        return 0.0
-    return min(max(seconds, 0.0), MAX_RETRY_AFTER_S)
+    """Read the seconds of a Retry-After header; 0 where it is absent or not a number."""
+    return float(text[:10]) if text.isascii() and text.isdecimal() else 0.0

@@ -18,19 +18,24 @@ def check_settings(settings: Settings) -> None:
         return
     from plumbline_consult.agents_file import read_agents
     from plumbline_consult.answer_records import AnswerRecords
-    from plumbline_consult.endpoint import check_keys
+    from plumbline_consult.endpoint import read_key
 
-    check_keys(read_agents(settings.consulting.agents))
+    for name, agent in read_agents(settings.consulting.agents).agents.items():
+        read_key(name, agent.key_env)
     if settings.consulting.records:
         AnswerRecords(settings.consulting.records, "", "").check_writable()
 
 
 def check_champion(settings: Settings, champion: CachedVersion) -> None:
-    """Open the agents once; PlumblineError where the champion is not a policy over them."""
-    if settings.consulting:
-        from plumbline_consult.desk import check_desk
+    """PlumblineError where the champion is not a policy over the agents of agents.yaml."""
+    if settings.consulting is None:
+        return
+    from plumbline_consult.agents_file import read_agents
+    from plumbline_consult.policy import read_config
 
-        check_desk(settings.consulting, champion)
+    path = settings.consulting.agents
+    label = f"{champion.name} version {champion.version}"
+    read_config(champion.folder, label, path, read_agents(path))
 
 
 def add_routes(

@@ -311,7 +311,8 @@ def test_questions_that_were_not_put_to_all_are_left_out(desk: Desk) -> None:
     text = "question_id,gold\n" + "".join(f"{name},42\n" for name in ids)
     (desk.folder / "gold.csv").write_text(text)
     result = desk.run("grade", "consultations.jsonl", "--gold", "gold.csv", "--out", "all.jsonl")
-    assert "not put to every agent, left out: 1; set ask_all in agents.yaml" in result.stdout
+    assert "not put to every agent, left out: 1 (" in result.stdout
+    assert "; set ask_all in agents.yaml" in result.stdout
     lines = (desk.folder / "all.jsonl").read_text().splitlines()
     assert {json.loads(line)["question"] for line in lines} == {"Two?"}
 

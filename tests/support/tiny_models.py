@@ -56,28 +56,3 @@ def write_model(folder: Path, model_type: str, **changes: Any) -> Path:
     model.save_pretrained(folder)
     tokenizer.save(str(folder / "tokenizer.json"))
     return folder
-
-
-def write_text_generator(folder: Path) -> Path:
-    """Write a random GPT-2 that generates text, with its tokenizer."""
-    import torch
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-    from transformers.utils import logging
-
-    logging.disable_progress_bar()
-    tokenizer = train_tokenizer([WORDS], 400, NUM_POSITIONS)
-    tokenizer.no_truncation()
-    config = GPT2Config(
-        vocab_size=tokenizer.get_vocab_size(),
-        n_embd=32,
-        n_layer=2,
-        n_head=4,
-        n_positions=4096,
-        bos_token_id=1,
-        eos_token_id=None,
-        pad_token_id=0,
-    )
-    torch.manual_seed(0)
-    GPT2LMHeadModel(config).save_pretrained(folder)
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
-    return folder

@@ -2,59 +2,75 @@
 
 import asyncio
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from plumbline.contract.errors import ParamsError
 from plumbline.process.stop_signals import INTERRUPTED
 from plumbline.process.visible_text import dump_visibly, show_line
 from plumbline.terminal.options import InferenceParams
-from plumbline_consult.answer_forms import load_normaliser
-from plumbline_consult.cli.consult_options import (
-    AgentsPath,
-    AsJson,
-    AskAll,
-    DeadlineS,
-    IdColumn,
-    MaxCost,
-    Normalise,
-    PolicyAddress,
-    QuestionColumn,
-    QuestionsFile,
-    QuestionText,
-    Records,
-)
 from plumbline_consult.cli.consult_policy import open_policy
 
 if TYPE_CHECKING:
     from plumbline_consult.agents import AgentsFile
     from plumbline_consult.answer_records import AnswerRecords
-    from plumbline_consult.course import ConsultationResult, Observer, Question
+    from plumbline_consult.course import Course, Question
+    from plumbline_consult.outcomes import AgentOutcome
     from plumbline_consult.policy import Policy
 
 EXAMPLE = 'plumbline consult models:/answer-consensus@champion agents.yaml "6 times 7?"'
-RECORDS = Path("consultations.jsonl")
+MAX_ID_CHARS = 40
 
 
 def consult(
-    model: PolicyAddress,
-    agents: AgentsPath,
-    question: QuestionText = "",
-    file: QuestionsFile = None,
-    question_column: QuestionColumn = "question",
-    id_column: IdColumn = "",
-    records: Records = RECORDS,
-    max_cost: MaxCost = None,
-    deadline_s: DeadlineS = None,
-    ask_all: AskAll = False,
-    normalise: Normalise = None,
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="The policy: models:/NAME@ALIAS, models:/NAME/VERSION, or the folder of a bundle; "
+            "all: none yet, every agent is asked and the commonest answer given.",
+        ),
+    ],
+    agents: Annotated[Path, typer.Argument(help="The agents and their prices: agents.yaml.")],
+    question: Annotated[
+        str, typer.Argument(help="The question.", show_default="the questions of --file")
+    ] = "",
+    file: Annotated[
+        Path | None,
+        typer.Option(help="A .csv, .jsonl or .parquet file of questions.", show_default="no file"),
+    ] = None,
+    question_column: Annotated[
+        str, typer.Option(help="The column of --file with the questions.")
+    ] = "question",
+    id_column: Annotated[
+        str,
+        typer.Option(
+            help="The column of --file with ids, by which gold answers are joined later.",
+            show_default="ids are made from the questions",
+        ),
+    ] = "",
+    records: Annotated[
+        Path, typer.Option(help="The file to which every answer is appended.")
+    ] = Path("consultations.jsonl"),
+    ask_all: Annotated[
+        bool,
+        typer.Option(
+            "--ask-all",
+            help="Put each question to all other agents afterwards, for the records.",
+        ),
+    ] = False,
+    normalise: Annotated[
+        Literal["exact", "casefold", "number"] | None,
+        typer.Option(
+            help="With `all`: how answers are compared. number: by the last number in them.",
+            show_default="as the policy was trained",
+        ),
+    ] = None,
     set_: InferenceParams = [],  # noqa: B006 (typer copies it)
-    as_json: AsJson = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object for each question.")
+    ] = False,
 ) -> None:
     """Ask agents as a trained policy decides, and print the best answer.
 
@@ -66,11 +82,9 @@ def consult(
     from plumbline_consult.everyone import LABEL
 
     questions = _list_questions(question, file, question_column, id_column)
-    asks_all = ask_all or model == LABEL
-    changes = {"max_cost": max_cost, "deadline_s": deadline_s, "ask_all": 1.0 if asks_all else None}
-    entries = read_agents(agents).model_copy(
-        update={key: value for key, value in changes.items() if value is not None}
-    )
+    entries = read_agents(agents)
+    if ask_all or model == LABEL:
+        entries = entries.model_copy(update={"ask_all": 1.0})
     policy = open_policy(model, agents, entries, normalise, set_)
     writer = AnswerRecords(records, policy.label, policy.form)
     writer.check_writable()
@@ -104,68 +118,58 @@ async def _consult_all(
     as_json: bool,
 ) -> bool:
     """Consult on every question, several at the same time; whether all have an answer."""
+    from plumbline_consult.calling import open_team
+    from plumbline_consult.cli.shown import describe_bill
     from plumbline_consult.consultation import Consultation, run_together
-    from plumbline_consult.local_text import LocalTextResponder
-    from plumbline_consult.team import build_terms, open_team
+    from plumbline_consult.outcomes import sum_costs
 
-    slots = asyncio.Semaphore(entries.max_questions)
+    places = asyncio.Semaphore(entries.max_questions)
     is_alone = len(questions) == 1
-    results = []
-    with _show_course(is_alone=is_alone, is_silent=as_json) as view:
-        normalise = load_normaliser(writer.form)
-        async with open_team(entries, normalise, {"local": LocalTextResponder}) as team:
-            consultation = Consultation(team, policy, [writer, *view])
+    courses: list[Course] = []
 
-            async def consult_one(question: "Question") -> None:
-                async with slots:
-                    result = await consultation.consult(question, build_terms(question, entries))
-                results.append(result)
-                if not is_alone:
-                    _print_result(result, as_json=as_json, is_alone=False)
+    def show(course: "Course", outcome: "AgentOutcome") -> None:
+        if not as_json:
+            _print_outcome(course, outcome, is_alone=is_alone)
 
-            await run_together([consult_one(question) for question in questions])
-    if is_alone:  # after the table
-        _print_result(results[0], as_json=as_json, is_alone=True)
-    elif not as_json:
-        _print_total(results)
-    return all(result.answer for result in results)
+    async with open_team(entries) as team:
+        consultation = Consultation(entries, team, policy, [writer.append, show])
 
+        async def consult_one(question: "Question") -> None:
+            async with places:
+                course = await consultation.consult(question)
+            courses.append(course)
+            _print_course(course, as_json=as_json, is_alone=is_alone)
 
-@contextmanager
-def _show_course(*, is_alone: bool, is_silent: bool) -> Iterator[list["Observer"]]:
-    """Show who is asked: a table for one question on a terminal, lines anywhere else."""
-    from plumbline_consult.cli.consult_view import FailureView, LineView, TableView
-
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    if is_silent:
-        yield []
-    elif is_alone and console.is_terminal:
-        with TableView(Console(stderr=True, highlight=False)) as table:
-            yield [table]
-    else:
-        yield [LineView(console) if is_alone else FailureView(console)]
+        await run_together(consult_one(question) for question in questions)
+    num_answered = sum(bool(course.decision.answer) for course in courses)
+    if not (is_alone or as_json):
+        bill = describe_bill(sum_costs(outcome for one in courses for outcome in one.outcomes))
+        text = f"{num_answered:,} of {len(courses):,} questions answered, {bill}"
+        print(text, file=sys.stderr)
+    return num_answered == len(courses)
 
 
-def _print_result(result: "ConsultationResult", *, as_json: bool, is_alone: bool) -> None:
-    from plumbline_consult.cli.consult_view import MAX_ID_CHARS, describe_result
+def _print_outcome(course: "Course", outcome: "AgentOutcome", *, is_alone: bool) -> None:
+    """Print what came of asking an agent; of many questions, those that failed."""
+    from plumbline_consult.cli.shown import describe_outcome
+    from plumbline_consult.replies import clean_text
+
+    if is_alone:
+        print(describe_outcome(outcome), file=sys.stderr, flush=True)
+    elif outcome.reason:
+        name = clean_text(course.question.id, MAX_ID_CHARS)
+        print(f"{name}: {describe_outcome(outcome)}", file=sys.stderr, flush=True)
+
+
+def _print_course(course: "Course", *, as_json: bool, is_alone: bool) -> None:
+    from plumbline_consult.cli.shown import describe_course
     from plumbline_consult.course import describe_as_json
     from plumbline_consult.replies import clean_text
 
     if as_json:
-        print(dump_visibly(describe_as_json(result)), flush=True)
+        print(dump_visibly(describe_as_json(course)), flush=True)
         return
-    name = "" if is_alone else f"{clean_text(result.question.id, MAX_ID_CHARS)}: "
-    print(f"{name}{describe_result(result)}", file=sys.stderr, flush=True)
-    if is_alone:
-        print(show_line(result.answer))
-    else:
-        print(f"{show_line(result.question.id)}\t{show_line(result.answer)}", flush=True)
-
-
-def _print_total(results: "list[ConsultationResult]") -> None:
-    from plumbline_consult.cli.consult_view import describe_bill, sum_bills
-
-    bill = sum_bills([result.bill for result in results])
-    num_answered = sum(bool(result.answer) for result in results)
-    text = f"{num_answered:,} of {len(results):,} questions answered, {describe_bill(bill)}"
-    print(text, file=sys.stderr)
+    name = "" if is_alone else f"{clean_text(course.question.id, MAX_ID_CHARS)}: "
+    print(f"{name}{describe_course(course)}", file=sys.stderr, flush=True)
+    prefix = "" if is_alone else f"{show_line(course.question.id)}\t"
+    print(f"{prefix}{show_line(course.decision.answer)}", flush=True)

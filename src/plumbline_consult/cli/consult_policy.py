@@ -19,13 +19,17 @@ def open_policy(
     Raises ParamsError where it may ask for agents that agents.yaml at `path` lacks, or compares
     answers in another form than is asked for.
     """
+    from plumbline import bundle
     from plumbline.registry.reader import open_version
     from plumbline_consult.everyone import LABEL, Everyone
 
     if address == LABEL:
         return Everyone(file, form or "exact")
     if Path(address).is_dir():
-        policy = _load_folder(Path(address), path, file, pairs)
+        bundle.verify(Path(address))
+        policy = _load_folder(
+            Path(address), bundle.digest(Path(address)), address, path, file, pairs
+        )
     elif not address.startswith("models:/"):
         raise ParamsError(
             f"{address}: there is no such folder; expected models:/NAME@ALIAS, "
@@ -34,28 +38,20 @@ def open_policy(
     else:
         with open_version(address, "predict") as version:
             label = version.registered.label
-            policy = _load_folder(version.folder, path, file, pairs, version.bundle, label)
+            policy = _load_folder(version.folder, version.bundle, label, path, file, pairs)
     if form not in (None, policy.form):
         raise ParamsError(f"--normalise {form}: the policy was trained on {policy.form}; omit it")
     return policy
 
 
 def _load_folder(
-    folder: Path,
-    path: Path,
-    file: "AgentsFile",
-    pairs: list[str],
-    digest: str | None = None,
-    label: str = "",
+    folder: Path, digest: str, label: str, path: Path, file: "AgentsFile", pairs: list[str]
 ) -> "PredictorPolicy":
     from plumbline import bundle
     from plumbline.registry.reader.loading import load_predictor
-    from plumbline_consult.policy import PredictorPolicy, check_agents, read_config
+    from plumbline_consult.policy import PredictorPolicy, read_config
 
-    bundle.verify(folder)
-    name = label or str(folder)
-    config = read_config(folder, name)
-    check_agents(config, path, file)
+    config = read_config(folder, label, path, file)
     params = parse_inference_params(pairs, bundle.read_signature(folder).params)
-    predictor = load_predictor(folder, digest or bundle.digest(folder), name)
-    return PredictorPolicy(predictor, params, name, config)
+    predictor = load_predictor(folder, digest, label)
+    return PredictorPolicy(predictor, params, label, config)

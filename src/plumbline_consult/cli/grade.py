@@ -1,5 +1,6 @@
 """`plumbline grade`: turn what agents answered live into training data."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,11 +10,10 @@ from rich.table import Table
 from plumbline.contract.errors import DataError
 from plumbline.process.visible_text import show_line
 from plumbline.terminal.console import out, print_plain
-from plumbline_consult.answer_forms import load_normaliser
 
 if TYPE_CHECKING:
-    from plumbline_consult.graded_files import AgentSummary
-    from plumbline_consult.grading import GradedRecord, GradedRecords
+    from plumbline_consult.answer_records import AnswerRecord
+    from plumbline_consult.grading import GradedAnswer
 
 EXAMPLE = "plumbline grade consultations.jsonl --gold gold.csv --out graded.csv"
 NUM_SHOWN = 5  # ids in a message
@@ -21,21 +21,14 @@ NUM_SHOWN = 5  # ids in a message
 
 def grade(
     records: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RECORDS", help="The file to which `plumbline consult` appended answers."
-        ),
+        Path, typer.Argument(help="The file to which `plumbline consult` appended answers.")
+    ],
+    gold: Annotated[
+        Path, typer.Option(help="A file with the right answers, by the ids of the questions.")
     ],
     out_: Annotated[
         Path, typer.Option("--out", help="The .csv, .jsonl or .parquet file to write.")
     ] = Path("graded.csv"),
-    gold: Annotated[
-        Path | None,
-        typer.Option(
-            help="A file with the right answers, by the ids of the questions.",
-            show_default="the column gold of RECORDS",
-        ),
-    ] = None,
     id_column: Annotated[
         str, typer.Option(help="The column of --gold with the ids.")
     ] = "question_id",
@@ -50,28 +43,30 @@ def grade(
     was answered before, so the others are a biased sample. Set `ask_all` in agents.yaml to a share
     of questions, or give `plumbline consult` --ask-all.
     """
-    from plumbline_consult.graded_files import check_target, summarise_agents, write_records
-    from plumbline_consult.grading import grade_records, read_gold, read_records
+    from plumbline_consult import grading
+    from plumbline_consult.answer_forms import load_normaliser
 
-    check_target(out_, overwrite)
-    recorded = read_records(records)
+    grading.check_target(out_, overwrite)
+    recorded = grading.read_records(records)
     form = _find_form(recorded, records)
     normalise = load_normaliser(form)
-    known = None if gold is None else read_gold(gold, id_column, gold_column, normalise)
-    graded = grade_records(recorded, known)
-    _print_missing(graded)
-    if not graded.records:
+    known = grading.read_gold(gold, id_column, gold_column, normalise)
+    answers, amiss = grading.grade_records(recorded, known)
+    for text, ids in amiss.items():
+        if ids:
+            print_plain(f"{text}: {_list_ids(ids)}{grading.REMEDIES.get(text, '')}")
+    if not answers:
         raise DataError(f"{records}: no question has a gold answer and was put to every agent")
-    write_records(out_, graded.records)
-    _print_agents(summarise_agents(graded.records, normalise))
-    num_questions = len({record.question_id for record in graded.records})
-    print_plain(f"{out_}: {num_questions:,} questions, {len(graded.records):,} answers")
+    grading.write_answers(out_, answers)
+    _print_agents(answers, normalise)
+    num_questions = len({answer.question_id for answer in answers})
+    print_plain(f"{out_}: {num_questions:,} questions, {len(answers):,} answers")
     print_plain(f"-> in params.yaml: data.source: {out_}, data.normalise: {form}, and the agents")
 
 
-def _find_form(recorded: "list[GradedRecord]", path: Path) -> str:
+def _find_form(recorded: "list[AnswerRecord]", path: Path) -> str:
     """The form in which answers were compared; DataError where records disagree."""
-    forms = {record.form for record in recorded}
+    forms = {record.normalise for record in recorded}
     if len(forms) > 1:
         raise DataError(
             f"{path}: answers in several forms ({', '.join(sorted(forms))}); keep the lines of one"
@@ -79,39 +74,26 @@ def _find_form(recorded: "list[GradedRecord]", path: Path) -> str:
     return forms.pop()
 
 
-def _print_missing(graded: "GradedRecords") -> None:
-    """Say what is left out, and what to do."""
-    if graded.without_gold:
-        print_plain(f"questions without a gold answer: {_list_ids(graded.without_gold)}")
-    if graded.ambiguous:
-        print_plain(
-            f"ids of more than one question, left out: {_list_ids(graded.ambiguous)}; remove from "
-            "RECORDS the lines of the question that is not meant"
-        )
-    if graded.unused_gold:
-        print_plain(f"gold answers of questions that nobody asked: {_list_ids(graded.unused_gold)}")
-    if graded.num_partial:
-        print_plain(
-            f"questions that were not put to every agent, left out: {graded.num_partial:,}; "
-            "set ask_all in agents.yaml, or ask with --ask-all"
-        )
-    if graded.num_repeated:
-        print_plain(f"repeated answers, left out: {graded.num_repeated:,}")
-
-
 def _list_ids(ids: list[str]) -> str:
     more = ", ..." if len(ids) > NUM_SHOWN else ""
     return f"{len(ids):,} ({', '.join(ids[:NUM_SHOWN])}{more})"
 
 
-def _print_agents(summaries: "list[AgentSummary]") -> None:
-    table = Table("agent", "right", "no answer", "price of 1,000 tokens", "cost of an answer")
-    for summary in summaries:
-        table.add_row(
-            show_line(summary.agent),
-            f"{summary.num_right / summary.num_answers:.1%} of {summary.num_answers:,}",
-            f"{summary.num_missing:,}",
-            f"{summary.price:.8f}",
-            f"{summary.cost:.8f}",
-        )
+def _print_agents(answers: "list[GradedAnswer]", normalise: Callable[[str], str]) -> None:
+    """Print how each agent did, and what 1,000 of its tokens cost in the mean."""
+    by_agent: dict[str, list[GradedAnswer]] = {}
+    for answer in answers:
+        by_agent.setdefault(answer.agent, []).append(answer)
+    table = Table("agent", "right", "no answer", "price of 1,000 tokens")
+    for agent, given in by_agent.items():
+        num_missing = sum(not answer.answer for answer in given)
+        num_right = 0
+        for answer in given:
+            said = normalise(answer.answer)
+            num_right += bool(said) and said == normalise(answer.gold)
+        cost = sum(answer.cost for answer in given)
+        num_tokens = sum(answer.tokens for answer in given)
+        price = 1000 * cost / num_tokens if num_tokens else 0.0
+        right = f"{num_right / len(given):.1%} of {len(given):,}"
+        table.add_row(show_line(agent), right, f"{num_missing:,}", f"{price:.8f}")
     out.print(table, markup=False)

@@ -41,7 +41,6 @@ def write_policy(
     folder: Path,
     agents: list[str],
     needed: int = 2,
-    together: int = 1,
     normalise: str = "number",
     max_cost: float = 100.0,
     stated: float = 0.0,
@@ -50,14 +49,12 @@ def write_policy(
 
     `stated` is the confidence that each stated in the mean of its records; 0: none did.
     """
-    config = build_config(agents, needed, together, normalise, max_cost)
+    config = build_config(agents, needed, normalise, max_cost)
     config["stated"] = [stated] * len(agents)
     return _write_bundle(folder, "policy.py", config, SIGNATURE, EXAMPLE)
 
 
-def build_config(
-    agents: list[str], needed: int, together: int, normalise: str, max_cost: float
-) -> dict[str, Any]:
+def build_config(agents: list[str], needed: int, normalise: str, max_cost: float) -> dict[str, Any]:
     """The config of the small policy."""
     return {
         "agents": agents,
@@ -65,7 +62,6 @@ def build_config(
         "max_cost": max_cost,
         "stated": [0.0] * len(agents),
         "needed": needed,
-        "together": together,
         "normalise": normalise,
     }
 

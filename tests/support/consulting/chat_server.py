@@ -141,13 +141,6 @@ class ChatHandler(BaseHTTPRequestHandler):
     def do_cut(self, text: str) -> None:
         self.send(200, self.build(text, finish="length"))
 
-    def do_probably(self, argument: str) -> None:
-        """State the tokens' logprobs: JSON, then the text."""
-        logprobs, _, text = argument.partition(" ")
-        answer = json.loads(self.build(text))
-        answer["choices"][0]["logprobs"] = {"content": json.loads(logprobs)}
-        self.send(200, json.dumps(answer).encode())
-
     def do_status(self, argument: str) -> None:
         status, _, retry_after = argument.partition(" ")
         headers = {"retry_after": retry_after} if retry_after else {}

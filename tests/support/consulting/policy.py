@@ -7,14 +7,13 @@ from typing import Any
 
 
 class Predictor:
-    """In the form of the task answer_consensus; `together` first agents are asked at once."""
+    """In the form of the task answer_consensus."""
 
     forms = ("rule",)
 
     def __init__(self, config: dict[str, Any]) -> None:
         self._agents = config["agents"]
         self._needed = config["needed"]
-        self._together = config["together"]
         self._cost = config["costs"][0]
 
     def predict(
@@ -38,14 +37,12 @@ class Predictor:
         best, count = votes.most_common(1)[0] if votes else ("", 0)
         rest = [name for name in self._agents if name not in agents]
         is_done = count >= self._needed or not rest or budget < self._cost
-        num_next = self._together if not agents else 1
-        ask = [] if is_done else rest[:num_next]
         sure = Counter[str]()
         for text, weight in zip(texts, weights or [1.0] * len(texts), strict=True):
             sure[text] += weight if text else 0.0
         total = sum(sure.values()) or 1
         return {
-            "ask": ask[0] if len(ask) == 1 else ask or "",
+            "ask": "" if is_done else rest[0],
             "answer": best,
             "confidence": sure[best] / total if best else 0.0,
             "votes": [{"answer": text, "share": sure[text] / total} for text in votes],

@@ -1,4 +1,4 @@
-"""A registry with a policy, and a model that can be one of its agents."""
+"""A registry with a policy, and a model that is none."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ def register_policy(folder: Path, agents: list[str]) -> Lines:
     lines = Lines(folder)
     with pytest.MonkeyPatch.context() as patch, lines.here():
         params, task = line_task(patch)
-        config = build_config(agents, 2, 1, "number", 100.0)
+        config = build_config(agents, 2, "number", 100.0)
         outputs = {"ask": [agents[1]], "answer": ["1"], "confidence": [1.0]}
         votes = {"votes": [[{"answer": "1", "share": 1.0}]]}
         golden = {"inputs": {**EXAMPLE, "agents": [agents[:1]]}, "params": {}}
