@@ -2,12 +2,12 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 
 from plumbline.ci import github
 from plumbline.contract.errors import ParamsError, PlumblineError
-from plumbline.contract.named_command import read_command
 from plumbline.process.lineage import ask_git
 from plumbline.registry import journal
 
@@ -25,11 +25,7 @@ def submit_training() -> tuple[str, str]:
     cannot be run, where this registry is not one that the job can share, and for changes that are
     in no commit; JournalError where no journal is named; PlumblineError where the command fails.
     """
-    command = read_command(COMMAND)
-    if not command:
-        raise ParamsError(
-            f"{COMMAND} is not set; expected a command such as `sbatch deploy/slurm/pipeline.sh`"
-        )
+    command = _read_command()
     _require_shared_registry()
     commit = _find_commit()
     try:
@@ -54,6 +50,24 @@ def submit_training() -> tuple[str, str]:
             "reason is above. Look at the scheduler's queue before you submit again"
         )
     return commit, output
+
+
+def _read_command() -> list[str]:
+    """Return the words of the command; ParamsError where it is not one, or cannot be run."""
+    try:
+        command = shlex.split(os.environ.get(COMMAND, ""))
+    except ValueError as error:
+        raise ParamsError(f"{COMMAND}: not a command line ({str(error).lower()})") from None
+    if not command:
+        raise ParamsError(
+            f"{COMMAND} is not set; expected a command such as `sbatch deploy/slurm/pipeline.sh`"
+        )
+    if shutil.which(command[0]) is None:
+        raise ParamsError(
+            f"{COMMAND}: {command[0]} cannot be run (No such file, or it is not executable); "
+            "install it, or name another command"
+        )
+    return command
 
 
 def _require_shared_registry() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from plumbline.bundle import strict
 from plumbline.contract.errors import JournalError, RegistryError
-from plumbline.contract.tar_files import extract_file
 from plumbline.process.files import digest_path, publish, write_aside, write_json
+from plumbline.process.tar_files import extract_file
 from plumbline.registry import journal
 from plumbline.registry.reader.addresses import describe_registry
 from plumbline.tracking import delivery, moved_store, store_location

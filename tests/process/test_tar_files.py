@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.contract.tar_files import extract_file
+from plumbline.process.tar_files import extract_file
 
 
 def write_archive(path: Path, name: str, kind: bytes = tarfile.REGTYPE) -> Path:
