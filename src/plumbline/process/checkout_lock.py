@@ -3,7 +3,6 @@
 The kernel releases them however their process ends.
 """
 
-import fcntl
 import os
 import secrets
 import socket
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from plumbline.contract.errors import BusyError
+from plumbline.process.locks import hold
 
 STAGE_LOCK = Path(".plumbline/lock")
 RUN_LOCK = Path(".plumbline/run.lock")
@@ -58,11 +58,9 @@ def _open_lock(path: Path) -> TextIO:
 
 
 def _acquire(file: TextIO, title: str) -> None:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not hold(file, wait=False):
         holder = _read_holder(file).partition(", id ")[0] or "which has not said its name yet"
-        raise BusyError(f"{title} ({holder}); wait for it or stop it") from None
+        raise BusyError(f"{title} ({holder}); wait for it or stop it")
 
 
 def _is_part_of(run: TextIO) -> bool:

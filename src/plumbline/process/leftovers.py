@@ -5,7 +5,6 @@ over. The ending of their names keeps them out of what DVC and git look at.
 """
 
 import errno
-import fcntl
 import os
 import secrets
 import shutil
@@ -15,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from plumbline.contract.layout import TEMPORARY
+from plumbline.process.locks import hold
 
 # Where stages and decisions make them, relative to the top of a checkout.
 FOLDERS = ("data", "models", "reports", "reports/training", ".plumbline")
@@ -28,7 +28,7 @@ def make_aside_file(folder: Path, name: str) -> Iterator[Path]:
     aside = _name_aside(folder, name)
     handle = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        hold(handle)
         yield aside
     finally:
         os.close(handle)
@@ -42,7 +42,7 @@ def make_aside_folder(folder: Path, name: str) -> Iterator[Path]:
     aside.mkdir()
     handle = os.open(aside, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        hold(handle)
         yield aside
     finally:
         os.close(handle)
@@ -89,9 +89,6 @@ def is_held(path: Path) -> bool:
     """Whether a living process holds the lock on a temporary file or folder."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not hold(handle, wait=False)
     finally:
         os.close(handle)
-    return False

@@ -1,6 +1,5 @@
 """A folder of files to score, or of scored files: on this machine, or in an object store."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -11,6 +10,7 @@ from typing import Any
 
 from plumbline.contract.errors import BusyError, DataError
 from plumbline.process.files import digest_path, format_json, publish, write_json
+from plumbline.process.locks import hold
 from plumbline.sources.addresses import find_local_path, get_scheme, hide_secrets
 from plumbline.sources.object_store import read_version
 from plumbline.sources.stores import describe_driver_error, open_store
@@ -150,13 +150,8 @@ class FileFolder:
         (self.local / RECORDS).mkdir(parents=True, exist_ok=True)
         handle = os.open(self.local / RECORDS, os.O_RDONLY)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            raise BusyError(
-                f"{self.shown}: another run is writing it; wait for it or stop it"
-            ) from None
-        try:
+            if not hold(handle, wait=False):
+                raise BusyError(f"{self.shown}: another run is writing it; wait for it or stop it")
             yield
         finally:
             os.close(handle)

@@ -1,6 +1,5 @@
 """What a run keeps beside its output until that is complete, so that the next run can resume."""
 
-import fcntl
 import os
 import shutil
 from collections.abc import Mapping
@@ -10,6 +9,7 @@ from typing import Any
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.process.files import publish, read_json, write_json
+from plumbline.process.locks import hold
 
 FORMAT = 1  # raised when a new version of this code would resume in another way than before
 
@@ -35,13 +35,11 @@ class PartialOutput:
     def __enter__(self) -> "PartialOutput":
         self.folder.mkdir(exist_ok=True)
         self._lock = os.open(self.folder, os.O_RDONLY)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not hold(self._lock, wait=False):
             os.close(self._lock)
             raise PlumblineError(
                 f"{self._output}: another process is writing it; wait for it or stop it"
-            ) from None
+            )
         self._resume()
         self._file = self.rows.open("r+b" if self.rows.exists() else "w+b")
         self._file.truncate(self._num_bytes)

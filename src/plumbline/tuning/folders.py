@@ -3,7 +3,6 @@
 A trial sees a checkout of its own: the examples of train and validation, and none of test.
 """
 
-import fcntl
 import shutil
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
@@ -12,6 +11,7 @@ from pathlib import Path
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.process.files import digest_files
+from plumbline.process.locks import hold
 from plumbline.stages.train import link_all_but_test
 
 HOME = Path(".plumbline/tuning")
@@ -79,10 +79,8 @@ def lock_search(candidate: str) -> Iterator[None]:
     path = HOME / f"{candidate}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not hold(file, wait=False):
             raise PlumblineError(
                 f"another `plumbline tune {candidate}` is running here; wait for it or stop it"
-            ) from None
+            )
         yield

@@ -1,7 +1,6 @@
 """The studies of searches in Optuna's storage: SQLite in this checkout, or the team's database."""
 
 import contextlib
-import fcntl
 import os
 import socket
 import time
@@ -19,6 +18,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from plumbline.contract.errors import PlumblineError
+from plumbline.process.locks import hold
 from plumbline.tracking.processes import identify_process, is_running
 from plumbline.tuning.positions import is_final, is_hopeless, is_lost, is_startable, map_attempts
 
@@ -121,7 +121,7 @@ def lock_storage(storage: RDBStorage) -> Iterator[None]:
     """Hold a lock that ends with this process: of the file, or an advisory one of PostgreSQL."""
     if storage.url.startswith(SQLITE):
         with Path(f"{storage.url.removeprefix(SQLITE)}.lock").open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            hold(file)
             yield
         return
     with storage.engine.connect() as connection:
