@@ -6,37 +6,26 @@ import re
 import pytest
 
 from plumbline.training import progress
-from plumbline.training.time_left import TimeLeft
 
 ROW = {"epoch": 3.0, "train/loss": 0.5}
 LAST = "minilm: epoch 3/4  train/loss 0.5000  20/s, 0 s"
 STYLE = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
 
 
-def test_the_time_left_counts_later_epochs_and_their_validations() -> None:
-    left = TimeLeft(max_epochs=3, num_epochs_done=0)
-    now = left.begin + 10  # validation, before the first step
-    for batch in range(1, 5):
-        left.count_step(batch, 4, now)
-        now += 2
-    assert left.seconds_left == pytest.approx(2 * 4 * 2 + 3 * 10)
-    assert left.share == pytest.approx(1 / 3)
-    left.count_epoch()
-    left.count_step(1, 4, now - 2 + 6)  # it took 6 seconds this time
-    assert left.seconds_left == pytest.approx(2 * (3 + 4) + 2 * 6)
-
-
-def test_a_resumed_training_counts_what_is_left_of_it() -> None:
-    left = TimeLeft(max_epochs=4, num_epochs_done=3)
-    left.count_step(51, 100, left.begin)
-    assert left.seconds_left is None
-    left.count_step(52, 100, left.begin + 1)
-    assert left.seconds_left == pytest.approx(48)
-    assert left.share == pytest.approx(0.88)
+def test_the_time_left_is_of_what_this_process_did(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    resumed = progress.Progress("minilm", 4, num_epochs_done=2)
+    now[0] += progress.EVERY_S
+    resumed.on_step(1, 4)
+    said = "minilm: epoch 3/4, 56% after 1 min 0 s, 7 min 0 s left\n"
+    assert capsys.readouterr().out == said
 
 
 def train() -> None:
-    with progress.choose_progress("minilm", 4, num_epochs_done=2) as shown:
+    with progress.Progress("minilm", 4, num_epochs_done=2) as shown:
         for batch in (1, 2):
             shown.on_step(batch, 2)
         shown.on_epoch(ROW, 20.0)
@@ -57,7 +46,7 @@ def test_without_a_terminal_it_is_a_line_a_minute_and_one_at_the_end(
     monkeypatch.setattr(progress, "EVERY_S", 0)
     train()
     assert read(capsys.readouterr().out) == [
-        "minilm: epoch 3/4, 62% after 0 s",
+        "minilm: epoch 3/4, 62% after 0 s, 0 s left",
         "minilm: epoch 3/4, 75% after 0 s, 0 s left",
         "minilm: epoch 4/4, 88% after 0 s, 0 s left",
         LAST,

@@ -11,7 +11,7 @@ from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.hardware import Hardware, choose_device, choose_hardware
 from plumbline.training.log import TrainingLog
 from plumbline.training.loop import TrainingLoop
-from plumbline.training.progress import choose_progress
+from plumbline.training.progress import Progress
 
 # The share by which training must lower the monitored loss, so that it counts as learning.
 MIN_GAIN = 1e-3
@@ -42,7 +42,7 @@ def fit(
             "processes": ranks.get_world_size(),
         }
     )
-    progress = choose_progress(candidate, learner.max_epochs, state.epoch)
+    progress = Progress(candidate, learner.max_epochs, state.epoch)
     loop = TrainingLoop(learner, params, candidate, store, state, log, progress, hardware)
     if not state.finished:
         start = time.perf_counter()
