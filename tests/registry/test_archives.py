@@ -12,7 +12,7 @@ import pytest
 from tests.support.serving.lines import Lines
 from tests.support.serving.models import line_task
 
-from plumbline.contract import tar_files
+from plumbline.process import tar_files
 from plumbline.contract.errors import RegistryError
 from plumbline.diagnostics import fsck
 from plumbline.registry import archives, lost_models, promotion
