@@ -12,9 +12,9 @@ import pytest
 from tests.support.serving.lines import Lines
 from tests.support.serving.models import line_task
 
-from plumbline.process import tar_files
 from plumbline.contract.errors import RegistryError
 from plumbline.diagnostics import fsck
+from plumbline.process import tar_files
 from plumbline.registry import archives, lost_models, promotion
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
