@@ -65,7 +65,8 @@ def _blank_gate(gate: Mapping[str, Any]) -> dict[str, Any]:
     blank = dict(gate) | {"measured": None, "interval": None}
     if gate["status"] == "pass":
         return blank | {"reason": f"its test figures are {NOTE}"}
-    reason = NUMBER.sub(HIDDEN, gate["reason"])
+    measured, required, limit = gate["reason"].partition("; required: ")
+    reason = NUMBER.sub(HIDDEN, measured) + required + limit
     if gate["name"] == "champion" and gate["measured"] is not None:
         reason = "not better than the champion"  # nor by which sign
     if reason != gate["reason"]:
