@@ -1,6 +1,6 @@
 """The commands that run over a plant, in the checkout in the current folder."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from plumbline.entrypoint import run_stage
 from plumbline.registry import promotion
@@ -22,63 +22,19 @@ def list_commands(fault: Fault) -> Sequence[Command]:
 
 def run_command(command: Command) -> None:
     """Run one command; raises what it raises."""
-    COMMANDS[command]()
-
-
-def _begin() -> None:
-    """There is nothing but params.yaml."""
-
-
-def _ingest() -> None:
-    run_stage("ingest", *read_settings())
-
-
-def _validate() -> None:
-    run_stage("validate", *read_settings())
-
-
-def _train() -> None:
-    """Train every candidate and every control."""
     params, task = read_settings()
-    for candidate in params.candidates:
-        run_stage("train", params, task, candidate)
-    for candidate in params.control.candidates:
-        run_stage("control", params, task, candidate)
-
-
-def _evaluate() -> None:
-    run_stage("evaluate", *read_settings())
-
-
-def _register() -> None:
-    run_stage("register", *read_settings())
-
-
-def _promote() -> None:
-    promotion.promote(_read_model(), CHALLENGER, CHAMPION, REASON)
-
-
-def _roll_back() -> None:
-    promotion.roll_back(_read_model(), None, REASON)
-
-
-def _load() -> None:
-    with open_version(f"models:/{_read_model()}@{addresses.CHAMPION}", "predict") as champion:
-        champion.load_predictor()
-
-
-def _read_model() -> str:
-    return read_settings()[0].registry.model
-
-
-COMMANDS: dict[Command, Callable[[], None]] = {
-    "start": _begin,
-    "ingest": _ingest,
-    "validate": _validate,
-    "train": _train,
-    "evaluate": _evaluate,
-    "register": _register,
-    "promote": _promote,
-    "rollback": _roll_back,
-    "load": _load,
-}
+    model = params.registry.model
+    if command == "train":
+        for candidate in params.candidates:
+            run_stage("train", params, task, candidate)
+        for candidate in params.control.candidates:
+            run_stage("control", params, task, candidate)
+    elif command == "promote":
+        promotion.promote(model, CHALLENGER, CHAMPION, REASON)
+    elif command == "rollback":
+        promotion.roll_back(model, None, REASON)
+    elif command == "load":
+        with open_version(f"models:/{model}@{addresses.CHAMPION}", "predict") as champion:
+            champion.load_predictor()
+    elif command != "start":
+        run_stage(command, params, task)

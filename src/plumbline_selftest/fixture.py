@@ -1,20 +1,18 @@
-"""A sound pipeline, small and complete, in its own folder; faults are planted in copies of it."""
+"""A checkout of the selftest: its settings, its registry, and copies of it."""
 
 import contextlib
 import functools
 import os
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.entrypoint import load_params, load_task, run_stage
+from plumbline.entrypoint import load_params, load_task
 from plumbline_selftest import faulty_predictors
-from plumbline_selftest.parts import get_faults_part, read_params
 
 # Where MLflow's database has absolute paths of files.
 PATH_COLUMNS = (
@@ -46,42 +44,6 @@ def _parse_params(text: str) -> Params:
 def get_candidate(params: Params) -> str:
     """Return the name of the candidate of the fixture; a plant may add others after it."""
     return next(iter(params.candidates))
-
-
-def prepare_fixture(folder: Path, task: str) -> None:
-    """Make `folder` a checkout with a weak champion, and a better candidate to evaluate."""
-    part = get_faults_part(load_task(task))
-    prepare_empty(folder, task)
-    with enter_checkout(folder):
-        layout.PARAMS.write_text(read_params(part, weaker=True), encoding="utf-8")
-        _train_champion()
-        layout.PARAMS.write_text(read_params(part), encoding="utf-8")
-        _train(*read_settings())
-
-
-def prepare_empty(folder: Path, task: str) -> None:
-    """Make `folder` a checkout that has the params.yaml of the sound pipeline, and no data."""
-    part = get_faults_part(load_task(task))
-    folder.mkdir(exist_ok=True)
-    with enter_checkout(folder):
-        subprocess.run(["git", "init", "--quiet"], check=True)
-        layout.PARAMS.write_text(read_params(part), encoding="utf-8")
-        Path(read_settings()[0].data.watch).mkdir(parents=True)  # type: ignore[attr-defined]  # dvc.yaml: every task has it
-
-
-def _train_champion() -> None:
-    params, task = read_settings()
-    run_stage("ingest", params, task)
-    run_stage("validate", params, task)
-    _train(params, task)
-    run_stage("evaluate", params, task)
-    run_stage("register", params, task)
-
-
-def _train(params: Params, task: Task[Params]) -> None:
-    run_stage("train", params, task, get_candidate(params))
-    for candidate in params.control.candidates:
-        run_stage("control", params, task, candidate)
 
 
 @contextlib.contextmanager

@@ -1,9 +1,15 @@
 """The checkouts that faults are planted in copies of: each has run one command more."""
 
+import itertools
+import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from plumbline_selftest import commands, fixture
+from plumbline.contract import layout
+from plumbline.entrypoint import load_task
+from plumbline_selftest.commands import PIPELINE, run_command
+from plumbline_selftest.fixture import copy_fixture, enter_checkout, read_settings
+from plumbline_selftest.parts import get_faults_part, read_params
 from plumbline_selftest.protocol import Command, Fault
 
 # The command that a checkout is ready for, the longest way last. Those before `evaluate` start
@@ -25,11 +31,31 @@ def find_state(fault: Fault) -> Command:
 def prepare_states(folder: Path, task: str, needed: Iterable[Command]) -> None:
     """Write the states in `needed`, and those on the way to them, to folders of their names."""
     last = max(map(STATES.index, needed))
-    fixture.prepare_empty(folder / "start", task)
+    prepare_empty(folder / "start", task)
     if last:
-        fixture.prepare_fixture(folder / "evaluate", task)
-    for number in range(2, last + 1):
-        before, state = STATES[number - 1], STATES[number]
-        checkout = fixture.copy_fixture(folder / before, folder / state)
-        with fixture.enter_checkout(checkout):
-            commands.run_command(before)
+        prepare_fixture(folder / "evaluate", task)
+    for before, state in itertools.pairwise(STATES[1 : last + 1]):
+        with enter_checkout(copy_fixture(folder / before, folder / state)):
+            run_command(before)
+
+
+def prepare_fixture(folder: Path, task: str) -> None:
+    """Make `folder` a checkout with a weak champion, and a better candidate to evaluate."""
+    part = get_faults_part(load_task(task))
+    prepare_empty(folder, task)
+    with enter_checkout(folder):
+        layout.PARAMS.write_text(read_params(part, weaker=True), encoding="utf-8")
+        for command in PIPELINE:
+            run_command(command)
+        layout.PARAMS.write_text(read_params(part), encoding="utf-8")
+        run_command("train")
+
+
+def prepare_empty(folder: Path, task: str) -> None:
+    """Make `folder` a checkout that has the params.yaml of the sound pipeline, and no data."""
+    part = get_faults_part(load_task(task))
+    folder.mkdir(exist_ok=True)
+    with enter_checkout(folder):
+        subprocess.run(["git", "init", "--quiet"], check=True)
+        layout.PARAMS.write_text(read_params(part), encoding="utf-8")
+        Path(read_settings()[0].data.watch).mkdir(parents=True)  # type: ignore[attr-defined]  # dvc.yaml: every task has it

@@ -115,6 +115,14 @@ def test_an_answer_that_depends_on_anything_but_the_row_is_seen(
     assert problem in " ".join(rehearse(here, digest, task).problems)
 
 
+def test_a_package_that_answers_what_it_has_to_refuse_is_seen(here: Path) -> None:
+    answer_all = "lambda self, columns, **params: {'y': [2 * (x or 0) for x in columns['x']]}"
+    _, digest, task = package(here, load=f"Odd.predict = {answer_all}")
+    problems = rehearse(here, digest, task).problems
+    assert len(problems) == len(task.faulty)
+    assert all("instead of refusing it" in problem for problem in problems)
+
+
 def test_the_network_is_not_there(here: Path) -> None:
     connect = "socket.create_connection(('127.0.0.1', 9), timeout=1)"
     _, digest, task = package(here, load=f"try: {connect}\n    except OSError: pass")

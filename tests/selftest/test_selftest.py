@@ -104,7 +104,7 @@ def test_commands_run_from_the_plant_on(before: str, until: str, expected: list[
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with params.yaml and no data."""
     folder = tmp_path / "empty"
-    fixture.prepare_empty(folder, TASK)
+    states.prepare_empty(folder, TASK)
     monkeypatch.chdir(folder)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     return folder
@@ -132,10 +132,10 @@ def test_a_plant_that_crashes_is_not_caught_and_its_traceback_is_kept(
 def test_an_error_must_have_the_expected_words(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail() -> None:
+    def fail(command: str) -> None:
         raise BundleError("first line\nthe digest differs")
 
-    monkeypatch.setitem(commands.COMMANDS, "start", fail)
+    monkeypatch.setattr(commands, "run_command", fail)
     assert inject(plant_nothing, "digest", "error").caught
     assert inject(plant_nothing, "digest", "error").failed == ("the digest differs",)
     assert not inject(plant_nothing, "symlink", "error").caught
@@ -146,12 +146,12 @@ def test_an_error_must_have_the_expected_words(
 def test_a_fault_that_moves_an_alias_is_not_caught_by_an_error(
     empty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def move() -> None:
+    def move(command: str) -> None:
         monkeypatch.setattr(injection, "_read_aliases", lambda: {"champion": "2"})
         raise BundleError("the digest differs")
 
     monkeypatch.setattr(injection, "_read_aliases", lambda: {"champion": "1"})
-    monkeypatch.setitem(commands.COMMANDS, "start", move)
+    monkeypatch.setattr(commands, "run_command", move)
     assert not inject(plant_nothing, "digest", "error").caught
 
 
@@ -239,7 +239,7 @@ def test_an_interrupted_selftest_ends_at_once_and_leaves_nothing_behind(
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fixture") / "checkout"
-    fixture.prepare_fixture(folder, TASK)
+    states.prepare_fixture(folder, TASK)
     return folder
 
 

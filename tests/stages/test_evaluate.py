@@ -488,6 +488,15 @@ def test_a_damaged_bundle_is_named_and_no_verdict_is_reached(
     assert "models/fair/config.json" in evidence["summary"]
 
 
+def test_a_control_that_was_not_trained_is_named(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    name = params.control.candidates[0]
+    shutil.rmtree(layout.locate_bundle(layout.name_control(name)))
+    with pytest.raises(PlumblineError, match=f"control.{name}"):
+        evaluate(params, task)
+
+
 def test_examples_of_another_ingest_are_noticed(
     checkout: Path, params: TextParams, task: Task
 ) -> None:

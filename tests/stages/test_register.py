@@ -344,6 +344,13 @@ def test_odd_evidence_is_an_error_that_says_so(evaluated: tuple[Params, Task], t
         document.read_evidence(evaluated[0])
 
 
+def test_evidence_of_another_model_is_no_evidence(evaluated: tuple[Params, Task]) -> None:
+    params, _ = evaluated
+    registry = params.registry.model_copy(update={"model": "other"})
+    with pytest.raises(EvidenceError, match="is of the model"):
+        document.read_evidence(params.model_copy(update={"registry": registry}))
+
+
 def test_params_other_than_those_of_the_evaluation_register_nothing(
     evaluated: tuple[Params, Task],
 ) -> None:

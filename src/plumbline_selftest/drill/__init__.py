@@ -8,23 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from plumbline.entrypoint import load_task
-from plumbline_selftest.drill import steps
 from plumbline_selftest.drill.scene import Scene
+from plumbline_selftest.drill.steps import STEPS
 from plumbline_selftest.parts import get_drill_part
 
+__all__ = ["FOLDER", "STEPS", "run"]
+
 FOLDER = Path(".plumbline/drill")
-STEPS: tuple[tuple[str, Callable[[Scene], str]], ...] = (
-    ("train a first model", steps.train_first),
-    ("promote it", steps.promote_first),
-    ("serve it, and answer requests", steps.serve_rows),
-    ("train a bad model: it is refused", steps.refuse_bad_model),
-    ("a label is renamed upstream: the canary is returned", steps.return_canary),
-    ("the world changes: drift that persists requests a retraining", steps.watch_drift),
-    ("train on what is new", steps.retrain),
-    ("promote that, during requests", steps.replace_champion),
-    ("go back", steps.roll_back),
-    ("everything that was decided", steps.show_journal),
-)
 
 
 def run(task: str, say: Callable[[str], None]) -> None:

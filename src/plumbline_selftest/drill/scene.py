@@ -40,33 +40,18 @@ class Scene:
     ) -> "Scene":
         """Clone the last commit of this checkout to `folder`; an earlier drill is deleted."""
         shutil.rmtree(folder, ignore_errors=True)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(
-            ["git", "clone", "--quiet", ".", str(folder)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        folder.mkdir(parents=True)
+        scene = cls(folder.resolve(), task, part, say)
+        done = scene._run_quietly("git", "clone", "--quiet", str(Path.cwd()), ".")
         if done.returncode:
             raise PlumblineError(
                 f"the drill needs a git checkout with a commit ({done.stderr.strip()})"
             )
-        scene = cls(folder.resolve(), task, part, say)
         for key, value in GIT_CONFIG.items():
             scene._run_quietly("git", "config", key, value)
         with (folder / ".git/info/exclude").open("a", encoding="utf-8") as file:
             file.write("requests/\n")
         return scene
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """The environment of a person who works in the clone, with the clone's own registry."""
-        kept = {key: value for key, value in os.environ.items() if key not in REGISTRY_VARIABLES}
-        return kept | {
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(self.folder / "src"),
-            "COLUMNS": "160",
-        }
 
     @property
     def model(self) -> str:
@@ -87,6 +72,13 @@ class Scene:
             )
         return output
 
+    def prepare(self, why: str, params: str, rows: Sequence[SourceRow]) -> None:
+        """Write params and source, and commit them as a person does: lineage names this commit."""
+        (self.folder / "params.yaml").write_text(params, encoding="utf-8")
+        self.part.write_source(self.folder, rows)
+        self._run_quietly("git", "add", "--all")
+        self._run_quietly("git", "commit", "--quiet", "--allow-empty", "--message", why)
+
     def read_journal(self) -> list[dict[str, Any]]:
         """Return every decision on the model so far."""
         done = self._run_quietly("plumbline", "journal", self.model, "--json")
@@ -94,22 +86,9 @@ class Scene:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def read_bundle_digest(self) -> str:
-        """Return the digest of the bundle that was evaluated last."""
+        """Return the first digits of the digest of the bundle that was evaluated last."""
         evidence = json.loads((self.folder / "reports/evidence.json").read_text(encoding="utf-8"))
-        return str(evidence["digests"]["bundle"])
-
-    def commit(self, why: str) -> None:
-        """Commit everything, as a person does before training: lineage names this commit."""
-        self._run_quietly("git", "add", "--all")
-        self._run_quietly("git", "commit", "--quiet", "--allow-empty", "--message", why)
-
-    def write_params(self, text: str) -> None:
-        """Replace params.yaml."""
-        (self.folder / "params.yaml").write_text(text, encoding="utf-8")
-
-    def write_source(self, rows: Sequence[SourceRow]) -> None:
-        """Replace the source of the data."""
-        self.part.write_source(self.folder, rows)
+        return str(evidence["digests"]["bundle"])[:12]
 
     @contextmanager
     def run_server(self, *options: str) -> Iterator[Server]:
@@ -120,31 +99,38 @@ class Scene:
         self.say(f"   $ {shlex.join(command)}")
         log = self.folder / ".plumbline" / "serve.log"
         log.parent.mkdir(exist_ok=True)
-        with (
-            log.open("w", encoding="utf-8") as file,
-            subprocess.Popen(
+        with log.open("w", encoding="utf-8") as file:
+            process = subprocess.Popen(
                 [*command, "--port", str(port)],
                 cwd=self.folder,
-                env=self.environment,
+                env=self._build_environment(),
                 stdout=file,
                 stderr=file,
-            ) as process,
-        ):
-            inputs = [field.name for field in self.task.signature.inputs if field.required]
-            server = Server(port, process, log, inputs)
-            try:
-                wait_until(server.is_ready, f"the server is ready; see {log}")
-                yield server
-            finally:
-                process.send_signal(signal.SIGTERM)
-                process.wait(WAIT_S)
+            )
+        inputs = [field.name for field in self.task.signature.inputs if field.required]
+        server = Server(port, process, log, inputs)
+        try:
+            wait_until(server.is_ready, f"the server is ready; see {log}")
+            yield server
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(WAIT_S)
         require(process.returncode == 0, f"the server ends well on SIGTERM; see {log}")
+
+    def _build_environment(self) -> dict[str, str]:
+        """The environment of a person who works in the clone, with the clone's own registry."""
+        kept = {key: value for key, value in os.environ.items() if key not in REGISTRY_VARIABLES}
+        return kept | {
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(self.folder / "src"),
+            "COLUMNS": "160",
+        }
 
     def _run_quietly(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command,
             cwd=self.folder,
-            env=self.environment,
+            env=self._build_environment(),
             capture_output=True,
             text=True,
             check=False,

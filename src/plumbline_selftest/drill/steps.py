@@ -1,6 +1,7 @@
 """What happens to a model, in the order in which it happens. Every step returns what it showed."""
 
 from collections import Counter
+from collections.abc import Callable
 
 from plumbline_selftest.drill.scene import Scene
 from plumbline_selftest.drill.server import Server, require, wait_until
@@ -15,18 +16,16 @@ DECISIONS = {"promote", "refuse", "return", "drift", "retrain", "rollback"}
 
 def train_first(scene: Scene) -> str:
     """Cold start: data, params, `dvc repro`."""
-    scene.write_params(scene.part.read_params())
-    scene.write_source(_draw_old_rows(scene))
-    scene.commit(f"{NUM_ROWS:,} rows")
+    scene.prepare(f"{NUM_ROWS:,} rows", scene.part.read_params(), _draw_old_rows(scene))
     scene.run("dvc repro --quiet", show=["evaluate:"])
     return "registered as version 1; nobody serves it yet"
 
 
 def promote_first(scene: Scene) -> str:
     """A person decides, on one named bundle."""
-    bundle = scene.read_bundle_digest()[:12]
     scene.run(
-        f"plumbline promote {scene.model} 1 --expect none --bundle {bundle} --reason first",
+        f"plumbline promote {scene.model} 1 --expect none --bundle {scene.read_bundle_digest()} "
+        "--reason first",
         show=["champion is"],
     )
     return "compare and set: had another version been champion, nothing would have changed"
@@ -43,13 +42,10 @@ def serve_rows(scene: Scene) -> str:
 
 def refuse_bad_model(scene: Scene) -> str:
     """A model that is not good enough does not get into the registry."""
-    scene.write_params(scene.part.read_poor_params())
-    scene.commit("fewer features")
+    scene.prepare("fewer features", scene.part.read_poor_params(), _draw_old_rows(scene))
     scene.run("dvc repro --quiet", code=255, show=["refused", "floor:"])
     scene.run("plumbline verdict", code=20)
     scene.run(f"plumbline champion {scene.model}", show=["version 1"])
-    scene.write_params(scene.part.read_params())
-    scene.commit("as before")
     return (
         "exit 20, nothing registered, the refusal is in the journal, version 1 continues to serve"
     )
@@ -62,13 +58,13 @@ def return_canary(scene: Scene) -> str:
     """
     rows = _draw_old_rows(scene)
     common = Counter(row["label"] for row in rows).most_common(1)[0][0]
-    renamed = f"{common}_v2"
     # Not of all rows: a class that is renamed as a whole is recognised, and the champion's too.
     kept = [row for row in rows if row["label"] == common][::KEEP_EVERY]
-    scene.write_source(
-        [row if row in kept else _rename_label(row, common, renamed) for row in rows]
-    )
-    scene.commit(f"nearly all of {common} is called {renamed}")
+    renamed = [
+        {**row, "label": f"{common}_v2"} if row["label"] == common and row not in kept else row
+        for row in rows
+    ]
+    scene.prepare(f"nearly all of {common} is renamed", scene.part.read_params(), renamed)
     scene.run("dvc repro --quiet", show=["evaluate:"])
     asked = scene.part.draw_rows(ROWS_FOR_CANARY, 3, BEFORE)
     with scene.run_server("--canary", "2=30%", "--max-disagreement", "0.1") as server:
@@ -102,9 +98,8 @@ def watch_drift(scene: Scene) -> str:
 
 def retrain(scene: Scene) -> str:
     """People labelled some of the new rows: a model must not learn from its own answers."""
-    new_rows = scene.part.draw_rows(NUM_NEW_ROWS, 6, AFTER)
-    scene.write_source([*_draw_old_rows(scene), *new_rows])
-    scene.commit(f"{NUM_NEW_ROWS:,} labelled rows of the new kind")
+    rows = [*_draw_old_rows(scene), *scene.part.draw_rows(NUM_NEW_ROWS, 6, AFTER)]
+    scene.prepare(f"{NUM_NEW_ROWS:,} rows of the new kind", scene.part.read_params(), rows)
     scene.run("dvc repro --quiet", show=["evaluate:"])
     scene.run("plumbline report", show=["gain"])
     return "significantly better than the champion on the same held-out rows"
@@ -112,11 +107,10 @@ def retrain(scene: Scene) -> str:
 
 def replace_champion(scene: Scene) -> str:
     """The server follows the alias; no request is lost."""
-    bundle = scene.read_bundle_digest()[:12]
     with scene.run_server() as server:
         require(_ask_version(scene, server) == "1", "version 1 answers")
         scene.run(
-            f"plumbline promote {scene.model} 3 --expect 1 --bundle {bundle} "
+            f"plumbline promote {scene.model} 3 --expect 1 --bundle {scene.read_bundle_digest()} "
             "--reason 'the world changed'",
             show=["champion is"],
         )
@@ -143,12 +137,22 @@ def show_journal(scene: Scene) -> str:
     return f"{len(entries)} entries in one chain; git, DVC, MLflow and the journal agree"
 
 
+STEPS: tuple[tuple[str, Callable[[Scene], str]], ...] = (
+    ("train a first model", train_first),
+    ("promote it", promote_first),
+    ("serve it, and answer requests", serve_rows),
+    ("train a bad model: it is refused", refuse_bad_model),
+    ("a label is renamed upstream: the canary is returned", return_canary),
+    ("the world changes: drift that persists requests a retraining", watch_drift),
+    ("train on what is new", retrain),
+    ("promote that, during requests", replace_champion),
+    ("go back", roll_back),
+    ("everything that was decided", show_journal),
+)
+
+
 def _draw_old_rows(scene: Scene) -> list[SourceRow]:
     return scene.part.draw_rows(NUM_ROWS, FIRST_SEED, BEFORE)
-
-
-def _rename_label(row: SourceRow, old: str, new: str) -> SourceRow:
-    return {**row, "label": new} if row["label"] == old else row
 
 
 def _serve_a_day(scene: Scene, seed: int, drift: float) -> None:
